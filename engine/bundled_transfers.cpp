@@ -10,9 +10,9 @@ bool BundledTransfers::join(const ConnectionState& connection,
                             const TapePart& part,
                             Time now) {
     const std::uint32_t r = state_.rank_of(id);
-    const std::uint32_t first = connection.bundle_first;
+    const ConnectionClassId first = connection.bundle_first;
     const std::uint32_t sequence = state_.sequence_of(id, part);
-    std::uint32_t t = open_.connections[first].open;
+    OpenTransferId t = open_.connections[first].open;
     while (t != kNoTransfer && !(open_.pool[t].bundle && open_.pool[t].sequence == sequence)) {
         t = open_.pool[t].next;
     }
@@ -41,8 +41,8 @@ bool BundledTransfers::join(const ConnectionState& connection,
 
 // Has a member of the other group joined a transfer of its own?
 bool BundledTransfers::any_apart(const Bundle& bundle, std::uint32_t sequence) const {
-    for (const std::uint32_t c : plan_.bundles.connections_of(bundle)) {
-        for (std::uint32_t t = open_.connections[c].open; t != kNoTransfer;
+    for (const ConnectionClassId c : plan_.bundles.connections_of(bundle)) {
+        for (OpenTransferId t = open_.connections[c].open; t != kNoTransfer;
              t = open_.pool[t].next) {
             if (open_.pool[t].sequence == sequence) {
                 return true;
@@ -53,15 +53,15 @@ bool BundledTransfers::any_apart(const Bundle& bundle, std::uint32_t sequence) c
 }
 
 // One transfer on each connection of the bundle takes the place of the whole: `apart_`.
-void BundledTransfers::split(std::uint32_t whole) {
+void BundledTransfers::split(OpenTransferId whole) {
     const ConnectionState& first = open_.connections[open_.pool[whole].connection];
     const std::uint32_t message = open_.pool[whole].message - first.first_message;
     const Bundle& bundle = plan_.bundles.bundles[first.bundle];
     open_.close(whole);
     apart_.clear();
     for (std::uint32_t place = 0; place < bundle.size; ++place) {
-        const std::uint32_t c = plan_.bundles.connections[bundle.first + place];
-        const std::uint32_t t = open_.find_or_add(c, open_.pool[whole].sequence, message);
+        const ConnectionClassId c = plan_.bundles.connections[bundle.first + place];
+        const OpenTransferId t = open_.find_or_add(c, open_.pool[whole].sequence, message);
         const OpenTransfer& from = open_.pool[whole];
         OpenTransfer& transfer = open_.pool[t];
         transfer.data_start = from.data_start;
@@ -93,9 +93,9 @@ void BundledTransfers::split_parted() {
 
 void BundledTransfers::split_all() {
     for (const Bundle& bundle : plan_.bundles.bundles) {
-        std::uint32_t t = open_.connections[plan_.bundles.connections[bundle.first]].open;
+        OpenTransferId t = open_.connections[plan_.bundles.connections[bundle.first]].open;
         while (t != kNoTransfer) {
-            const std::uint32_t next = open_.pool[t].next;
+            const OpenTransferId next = open_.pool[t].next;
             if (open_.pool[t].bundle) {
                 split(t);
             }
@@ -104,7 +104,7 @@ void BundledTransfers::split_all() {
     }
 }
 
-void BundledTransfers::end(std::uint32_t t, Time now) {
+void BundledTransfers::end(OpenTransferId t, Time now) {
     const std::uint32_t size = open_.connections[open_.pool[t].connection].bundle_size;
     for (const std::uint32_t id : open_.pool[t].participants) {
         if (state_.ranks[state_.leader[state_.member_of(id)]].width == size) {

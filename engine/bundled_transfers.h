@@ -16,11 +16,11 @@ public:
     // False if each rank that this one leads joins a transfer of its own.
     bool join(std::uint32_t id, const TapePart& part, Time now) {
         const std::uint32_t first = state_.streams[id].first_connection;
-        const std::uint32_t c = plan_.quotient.connection_of[first + part.connection];
+        const ConnectionClassId c = plan_.quotient.connection_of[first + part.connection];
         return open_.connections[c].bundle != kNoBundle &&
                join(open_.connections[c], id, part, now);
     }
-    void end(std::uint32_t t, Time now);
+    void end(OpenTransferId t, Time now);
     // After the rates are settled: bundles of which some flow was slower than the others.
     void split_parted();
     // After this each waiting op is found with its own state.
@@ -29,9 +29,9 @@ public:
 private:
     bool join(const ConnectionState& connection, std::uint32_t id, const TapePart& part, Time now);
     bool any_apart(const Bundle& bundle, std::uint32_t sequence) const;
-    void split(std::uint32_t whole);
+    void split(OpenTransferId whole);
 
-    std::vector<std::uint32_t> apart_;  // what took the place of a bundle's transfer
+    std::vector<OpenTransferId> apart_;  // what took the place of a bundle's transfer
 };
 
 }  // namespace orrery

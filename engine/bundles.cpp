@@ -41,13 +41,13 @@ public:
     }
 
 private:
-    const Connection& planned(std::uint32_t connection) const {
+    const Connection& planned(ConnectionClassId connection) const {
         return transfers_.connections[quotient_.connections[connection].connection];
     }
 
     // The connection on which all members of `group` send.
     void look_at(const LockstepGroup& group, std::uint32_t connection) {
-        std::vector<std::uint32_t> connections;
+        std::vector<ConnectionClassId> connections;
         for (const std::uint32_t m : groups_.members_of(group)) {
             connections.push_back(
                 quotient_.connection_of[quotient_.ranks[m].first_connection + connection]);
@@ -61,7 +61,7 @@ private:
         }
         const ConnectionMessage& first = transfers_.messages[planned(connections[0]).first_message];
         std::ranges::copy(flows, out_.flows.begin() + first.first_phase);
-        for (const std::uint32_t c : connections) {
+        for (const ConnectionClassId c : connections) {
             out_.of_connection[c] = static_cast<std::uint32_t>(out_.bundles.size());
         }
         out_.bundles.push_back({.first = static_cast<std::uint32_t>(out_.connections.size()),
@@ -70,8 +70,8 @@ private:
     }
 
     bool lead_to_one_group(const LockstepGroup& group,
-                           const std::vector<std::uint32_t>& connections) const {
-        const auto receiver = [&](std::uint32_t c) {
+                           const std::vector<ConnectionClassId>& connections) const {
+        const auto receiver = [&](ConnectionClassId c) {
             return quotient_.members[quotient_.connections[c].first_member + 1];
         };
         const std::uint32_t other = groups_.group_of[receiver(connections[0])];
@@ -88,9 +88,9 @@ private:
         return groups_.groups[other].size == group.size && other != groups_.group_of[members[0]];
     }
 
-    bool send_alike(const std::vector<std::uint32_t>& connections) const {
+    bool send_alike(const std::vector<ConnectionClassId>& connections) const {
         const Connection& first = planned(connections[0]);
-        return std::ranges::all_of(connections, [&](std::uint32_t c) {
+        return std::ranges::all_of(connections, [&](ConnectionClassId c) {
             const Connection& connection = planned(c);
             bool alike = connection.num_messages == first.num_messages;
             for (std::uint32_t m = 0; alike && m < first.num_messages; ++m) {
@@ -119,7 +119,7 @@ private:
 
     // By phase, in the order in which the first connection's lie. False if some phase is neither
     // one flow a connection nor without flows.
-    bool join_flows(const std::vector<std::uint32_t>& connections,
+    bool join_flows(const std::vector<ConnectionClassId>& connections,
                     std::vector<FootprintId>& flows) {
         const Connection& first = planned(connections[0]);
         for (std::uint32_t m = 0; m < first.num_messages; ++m) {
@@ -128,7 +128,7 @@ private:
                 flows.push_back(kNoLinks);
                 std::vector<FootprintId> of_connections;
                 bool any = false;
-                for (const std::uint32_t c : connections) {
+                for (const ConnectionClassId c : connections) {
                     const std::uint32_t own = planned(c).first_message + m;
                     const Phase& phase =
                         transfers_.phases[transfers_.messages[own].first_phase + i];
@@ -193,8 +193,8 @@ Bundles find_bundles(const SimulationInput& input,
                      SharedRates& rates) {
     // Links that go out of order concern one path of many.
     if (!input.accelerations.bundles || !input.events.empty()) {
-        return {.of_connection =
-                    std::vector<std::uint32_t>(quotient.connections.size(), kNoBundle)};
+        return {.of_connection = Table<ConnectionClassId, std::uint32_t>(
+                    quotient.connections.size(), kNoBundle)};
     }
     return BundleFinder(tapes, transfers, quotient, groups, rates).find();
 }

@@ -26,13 +26,13 @@ struct Bundle {
 
 struct Bundles {
     std::vector<Bundle> bundles{};
-    std::vector<std::uint32_t> connections{};  // classes, bundle by bundle, by place in the groups
-    std::vector<std::uint32_t> of_connection{};  // by connection class, or kNoBundle
+    std::vector<ConnectionClassId> connections{};  // bundle by bundle, by place in the groups
+    Table<ConnectionClassId, std::uint32_t> of_connection{};  // or kNoBundle
     // By position in Transfers::phases, of a bundle's first connection: its flows, as one.
     // kNoLinks: the phase has none, and takes equally long for all.
     std::vector<FootprintId> flows{};
 
-    std::span<const std::uint32_t> connections_of(const Bundle& bundle) const {
+    std::span<const ConnectionClassId> connections_of(const Bundle& bundle) const {
         return {connections.data() + bundle.first, bundle.size};
     }
 };

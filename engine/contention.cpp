@@ -98,7 +98,7 @@ private:
             }
             ++entry_;
             for (std::size_t p = 0; p < op.parts.size(); p += 2) {
-                const std::uint32_t id =
+                const ConnectionId id =
                     transfers_.connection_of[transfers_.first_connection[rank] + op.parts[p]];
                 const Connection& connection = transfers_.connections[id];
                 const ConnectionMessage& message =

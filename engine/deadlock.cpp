@@ -82,8 +82,9 @@ private:
 
     // An arrived op waits on a member that has not.
     std::optional<std::uint32_t> follow_transfer(std::uint32_t id) {
-        std::optional<std::uint32_t> moving;
-        for (std::uint32_t t = 0; t < e_.open.pool.size(); ++t) {
+        bool moving = false;
+        for (std::size_t i = 0; i < e_.open.pool.size(); ++i) {
+            const auto t = to_id<OpenTransferId>(i);
             const OpenTransfer& transfer = e_.open.pool[t];
             const auto& in = transfer.participants;
             const bool open =
@@ -94,7 +95,7 @@ private:
             if (transfer.missing > 0) {
                 return follow_missing(id, transfer);
             }
-            moving = t;
+            moving = true;
         }
         words_.push_back(words(id) + (moving ? " has a transfer that gets no bandwidth" : ""));
         return std::nullopt;

@@ -18,19 +18,20 @@ public:
         : transfers_(transfers), links_(links), parts_(parts), quotient_(quotient) {}
 
     void find() {
-        const auto connections = static_cast<std::uint32_t>(quotient_.connections.size());
-        std::vector<std::vector<std::uint32_t>> users(links_.size());
-        uses_.assign(connections, 0);
-        for (std::uint32_t c = 0; c < connections; ++c) {
-            add_users(c, users);
+        const std::size_t connections = quotient_.connections.size();
+        std::vector<Classes> users(links_.size());
+        uses_ = Table<ConnectionClassId, std::uint64_t>(connections, 0);
+        for (std::size_t c = 0; c < connections; ++c) {
+            add_users(to_id<ConnectionClassId>(c), users);
         }
-        std::vector<std::vector<std::uint32_t>> neighbours(connections);
-        for (std::uint32_t c = 0; c < connections; ++c) {
-            if (is_simple(c)) {
-                add_neighbours(c, users, neighbours);
+        Table<ConnectionClassId, Classes> neighbours(connections);
+        for (std::size_t c = 0; c < connections; ++c) {
+            if (is_simple(to_id<ConnectionClassId>(c))) {
+                add_neighbours(to_id<ConnectionClassId>(c), users, neighbours);
             }
         }
-        for (std::uint32_t c = 0; c < connections; ++c) {
+        for (std::size_t i = 0; i < connections; ++i) {
+            const auto c = to_id<ConnectionClassId>(i);
             quotient_.connections[c].first_neighbour =
                 static_cast<std::uint32_t>(quotient_.neighbours.size());
             quotient_.connections[c].num_neighbours =
@@ -41,8 +42,10 @@ public:
     }
 
 private:
+    using Classes = std::vector<ConnectionClassId>;
+
     template <class F>
-    void for_each_message(std::uint32_t c, F f) const {
+    void for_each_message(ConnectionClassId c, F f) const {
         const Connection& connection = transfers_.connections[quotient_.connections[c].connection];
         for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
             const ConnectionMessage& message = transfers_.messages[connection.first_message + m];
@@ -57,14 +60,14 @@ private:
         return f == UINT32_MAX ? std::span<const LinkShare>{} : parts_.footprints[f];
     }
 
-    void add_users(std::uint32_t c, std::vector<std::vector<std::uint32_t>>& users) {
+    void add_users(ConnectionClassId c, std::vector<Classes>& users) {
         for_each_message(c, [&](const ConnectionMessage& message) {
             uses_[c] += message.uses;
             for (std::uint32_t i = 0; i < message.num_phases; ++i) {
                 const Phase& phase = transfers_.phases[message.first_phase + i];
                 for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
                     for (const LinkShare& share : shares_of(phase.first_part + p)) {
-                        std::vector<std::uint32_t>& on = users[index(share.link)];
+                        Classes& on = users[index(share.link)];
                         if (on.empty() || on.back() != c) {
                             on.push_back(c);
                         }
@@ -74,7 +77,7 @@ private:
         });
     }
 
-    bool is_simple(std::uint32_t c) const {
+    bool is_simple(ConnectionClassId c) const {
         bool simple = uses_[c] > 0;
         for_each_message(c, [&](const ConnectionMessage& message) {
             const Phase& phase = transfers_.phases[message.first_phase];
@@ -95,10 +98,10 @@ private:
         return !shares.empty() && !watched && rate_alone(shares, {}, links_) >= rate;
     }
 
-    void add_neighbours(std::uint32_t c,
-                        const std::vector<std::vector<std::uint32_t>>& users,
-                        std::vector<std::vector<std::uint32_t>>& neighbours) {
-        std::vector<std::uint32_t> others;
+    void add_neighbours(ConnectionClassId c,
+                        const std::vector<Classes>& users,
+                        Table<ConnectionClassId, Classes>& neighbours) {
+        Classes others;
         std::vector<std::uint32_t> seen;  // links: messages differ in bytes, hardly in links
         for_each_message(c, [&](const ConnectionMessage& message) {
             const Phase& phase = transfers_.phases[message.first_phase];
@@ -113,14 +116,14 @@ private:
         std::sort(others.begin(), others.end());
         others.erase(std::unique(others.begin(), others.end()), others.end());
         std::uint64_t theirs = 0;
-        for (const std::uint32_t other : others) {
+        for (const ConnectionClassId other : others) {
             theirs += other == c ? 0 : uses_[other];
         }
         if (theirs > uses_[c]) {
             return;
         }
         quotient_.connections[c].mostly_exclusive = true;
-        for (const std::uint32_t other : others) {  // itself among them
+        for (const ConnectionClassId other : others) {  // itself among them
             neighbours[other].push_back(c);
         }
     }
@@ -129,7 +132,7 @@ private:
     std::span<const LinkInfo> links_;
     const PartFootprints& parts_;
     Quotient& quotient_;
-    std::vector<std::uint64_t> uses_;  // by connection class, in a step
+    Table<ConnectionClassId, std::uint64_t> uses_;  // in a step
 };
 
 }  // namespace

@@ -5,18 +5,18 @@
 
 namespace orrery {
 
-bool ExclusiveTransfers::begin(std::uint32_t t, Time now) {
-    const std::uint32_t own = open_.pool[t].connection;
+bool ExclusiveTransfers::begin(OpenTransferId t, Time now) {
+    const ConnectionClassId own = open_.pool[t].connection;
     if (open_.connections[own].num_neighbours == 0) {
         return false;
     }
-    for (const std::uint32_t c : open_.neighbours_of(own)) {
+    for (const ConnectionClassId c : open_.neighbours_of(own)) {
         parts_.clocks.end_on(c, now);
     }
     OpenTransfer& transfer = open_.pool[t];
     ConnectionState& connection = open_.connections[own];
     bool alone = connection.mostly_exclusive && connection.num_flows == 0;
-    for (const std::uint32_t c : open_.neighbours_of(transfer.connection)) {
+    for (const ConnectionClassId c : open_.neighbours_of(transfer.connection)) {
         if (open_.connections[c].exclusive != kNoTransfer) {
             become_flow(open_.connections[c].exclusive, now);
             alone = false;
@@ -33,7 +33,7 @@ bool ExclusiveTransfers::begin(std::uint32_t t, Time now) {
 }
 
 // Something comes that shares a link with a transfer that has been alone.
-void ExclusiveTransfers::become_flow(std::uint32_t t, Time now) {
+void ExclusiveTransfers::become_flow(OpenTransferId t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
     const ConnectionMessage& message = open_.message_of(t);
     open_.connections[transfer.connection].exclusive = kNoTransfer;
@@ -62,7 +62,7 @@ void ExclusiveTransfers::become_flow(std::uint32_t t, Time now) {
                                      flows_since));
 }
 
-void ExclusiveTransfers::end(std::uint32_t t) {
+void ExclusiveTransfers::end(OpenTransferId t) {
     const OpenTransfer& transfer = open_.pool[t];
     ConnectionState& connection = open_.connections[transfer.connection];
     if (!transfer.exclusive) {
@@ -73,8 +73,8 @@ void ExclusiveTransfers::end(std::uint32_t t) {
 }
 
 // A flow on `connection` begins (1) or ends (-1).
-void ExclusiveTransfers::count_flow(std::uint32_t connection, std::int32_t change) {
-    for (const std::uint32_t c : open_.neighbours_of(connection)) {
+void ExclusiveTransfers::count_flow(ConnectionClassId connection, std::int32_t change) {
+    for (const ConnectionClassId c : open_.neighbours_of(connection)) {
         open_.connections[c].num_flows += change;
         if (open_.connections[c].num_flows == 0 && open_.connections[c].group != kNoGroup) {
             parts_.lockstep.consider_reunion(open_.connections[c].group);

@@ -14,13 +14,13 @@ public:
 
     // Starts the transfer if it is alone; else it, and everything that shares links with it, are
     // flows, and false is returned.
-    bool begin(std::uint32_t t, Time now);
+    bool begin(OpenTransferId t, Time now);
     // Of each transfer that can be slowed down, exclusive or not.
-    void end(std::uint32_t t);
+    void end(OpenTransferId t);
 
 private:
-    void become_flow(std::uint32_t t, Time now);
-    void count_flow(std::uint32_t connection, std::int32_t change);
+    void become_flow(OpenTransferId t, Time now);
+    void count_flow(ConnectionClassId connection, std::int32_t change);
 };
 
 }  // namespace orrery

@@ -36,17 +36,12 @@ bool Execution::run_to_next_end() {
         if (runs.next_start() != clock.instant) {
             if (clock.rates_changed) {
                 clock.rates.settle(clock.instant);
-                clock.rates_changed = false;
-                bundles.split_parted();
+                take_new_rates();
             }
-            // Of what neither the queue nor the network knows of.
-            const Time outside = std::min(runs.next_start(), events.next_time());
-            const Time event = std::min(clock.queue.next_time(), outside);
+            const Time event = next_time();
             const Time now = std::min(event, clock.rates.run_until(event));
             if (now == Time::max()) {
-                clocks.end_all(now);
-                bundles.split_all();
-                lockstep.dissolve();
+                give_up();
                 return false;
             }
             clock.instant = now;
@@ -54,6 +49,28 @@ bool Execution::run_to_next_end() {
         process(clock.instant);
     }
     return true;
+}
+
+Time Execution::next_time() const {
+    // Of what neither the queue nor the network knows of.
+    const Time outside = std::min(runs.next_start(), events.next_time());
+    return std::min(clock.queue.next_time(), outside);
+}
+
+void Execution::happen_at(Time now) {
+    clock.instant = now;
+    process(now);
+}
+
+void Execution::take_new_rates() {
+    clock.rates_changed = false;
+    bundles.split_parted();
+}
+
+void Execution::give_up() {
+    clocks.end_all(Time::max());
+    bundles.split_all();
+    lockstep.dissolve();
 }
 
 void Execution::make_results() {
@@ -91,8 +108,11 @@ void Execution::handle(const Event& event, Time now) {
         if (state.streams[event.target].generation == event.generation) {
             streams.queued_event(event.target, now);
         }
-    } else if (open.pool[event.target - num_streams].generation == event.generation) {
-        transfers.end_of_wait(event.target - num_streams, now);
+    } else {
+        const auto t = to_id<OpenTransferId>(event.target - num_streams);
+        if (open.pool[t].generation == event.generation) {
+            transfers.end_of_wait(t, now);
+        }
     }
     streams.process_ready(now);
 }
@@ -105,7 +125,7 @@ void Execution::prefetch(const Event& event) const {
         return;
     }
     if (event.target >= num_streams) {
-        prefetch_all(&open.pool[event.target - num_streams]);
+        prefetch_all(&open.pool[to_id<OpenTransferId>(event.target - num_streams)]);
         return;
     }
     prefetch_all(&state.streams[event.target]);

@@ -37,6 +37,15 @@ struct Execution {
     // Goes on until a run has ended (PartyRuns::any_ended) or none is left. False if no progress is
     // possible although runs are left.
     bool run_to_next_end();
+
+    // The same in steps, for a world in which other executions share the rates: when something
+    // happens next but ends of flows, what happens at an instant, what follows new rates, and that
+    // nothing will ever happen again.
+    Time next_time() const;
+    void happen_at(Time now);
+    void take_new_rates();
+    void give_up();
+
     // Gives each rank class its own state, and `log` its sums: for reports. The execution may go
     // on.
     void make_results();

@@ -18,14 +18,17 @@ Tapes tapes_of(const SimulationInput& input) {
 Quotient fold(const SimulationInput& input,
               const Tapes& tapes,
               Transfers& transfers,
-              SharedRates& rates) {
+              SharedRates& rates,
+              bool alone) {
+    // What other programs may load can bind any rate, and tells apart links that are alike here.
     const Accelerations& on = input.accelerations;
     const std::vector<bool> contended = find_contended_links(
-        *input.program, tapes, *input.network, transfers, !on.uncontended_links);
+        *input.program, tapes, *input.network, transfers, !on.uncontended_links || !alone);
     const Partition partition =
-        on.folding ? coarsest_partition(input, transfers, contended)
-                   : trivial_partition(transfers, input.program->num_ranks(), contended.size());
-    return make_quotient(input, transfers, partition, contended, rates);
+        on.folding && alone
+            ? coarsest_partition(input, transfers, contended)
+            : trivial_partition(transfers, input.program->num_ranks(), contended.size());
+    return make_quotient(input, transfers, partition, contended, rates, alone);
 }
 
 std::vector<std::uint32_t> jobs_of_roles(const Program& program) {
@@ -38,11 +41,11 @@ std::vector<std::uint32_t> jobs_of_roles(const Program& program) {
 
 }  // namespace
 
-ExecutionPlan::ExecutionPlan(const SimulationInput& simulation, SharedRates& rates)
+ExecutionPlan::ExecutionPlan(const SimulationInput& simulation, SharedRates& rates, bool alone)
     : input(simulation),
       tapes(tapes_of(simulation)),
       transfers(plan_transfers(*simulation.program, tapes, *simulation.network, simulation.events)),
-      quotient(fold(simulation, tapes, transfers, rates)),
+      quotient(fold(simulation, tapes, transfers, rates, alone)),
       run_times(time_runs(simulation, tapes)),
       groups(find_lockstep_groups(simulation, tapes, transfers, quotient)),
       local_times(simulation, tapes, transfers, quotient, groups, run_times),

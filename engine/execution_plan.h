@@ -23,8 +23,8 @@ namespace orrery {
 
 struct ExecutionPlan {
     // The program must have passed verify(). `rates` gets to know all footprints. The input has to
-    // outlive the plan.
-    ExecutionPlan(const SimulationInput& simulation, SharedRates& rates);
+    // outlive the plan. `alone`: no other program ever loads the links.
+    ExecutionPlan(const SimulationInput& simulation, SharedRates& rates, bool alone = true);
     ExecutionPlan(const ExecutionPlan&) = delete;
     ExecutionPlan& operator=(const ExecutionPlan&) = delete;
 
@@ -36,7 +36,7 @@ struct ExecutionPlan {
         return groups.members_of(groups.groups[group]);
     }
     // Of a rank class, by a connection of its role's tape: the connection class.
-    std::uint32_t connection_of(std::uint32_t r, std::uint32_t connection) const {
+    ConnectionClassId connection_of(std::uint32_t r, std::uint32_t connection) const {
         return quotient.connection_of[quotient.ranks[r].first_connection + connection];
     }
 

@@ -65,7 +65,8 @@ public:
             const std::size_t end = r + 1 < program.num_ranks() ? transfers.first_connection[r + 1]
                                                                 : transfers.connection_of.size();
             for (std::uint32_t c = first; c < end; ++c) {
-                memberships_.push_back({transfers.connection_of[c], r, c - first});
+                memberships_.push_back(
+                    {static_cast<std::uint32_t>(index(transfers.connection_of[c])), r, c - first});
             }
         }
         const std::span<const LinkInfo> links = input.network->links();
@@ -99,7 +100,7 @@ public:
 private:
     // What a connection is before anyone is on it: its plans. Notes the links that it crosses.
     Colour plan_colour(std::uint32_t c) {
-        const Connection& connection = transfers_.connections[c];
+        const Connection& connection = transfers_.connections[to_id<ConnectionId>(c)];
         Colour colour =
             mix(static_cast<Colour>(connection.kind), std::int64_t{connection.communicator});
         std::uint32_t position = 0;

@@ -13,6 +13,7 @@
 #include <map>
 #include <vector>
 
+#include "engine/execution_ids.h"
 #include "engine/simulation.h"
 #include "engine/transfers.h"
 
@@ -47,7 +48,7 @@ struct RankClass {
 };
 
 struct ConnectionClass {
-    std::uint32_t connection = 0;    // the representative: position in Transfers::connections
+    ConnectionId connection{};       // the representative
     std::uint32_t first_member = 0;  // Quotient::members: distinct rank classes; of a pair both
     std::uint32_t num_members = 0;
     bool mostly_exclusive = false;      // engine/exclusive_connections.h
@@ -61,12 +62,12 @@ inline constexpr FootprintId kNoLinks{UINT32_MAX};
 struct Quotient {
     std::vector<RankClass> ranks;
     std::vector<std::uint32_t> class_of_rank;
-    std::vector<ConnectionClass> connections;
+    Table<ConnectionClassId, ConnectionClass> connections;
     std::vector<std::uint32_t> members;
     // By connection class: the connections that are mostly exclusive and share a link with it.
-    std::vector<std::uint32_t> neighbours;
+    std::vector<ConnectionClassId> neighbours;
     // [RankClass::first_connection + connection of the role tape]
-    std::vector<std::uint32_t> connection_of;
+    std::vector<ConnectionClassId> connection_of;
     // By position in Transfers::parts; of representatives' parts only. Known to the solver.
     std::vector<FootprintId> footprints;
     // By the first part of a phase: all of its parts as one flow; kNoLinks: each is one.
@@ -78,11 +79,14 @@ struct Quotient {
 };
 
 // Tells `rates` the footprints: link class L stands for its lowest link, and carries, for a part of
-// connection class F, the counts of all of F's connections that cross that link.
+// connection class F, the counts of all of F's connections that cross that link. If the program is
+// not `alone`, a link that always carries what another one does may still bind by itself, and no
+// transfer has its links to itself.
 Quotient make_quotient(const SimulationInput& input,
                        const Transfers& transfers,
                        const Partition& partition,
                        const std::vector<bool>& contended,
-                       SharedRates& rates);
+                       SharedRates& rates,
+                       bool alone = true);
 
 }  // namespace orrery

@@ -21,9 +21,8 @@ public:
             }
         }
         bool broke = false;
-        for (std::uint32_t c = 0; c < e_.open.connections.size(); ++c) {
-            for (std::uint32_t t = e_.open.connections[c].open; t != kNoTransfer;
-                 t = e_.open.pool[t].next) {
+        for (const ConnectionState& connection : e_.open.connections) {
+            for (OpenTransferId t = connection.open; t != kNoTransfer; t = e_.open.pool[t].next) {
                 broke = broke || e_.open.pool[t].lost;
                 add(e_.open.pool[t]);
             }

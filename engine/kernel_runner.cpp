@@ -101,7 +101,7 @@ std::uint32_t KernelRunner::sms_of(std::uint32_t r, const TapeItem& item) const 
             sms += same;
             continue;
         }
-        const std::uint32_t c = plan_.connection_of(r, part.connection);
+        const ConnectionClassId c = plan_.connection_of(r, part.connection);
         sms += plan_.transfers.messages[open_.connections[c].first_message + part.message].sms;
     }
     return sms;

@@ -168,13 +168,13 @@ bool LocalClocks::may_begin(std::uint32_t r) const {
         state_.ranks[r].width != plan_.groups.groups[t].size) {
         return false;
     }
-    const std::uint32_t c = plan_.groups.groups[t].connection;
-    for (const std::uint32_t other : open_.neighbours_of(c)) {
+    const ConnectionClassId c = plan_.groups.groups[t].connection;
+    for (const ConnectionClassId other : open_.neighbours_of(c)) {
         if (other != c && open_.connections[other].exclusive != kNoTransfer) {
             return false;
         }
     }
-    for (std::uint32_t o = open_.connections[c].open; o != kNoTransfer; o = open_.pool[o].next) {
+    for (OpenTransferId o = open_.connections[c].open; o != kNoTransfer; o = open_.pool[o].next) {
         const bool uncontended = open_.message_of(o).uncontended;
         if (open_.pool[o].missing > 0 || (!uncontended && !open_.pool[o].exclusive)) {
             return false;
@@ -188,9 +188,9 @@ void LocalClocks::begin(std::uint32_t r) {
         return;
     }
     RankState& rank = state_.ranks[r];
-    const std::uint32_t c = connection_of_group(r);
+    const ConnectionClassId c = connection_of_group(r);
     while (open_.connections[c].open != kNoTransfer) {
-        const std::uint32_t t = open_.connections[c].open;
+        const OpenTransferId t = open_.connections[c].open;
         const OpenTransfer& transfer = open_.pool[t];
         StreamState& stream = state_.streams[state_.leading(transfer.participants.front())];
         stream.phase = StreamPhase::in_group;
@@ -219,7 +219,7 @@ void LocalClocks::end(std::uint32_t r) {
         return;
     }
     rank.local_clock = false;
-    const std::uint32_t c = connection_of_group(r);
+    const ConnectionClassId c = connection_of_group(r);
     for (std::uint64_t left = rank.pending; left != 0; left &= left - 1) {
         const std::uint32_t id =
             state_.stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left)));
@@ -229,7 +229,7 @@ void LocalClocks::end(std::uint32_t r) {
             continue;
         }
         const TapePart& part = state_.tape_of(r).parts[state_.item_of(id).first_part];
-        const std::uint32_t t = open_.find_or_add(c, state_.sequence_of(id, part), part.message);
+        const OpenTransferId t = open_.find_or_add(c, state_.sequence_of(id, part), part.message);
         OpenTransfer& transfer = open_.pool[t];
         const ConnectionMessage& message = plan_.transfers.messages[transfer.message];
         state_.for_each_led(r, [&](std::uint32_t m) {
@@ -251,7 +251,7 @@ void LocalClocks::end(std::uint32_t r) {
     rank.pending = 0;
 }
 
-void LocalClocks::end_on(std::uint32_t connection, Time now) {
+void LocalClocks::end_on(ConnectionClassId connection, Time now) {
     const std::uint32_t group = open_.connections[connection].group;
     if (group == kNoGroup) {
         return;

@@ -40,7 +40,7 @@ public:
     // Back to the common clock, at an instant up to which the group has caught up.
     void end(std::uint32_t r);
     // Something comes over the links of the collectives on `connection`.
-    void end_on(std::uint32_t connection, Time now);
+    void end_on(ConnectionClassId connection, Time now);
     // Nothing will ever happen before `until` but what the groups do by themselves.
     void end_all(Time until);
 
@@ -52,7 +52,7 @@ private:
     Time earliest_end_in(std::uint32_t stream, std::uint32_t step, std::uint32_t items) const;
     void plan_wake(std::uint32_t r);
     bool may_begin(std::uint32_t r) const;
-    std::uint32_t connection_of_group(std::uint32_t r) const {
+    ConnectionClassId connection_of_group(std::uint32_t r) const {
         return plan_.groups.groups[plan_.groups.group_of[r]].connection;
     }
     const ConnectionMessage& group_message(std::uint32_t r, const TapeItem& item) const;

@@ -22,7 +22,7 @@ LocalTimes::LocalTimes(const SimulationInput& input,
     std::vector<std::vector<Time>> meetings(tapes.roles.size());  // by role and message: the least
     for (std::uint32_t t = 0; t < groups.groups.size(); ++t) {
         const LockstepGroup& group = groups.groups[t];
-        if (group.connection == UINT32_MAX || !input.events.empty() ||
+        if (group.connection == kNoMeeting || !input.events.empty() ||
             !input.accelerations.local_clocks) {
             continue;
         }

@@ -22,7 +22,7 @@ bool same_path(const CauseTimes& a, const CauseTimes& b) {
 void Lockstep::form_all() {
     for (std::uint32_t t = 0; t < plan_.groups.groups.size(); ++t) {
         const std::span<const std::uint32_t> members = plan_.members_of_group(t);
-        if (plan_.groups.groups[t].connection != UINT32_MAX) {
+        if (plan_.groups.groups[t].connection != kNoMeeting) {
             open_.connections[plan_.groups.groups[t].connection].group = t;
         }
         for (const std::uint32_t m : members.subspan(1)) {
@@ -32,7 +32,7 @@ void Lockstep::form_all() {
     }
 }
 
-void Lockstep::end_part(std::uint32_t id, std::uint32_t t, Time now) {
+void Lockstep::end_part(std::uint32_t id, OpenTransferId t, Time now) {
     const std::uint32_t ours = state_.leading(id);
     StreamState& stream = state_.streams[ours];
     single_ends_.push_back({.stream = id, .transfer = t, .item = stream.item});

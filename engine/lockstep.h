@@ -20,7 +20,7 @@ public:
     // All groups are together at first.
     void form_all();
     // Ends a part of one member's.
-    void end_part(std::uint32_t id, std::uint32_t t, Time now);
+    void end_part(std::uint32_t id, OpenTransferId t, Time now);
     // Before time moves on: ends that not all members of a group have had. True if there were any.
     bool separate_different(Time now);
     // Its members may have become alike at this instant.
@@ -33,7 +33,7 @@ private:
     // A part of a member ended, and perhaps not those of all members.
     struct SingleEnd {
         std::uint32_t stream = 0;  // the member's
-        std::uint32_t transfer = 0;
+        OpenTransferId transfer{};
         std::uint32_t item = 0;
     };
 

@@ -50,12 +50,12 @@ public:
             if (out_.group_of[r] != kNoRank) {
                 continue;
             }
-            const std::uint32_t connection = meeting_of(r);
-            if (connection != kNoRank && in_lockstep(r, members_of(connection))) {
+            const ConnectionClassId connection = meeting_of(r);
+            if (connection != kNoMeeting && in_lockstep(r, members_of(connection))) {
                 add(members_of(connection), connection);
             } else {
-                const bool alone = connection != kNoRank && members_of(connection).size() == 1;
-                add({&r, 1}, alone && !traced_[r] ? connection : kNoRank);
+                const bool alone = connection != kNoMeeting && members_of(connection).size() == 1;
+                add({&r, 1}, alone && !traced_[r] ? connection : kNoMeeting);
             }
         }
         out_.meeting = meeting_;
@@ -63,13 +63,13 @@ public:
     }
 
 private:
-    std::uint32_t meeting_of(std::uint32_t r) const {
+    ConnectionClassId meeting_of(std::uint32_t r) const {
         const RankClass& rank = quotient_.ranks[r];
         const std::uint32_t c = meeting_[index(rank.role)];
-        return c == kNoRank ? kNoRank : quotient_.connection_of[rank.first_connection + c];
+        return c == kNoRank ? kNoMeeting : quotient_.connection_of[rank.first_connection + c];
     }
 
-    std::span<const std::uint32_t> members_of(std::uint32_t connection) const {
+    std::span<const std::uint32_t> members_of(ConnectionClassId connection) const {
         const ConnectionClass& folded = quotient_.connections[connection];
         return {quotient_.members.data() + folded.first_member, folded.num_members};
     }
@@ -105,7 +105,7 @@ private:
         return transfers_.messages[transfers_.connections[folded.connection].first_message + m];
     }
 
-    void add(std::span<const std::uint32_t> members, std::uint32_t connection) {
+    void add(std::span<const std::uint32_t> members, ConnectionClassId connection) {
         std::uint32_t place = 0;
         for (const std::uint32_t m : members) {
             out_.place[m] = place++;

@@ -18,11 +18,13 @@
 
 namespace orrery {
 
+inline constexpr ConnectionClassId kNoMeeting{UINT32_MAX};
+
 struct LockstepGroup {
     std::uint32_t first = 0;  // LockstepGroups::members
     std::uint32_t size = 0;
-    // Class of the connection on whose collectives exactly the members meet; UINT32_MAX: none.
-    std::uint32_t connection = 0;
+    // The connection on whose collectives exactly the members meet, or kNoMeeting.
+    ConnectionClassId connection{};
 };
 
 struct LockstepGroups {

@@ -15,7 +15,8 @@ OpenTransfers::OpenTransfers(const ExecutionPlan& plan,
              .num_neighbours = connection.num_neighbours,
              .mostly_exclusive = connection.mostly_exclusive});
     }
-    for (std::uint32_t c = 0; c < connections.size(); ++c) {
+    for (std::size_t i = 0; i < connections.size(); ++i) {
+        const auto c = to_id<ConnectionClassId>(i);
         connections[c].bundle = plan.bundles.of_connection[c];
         if (connections[c].bundle != kNoBundle) {
             const Bundle& bundle = plan.bundles.bundles[connections[c].bundle];
@@ -25,10 +26,10 @@ OpenTransfers::OpenTransfers(const ExecutionPlan& plan,
     }
 }
 
-std::uint32_t OpenTransfers::find_or_add(std::uint32_t c,
-                                         std::uint32_t sequence,
-                                         std::uint32_t message) {
-    for (std::uint32_t t = connections[c].open; t != kNoTransfer; t = pool[t].next) {
+OpenTransferId OpenTransfers::find_or_add(ConnectionClassId c,
+                                          std::uint32_t sequence,
+                                          std::uint32_t message) {
+    for (OpenTransferId t = connections[c].open; t != kNoTransfer; t = pool[t].next) {
         if (pool[t].sequence == sequence) {
             return t;
         }
@@ -39,13 +40,15 @@ std::uint32_t OpenTransfers::find_or_add(std::uint32_t c,
     return add(c, sequence, message);
 }
 
-std::uint32_t OpenTransfers::add(std::uint32_t c, std::uint32_t sequence, std::uint32_t message) {
+OpenTransferId OpenTransfers::add(ConnectionClassId c,
+                                  std::uint32_t sequence,
+                                  std::uint32_t message) {
     ConnectionState& connection = connections[c];
     if (free.empty()) {
-        free.push_back(static_cast<std::uint32_t>(pool.size()));
+        free.push_back(pool.next_id());
         pool.emplace_back();
     }
-    const std::uint32_t t = free.back();
+    const OpenTransferId t = free.back();
     free.pop_back();
     OpenTransfer& transfer = pool[t];
     transfer.arrival.end = Time::picoseconds(-1);
@@ -65,9 +68,9 @@ std::uint32_t OpenTransfers::add(std::uint32_t c, std::uint32_t sequence, std::u
     return t;
 }
 
-void OpenTransfers::close(std::uint32_t t) {
+void OpenTransfers::close(OpenTransferId t) {
     ConnectionState& connection = connections[pool[t].connection];
-    std::uint32_t* link = &connection.open;
+    OpenTransferId* link = &connection.open;
     while (*link != t) {
         link = &pool[*link].next;
     }

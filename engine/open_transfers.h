@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-inline constexpr std::uint32_t kNoTransfer = UINT32_MAX;
+inline constexpr OpenTransferId kNoTransfer{UINT32_MAX};
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
 // One connection class, and its transfers in flight.
@@ -22,30 +22,30 @@ struct alignas(64) ConnectionState {
     std::uint32_t num_members = 0;
     std::uint32_t group_of_several = kNoGroup;  // the lockstep group of several that meets on it
     std::uint32_t group = kNoGroup;             // the same, be it of one
-    std::uint32_t open = kNoTransfer;
+    OpenTransferId open = kNoTransfer;
     std::uint32_t first_neighbour = 0;  // Quotient::neighbours
     std::uint32_t num_neighbours = 0;
     // Of one that is mostly exclusive: the transfer that is, or how many flows share its links.
-    std::uint32_t exclusive = kNoTransfer;
+    OpenTransferId exclusive = kNoTransfer;
     std::int32_t num_flows = 0;
     bool mostly_exclusive = false;
     std::uint32_t bundle = kNoBundle;  // Bundles::bundles
     std::uint32_t bundle_size = 0;
-    std::uint32_t bundle_first = UINT32_MAX;  // its first connection
+    ConnectionClassId bundle_first{UINT32_MAX};  // its first connection
     // Of a bundle's first connection, on which those lie that stand for all: of the others.
     std::uint32_t num_apart = 0;
 };
 
 struct alignas(64) OpenTransfer {
     Time data_start;
-    std::uint32_t connection = 0;  // class
+    ConnectionClassId connection{};
     std::uint32_t message = 0;   // position in Transfers::messages
     std::uint32_t sequence = 0;  // of the connection, over all steps
     std::uint32_t missing = 0;   // members that have not arrived
     std::uint32_t phase = 0;
     std::uint32_t pending = 0;  // parts of the phase under way
     std::uint32_t generation = 0;
-    std::uint32_t next = kNoTransfer;  // open on the same connection
+    OpenTransferId next = kNoTransfer;  // open on the same connection
     bool in_latency = false;
     bool exclusive = false;  // no flow, and ends when it would alone
     bool lost = false;       // it never ends
@@ -61,9 +61,9 @@ public:
     OpenTransfers(const ExecutionPlan& plan, SimulationClock& clock, std::uint32_t first_target);
 
     // `message` counts from the connection's first.
-    std::uint32_t find_or_add(std::uint32_t c, std::uint32_t sequence, std::uint32_t message);
-    std::uint32_t add(std::uint32_t c, std::uint32_t sequence, std::uint32_t message);
-    void close(std::uint32_t t);
+    OpenTransferId find_or_add(ConnectionClassId c, std::uint32_t sequence, std::uint32_t message);
+    OpenTransferId add(ConnectionClassId c, std::uint32_t sequence, std::uint32_t message);
+    void close(OpenTransferId t);
     // The numbers of transfers that closed at this instant may be used again. During the instant,
     // ends of a group's members still name them.
     void end_instant() {
@@ -71,23 +71,24 @@ public:
         closed.clear();
     }
     // The transfer's next event. One that it had before counts no more if its generation is past.
-    void expect_event(std::uint32_t t, Time due) {
-        clock_.queue.schedule(due, first_target_ + t, pool[t].generation);
+    void expect_event(OpenTransferId t, Time due) {
+        clock_.queue.schedule(
+            due, first_target_ + static_cast<std::uint32_t>(t), pool[t].generation);
     }
 
-    const ConnectionMessage& message_of(std::uint32_t t) const {
+    const ConnectionMessage& message_of(OpenTransferId t) const {
         return plan_.transfers.messages[pool[t].message];
     }
     // The connections that are mostly exclusive and share links with a connection.
-    std::span<const std::uint32_t> neighbours_of(std::uint32_t c) const {
+    std::span<const ConnectionClassId> neighbours_of(ConnectionClassId c) const {
         return {plan_.quotient.neighbours.data() + connections[c].first_neighbour,
                 connections[c].num_neighbours};
     }
 
-    std::vector<ConnectionState> connections;  // by connection class
-    std::vector<OpenTransfer> pool;
-    std::vector<std::uint32_t> free;    // positions in the pool
-    std::vector<std::uint32_t> closed;  // at this instant: not free yet
+    Table<ConnectionClassId, ConnectionState> connections;
+    Table<OpenTransferId, OpenTransfer> pool;
+    std::vector<OpenTransferId> free;    // positions in the pool
+    std::vector<OpenTransferId> closed;  // at this instant: not free yet
 
 private:
     const ExecutionPlan& plan_;

@@ -119,6 +119,23 @@ struct Mover {
     auto operator<=>(const Mover&) const = default;
 };
 
+// Rows of tokens that an all_to_all takes to the ranks of their experts, or back: what a library
+// for such exchanges is asked for. The network lays them on links
+// (network/collectives/dispatcher.h).
+struct RowExchange {
+    std::uint8_t dispatcher = 0;  // the library, by its place in the network's list from 1 on; 0:
+                                  // a plain all_to_all of equal parts
+    bool combine = false;         // the same rows, back to their senders
+    std::uint16_t choices = 0;    // experts of a token
+    std::uint16_t server_limit = 0;  // most nodes that a token's experts are on; 0: any
+    std::uint32_t experts = 0;       // of all members
+    std::int64_t tokens = 0;         // of a member, the mean
+    Bytes row{};                     // of one row
+    // Of all rows, the millionths that each member's experts take, by member; empty: equally many.
+    std::vector<std::uint32_t> shares{};
+    bool operator==(const RowExchange&) const = default;
+};
+
 struct CollectiveCall {
     CollectiveKind kind = CollectiveKind::all_reduce;
     GroupId group{};
@@ -130,6 +147,7 @@ struct CollectiveCall {
     std::uint16_t communicator = 0;
     Mover mover;
     Reduction reduction = Reduction::sum;  // of all_reduce and reduce_scatter
+    RowExchange rows{};                    // of all_to_all
     bool operator==(const CollectiveCall&) const = default;
 };
 

@@ -261,8 +261,25 @@ private:
         if (call.mover.sm_limit != 0) {
             text += fmt::format(" <= {}", call.mover.sm_limit);
         }
+        text += rows(call.rows);
         return text +
                (call.reduction == Reduction::sum ? "" : fmt::format(" {}", name(call.reduction)));
+    }
+
+    static std::string rows(const RowExchange& rows) {
+        if (rows.dispatcher == 0) {
+            return "";
+        }
+        return fmt::format(
+            " {} {} of {} tokens to {} of {} experts, {} B by dispatcher {}{}",
+            rows.combine ? "rows back" : "rows",
+            rows.server_limit > 0 ? fmt::format("<= {} nodes", rows.server_limit) : "all nodes",
+            rows.tokens,
+            rows.choices,
+            rows.experts,
+            rows.row.count(),
+            rows.dispatcher,
+            rows.shares.empty() ? "" : fmt::format(" shares {}", fmt::join(rows.shares, ",")));
     }
 
     std::string messages(const SendRecvCall& call, std::uint32_t party) const {

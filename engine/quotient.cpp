@@ -62,8 +62,13 @@ public:
     QuotientBuilder(const SimulationInput& input,
                     const Transfers& transfers,
                     const Partition& partition,
-                    const std::vector<bool>& contended)
-        : input_(input), transfers_(transfers), partition_(partition), contended_(contended) {}
+                    const std::vector<bool>& contended,
+                    bool alone)
+        : input_(input),
+          transfers_(transfers),
+          partition_(partition),
+          contended_(contended),
+          alone_(alone) {}
 
     Quotient build(SharedRates& rates) {
         out_.class_of_rank = partition_.class_of_rank;
@@ -92,8 +97,8 @@ private:
                                         ? transfers_.first_connection[r + 1]
                                         : transfers_.connection_of.size();
             for (std::size_t c = first; c < end; ++c) {
-                out_.connection_of.push_back(
-                    partition_.class_of_connection[transfers_.connection_of[c]]);
+                out_.connection_of.push_back(to_id<ConnectionClassId>(
+                    partition_.class_of_connection[index(transfers_.connection_of[c])]));
             }
         }
         for (const std::uint32_t c : partition_.class_of_rank) {
@@ -103,8 +108,9 @@ private:
 
     void add_connections() {
         for (const std::uint32_t c : connection_lowest_) {
-            const Connection& connection = transfers_.connections[c];
-            ConnectionClass folded{.connection = c,
+            const auto id = to_id<ConnectionId>(c);
+            const Connection& connection = transfers_.connections[id];
+            ConnectionClass folded{.connection = id,
                                    .first_member = static_cast<std::uint32_t>(out_.members.size())};
             std::vector<std::uint32_t> classes;
             for (const RankId rank : transfers_.members_of(connection)) {
@@ -147,7 +153,8 @@ private:
         const std::vector<bool> moves = flowing_parts();
         for (std::uint32_t c = 0; c < transfers_.connections.size(); ++c) {
             const std::uint32_t connection_class = partition_.class_of_connection[c];
-            const PartRange own = parts_of(transfers_, transfers_.connections[c]);
+            const PartRange own =
+                parts_of(transfers_, transfers_.connections[to_id<ConnectionId>(c)]);
             for (std::uint32_t p = own.first; p < own.last; ++p) {
                 if (!moves[p]) {
                     continue;
@@ -170,7 +177,7 @@ private:
     void add_footprints(SharedRates& rates) {
         std::vector<PartRange> ranges;  // of the representative of each connection class
         for (const std::uint32_t c : connection_lowest_) {
-            ranges.push_back(parts_of(transfers_, transfers_.connections[c]));
+            ranges.push_back(parts_of(transfers_, transfers_.connections[to_id<ConnectionId>(c)]));
         }
         SharesOfParts shares = fold(
             ranges, [&](std::uint32_t p) { return transfers_.shares_of(transfers_.parts[p]); });
@@ -238,7 +245,7 @@ private:
     }
 
     void mark_exclusive_connections(const PartFootprints& solved) {
-        if (input_.accelerations.exclusive_connections) {
+        if (input_.accelerations.exclusive_connections && alone_) {
             find_exclusive_connections(transfers_, input_.network->links(), solved, out_);
         }
     }
@@ -251,7 +258,7 @@ private:
         }
         std::map<std::vector<FootprintId>, FootprintId> known;
         for (const std::uint32_t c : connection_lowest_) {
-            const Connection& connection = transfers_.connections[c];
+            const Connection& connection = transfers_.connections[to_id<ConnectionId>(c)];
             for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
                 const ConnectionMessage& message =
                     transfers_.messages[connection.first_message + m];
@@ -291,6 +298,9 @@ private:
     std::vector<bool> needed_links(
         const std::vector<const std::vector<LinkShare>*>& footprints) const {
         const std::span<const LinkInfo> links = input_.network->links();
+        if (!alone_) {
+            return std::vector<bool>(links.size(), true);
+        }
         std::vector<std::uint64_t> loads(links.size(), 0);  // hashes
         for (std::size_t f = 0; f < footprints.size(); ++f) {
             for (const LinkShare& share : *footprints[f]) {
@@ -335,6 +345,7 @@ private:
     const Transfers& transfers_;
     const Partition& partition_;
     const std::vector<bool>& contended_;
+    bool alone_;
     std::vector<std::uint32_t> connection_lowest_;
     Quotient out_;
 };
@@ -345,8 +356,9 @@ Quotient make_quotient(const SimulationInput& input,
                        const Transfers& transfers,
                        const Partition& partition,
                        const std::vector<bool>& contended,
-                       SharedRates& rates) {
-    return QuotientBuilder(input, transfers, partition, contended).build(rates);
+                       SharedRates& rates,
+                       bool alone) {
+    return QuotientBuilder(input, transfers, partition, contended, alone).build(rates);
 }
 
 }  // namespace orrery

@@ -48,7 +48,7 @@ struct alignas(64) StreamState {
     Time queued = Time::max();  // when its event comes, no later than due; max: it has none
     Time last_end;              // of an arrived op's parts
     // Of a leader: the first of ends_seen that ended.
-    std::uint32_t transfer = 0;
+    OpenTransferId transfer{};
     std::uint32_t ends_seen = 0;      // members of the group whose part has ended at this instant
     std::uint32_t held_sms = 0;       // while arrived
     std::uint32_t awaited_step = 0;

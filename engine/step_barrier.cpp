@@ -44,7 +44,8 @@ public:
     }
 
     std::optional<std::vector<RoleBarrier>> find() const {
-        for (std::uint32_t c = 0; c < transfers_.connections.size(); ++c) {
+        for (std::size_t i = 0; i < transfers_.connections.size(); ++i) {
+            const auto c = to_id<ConnectionId>(i);
             const Connection& connection = transfers_.connections[c];
             if (connection.kind == ConnectionKind::group && connection.num_members > 1 &&
                 connection.num_members == program_.num_ranks()) {
@@ -62,8 +63,8 @@ private:
         return static_cast<std::uint32_t>(index(program_.role_of(rank)));
     }
 
-    // Transfers::connections of the role's lowest rank.
-    std::uint32_t connection_of(std::uint32_t role, std::uint32_t c) const {
+    // Of the role's lowest rank.
+    ConnectionId connection_of(std::uint32_t role, std::uint32_t c) const {
         return transfers_.connection_of[transfers_.first_connection[rank_of_role_[role]] + c];
     }
 
@@ -90,7 +91,7 @@ private:
         std::vector<std::vector<OtherSide>> all;
         for (std::uint32_t c = 0; c < connections.size(); ++c) {
             std::vector<OtherSide>& sides = all.emplace_back();
-            const std::uint32_t id = connection_of(role, c);
+            const ConnectionId id = connection_of(role, c);
             for (const RankId member : transfers_.members_of(transfers_.connections[id])) {
                 const std::uint32_t other = role_of(member);
                 const bool known =
@@ -110,7 +111,7 @@ private:
     }
 
     // The last collective of a step on a connection that all ranks are on, if it is a barrier.
-    std::optional<std::vector<RoleBarrier>> last_of(std::uint32_t connection) const {
+    std::optional<std::vector<RoleBarrier>> last_of(ConnectionId connection) const {
         std::vector<Place> places;
         for (std::uint32_t role = 0; role < tapes_.roles.size(); ++role) {
             std::uint32_t c = 0;

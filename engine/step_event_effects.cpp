@@ -78,8 +78,8 @@ void StepEventEffects::lose_rank(std::uint32_t r) {
     }
     state_.for_each_led(r, [&](std::uint32_t m) {
         for (std::uint32_t c = 0; c < state_.tape_of(m).connections.size(); ++c) {
-            const std::uint32_t connection = plan_.connection_of(m, c);
-            for (std::uint32_t t = open_.connections[connection].open; t != kNoTransfer;
+            const ConnectionClassId connection = plan_.connection_of(m, c);
+            for (OpenTransferId t = open_.connections[connection].open; t != kNoTransfer;
                  t = open_.pool[t].next) {
                 lose_transfer(t);
             }
@@ -87,7 +87,7 @@ void StepEventEffects::lose_rank(std::uint32_t r) {
     });
 }
 
-void StepEventEffects::lose_transfer(std::uint32_t t) {
+void StepEventEffects::lose_transfer(OpenTransferId t) {
     OpenTransfer& transfer = open_.pool[t];
     if (transfer.lost) {
         return;
@@ -108,7 +108,7 @@ void StepEventEffects::lose_transfer(std::uint32_t t) {
     }
 }
 
-void StepEventEffects::await_path(std::uint32_t t, std::uint32_t part, Bytes bytes, Time now) {
+void StepEventEffects::await_path(OpenTransferId t, std::uint32_t part, Bytes bytes, Time now) {
     const OutageWait wait = wait_of(
         plan_.input.events.outages, events_->avoided(), plan_.transfers.around.at(part).ways, now);
     const WaitingPart waiting{

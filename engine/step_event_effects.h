@@ -15,7 +15,7 @@ namespace orrery {
 // Of a transfer, what has not moved yet.
 struct WaitingPart {
     Time resume;
-    std::uint32_t transfer = 0;
+    OpenTransferId transfer{};
     std::uint32_t part = 0;
     Bytes bytes;
     std::uint32_t path = kOwnPath;
@@ -25,7 +25,7 @@ struct WaitingPart {
 class EventState {
 public:
     struct Flow {
-        std::uint32_t transfer = 0;
+        OpenTransferId transfer{};
         std::uint32_t part = 0;
         bool moves = false;
         std::uint32_t path = kOwnPath;
@@ -67,7 +67,7 @@ public:
     }
     const std::vector<OutageSet>& avoided() const { return avoided_; }
 
-    void begins(FlowId flow, std::uint32_t transfer, std::uint32_t part, std::uint32_t path) {
+    void begins(FlowId flow, OpenTransferId transfer, std::uint32_t part, std::uint32_t path) {
         if (index(flow) >= flows_.size()) {
             flows_.resize(index(flow) + 1);
         }
@@ -88,7 +88,7 @@ public:
         });
         return taken;
     }
-    void forget(std::uint32_t transfer) {
+    void forget(OpenTransferId transfer) {
         std::erase_if(waiting_, [&](const WaitingPart& w) { return w.transfer == transfer; });
     }
 
@@ -110,14 +110,14 @@ public:
     bool apply(Time now);
 
     // The transfer never ends, and moves nothing any more.
-    void lose_transfer(std::uint32_t t);
+    void lose_transfer(OpenTransferId t);
     bool meets_outage(std::uint32_t part) const {
         return events_ != nullptr && plan_.quotient.around.contains(part);
     }
     // A part that meets an outage some time moves when it finds a path.
-    void await_path(std::uint32_t t, std::uint32_t part, Bytes bytes, Time now);
+    void await_path(OpenTransferId t, std::uint32_t part, Bytes bytes, Time now);
 
-    void flow_begins(FlowId flow, std::uint32_t t, std::uint32_t part, std::uint32_t path) {
+    void flow_begins(FlowId flow, OpenTransferId t, std::uint32_t part, std::uint32_t path) {
         if (events_ != nullptr) {
             events_->begins(flow, t, part, path);
         }

@@ -46,10 +46,10 @@ void TransferRunner::join(std::uint32_t id, const TapePart& part, Time now) {
     if (state_.ranks[r].width > 1) {
         prefetch_transfers(r, part.connection);
     }
-    std::uint32_t last_connection = UINT32_MAX;
-    std::uint32_t t = kNoTransfer;
+    ConnectionClassId last_connection{UINT32_MAX};
+    OpenTransferId t = kNoTransfer;
     state_.for_each_led(r, [&](std::uint32_t m) {
-        const std::uint32_t c = plan_.connection_of(m, part.connection);
+        const ConnectionClassId c = plan_.connection_of(m, part.connection);
         if (c != last_connection) {
             last_connection = c;
             t = open_.find_or_add(c, sequence, part.message);
@@ -70,14 +70,14 @@ void TransferRunner::prefetch_transfers(std::uint32_t r, std::uint32_t connectio
     };
     state_.for_each_led(r, [&](std::uint32_t m) { prefetch_all(&connection_of(m)); });
     state_.for_each_led(r, [&](std::uint32_t m) {
-        const std::uint32_t t = connection_of(m).open;
+        const OpenTransferId t = connection_of(m).open;
         if (t != kNoTransfer) {
             prefetch_all(&open_.pool[t]);
         }
     });
 }
 
-void TransferRunner::begin(std::uint32_t t, Time now) {
+void TransferRunner::begin(OpenTransferId t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
     transfer.data_start = now;
     const ConnectionMessage& message = open_.message_of(t);
@@ -93,7 +93,7 @@ void TransferRunner::begin(std::uint32_t t, Time now) {
 }
 
 // Goes on with the phase that comes next, until something takes time.
-void TransferRunner::go_on(std::uint32_t t, Time now) {
+void TransferRunner::go_on(OpenTransferId t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
     const ConnectionMessage& message = open_.message_of(t);
     while (transfer.phase < message.num_phases) {
@@ -112,7 +112,7 @@ void TransferRunner::go_on(std::uint32_t t, Time now) {
     end(t, now);
 }
 
-void TransferRunner::start_parts(std::uint32_t t, Time now) {
+void TransferRunner::start_parts(OpenTransferId t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
     const ConnectionMessage& message = open_.message_of(t);
     const Phase& phase = plan_.transfers.phases[message.first_phase + transfer.phase];
@@ -159,7 +159,7 @@ void TransferRunner::start_parts(std::uint32_t t, Time now) {
     }
 }
 
-void TransferRunner::own_flow(std::uint32_t t,
+void TransferRunner::own_flow(OpenTransferId t,
                               std::uint32_t part,
                               FlowId flow,
                               std::uint32_t path) {
@@ -168,14 +168,14 @@ void TransferRunner::own_flow(std::uint32_t t,
     clock_.rates_changed = true;
 }
 
-void TransferRunner::set_owner(FlowId flow, std::uint32_t t) {
+void TransferRunner::set_owner(FlowId flow, OpenTransferId t) {
     if (index(flow) >= flow_owner_.size()) {
         flow_owner_.resize(index(flow) + 1);
     }
     flow_owner_[index(flow)] = t;
 }
 
-void TransferRunner::end_of_wait(std::uint32_t t, Time now) {
+void TransferRunner::end_of_wait(OpenTransferId t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
     if (open_.message_of(t).uncontended || transfer.exclusive) {
         end(t, now);
@@ -203,7 +203,7 @@ void TransferRunner::end_flows(Time now) {
         prefetch_all(&open_.pool[ended_owners_.back()]);
         parts_.events.flow_ends(flow);
     }
-    for (const std::uint32_t t : ended_owners_) {
+    for (const OpenTransferId t : ended_owners_) {
         if (--open_.pool[t].pending == 0) {
             ++open_.pool[t].phase;
             go_on(t, now);
@@ -212,7 +212,7 @@ void TransferRunner::end_flows(Time now) {
     parts_.streams.process_ready(now);
 }
 
-void TransferRunner::end(std::uint32_t t, Time now) {
+void TransferRunner::end(OpenTransferId t, Time now) {
     open_.close(t);
     if (!open_.message_of(t).uncontended) {
         parts_.exclusive.end(t);
@@ -241,7 +241,7 @@ void TransferRunner::end(std::uint32_t t, Time now) {
     }
 }
 
-void TransferRunner::end_part_of_member(std::uint32_t id, std::uint32_t t, Time now) {
+void TransferRunner::end_part_of_member(std::uint32_t id, OpenTransferId t, Time now) {
     if (state_.ranks[state_.leader[state_.member_of(id)]].width > 1) {
         parts_.lockstep.end_part(id, t, now);
     } else {

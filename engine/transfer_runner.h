@@ -16,32 +16,32 @@ public:
     // A stream gets to a communication op.
     void arrive(std::uint32_t id, const TapeItem& item, Time now);
     // All members have arrived.
-    void begin(std::uint32_t t, Time now);
+    void begin(OpenTransferId t, Time now);
     // The transfer's event has come: the end of a latency, of a part, or of all.
-    void end_of_wait(std::uint32_t t, Time now);
+    void end_of_wait(OpenTransferId t, Time now);
     // Flows that have moved all their bytes.
     void end_flows(Time now);
 
     // Ends the part of one member, which may be led by another rank.
-    void end_part_of_member(std::uint32_t id, std::uint32_t t, Time now);
+    void end_part_of_member(std::uint32_t id, OpenTransferId t, Time now);
     // Ends the part of a leader, or of a rank on its own.
     void end_part(std::uint32_t id, const OpenTransfer& transfer, Time now);
 
     // A flow of a transfer begins, on the path of its own or around an outage.
-    void own_flow(std::uint32_t t, std::uint32_t part, FlowId flow, std::uint32_t path = kOwnPath);
-    std::uint32_t owner_of(FlowId flow) const { return flow_owner_[index(flow)]; }
-    void set_owner(FlowId flow, std::uint32_t t);
+    void own_flow(OpenTransferId t, std::uint32_t part, FlowId flow, std::uint32_t path = kOwnPath);
+    OpenTransferId owner_of(FlowId flow) const { return flow_owner_[index(flow)]; }
+    void set_owner(FlowId flow, OpenTransferId t);
 
 private:
     void join(std::uint32_t id, const TapePart& part, Time now);
     void prefetch_transfers(std::uint32_t r, std::uint32_t connection) const;
-    void go_on(std::uint32_t t, Time now);
-    void start_parts(std::uint32_t t, Time now);
-    void end(std::uint32_t t, Time now);
+    void go_on(OpenTransferId t, Time now);
+    void start_parts(OpenTransferId t, Time now);
+    void end(OpenTransferId t, Time now);
 
-    std::vector<std::uint32_t> flow_owner_;  // by FlowId: the transfer
+    std::vector<OpenTransferId> flow_owner_;  // by FlowId: the transfer
     std::vector<FlowId> ended_flows_;
-    std::vector<std::uint32_t> ended_owners_;
+    std::vector<OpenTransferId> ended_owners_;
 };
 
 }  // namespace orrery

@@ -11,6 +11,7 @@ namespace orrery {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr ConnectionId kNotPlanned{UINT32_MAX};
 
 class Planner {
 public:
@@ -49,12 +50,12 @@ public:
         for (std::uint32_t r = 0; r < ranks; ++r) {
             out_.first_connection.push_back(static_cast<std::uint32_t>(out_.connection_of.size()));
             const std::size_t n = tape_of(to_id<RankId>(r)).connections.size();
-            out_.connection_of.insert(out_.connection_of.end(), n, kNone);
+            out_.connection_of.insert(out_.connection_of.end(), n, kNotPlanned);
         }
         for (std::uint32_t r = 0; r < ranks; ++r) {
             const RoleTape& tape = tape_of(to_id<RankId>(r));
             for (std::uint32_t c = 0; c < tape.connections.size(); ++c) {
-                if (out_.connection_of[out_.first_connection[r] + c] == kNone) {
+                if (out_.connection_of[out_.first_connection[r] + c] == kNotPlanned) {
                     add_connection(to_id<RankId>(r), c);
                 }
             }
@@ -113,7 +114,7 @@ private:
                               .first_member = static_cast<std::uint32_t>(out_.members.size()),
                               .first_message = static_cast<std::uint32_t>(out_.messages.size()),
                               .num_messages = role_connection.num_messages()};
-        const auto id = static_cast<std::uint32_t>(out_.connections.size());
+        const ConnectionId id = out_.connections.next_id();
         const RoleConnection* first = nullptr;
         const RoleConnection* last = nullptr;
         if (role_connection.kind == ConnectionKind::copies) {
@@ -150,12 +151,12 @@ private:
         }
     }
 
-    void bind(RankId rank, std::uint32_t c, std::uint32_t id) {
+    void bind(RankId rank, std::uint32_t c, ConnectionId id) {
         ORRERY_CHECK(c != kNone);
         out_.connection_of[out_.first_connection[index(rank)] + c] = id;
     }
 
-    const RoleConnection& role_connection_of(RankId rank, std::uint32_t id) const {
+    const RoleConnection& role_connection_of(RankId rank, ConnectionId id) const {
         const std::vector<RoleConnection>& connections = tape_of(rank).connections;
         std::size_t c = 0;
         while (out_.connection_of[out_.first_connection[index(rank)] + c] != id) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/execution_ids.h"
 #include "engine/network_model.h"
 #include "engine/program.h"
 #include "engine/role_tape.h"
@@ -54,7 +55,7 @@ struct Connection {
 };
 
 struct Transfers {
-    std::vector<Connection> connections;
+    Table<ConnectionId, Connection> connections;
     std::vector<RankId> members;
     std::vector<ConnectionMessage> messages;
     std::vector<Phase> phases;
@@ -63,7 +64,7 @@ struct Transfers {
     // The connection behind RoleTape::connections[c] of a rank:
     // connection_of[first_connection[rank] + c].
     std::vector<std::uint32_t> first_connection;
-    std::vector<std::uint32_t> connection_of;
+    std::vector<ConnectionId> connection_of;
     // Of events in the step: parts that cross links that go out of order, and their other paths,
     // one for each set of outages that switches go around (none: empty); links that change, or that
     // another path leads over, by LinkId (or empty).

@@ -21,6 +21,7 @@ struct DeviceSpec {
     FlopRate peak_fp16;  // dense tensor core, fp16 and bf16
     bool bf16 = true;    // whether it computes in bf16 at all
     FlopRate peak_fp8;   // 0: no fp8
+    FlopRate peak_fp4;   // 0: no fp4
     // Attention kernels that exist for it, as plan.attention_kernel names them; empty: all.
     std::vector<std::string> attention_kernels{};
     Bandwidth memory_bandwidth;  // HBM

@@ -248,7 +248,8 @@ Value BlockBuilder::relayout(std::string_view name,
 
 Dtype BlockBuilder::gemm_dtype(const Parameter& w) const {
     // FP8 recipes keep the embedding and the output layer in 16 bits.
-    const bool inside_block = w.layer >= 0 && w.layer < model.num_layers && !w.in_16_bits;
+    const bool inside_block =
+        w.layer >= 0 && w.layer < model.num_layers + model.mtp_num_layers && !w.in_16_bits;
     return inside_block ? plan.precision : activation_dtype();
 }
 
@@ -307,15 +308,7 @@ void BlockBuilder::chunked_gemm(std::string_view name,
                                 bool accumulate) {
     const Value x = quantised(name, given, w);
     const std::size_t chunks = std::max(x.pieces, y.pieces);
-    const auto count = static_cast<std::int64_t>(chunks);
-    const std::int64_t groups = count * local_experts(w);
-    const KernelCall call = gemm((local_tokens(x) + groups - 1) / groups,
-                                 extent.n,
-                                 extent.k,
-                                 local_experts(w),
-                                 gemm_dtype(w),
-                                 GemmEpilogue::none,
-                                 activation_dtype());
+    const KernelCall call = product_call(x, w, extent, static_cast<std::int64_t>(chunks));
     for (std::size_t i = 0; i < chunks; ++i) {
         OpSpec spec{.name = piece_name(name, i, chunks),
                     .stream = kComputeStream,
@@ -429,13 +422,7 @@ void BlockBuilder::weight_product(std::string_view name,
     const std::int64_t columns = local_output(w);
     const bool fused = plan.gradient_accumulation_fusion && plan.gradient_dtype == Dtype::fp32;
     const std::int64_t experts = local_experts(w);
-    const KernelCall call = gemm(rows,
-                                 columns,
-                                 (local_tokens(dy) + experts - 1) / experts,
-                                 experts,
-                                 gemm_dtype(w),
-                                 fused ? GemmEpilogue::accumulate_fp32 : GemmEpilogue::none,
-                                 activation_dtype());
+    const KernelCall call = weight_product_call(dy, w, fused);
     const std::string text{name};
     OpSpec spec{.name = text,
                 .stream = kComputeStream,

@@ -24,6 +24,8 @@ namespace orrery {
 struct TokenRows {
     std::int64_t with_tokens = 0;
     std::int64_t with_experts = 0;
+    // Of the rows of that rank, the part of each of its experts; empty: equal parts.
+    std::vector<double> of_experts{};
 };
 
 // An activation.
@@ -101,7 +103,7 @@ public:
         return local_extent(p.shape[kOutput], kOutput, p.layout);
     }
     // Matrices of it side by side on a rank: 1 but of experts. A product with it is one grouped
-    // product, whose rows the groups have equally many of.
+    // product.
     std::int64_t local_experts(const Parameter& p) const {
         return p.of_experts() ? local_extent(p.shape[kExpert], kExpert, p.layout) : 1;
     }
@@ -172,6 +174,14 @@ public:
                    Lifetime lifetime = Lifetime::slot,
                    std::size_t pieces = 1,
                    Reduction reduction = Reduction::sum);
+    // The same of rows of tokens, which `exchange` says how to move; `launches`: host calls of the
+    // exchange.
+    Value relayout_rows(std::string_view name,
+                        const Value& v,
+                        const Layout& to,
+                        Lifetime lifetime,
+                        const RowExchange& exchange,
+                        std::uint8_t launches);
     // Chunks that overlap a transition with its product: 1 if overlap is off or nothing moves.
     std::size_t overlap_pieces(const Layout& from, const Layout& to) const;
     std::uint8_t launches_of_piece(std::size_t i) const;
@@ -235,6 +245,13 @@ private:
                       GemmExtent extent,
                       bool accumulate);
     Dtype gemm_dtype(const Parameter& w) const;
+    // Of x, the rows of each expert of the rank; w is of experts.
+    std::vector<std::int64_t> rows_of_experts(const Value& x, const Parameter& w) const;
+    KernelCall product_call(const Value& x,
+                            const Parameter& w,
+                            const GemmExtent& extent,
+                            std::int64_t chunks) const;
+    KernelCall weight_product_call(const Value& dy, const Parameter& w, bool fused) const;
 };
 
 }  // namespace orrery

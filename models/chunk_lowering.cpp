@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/residual/residual.h"
+#include "models/head_lowering.h"
 #include "models/layer_nodes.h"
 #include "models/parameters.h"
 #include "models/unit_weights.h"
@@ -16,18 +16,6 @@ namespace orrery {
 namespace {
 
 constexpr auto kElementwise = Cause::memory_bound_kernels;
-
-struct HeadActivations {
-    NormActivations before_norm;
-    Value norm;
-    Value logits;
-    Value probabilities;  // fp32, kept by the unfused loss
-    Value labels;
-    // Per token: the largest logit, the sum of exponentials, the target's logit.
-    Value maximum;
-    Value sum;
-    Value target;
-};
 
 // The parameters whose gradients are left for later.
 ParameterSet parameters_of(const Deferred& later) {
@@ -58,19 +46,21 @@ private:
                 layouts_,
                 fmt::format("stage {} chunk {} {}", chunk_.shape.stage, chunk_.shape.chunk, pass)};
     }
+    LayerPlace place(const BlockBuilder& b) const {
+        return {b.ops.size(), static_cast<std::uint32_t>(tables_.program().tensors.size())};
+    }
     // What is used at one time, in forward order: the embedding, each layer, the head.
     std::vector<ParameterSet> sets();
     UnitWeights unit_weights(BlockBuilder& b, UnitWeights::For pass);
-    // Ids of a micro-batch that the data loader writes.
-    Value token_ids(BlockBuilder& b, std::string_view name);
     Value embed(BlockBuilder& b);
     void embed_backward(BlockBuilder& b, const Value& dsum);
-    void head(BlockBuilder& b, ResidualStream& stream);
-    void loss(BlockBuilder& b);
-    // A compiler fuses the loss as well (torch.compile of the loss function, XLA).
-    bool fused_loss() const { return plan_.fused_cross_entropy || plan_.compiled; }
-    TensorId mean_loss();
-    Value head_backward(BlockBuilder& b, Deferred* deferred);
+    // The model's head, and the modules behind the last layer, each with a loss of its own.
+    void heads(BlockBuilder& b, UnitWeights& weights, ResidualStream& stream);
+    // The gradient of the stream behind the last layer.
+    Value heads_backward(BlockBuilder& b,
+                         const std::function<void()>& begin,
+                         const std::function<Deferred*()>& deferred,
+                         const std::function<void()>& end);
     LayerRecompute recompute_of_layer(std::size_t i) const;
     void run_unit_again(BlockBuilder& b, std::size_t last);
     // The segment of the weight gradients that the backward pass left for later, by unit.
@@ -82,7 +72,14 @@ private:
     const LayoutAssignment& layouts_;
     Chunk& chunk_;
     std::vector<Tape> tapes_;  // of the layers
-    HeadActivations head_;
+    struct Prediction {
+        Tape input{Lifetime::micro_batch};
+        Tape layer{Lifetime::micro_batch};
+        Head head;
+    };
+    std::vector<Prediction> predictions_;
+    Head head_;
+    Deferred delayed_;  // what plan.delay_wgrad_compute leaves for the next exchange
     Value tokens_;
     Value embedding_mask_;  // of its dropout
 };
@@ -98,6 +95,9 @@ std::vector<ParameterSet> ChunkLowering::sets() {
     }
     for (LayerParameters& layer : chunk_.layers) {
         add(layer.present());
+    }
+    for (PredictionParameters& prediction : chunk_.predictions) {
+        add(prediction.present());
     }
     if (chunk_.shape.has_head) {
         add({&chunk_.final_norm, &chunk_.output});
@@ -115,13 +115,6 @@ UnitWeights ChunkLowering::unit_weights(BlockBuilder& b, UnitWeights::For pass) 
         std::reverse(layers.begin(), layers.end());
     }
     return {b, pass, std::move(all), std::move(layers)};
-}
-
-Value ChunkLowering::token_ids(BlockBuilder& b, std::string_view name) {
-    Value ids = b.value(
-        name, 1, layouts_.tokens, Lifetime::micro_batch, Dtype::int32, TensorKind::activations);
-    tables_.program().tensors[index(ids.tensor)].input = true;
-    return ids;
 }
 
 Value ChunkLowering::embed(BlockBuilder& b) {
@@ -203,116 +196,76 @@ void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dsum) {
     }
 }
 
-void ChunkLowering::head(BlockBuilder& b, ResidualStream& stream) {
-    head_.norm = norm_forward(b,
-                              "final norm",
-                              stream,
-                              chunk_.final_norm,
-                              {Lifetime::micro_batch, Lifetime::micro_batch},
-                              head_.before_norm);
-    const Layout needed = gemm_input(head_.norm.layout, chunk_.output.layout);
-    const Value gathered = b.relayout("logits gather", head_.norm, needed);
-    head_.logits = b.product("logits", gathered, chunk_.output, Lifetime::micro_batch);
-    loss(b);
+// Every module reads the stream of the one before it.
+void ChunkLowering::heads(BlockBuilder& b, UnitWeights& weights, ResidualStream& stream) {
+    if (!chunk_.predictions.empty()) {
+        add_pending(b, stream, Lifetime::micro_batch);
+    }
+    std::vector<ResidualStream> streams;
+    predictions_.resize(chunk_.predictions.size());
+    for (std::size_t i = 0; i < predictions_.size(); ++i) {
+        PredictionParameters& p = chunk_.predictions[i];
+        const auto number = static_cast<std::int64_t>(i);
+        weights.begin();
+        predictions_[i].input.add<PredictionInputNode>(
+            p, chunk_.shape.has_embedding ? chunk_.embedding : p.embedding, number);
+        ResidualStream own = i == 0 ? stream : streams.back();
+        predictions_[i].input.forward(b, own);
+        predictions_[i].layer =
+            layer_tape(model_, plan_, recompute_of_layer(0), p.layer, model_.num_layers + number);
+        predictions_[i].layer.forward(b, own);
+        add_pending(b, own, Lifetime::micro_batch);
+        streams.push_back(std::move(own));
+        weights.end();
+    }
+    weights.begin();
+    head_.forward(b, stream, chunk_.final_norm, chunk_.output);
+    for (std::size_t i = 0; i < predictions_.size(); ++i) {
+        predictions_[i].head.forward(
+            b, streams[i], chunk_.predictions[i].final_norm, chunk_.output);
+    }
+    weights.end();
 }
 
-// The loss of the step, summed over micro-batches.
-TensorId ChunkLowering::mean_loss() {
-    return tables_.tensor({.name = "loss",
-                           .parameter = {},
-                           .dtype = Dtype::fp32,
-                           .kind = TensorKind::workspace,
-                           .lifetime = Lifetime::step,
-                           .global_shape = {1},
-                           .layout = Layout(layouts_.mesh.digits().size()),
-                           .bytes = Bytes{size_bytes(Dtype::fp32)}});
-}
-
-void ChunkLowering::loss(BlockBuilder& b) {
-    const std::int64_t tokens = b.local_tokens(head_.logits);
-    const std::int64_t vocab = b.local_width(head_.logits);
-    const bool fused = fused_loss();
-    // Each rank of a sharded vocabulary has a part of a token's statistics (Megatron-LM's
-    // vocab_parallel_cross_entropy).
-    Layout parts = head_.logits.layout;
-    for (DigitPlacement& p : parts) {
-        p = p == sharded(kWidth) ? partial() : p;
-    }
-    Layout whole = parts;
-    for (DigitPlacement& p : whole) {
-        p = p == partial() ? replicated() : p;
-    }
-    const auto statistic = [&](std::string_view name) {
-        return b.value(name, 1, parts, Lifetime::micro_batch, Dtype::fp32, TensorKind::activations);
+Value ChunkLowering::heads_backward(BlockBuilder& b,
+                                    const std::function<void()>& begin,
+                                    const std::function<Deferred*()>& deferred,
+                                    const std::function<void()>& end) {
+    const auto add = [&](const Value& sum, const Value& more) {
+        b.kernel("prediction gradient add",
+                 residual_add(b.local_tokens(sum), model_.hidden_size, sum.dtype),
+                 kElementwise,
+                 {&more},
+                 {},
+                 {},
+                 {sum.tensor});
     };
-    head_.labels = token_ids(b, "labels");
-    head_.maximum = statistic("loss maximum");
-    head_.sum = statistic("loss sum");
-    head_.target = statistic("loss target");
-    std::vector<const Value*> written{&head_.maximum, &head_.sum, &head_.target};
-    if (!fused) {
-        head_.probabilities = b.value("loss probabilities",
-                                      model_.vocab_size,
-                                      head_.logits.layout,
-                                      Lifetime::micro_batch,
-                                      Dtype::fp32,
-                                      TensorKind::activations);
-        written.push_back(&head_.probabilities);
+    begin();
+    std::vector<Value> gradients;
+    for (std::size_t i = 0; i < predictions_.size(); ++i) {
+        gradients.push_back(predictions_[i].head.backward(
+            b, chunk_.predictions[i].final_norm, chunk_.output, deferred()));
     }
-    b.kernel("loss",
-             cross_entropy_forward(tokens, vocab, head_.logits.dtype, fused),
-             kElementwise,
-             {&head_.logits, &head_.labels},
-             written);
-    constexpr Lifetime kept = Lifetime::micro_batch;
-    const Value local_maximum = head_.maximum;
-    head_.maximum = b.relayout("loss maximum", head_.maximum, whole, kept, 1, Reduction::max);
-    if (head_.maximum.tensor != local_maximum.tensor) {
-        // The parts' sums become relative to the common maximum before they are added.
-        b.kernel("loss rescale",
-                 cross_entropy_forward(tokens, 1, Dtype::fp32, true),
-                 kElementwise,
-                 {&local_maximum, &head_.maximum},
-                 {},
-                 {},
-                 {head_.sum.tensor});
+    const Value d = head_.backward(b, chunk_.final_norm, chunk_.output, deferred());
+    end();
+    Value later;  // from the module behind
+    for (std::size_t i = predictions_.size(); i-- > 0;) {
+        begin();
+        if (!later.empty()) {
+            add(gradients[i], later);
+        }
+        if (recompute_of_layer(0).whole) {
+            ResidualStream again = predictions_[i].layer.input();
+            predictions_[i].layer.run_again(b, again);
+        }
+        later = predictions_[i].layer.backward(b, gradients[i], deferred());
+        later = predictions_[i].input.backward(b, later, deferred());
+        end();
     }
-    head_.target = b.relayout("loss target", head_.target, whole, kept);
-    head_.sum = b.relayout("loss sum", head_.sum, whole, kept);
-    b.kernel("loss mean",
-             cross_entropy_forward(tokens, 1, Dtype::fp32, true),
-             kElementwise,
-             {&head_.labels, &head_.maximum, &head_.sum, &head_.target},
-             {},
-             {tables_.scalars()},
-             {mean_loss()});
-    for (std::int64_t i = 0; i < plan_.loss_metrics; ++i) {
-        b.kernel("loss metric",
-                 loss_metric(tokens, vocab, head_.logits.dtype),
-                 kElementwise,
-                 {&head_.logits, &head_.labels},
-                 {});
+    if (!later.empty()) {
+        add(d, later);
     }
-}
-
-Value ChunkLowering::head_backward(BlockBuilder& b, Deferred* deferred) {
-    const std::int64_t tokens = b.local_tokens(head_.logits);
-    const std::int64_t vocab = b.local_width(head_.logits);
-    std::vector<const Value*> reads{&head_.labels, &head_.maximum, &head_.sum, &head_.target};
-    if (!head_.probabilities.empty()) {
-        reads.push_back(&head_.probabilities);
-    }
-    b.kernel("loss backward",
-             cross_entropy_backward(tokens, vocab, head_.logits.dtype, fused_loss()),
-             kElementwise,
-             reads,
-             {},
-             {tables_.scalars()},
-             {head_.logits.tensor});
-    Parameter no_bias;
-    const Value dn = column_backward(
-        b, head_.norm, {{"logits", &head_.logits, &chunk_.output, &no_bias}}, deferred);
-    return norm_backward(b, "final norm backward", dn, head_.before_norm, {}, chunk_.final_norm);
+    return d;
 }
 
 void ChunkLowering::forward() {
@@ -330,6 +283,7 @@ void ChunkLowering::forward() {
             "stage input gather", chunk_.input, layouts_.residual, Lifetime::micro_batch);
     }
     for (std::size_t i = 0; i < chunk_.layers.size(); ++i) {
+        chunk_.forward_layers.push_back(place(b));
         weights.begin();
         const LayerRecompute recompute = recompute_of_layer(i);
         if (recompute.keeps_input()) {
@@ -343,10 +297,9 @@ void ChunkLowering::forward() {
         tapes_.back().forward(b, stream);
         weights.end();
     }
+    chunk_.forward_layers.push_back(place(b));
     if (chunk_.shape.has_head) {
-        weights.begin();
-        head(b, stream);
-        weights.end();
+        heads(b, weights, stream);
     } else {
         add_pending(b, stream, Lifetime::micro_batch);
         chunk_.output_value = b.relayout("stage output", stream.residual, layouts_.pipeline);
@@ -388,24 +341,28 @@ void ChunkLowering::backward() {
         --set;
         weights.begin();
     };
-    const auto deferred = [&] { return chunk_.splits_backward ? &later[set] : nullptr; };
+    const auto deferred = [&] {
+        return chunk_.splits_backward      ? &later[set]
+               : plan_.delay_wgrad_compute ? &delayed_
+                                           : nullptr;
+    };
     const auto end = [&] { weights.end(parameters_of(later[set])); };
     Value d;
     if (chunk_.shape.has_head) {
-        begin();
-        d = head_backward(b, deferred());
-        end();
+        d = heads_backward(b, begin, deferred, end);
     } else {
         chunk_.output_gradient = b.value(
             "stage output gradient", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
         d = b.relayout("stage output gradient gather", chunk_.output_gradient, layouts_.residual);
     }
     for (std::size_t i = chunk_.layers.size(); i-- > 0;) {
+        chunk_.backward_layers.push_back(place(b));
         begin();
         run_unit_again(b, i);
         d = tapes_[i].backward(b, d, deferred());
         end();
     }
+    chunk_.backward_layers.push_back(place(b));
     if (chunk_.shape.has_embedding) {
         begin();
         embed_backward(b, d);
@@ -414,6 +371,7 @@ void ChunkLowering::backward() {
         chunk_.input_gradient = b.relayout("stage input gradient", d, layouts_.pipeline);
         b.outlive_slot(chunk_.input_gradient);
     }
+    run_delayed(b, delayed_);
     chunk_.backward = b.ops.finish();
     if (chunk_.splits_backward) {
         weight_gradients(later);
@@ -422,11 +380,19 @@ void ChunkLowering::backward() {
 
 void ChunkLowering::weight_gradients(const std::vector<Deferred>& later) {
     BlockBuilder b = builder("backward weight");
+    // The first set is the embedding's and the last one the head's, if the chunk has them.
+    const std::size_t first = chunk_.shape.has_embedding ? 1 : 0;
     for (std::size_t set = later.size(); set-- > 0;) {
+        if (set + 1 >= first && set < first + chunk_.layers.size()) {
+            chunk_.weight_layers.push_back(place(b));
+        }
         for (const DeferredProducts& products : later[set]) {
             products.run(b);
         }
         reduce_to_shards(b, parameters_of(later[set]));
+    }
+    if (first == 0) {
+        chunk_.weight_layers.push_back(place(b));
     }
     chunk_.backward_weight = b.ops.finish();
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/layer_lowering.h"
+#include "models/prediction_module.h"
 
 namespace orrery {
 
@@ -20,12 +21,20 @@ struct ChunkShape {
     bool has_head = false;       // last virtual stage
 };
 
+// Where the ops and the tensors of a layer begin: positions in the pass's segment and in
+// Program::tensors.
+struct LayerPlace {
+    std::uint32_t op = 0;
+    std::uint32_t tensor = 0;
+};
+
 struct Chunk {
     ChunkShape shape;
     std::vector<LayerParameters> layers;
     Parameter embedding;
     Parameter position;
     Parameter final_norm;
+    std::vector<PredictionParameters> predictions;  // behind the last layer
     Parameter output;  // with tied embeddings on one stage: the same tensors as `embedding`
 
     // Boundary values, as they travel between stages.
@@ -38,6 +47,10 @@ struct Chunk {
     SegmentId backward{};         // both gradients, or those of the inputs
     SegmentId backward_weight{};  // weight gradients, where the schedule splits them
     bool splits_backward = false;
+    // Of each layer in the order in which the pass takes them, and where the last one ends.
+    std::vector<LayerPlace> forward_layers;
+    std::vector<LayerPlace> backward_layers;
+    std::vector<LayerPlace> weight_layers;
 
     // In forward order; a tied output weight is not listed twice.
     std::vector<Parameter*> parameters();

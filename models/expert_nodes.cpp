@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/expert_nodes.h"
 
-#include <cmath>
-
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/softmax/softmax.h"
+#include "models/expert_moves.h"
 #include "models/layer_nodes.h"
 #include "models/relayout.h"
 #include "models/router_load.h"
@@ -18,54 +17,15 @@ constexpr auto kMovesMemory = Cause::memory_bound_kernels;
 // of the weights' normalisation, zeros and scatter of weights and of choices, and their sums.
 constexpr std::uint8_t kChoiceKernels = 8;
 
-// Ranks that exchange tokens because of a layer's experts.
-std::uint32_t sharing_digits(const LayoutAssignment& layouts) {
-    return layouts.expert_digits | layouts.expert_tensor_digits;
-}
+// Of the loss that balances experts (router.py, _apply_aux_loss; moe_utils.py,
+// switch_load_balancing_loss_func): softmax, choice, zeros and scatter of its own scores, tokens of
+// each expert, summed scores, their product, its sum and scale, and two for the log; and backward.
+constexpr std::uint8_t kBalancingKernels = 11;
+constexpr std::uint8_t kBalancingBackward = 6;
 
-TokenRows rows_of_layer(const BlockBuilder& b, std::int64_t layer) {
-    const std::int64_t rows = b.model.seq_length * b.model.moe_router_topk;
-    if (b.plan.moe_router_load == RouterLoad::balanced) {
-        return {rows, rows};
-    }
-    const std::int64_t shared = b.layouts.mesh.combined_size(sharing_digits(b.layouts));
-    std::int64_t tokens = b.local_extent(b.model.seq_length, kSequence, b.layouts.residual);
-    tokens *= b.plan.micro_batch_size * shared;
-    const double busiest = busiest_rank(b.model, b.plan, layer, tokens);
-    return {rows, static_cast<std::int64_t>(std::ceil(static_cast<double>(rows) * busiest))};
-}
-
-Layout with(Layout layout, Placement from, DigitPlacement to) {
-    for (DigitPlacement& p : layout) {
-        p = p.placement == from ? to : p;
-    }
-    return layout;
-}
-
-// Reads `read` elements a row and writes `written` ones, of as many rows as `rows` has.
-KernelCall moving_call(const BlockBuilder& b, const Value& rows, std::int64_t bytes) {
-    KernelCall call = transpose(b.local_tokens(rows), b.local_width(rows), rows.dtype);
-    call.bytes = bytes;
-    return call;
-}
-
-Bytes bytes_of(const BlockBuilder& b, const Value& v) {
-    return Bytes{local_elements(v.shape, v.layout, b.layouts.mesh) * size_bytes(v.dtype)};
-}
-
-void move_rows(BlockBuilder& b,
-               std::string_view name,
-               const std::vector<const Value*>& reads,
-               const std::vector<const Value*>& writes) {
-    std::int64_t bytes = 0;
-    for (const Value* v : reads) {
-        bytes += bytes_of(b, *v).count();
-    }
-    for (const Value* v : writes) {
-        bytes += bytes_of(b, *v).count();
-    }
-    b.kernel(name, moving_call(b, *writes.front(), bytes), kMovesMemory, reads, writes);
-}
+// Of the counts of an all-to-all (token_dispatcher.py, preprocess): sums of the chosen experts by
+// expert and by rank, two of the gathered ones, and three copies to the host.
+constexpr std::uint8_t kCountKernels = 8;
 
 // Scores of all experts, the choice among them, and the weights of the chosen ones. Before rows can
 // travel, the ranks tell each other how many, and the host, which issues the exchange, reads it.
@@ -90,7 +50,8 @@ public:
                     .accumulates = {},
                     .launches = kChoiceKernels};
         b.ops.kernel(transpose(tokens, b.model.num_experts, Dtype::fp32), spec);
-        if (b.plan.moe_token_dispatcher_type == TokenDispatcher::alltoall) {
+        balancing(b, "router balance", kBalancingKernels, spec.cause);
+        if (dispatcher_of(b.plan).route != DispatchRoute::everyone) {
             exchange_counts(b);
         }
     }
@@ -104,6 +65,7 @@ public:
                  kMovesMemory,
                  {&logits_, &weights_.gradient},
                  {&dlogits});
+        balancing(b, "router balance backward", kBalancingBackward, kMovesMemory);
         const bool first = x_.gradient.empty();
         const Value dx =
             b.gradient_product("router dgrad", dlogits, weight_, first ? nullptr : &x_.gradient);
@@ -115,6 +77,20 @@ public:
     }
 
 private:
+    // Small kernels over the scores: their number is what they cost.
+    void balancing(BlockBuilder& b,
+                   std::string_view name,
+                   std::uint8_t launches,
+                   Cause cause) const {
+        b.ops.kernel(transpose(b.local_tokens(logits_), b.model.num_experts, Dtype::fp32),
+                     {.name = std::string{name},
+                      .stream = kComputeStream,
+                      .cause = cause,
+                      .reads = {logits_.tensor},
+                      .writes = {},
+                      .accumulates = {},
+                      .launches = launches});
+    }
     KernelCall scores(const BlockBuilder& b, bool forward) const {
         const SoftmaxShape shape{.heads = 1,
                                  .seq_q = b.local_tokens(logits_),
@@ -145,10 +121,12 @@ private:
                     .reads = {weights_.value.tensor},
                     .writes = {own},
                     .accumulates = {},
-                    .launches = 1};
+                    .launches = dispatcher_of(b.plan).sms == 0 ? kCountKernels : std::uint8_t{1}};
         b.ops.kernel(transpose(1, b.model.num_experts, Dtype::int32), spec);
+        // A library of its own exchanges counts in its first kernel.
         TensorId read = own;
-        if (ranks > 1) {
+        const Dispatcher& by = dispatcher_of(b.plan);
+        if (ranks > 1 && by.host_sync && by.sms == 0) {
             read = counts(b, "tokens of all experts", ranks);
             emit(b.ops,
                  {.step = {.kind = CollectiveKind::all_gather, .digits = digits},
@@ -159,6 +137,9 @@ private:
                   .reads = {own},
                   .writes = {read},
                   .accumulates = {}});
+        }
+        if (!by.host_sync) {
+            return;
         }
         b.ops.host({.duration = Time{}, .kind = HostWorkKind::restart},
                    {.name = "host reads tokens of experts",
@@ -176,134 +157,6 @@ private:
     Edge& x_;
     Edge& weights_;
     Value logits_;
-};
-
-enum class Destination : std::uint8_t { experts, all_ranks, residual };
-
-// A value brought to another layout; its gradient goes the other way.
-class MoveNode : public Node {
-public:
-    MoveNode(std::string_view name, Destination to, Edge& x, Edge& y, bool keeps)
-        : name_(name), to_(to), x_(x), y_(y), keeps_(keeps) {}
-
-    void forward(ForwardPass& pass) override {
-        y_.value = moved(pass.b, name_, x_.value, target(pass.b), kept());
-    }
-    void backward(BackwardPass& pass) override {
-        const Layout back = with(x_.value.layout, Placement::partial, replicated());
-        const Value dx = moved(pass.b,
-                               name_ + " backward",
-                               y_.gradient,
-                               back,
-                               keeps_ ? Lifetime::slot : pass.read_later());
-        if (x_.gradient.empty()) {
-            x_.gradient = dx;
-        } else {
-            add_gradient(pass.b, x_, dx);
-        }
-    }
-
-private:
-    Lifetime kept() const { return keeps_ ? saved() : Lifetime::slot; }
-    Layout target(const BlockBuilder& b) const {
-        return to_ == Destination::experts     ? b.layouts.expert_rows
-               : to_ == Destination::all_ranks ? b.layouts.expert_tokens
-                                               : b.layouts.residual;
-    }
-    // torch.distributed's exchange waits for what the compute stream has been given before it.
-    Value moved(BlockBuilder& b,
-                std::string_view name,
-                const Value& v,
-                const Layout& to,
-                Lifetime lifetime) const {
-        Value rows = v;
-        if (!rows.of_experts()) {
-            rows.rows = {v.shape[kSequence], v.shape[kSequence]};
-        }
-        if (!transition(rows.layout, to).empty() && !b.plan.moe_shared_expert_overlap &&
-            b.ops.size() > 0) {
-            b.ops.next_waits_for(b.ops.size() - 1);
-        }
-        Value result = b.relayout(name, rows, to, lifetime);
-        if (result.tensor == v.tensor && lifetime != Lifetime::slot) {
-            b.outlive_slot(result);  // nothing moved: what is kept is the value itself
-        }
-        result.rows = v.rows;
-        return result;
-    }
-
-    std::string name_;
-    Destination to_;
-    Edge& x_;
-    Edge& y_;
-    bool keeps_;
-};
-
-// Tokens as rows, each as often as it has experts, ordered by expert; and the weights beside them.
-class PermuteNode : public Node {
-public:
-    PermuteNode(std::int64_t layer, Edge& x, Edge& rows) : layer_(layer), x_(x), rows_(rows) {}
-
-    void forward(ForwardPass& pass) override {
-        BlockBuilder& b = pass.b;
-        const bool gathered = b.plan.moe_token_dispatcher_type == TokenDispatcher::allgather;
-        rows_.value = b.rows_value("expert rows",
-                                   rows_of_layer(b, layer_),
-                                   x_.value.shape[kWidth],
-                                   gathered ? b.layouts.expert_rows : x_.value.layout,
-                                   gathered ? saved() : Lifetime::slot,
-                                   x_.value.dtype);
-        move_rows(b, "permute", {&x_.value}, {&rows_.value});
-    }
-    void backward(BackwardPass& pass) override {
-        BlockBuilder& b = pass.b;
-        const Value& drows = rows_.gradient;
-        const Value dx = b.value("permute backward",
-                                 x_.value.shape[kWidth],
-                                 with(drows.layout, Placement::routed, partial()),
-                                 Lifetime::slot);
-        move_rows(b, "permute backward", {&drows}, {&dx});
-        if (x_.gradient.empty()) {
-            x_.gradient = dx;
-        } else {
-            add_gradient(b, x_, dx);
-        }
-    }
-
-private:
-    std::int64_t layer_;
-    Edge& x_;
-    Edge& rows_;
-};
-
-// The sum of each token's rows.
-class UnpermuteNode : public Node {
-public:
-    UnpermuteNode(Edge& rows, Edge& y) : rows_(rows), y_(y) {}
-
-    void forward(ForwardPass& pass) override {
-        BlockBuilder& b = pass.b;
-        y_.value = b.value("unpermute",
-                           rows_.value.shape[kWidth],
-                           with(rows_.value.layout, Placement::routed, partial()),
-                           Lifetime::slot);
-        move_rows(b, "unpermute", {&rows_.value}, {&y_.value});
-    }
-    void backward(BackwardPass& pass) override {
-        BlockBuilder& b = pass.b;
-        const Value& rows = rows_.value;
-        rows_.gradient = b.rows_value("unpermute backward",
-                                      rows.rows,
-                                      rows.shape[kWidth],
-                                      with(rows.layout, Placement::partial, replicated()),
-                                      pass.read_later(),
-                                      rows.dtype);
-        move_rows(b, "unpermute backward", {&y_.gradient}, {&rows_.gradient});
-    }
-
-private:
-    Edge& rows_;
-    Edge& y_;
 };
 
 // One grouped product: every expert of the rank with its rows.
@@ -338,39 +191,117 @@ private:
 
 }  // namespace
 
+namespace {
+
+// The edges from a layer's tokens to what its experts read, and back.
+struct ExpertPath {
+    Edge& inputs;   // of the first product
+    Edge& weights;  // of its rows
+};
+
+// Tokens come to their experts.
+ExpertPath add_dispatch(Tape& tape,
+                        const ParallelPlan& plan,
+                        const Transformer& model,
+                        std::int64_t layer,
+                        Edge& x,
+                        Edge& own_weights,
+                        std::vector<Node*>& all) {
+    Edge& weights = tape.edge();
+    const auto add_weights = [&](Destination to) {
+        all.push_back(
+            &tape.add<MoveNode>("dispatch of weights", to, layer, own_weights, weights, true));
+    };
+    if (plan.moe_token_dispatcher_type == TokenDispatcher::allgather) {
+        Edge& tokens = tape.edge();
+        Edge& rows = tape.edge();
+        all.push_back(&tape.add<MoveNode>(
+            "expert tokens gather", Destination::all_ranks, layer, x, tokens, false));
+        all.push_back(&tape.add<PermuteNode>(layer, tokens, rows));
+        add_weights(Destination::all_ranks);
+        return {rows, weights};
+    }
+    Edge& dispatched = tape.edge();
+    if (sends_rows_once(plan)) {
+        Edge& rows = tape.edge();
+        all.push_back(
+            &tape.add<MoveNode>("dispatch", Destination::experts, layer, x, dispatched, false));
+        all.push_back(&tape.add<SortNode>(
+            "copies of rows", RowOrder::by_expert, layer, dispatched, rows, true));
+        all.push_back(&tape.add<CarryNode>(layer, own_weights, weights));
+        return {rows, weights};
+    }
+    Edge& rows = tape.edge();
+    const bool sorts =
+        model.num_experts > plan.expert_model_parallel_size && plan.expert_model_parallel_size > 1;
+    all.push_back(&tape.add<PermuteNode>(layer, x, rows));
+    all.push_back(
+        &tape.add<MoveNode>("dispatch", Destination::experts, layer, rows, dispatched, !sorts));
+    add_weights(Destination::experts);
+    if (!sorts) {
+        return {dispatched, weights};
+    }
+    Edge& sorted = tape.edge();
+    all.push_back(&tape.add<SortNode>(
+        "rows by expert", RowOrder::by_expert, layer, dispatched, sorted, true));
+    return {sorted, weights};
+}
+
+// What the experts made comes back as sums of each token.
+Edge& add_combine(Tape& tape,
+                  const ParallelPlan& plan,
+                  const Transformer& model,
+                  std::int64_t layer,
+                  Edge& made,
+                  std::vector<Node*>& all) {
+    Edge& sums = tape.edge();
+    if (plan.moe_token_dispatcher_type == TokenDispatcher::allgather) {
+        Edge& scattered = tape.edge();
+        all.push_back(&tape.add<UnpermuteNode>(made, sums));
+        all.push_back(&tape.add<MoveNode>(
+            "expert sums scatter", Destination::residual, layer, sums, scattered, false));
+        return scattered;
+    }
+    if (sends_rows_once(plan)) {
+        Edge& rows = tape.edge();
+        all.push_back(
+            &tape.add<SortNode>("sums of copies", RowOrder::by_rank, layer, made, rows, false));
+        all.push_back(
+            &tape.add<MoveNode>("combine", Destination::residual, layer, rows, sums, false));
+        return sums;
+    }
+    const bool sorts =
+        model.num_experts > plan.expert_model_parallel_size && plan.expert_model_parallel_size > 1;
+    Edge& rows = sorts ? tape.edge() : made;
+    if (sorts) {
+        all.push_back(
+            &tape.add<SortNode>("rows by rank", RowOrder::by_rank, layer, made, rows, false));
+    }
+    Edge& combined = tape.edge();
+    all.push_back(
+        &tape.add<MoveNode>("combine", Destination::residual, layer, rows, combined, false));
+    all.push_back(&tape.add<UnpermuteNode>(combined, sums));
+    return sums;
+}
+
+}  // namespace
+
 ExpertBranch add_experts(Tape& tape,
                          const ParallelPlan& plan,
+                         const Transformer& model,
                          LayerParameters& p,
                          std::int64_t layer,
                          Edge& x,
                          const std::function<std::vector<Node*>()>& add_shared) {
-    const bool gathers = plan.moe_token_dispatcher_type == TokenDispatcher::allgather;
     ExpertBranch branch;
     std::vector<Node*>& all = branch.nodes.all;
     if (!plan.moe_shared_expert_overlap) {
         all = add_shared();
     }
     Edge& own_weights = tape.edge();
-    Edge& weights = tape.edge();
-    Edge& rows = tape.edge();
-    Edge& dispatched = gathers ? rows : tape.edge();
-    Edge& tokens = gathers ? tape.edge() : x;
     auto& router = tape.add<RouterNode>(p.router, p.router_bias, layer, x, own_weights);
     all.push_back(&router);
-    if (gathers) {
-        all.push_back(
-            &tape.add<MoveNode>("expert tokens gather", Destination::all_ranks, x, tokens, false));
-    }
-    all.push_back(&tape.add<PermuteNode>(layer, tokens, rows));
-    if (!gathers) {
-        all.push_back(
-            &tape.add<MoveNode>("dispatch", Destination::experts, rows, dispatched, true));
-    }
-    all.push_back(&tape.add<MoveNode>("dispatch of weights",
-                                      gathers ? Destination::all_ranks : Destination::experts,
-                                      own_weights,
-                                      weights,
-                                      true));
+    const ExpertPath path = add_dispatch(tape, plan, model, layer, x, own_weights, all);
     branch.nodes.reader = &router;
     if (plan.moe_shared_expert_overlap) {
         const std::vector<Node*> shared = add_shared();
@@ -380,27 +311,16 @@ ExpertBranch add_experts(Tape& tape,
     Edge& fc1 = tape.edge();
     Edge& activated = tape.edge();
     Edge& fc2 = tape.edge();
-    Edge& combined = gathers ? fc2 : tape.edge();
-    Edge& sums = tape.edge();
     all.push_back(&tape.add<ExpertProductNode>(
-        "expert fc1", p.expert_fc1, p.expert_fc1_bias, dispatched, fc1));
-    branch.nodes.activation = &tape.add<ActivationNode>(fc1, activated, &weights);
+        "expert fc1", p.expert_fc1, p.expert_fc1_bias, path.inputs, fc1));
+    branch.nodes.activation = &tape.add<ActivationNode>(fc1, activated, &path.weights);
     all.push_back(branch.nodes.activation);
     auto& product =
         tape.add<ExpertProductNode>("expert fc2", p.expert_fc2, p.expert_fc2_bias, activated, fc2);
     product.discard_output();
     branch.nodes.fc2 = &product;
     all.push_back(&product);
-    if (!gathers) {
-        all.push_back(&tape.add<MoveNode>("combine", Destination::residual, fc2, combined, false));
-    }
-    all.push_back(&tape.add<UnpermuteNode>(combined, sums));
-    branch.routed = &sums;
-    if (gathers) {
-        branch.routed = &tape.edge();
-        all.push_back(&tape.add<MoveNode>(
-            "expert sums scatter", Destination::residual, sums, *branch.routed, false));
-    }
+    branch.routed = &add_combine(tape, plan, model, layer, fc2, all);
     return branch;
 }
 

@@ -37,6 +37,7 @@ struct ExpertBranch {
 // them, of which the first reads x; none if the model has none.
 ExpertBranch add_experts(Tape& tape,
                          const ParallelPlan& plan,
+                         const Transformer& model,
                          LayerParameters& parameters,
                          std::int64_t layer,
                          Edge& x,

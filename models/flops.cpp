@@ -61,6 +61,29 @@ ForwardFlops forward_flops(const Transformer& model) {
             .logits = 2.0 * tokens * hidden * static_cast<double>(model.vocab_size)};
 }
 
+// A module that predicts a further token adds a layer like the last one, its own two products and
+// the output layer once more.
+ForwardFlops with_predictions(const Transformer& model) {
+    ForwardFlops all = forward_flops(model);
+    if (model.mtp_num_layers == 0) {
+        return all;
+    }
+    Transformer last = model;
+    last.mtp_num_layers = 0;
+    last.num_layers = 1;
+    last.first_k_dense_replace = 0;
+    const ForwardFlops one = forward_flops(last);
+    const auto modules = static_cast<double>(model.mtp_num_layers);
+    const auto hidden = static_cast<double>(model.hidden_size);
+    const auto tokens = static_cast<double>(model.seq_length);
+    all.attention_linear += modules * one.attention_linear;
+    all.mlp += modules * (one.mlp + 2.0 * tokens * (2 * hidden * hidden + 3 * hidden));
+    all.full_attention += modules * one.full_attention;
+    all.causal_attention += modules * one.causal_attention;
+    all.logits += modules * one.logits;
+    return all;
+}
+
 }  // namespace
 
 std::int64_t visible_attention_pairs(const Transformer& model, std::int64_t layer) {
@@ -74,7 +97,7 @@ std::int64_t visible_attention_pairs(const Transformer& model, std::int64_t laye
 namespace {
 
 ModelFlops counted(const Transformer& model, std::int64_t sequences, const RecomputedShare& again) {
-    const ForwardFlops forward = forward_flops(model);
+    const ForwardFlops forward = with_predictions(model);
     const auto batch = static_cast<double>(sequences);
     const double linear = forward.attention_linear + forward.mlp;
     const auto model_count = [&](double attention) {

@@ -205,13 +205,14 @@ std::vector<Node*> add_shared_expert(Tape& tape, LayerParameters& p, Edge& x, Ml
 
 // Of a layer with experts: everything from the second norm's output on.
 void add_expert_branch(Tape& tape,
+                       const Transformer& model,
                        const ParallelPlan& plan,
                        LayerParameters& p,
                        std::int64_t layer,
                        Edge& x,
                        LayerNodes& nodes) {
     MlpProduct shared;
-    const ExpertBranch branch = add_experts(tape, plan, p, layer, x, [&] {
+    const ExpertBranch branch = add_experts(tape, plan, model, p, layer, x, [&] {
         return p.shared_fc1.elements > 0 ? add_shared_expert(tape, p, x, shared)
                                          : std::vector<Node*>{};
     });
@@ -250,7 +251,7 @@ Tape layer_tape(const Transformer& model,
     }
     if (model.layer_has_experts(layer)) {
         nodes.mlp_input = nullptr;
-        add_expert_branch(tape, plan, p, layer, *mlp_input, nodes);
+        add_expert_branch(tape, model, plan, p, layer, *mlp_input, nodes);
         choose_modules(tape, recompute, nodes);
         return tape;
     }

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <span>
 
 #include "engine/check.h"
 #include "models/chunk_lowering.h"
 #include "models/gradient_sync.h"
 #include "models/layout_assignment.h"
+#include "models/pass_parts.h"
 #include "models/pipeline_split.h"
 #include "models/schedule/stage_work.h"
 #include "models/slot_waits.h"
@@ -67,6 +70,13 @@ private:
     void add_host_reads();
     std::optional<SegmentId> segment_of(const StageWork& work);
     std::uint32_t add_slot(SegmentId segment, const StageWork& work);
+    // The slots of a pass, or of two that take turns. Of each: its first and its last slot.
+    struct PassSlots {
+        std::uint32_t first = 0;
+        std::uint32_t last = 0;
+    };
+    std::vector<PassSlots> add_passes(std::span<const StageWork> passes);
+    const PassParts& parts_of(SegmentId segment);
     void wait_for(std::uint32_t slot, std::uint32_t earlier_slot);
     void add_slots();
 
@@ -82,6 +92,7 @@ private:
     std::vector<ChunkMessages> messages_;
     std::optional<SegmentId> restart_;
     std::optional<OptimizerSegments> step_end_;
+    std::map<SegmentId, PassParts> parts_;  // of passes
 };
 
 void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
@@ -260,15 +271,64 @@ void StageLowering::add_slots() {
         return chunk->splits_backward && ops_of(chunk->backward_weight).empty();
     });
     const StageWalk walk = stage_work(rules, schedule_shape(), stage_);
-    std::vector<std::uint32_t> slot_of(walk.work.size());
+    std::vector<std::uint32_t> slot_of(walk.work.size());  // the last one of each
+    const auto wait = [&](std::size_t work, std::uint32_t slot) {
+        for (const std::uint32_t earlier : walk.waits_of(walk.work[work])) {
+            wait_for(slot, slot_of[earlier]);
+        }
+    };
+    const std::span<const StageWork> all = walk.work;
     for (std::size_t w = 0; w < walk.work.size(); ++w) {
-        if (const std::optional<SegmentId> segment = segment_of(walk.work[w])) {
-            slot_of[w] = add_slot(*segment, walk.work[w]);
-            for (const std::uint32_t earlier : walk.waits_of(walk.work[w])) {
-                wait_for(slot_of[w], slot_of[earlier]);
+        if (rules.pairs_passes && all[w].task == StageTask::pass) {
+            const std::size_t together = all[w].paired ? 2 : 1;
+            const std::vector<PassSlots> slots = add_passes(all.subspan(w, together));
+            for (std::size_t i = 0; i < together; ++i) {
+                slot_of[w + i] = slots[i].last;
+                wait(w + i, slots[i].first);
+            }
+            w += together - 1;
+        } else if (const std::optional<SegmentId> segment = segment_of(all[w])) {
+            slot_of[w] = add_slot(*segment, all[w]);
+            wait(w, slot_of[w]);
+        }
+    }
+}
+
+const PassParts& StageLowering::parts_of(SegmentId segment) {
+    const auto known = parts_.find(segment);
+    return known != parts_.end()
+               ? known->second
+               : parts_.emplace(segment, parts_of_pass(tables_, segment)).first->second;
+}
+
+// Part by part: the first exchange of the backward pass is under way before the forward pass
+// begins.
+std::vector<StageLowering::PassSlots> StageLowering::add_passes(std::span<const StageWork> passes) {
+    std::vector<PassSlots> added(passes.size());
+    std::vector<const PassParts*> parts;
+    std::vector<std::vector<std::uint32_t>> slots(passes.size());
+    std::size_t most = 0;
+    for (const StageWork& pass : passes) {
+        const std::optional<SegmentId> segment = segment_of(pass);
+        ORRERY_CHECK(segment.has_value());
+        parts.push_back(&parts_of(*segment));
+        most = std::max(most, parts.back()->segments.size());
+    }
+    for (std::size_t part = 0; part < most; ++part) {
+        for (std::size_t p = 0; p < passes.size(); ++p) {
+            if (part < parts[p]->segments.size()) {
+                slots[p].push_back(add_slot(parts[p]->segments[part], passes[p]));
             }
         }
     }
+    for (std::size_t p = 0; p < passes.size(); ++p) {
+        added[p] = {slots[p].front(), slots[p].back()};
+        for (const PartWait& wait : parts[p]->waits) {
+            role_.slots[slots[p][wait.part]].waits.push_back(
+                {.op = wait.op, .slot = slots[p][wait.earlier_part], .slot_op = wait.earlier_op});
+        }
+    }
+    return added;
 }
 
 Role StageLowering::lower(const std::vector<std::int64_t>& split) {

@@ -314,6 +314,40 @@ private:
     LayerParameters p_;
 };
 
+std::int64_t behind_layers(const Transformer& model) {
+    return model.num_layers + model.mtp_num_layers;
+}
+
+std::vector<PredictionParameters> prediction_parameters(ParameterFactory& factory,
+                                                        const Transformer& model,
+                                                        const LayoutAssignment& layouts,
+                                                        const ChunkShape& shape) {
+    const std::int64_t h = model.hidden_size;
+    const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;
+    std::vector<PredictionParameters> all(static_cast<std::size_t>(model.mtp_num_layers));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        PredictionParameters& p = all[i];
+        const std::int64_t layer = model.num_layers + static_cast<std::int64_t>(i);
+        const auto vector = [&](std::string_view name, std::int64_t inputs, std::int64_t n) {
+            return factory.make(
+                fmt::format("mtp.layers.{}.{}", i, name), layer, inputs, n, layouts.vector_weight);
+        };
+        if (!shape.has_embedding) {
+            p.embedding = factory.make(fmt::format("mtp.layers.{}.word_embeddings.weight", i),
+                                       -1,
+                                       model.vocab_size,
+                                       h,
+                                       layouts.embedding);
+        }
+        p.embedding_norm = vector("enorm", 1, norm);
+        p.stream_norm = vector("hnorm", 1, norm);
+        p.projection = vector("eh_proj.weight", 2 * h, h);
+        p.layer = LayerParameterFactory{factory, model, layouts, layer}.all();
+        p.final_norm = vector("final_layernorm", 1, norm);
+    }
+    return all;
+}
+
 }  // namespace
 
 void create_parameters(ProgramTables& tables,
@@ -341,15 +375,16 @@ void create_parameters(ProgramTables& tables,
     }
     if (shape.has_head) {
         const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;
+        chunk.predictions = prediction_parameters(factory, model, layouts, shape);
         chunk.final_norm =
-            factory.make("final_layernorm", model.num_layers, 1, norm, layouts.vector_weight);
+            factory.make("final_layernorm", behind_layers(model), 1, norm, layouts.vector_weight);
         const Chunk* shared = tied;
         if (shared == nullptr && model.tied_embeddings && shape.has_embedding) {
             shared = &chunk;
         }
         if (shared != nullptr) {
             chunk.output = shared->embedding;  // the same tensors, read the other way round
-            chunk.output.layer = model.num_layers;
+            chunk.output.layer = behind_layers(model);
             chunk.output.layout = layouts.column_weight;
             chunk.output.shape = {h, model.vocab_size};
             chunk.output.transposed = true;
@@ -359,7 +394,7 @@ void create_parameters(ProgramTables& tables,
             }
         } else {
             chunk.output = factory.make("output_layer.weight",
-                                        model.num_layers,
+                                        behind_layers(model),
                                         h,
                                         model.vocab_size,
                                         layouts.column_weight,
@@ -389,6 +424,10 @@ std::vector<Parameter*> Chunk::parameters() {
     for (LayerParameters& layer : layers) {
         const std::vector<Parameter*> of_layer = layer.present();
         all.insert(all.end(), of_layer.begin(), of_layer.end());
+    }
+    for (PredictionParameters& prediction : predictions) {
+        const std::vector<Parameter*> of_module = prediction.present();
+        all.insert(all.end(), of_module.begin(), of_module.end());
     }
     add(final_norm);
     if (output.elements > 0 && (embedding.elements == 0 || output.stored != embedding.stored)) {

@@ -11,9 +11,10 @@
 namespace orrery {
 namespace {
 
-// Places for layers that the even split hands out.
+// Places for layers that the even split hands out. Modules that predict further tokens lie behind
+// the last layer, and count where embedding and loss do.
 std::int64_t places(const Transformer& model, const ParallelPlan& plan) {
-    return model.num_layers + (plan.embedding_and_loss_as_layers ? 2 : 0);
+    return model.num_layers + (plan.embedding_and_loss_as_layers ? 2 + model.mtp_num_layers : 0);
 }
 
 std::int64_t virtual_stages(const ParallelPlan& plan) {
@@ -95,7 +96,7 @@ std::vector<std::int64_t> layers_of_stages(const Transformer& model, const Paral
     std::vector<std::int64_t> layers(static_cast<std::size_t>(count), places(model, plan) / count);
     if (plan.embedding_and_loss_as_layers) {
         --layers.front();
-        --layers.back();
+        layers.back() -= 1 + model.mtp_num_layers;
     }
     ORRERY_CHECK(std::accumulate(layers.begin(), layers.end(), std::int64_t{0}) ==
                  model.num_layers);

@@ -51,6 +51,9 @@ enum class ScheduleKind : std::uint8_t {
     interleaved_1f1b,
     breadth_first,
     zero_bubble,
+    dual_pipe,    // both ends of the pipeline at once, each stage on two ranks (DeepSeek-V3,
+                  // arXiv 2412.19437, section 3.2.1)
+    dual_pipe_v,  // the same order on half the ranks: the stages go there and back
 };
 enum class ContextParallelComm : std::uint8_t { ring, all_to_all };  // p2p ring, head exchange
 enum class Optimizer : std::uint8_t { adam, lamb };
@@ -62,11 +65,27 @@ constexpr std::string_view name(AttentionKernel kernel) {
         "unfused", "flash_1", "flash_2", "flash_3", "cudnn"};
     return kNames[static_cast<std::size_t>(kernel)];
 }
-// How rows of tokens get to the ranks of their experts: each row to its rank, or all tokens to all
-// ranks (Megatron-LM's dispatchers of these names).
-enum class TokenDispatcher : std::uint8_t { alltoall, allgather };
+// What takes rows of tokens to the ranks of their experts and back, in the order and with the names
+// of network/collectives/dispatcher.h.
+enum class TokenDispatcher : std::uint8_t {
+    alltoall,            // each row to its rank, by NCCL
+    allgather,           // all tokens to all ranks
+    hierarchical,        // by one rank of each node
+    two_dimensional,     // inside nodes, then among equal local ranks
+    deepep,              // once to each node, and on over NVLink (DeepEP's normal kernels)
+    deepep_low_latency,  // once for each expert, straight from NIC to NIC
+    hybridep,            // as deepep, with few SMs (DeepEP's branch hybrid-ep)
+    host_driven,         // without SMs, counts stay on the device
+};
 // Which experts tokens are sent to (models/router_load.h).
-enum class RouterLoad : std::uint8_t { balanced, uniform, zipf };
+enum class RouterLoad : std::uint8_t {
+    balanced,       // equally many to each
+    uniform,        // drawn, all alike
+    zipf,           // drawn by Zipf's law
+    bias_balanced,  // drawn by Zipf's law, then balanced by a bias (Wang et al., arXiv 2408.15664)
+    hot,            // one expert of each layer, another in the next
+    trace,          // as counted
+};
 enum class RankOrder : std::uint8_t {
     tp_cp_dp_pp,  // Megatron-LM's default; data-parallel groups before pipeline groups
     tp_cp_pp_dp,
@@ -97,6 +116,9 @@ struct ParallelPlan {
     std::int64_t zero_hpz_partition_size = 0;
     // ZeRO 3: weights are gathered as int8 (DeepSpeed's name; qwZ of ZeRO++, section 3.1).
     bool zero_quantized_weights = false;
+    // ZeRO 3: gradients are exchanged as int4, inside nodes and then between them (DeepSpeed's
+    // name; qgZ of ZeRO++, section 3.3).
+    bool zero_quantized_gradients = false;
     // ZeRO 3: weights are gathered again for the backward pass. false: the forward pass's stay
     // whole until then (the argument of PyTorch's fully_shard).
     bool reshard_after_forward = true;
@@ -167,8 +189,22 @@ struct ParallelPlan {
     // The shared expert works while tokens are on their way to the other experts.
     bool moe_shared_expert_overlap = false;
     RouterLoad moe_router_load = RouterLoad::balanced;
-    double moe_router_load_alpha = 1;  // exponent of RouterLoad::zipf
+    // Exponent of RouterLoad::zipf and bias_balanced; of hot, its expert's tokens over the mean.
+    double moe_router_load_alpha = 1;
     std::int64_t moe_router_load_seed = 1;
+    // Of RouterLoad::trace: tokens of each expert, or of each expert of each layer, layer by layer.
+    std::vector<std::int64_t> moe_router_load_trace{};
+    // An expert takes at most this many times the mean number of tokens; the rest are dropped. 0:
+    // all of them are taken (Megatron-LM's --moe-expert-capacity-factor).
+    double moe_expert_capacity_factor = 0;
+    Dtype moe_dispatch_dtype = Dtype::bf16;  // of dispatched rows: fp8 has a scale for 128 elements
+    std::int64_t moe_dispatcher_sms = 0;     // that deepep and hybridep hold; 0: their default
+    // The forward pass of one micro-batch runs beside the backward pass of another, so that the
+    // exchanges of each are beside the products of the other (Megatron-Core's option of this name).
+    bool overlap_moe_expert_parallel_comm = false;
+    // Of such backward passes: gradients of weights are made after the exchange has been started
+    // (Megatron-Core's option of this name).
+    bool delay_wgrad_compute = false;
     Dtype moments_dtype = Dtype::fp32;  // of the optimizer's two moments
     Fp8Recipe fp8_recipe = Fp8Recipe::delayed;
     // Weights of layers travel as FP8 to where they are used (Megatron-LM's --fp8-param-gather,

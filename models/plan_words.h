@@ -54,6 +54,8 @@ inline constexpr Choice<ScheduleKind> kSchedules[] = {
     {"interleaved_1f1b", ScheduleKind::interleaved_1f1b},
     {"breadth_first", ScheduleKind::breadth_first},
     {"zero_bubble", ScheduleKind::zero_bubble},
+    {"dualpipe", ScheduleKind::dual_pipe},
+    {"dualpipev", ScheduleKind::dual_pipe_v},
 };
 
 inline constexpr Choice<AttentionKernel> kAttentionKernels[] = {
@@ -81,12 +83,21 @@ inline constexpr Choice<ContextParallelComm> kContextParallelComms[] = {
 inline constexpr Choice<TokenDispatcher> kTokenDispatchers[] = {
     {"alltoall", TokenDispatcher::alltoall},
     {"allgather", TokenDispatcher::allgather},
+    {"hierarchical", TokenDispatcher::hierarchical},
+    {"2dh", TokenDispatcher::two_dimensional},
+    {"deepep", TokenDispatcher::deepep},
+    {"deepep_low_latency", TokenDispatcher::deepep_low_latency},
+    {"hybridep", TokenDispatcher::hybridep},
+    {"host_driven", TokenDispatcher::host_driven},
 };
 
 inline constexpr Choice<RouterLoad> kRouterLoads[] = {
     {"balanced", RouterLoad::balanced},
     {"uniform", RouterLoad::uniform},
     {"zipf", RouterLoad::zipf},
+    {"bias_balanced", RouterLoad::bias_balanced},
+    {"hot", RouterLoad::hot},
+    {"trace", RouterLoad::trace},
 };
 
 inline constexpr Choice<Optimizer> kOptimizers[] = {
@@ -105,6 +116,11 @@ inline constexpr Choice<Dtype> kGradientDtypes[] = {
     {"fp32", Dtype::fp32},
     {"bf16", Dtype::bf16},
     {"fp16", Dtype::fp16},
+};
+
+inline constexpr Choice<Dtype> kDispatchDtypes[] = {
+    {"bf16", Dtype::bf16},
+    {"fp8", Dtype::fp8},
 };
 
 inline constexpr Choice<Dtype> kMainParamsDtypes[] = {

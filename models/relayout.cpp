@@ -47,14 +47,16 @@ std::uint32_t emit(SegmentBuilder& ops,
                : call.subset.empty() ? ops.tables().group(digits)
                                      : ops.tables().group(digit, call.subset);
     };
-    return ops.collective({.kind = step.step.kind,
-                           .group = group(),
-                           .bytes = call.wire.bytes(elements),
-                           .wire = call.wire.dtype == Dtype::fp8 ? Dtype::uint8 : call.wire.dtype,
-                           .communicator = lane.communicator,
-                           .mover = call.mover,
-                           .reduction = call.reduction},
-                          operands);
+    return ops.collective(
+        {.kind = step.step.kind,
+         .group = group(),
+         .bytes = call.wire.bytes(elements),
+         .wire = call.wire.dtype == Dtype::fp8 ? Dtype::uint8 : call.wire.dtype,
+         .communicator = lane.communicator,
+         .mover = call.mover,
+         .reduction = call.reduction,
+         .rows = step.step.kind == CollectiveKind::all_to_all ? call.rows : RowExchange{}},
+        operands);
 }
 
 std::uint32_t emit_copy(

@@ -39,6 +39,7 @@ struct RelayoutCall {
     // If not empty: along the only digit only these coordinates take part.
     std::vector<std::uint32_t> subset{};
     bool over_stages = false;  // and over all pipeline stages, of whatever party
+    RowExchange rows{};        // of an all_to_all of tokens' rows
 };
 
 // Appends the collective of one step; `operands` gives its name, operands and launches. Returns its

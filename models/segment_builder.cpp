@@ -44,7 +44,15 @@ CollectiveId ProgramTables::collective(const CollectiveCall& call) {
                  call.communicator,
                  static_cast<std::int64_t>(call.mover.engine),
                  call.mover.sm_limit,
-                 static_cast<std::int64_t>(call.reduction)});
+                 static_cast<std::int64_t>(call.reduction),
+                 call.rows.dispatcher,
+                 call.rows.combine ? 1 : 0,
+                 call.rows.choices,
+                 call.rows.server_limit,
+                 call.rows.experts,
+                 call.rows.tokens,
+                 call.rows.row.count()});
+    key_.insert(key_.end(), call.rows.shares.begin(), call.rows.shares.end());
     const auto [entry, added] =
         collectives_.try_emplace(key_, to_id<CollectiveId>(program_.collectives.size()));
     if (added) {

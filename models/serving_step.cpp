@@ -2,15 +2,19 @@
 #include "models/serving_step.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
-#include "engine/check.h"
 #include "kernels/activation/activation.h"
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/grouped_gemm.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/residual/residual.h"
 #include "kernels/rmsnorm/rmsnorm.h"
 #include "kernels/rope/rope.h"
+#include "kernels/router/router.h"
 
 namespace orrery {
 
@@ -24,16 +28,18 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 class StageOps {
 public:
+    // `shape` is of all ranks of the stage.
     StageOps(const Transformer& model,
              const ServingPlan& plan,
              const BatchShape& shape,
              std::int64_t stage)
         : model_(model),
           plan_(plan),
-          shape_(shape),
+          stage_tokens_(shape.tokens),
+          shape_(share_of(shape, plan.data_parallel_size)),
           stage_(stage),
           tp_(plan.tensor_model_parallel_size),
-          layers_(layers_of_stage(model, plan, stage)) {}
+          layers_(stage_layers(model, plan, stage)) {}
 
     std::vector<ServingOp> all() {
         const std::int64_t tokens = shape_.tokens;
@@ -48,7 +54,10 @@ public:
             all_reduce("embedding", 1);
         }
         attention_block();
-        mlp_block();
+        mlp_block(layers_.all - layers_.experts);
+        if (layers_.experts > 0) {
+            expert_block();
+        }
         if (stage_ + 1 < plan_.pipeline_model_parallel_size) {
             ops_.push_back(
                 {.name = "send",
@@ -69,16 +78,59 @@ private:
         ops_.push_back({.name = name, .work = call, .count = count});
     }
 
+    // Operands and weights are stored in fewer bits than the kernel's dtype has: the activations
+    // too in FP4, else the weights alone.
+    void low_bits(KernelCall& call, std::int64_t weights, std::int64_t inputs) const {
+        const std::int64_t bits = size_bytes(call.dtype) * 8;
+        call.bytes -= weights * (bits - plan_.weight_bits) / 8;
+        if (plan_.precision == ProductPrecision::fp4) {
+            call.bytes -= inputs * (bits - bits_of(plan_.precision)) / 8;
+        }
+    }
+
+    void add_product(std::string_view name, const KernelCall& call, std::int64_t count) {
+        ops_.push_back({.name = name,
+                        .work = call,
+                        .count = count,
+                        .fp4 = plan_.precision == ProductPrecision::fp4});
+    }
+
     void product(std::string_view name,
                  std::int64_t rows,
                  std::int64_t columns,
                  std::int64_t depth,
                  std::int64_t count) {
+        if (count == 0) {
+            return;
+        }
+        quantise(rows, depth, count);
         KernelCall call =
-            gemm(rows, columns, depth, 1, plan_.precision, GemmEpilogue::none, kStream);
-        // The weights alone are stored in fewer bits.
-        call.bytes -= columns * depth * (size_bytes(plan_.precision) * 8 - plan_.weight_bits) / 8;
-        add(name, call, count);
+            gemm(rows, columns, depth, 1, dtype_of(plan_.precision), GemmEpilogue::none, kStream);
+        low_bits(call, columns * depth, rows * depth);
+        add_product(name, call, count);
+    }
+
+    // Reads the operand of an FP8 or FP4 product in 16 bits and writes it.
+    void quantise(std::int64_t rows, std::int64_t columns, std::int64_t count) {
+        if (plan_.fused_casts || bits_of(plan_.precision) == 16) {
+            return;
+        }
+        KernelCall call = transpose(rows, columns, kStream);
+        call.bytes = rows * columns * (size_bytes(kStream) * 8 + bits_of(plan_.precision)) / 8;
+        add("quantise", call, count);
+    }
+
+    // Of each group of `rows` rows with weights of its own.
+    void expert_product(std::string_view name,
+                        std::int64_t groups,
+                        std::int64_t rows,
+                        std::int64_t columns,
+                        std::int64_t depth) {
+        quantise(groups * rows, depth, layers_.experts);
+        KernelCall call =
+            grouped_gemm(groups, rows, columns, depth, dtype_of(plan_.precision), kStream);
+        low_bits(call, groups * columns * depth, groups * rows * depth);
+        add_product(name, call, layers_.experts);
     }
 
     // The pending branch is added to the stream by the norm's kernel (vLLM's fused_add_rms_norm).
@@ -88,15 +140,24 @@ private:
         add(name, norm_forward(work, shape_.tokens, model_.hidden_size, kStream, true), count);
     }
 
+    void collective(std::string_view name,
+                    CollectiveKind kind,
+                    ServingGroup group,
+                    std::int64_t tokens,
+                    std::int64_t count) {
+        ops_.push_back({.name = name,
+                        .work = CollectiveCall{.kind = kind,
+                                               .bytes = Bytes{tokens * model_.hidden_size *
+                                                              size_bytes(kStream)},
+                                               .wire = kStream},
+                        .count = count,
+                        .group = group});
+    }
+
     void all_reduce(std::string_view name, std::int64_t count) {
-        if (tp_ > 1) {
-            ops_.push_back(
-                {.name = name,
-                 .work = CollectiveCall{.kind = CollectiveKind::all_reduce,
-                                        .bytes = Bytes{shape_.tokens * model_.hidden_size *
-                                                       size_bytes(kStream)},
-                                        .wire = kStream},
-                 .count = count});
+        if (tp_ > 1 && count > 0) {
+            collective(
+                name, CollectiveKind::all_reduce, ServingGroup::tensor, shape_.tokens, count);
         }
     }
 
@@ -105,37 +166,155 @@ private:
 
     void attention_block() {
         const std::int64_t tokens = shape_.tokens;
-        const std::int64_t width = heads() * model_.kv_channels;
-        const std::int64_t key_values = key_value_heads() * model_.kv_channels;
-        norm("norm 1", layers_);
-        product("qkv", tokens, width + 2 * key_values, model_.hidden_size, layers_);
-        if (model_.position_embedding == PositionEmbedding::rope) {
-            add("rotary embedding",
-                rope(tokens, heads() + key_value_heads(), model_.kv_channels, kStream),
-                layers_);
+        norm("norm 1", layers_.all);
+        if (model_.multi_latent_attention) {
+            latent_projections();
+        } else {
+            const std::int64_t width = heads() * model_.kv_channels;
+            const std::int64_t key_values = key_value_heads() * model_.kv_channels;
+            product("qkv", tokens, width + 2 * key_values, model_.hidden_size, layers_.all);
         }
+        if (model_.position_embedding == PositionEmbedding::rope) {
+            const bool latent = model_.multi_latent_attention;
+            add("rotary embedding",
+                rope(tokens,
+                     heads() + (latent ? 1 : key_value_heads()),
+                     latent ? model_.qk_pos_emb_head_dim : model_.kv_channels,
+                     kStream),
+                layers_.all);
+        }
+        write_cache();
         add_attention();
-        product("projection", tokens, model_.hidden_size, width, layers_);
+        product(
+            "projection", tokens, model_.hidden_size, heads() * model_.value_head(), layers_.all);
         if (!model_.parallel_block) {
-            all_reduce("projection", layers_);
+            all_reduce("projection", layers_.all);
         }
     }
 
-    void mlp_block() {
-        const std::int64_t tokens = shape_.tokens;
-        const std::int64_t ffn = ceil_div(model_.ffn_hidden_size, tp_);
-        if (!model_.parallel_block) {
-            norm("norm 2", layers_);
+    void write_cache() {
+        if (plan_.fused_casts) {
+            return;
         }
-        product("fc1", tokens, model_.gated_mlp() ? 2 * ffn : ffn, model_.hidden_size, layers_);
+        const std::int64_t width = key_value_bytes_of_rank(model_, plan_, stage_).count() /
+                                   size_bytes(plan_.key_value_precision) / layers_.all;
+        KernelCall call = transpose(shape_.tokens, width, kStream);
+        call.bytes =
+            shape_.tokens * width * (size_bytes(kStream) + size_bytes(plan_.key_value_precision));
+        add("cache write", call, layers_.all);
+    }
+
+    // Queries, keys and values by way of vectors of few dimensions (DeepSeek-V2, arXiv 2405.04434,
+    // section 2.1), which all tensor-parallel ranks compute whole.
+    void latent_projections() {
+        const std::int64_t tokens = shape_.tokens;
+        const std::int64_t down = model_.kv_lora_rank + model_.qk_pos_emb_head_dim;
+        const std::int64_t queries = heads() * model_.query_head();
+        product("latent down", tokens, model_.q_lora_rank + down, model_.hidden_size, layers_.all);
+        add("latent norm",
+            norm_forward(
+                kRmsNorm, tokens, model_.q_lora_rank + model_.kv_lora_rank, kStream, false),
+            layers_.all);
+        product("query up",
+                tokens,
+                queries,
+                model_.q_lora_rank > 0 ? model_.q_lora_rank : model_.hidden_size,
+                layers_.all);
+    }
+
+    void mlp_block(std::int64_t layers) {
+        if (layers == 0) {
+            return;
+        }
+        if (!model_.parallel_block) {
+            norm("norm 2", layers);
+        }
+        mlp(model_.ffn_hidden_size, layers);
+        all_reduce("fc2", layers);
+    }
+
+    void mlp(std::int64_t ffn_hidden_size, std::int64_t layers) {
+        const std::int64_t ffn = ceil_div(ffn_hidden_size, tp_);
+        product(
+            "fc1", shape_.tokens, model_.gated_mlp() ? 2 * ffn : ffn, model_.hidden_size, layers);
+        add("activation", activation(shape_.tokens, ffn), layers);
+        product("fc2", shape_.tokens, model_.hidden_size, ffn, layers);
+    }
+
+    KernelCall activation(std::int64_t rows, std::int64_t width) const {
         const bool squared_relu = model_.activation == Activation::squared_relu;
         const bool geglu = model_.activation == Activation::geglu;
-        add("activation",
-            model_.gated_mlp() ? swiglu_forward(tokens, ffn, kStream, geglu)
-                               : gelu_forward(tokens, ffn, kStream, squared_relu),
-            layers_);
-        product("fc2", tokens, model_.hidden_size, ffn, layers_);
-        all_reduce("fc2", layers_);
+        return model_.gated_mlp() ? swiglu_forward(rows, width, kStream, geglu)
+                                  : gelu_forward(rows, width, kStream, squared_relu);
+    }
+
+    // Ranks of the stage have all tokens of it: with data-parallel attention they gather them
+    // before the experts and add up the experts' outputs behind (vLLM's allgather_reducescatter,
+    // TensorRT- LLM's default); otherwise the sums are those of tensor parallelism.
+    void expert_block() {
+        const std::int64_t layers = layers_.experts;
+        const bool gathers = plan_.data_parallel_size > 1;
+        norm("norm 2", layers);
+        add("router",
+            gemm(shape_.tokens,
+                 model_.num_experts,
+                 model_.hidden_size,
+                 1,
+                 Dtype::bf16,
+                 GemmEpilogue::none,
+                 Dtype::fp32),
+            layers);
+        add("router choice",
+            router_forward({.tokens = shape_.tokens,
+                            .experts = model_.num_experts,
+                            .k = model_.moe_router_topk},
+                           Dtype::fp32),
+            layers);
+        if (gathers) {
+            collective("tokens",
+                       CollectiveKind::all_gather,
+                       ServingGroup::stage,
+                       shape_.tokens * plan_.data_parallel_size,
+                       layers);
+        }
+        expert_mlp();
+        if (model_.moe_shared_expert_intermediate_size > 0) {
+            mlp(model_.moe_shared_expert_intermediate_size, layers);
+        }
+        if (gathers) {
+            collective("expert sums",
+                       CollectiveKind::reduce_scatter,
+                       ServingGroup::stage,
+                       shape_.tokens * plan_.data_parallel_size,
+                       layers);
+        } else {
+            all_reduce("expert sums", layers);
+        }
+    }
+
+    // Of experts that are equally likely: the ones that a rank holds and that tokens reach, with
+    // equally many rows each.
+    void expert_mlp() {
+        const std::int64_t tokens = stage_tokens_;
+        const std::int64_t ep = plan_.expert_model_parallel_size;
+        const double rows = static_cast<double>(tokens * model_.moe_router_topk);
+        const double reached = experts_reached(model_, tokens);
+        const auto groups = static_cast<std::int64_t>(std::ceil(reached / static_cast<double>(ep)));
+        const auto rows_of_group = static_cast<std::int64_t>(std::ceil(rows / reached));
+        const std::int64_t width = ceil_div(model_.expert_ffn_size(), plan_.expert_tensor_size());
+        const std::int64_t all = groups * rows_of_group;
+        const std::int64_t row_bytes = model_.hidden_size * size_bytes(kStream);
+        KernelCall permute = transpose(all, model_.hidden_size, kStream);
+        permute.bytes = (all + std::min(all, tokens)) * row_bytes;
+        add("permute", permute, layers_.experts);
+        expert_product("expert fc1",
+                       groups,
+                       rows_of_group,
+                       model_.gated_mlp() ? 2 * width : width,
+                       model_.hidden_size);
+        add("expert activation", activation(all, width), layers_.experts);
+        expert_product("expert fc2", groups, rows_of_group, model_.hidden_size, width);
+        add("unpermute", permute, layers_.experts);
     }
 
     // The last norm, and the output layer of the rows that yield a token.
@@ -164,25 +343,12 @@ private:
     }
 
     void add_attention() {
-        const std::int64_t windowed = num_windowed();
-        add_attention_of(layers_ - windowed, 0);
-        add_attention_of(windowed, model_.sliding_window);
-    }
-
-    // Layers of this stage whose attention sees a window only.
-    std::int64_t num_windowed() const {
-        if (model_.sliding_window <= 0) {
-            return 0;
+        if (model_.multi_latent_attention) {
+            add_latent_attention();
+            return;
         }
-        std::int64_t first = 0;
-        for (std::int64_t stage = 0; stage < stage_; ++stage) {
-            first += layers_of_stage(model_, plan_, stage);
-        }
-        std::int64_t found = 0;
-        for (std::int64_t layer = first; layer < first + layers_; ++layer) {
-            found += (layer + 1) % model_.sliding_window_every == 0 ? 1 : 0;
-        }
-        return found;
+        add_attention_of(layers_.all - layers_.windowed, 0);
+        add_attention_of(layers_.windowed, model_.sliding_window);
     }
 
     void add_attention_of(std::int64_t layers, std::int64_t window) {
@@ -208,51 +374,90 @@ private:
         }
     }
 
+    // Sequences that generate attend to the latent vectors themselves: all heads share them, and
+    // queries and outputs pass through the projections of keys and values instead (absorption).
+    // Prompts compute their keys and values.
+    void add_latent_attention() {
+        const std::int64_t latent = model_.kv_lora_rank;
+        if (shape_.generating > 0) {
+            context_product("query absorption", shape_.generating, latent, model_.qk_head_dim);
+            attention_kernel("decode attention",
+                             {.batch = shape_.generating,
+                              .seq_q = 1,
+                              .seq_kv = ceil_div(shape_.generating_context, shape_.generating),
+                              .heads = heads(),
+                              .kv_heads = 1,
+                              .head_dim = latent + model_.qk_pos_emb_head_dim,
+                              .generation = plan_.attention,
+                              .value_dim = latent},
+                             layers_.all);
+            context_product("value absorption", shape_.generating, model_.v_head_dim, latent);
+        }
+        for (const PromptChunk& chunk : shape_.chunks) {
+            const std::int64_t seen = chunk.context + chunk.new_tokens;
+            KernelCall up = gemm(seen,
+                                 heads() * (model_.qk_head_dim + model_.v_head_dim),
+                                 latent,
+                                 1,
+                                 kStream,
+                                 GemmEpilogue::none,
+                                 kStream);
+            ops_.push_back(
+                {.name = "key value up", .work = up, .count = layers_.all, .of_context = true});
+            attention_kernel("prompt attention",
+                             {.batch = 1,
+                              .seq_q = chunk.new_tokens,
+                              .seq_kv = seen,
+                              .heads = heads(),
+                              .kv_heads = heads(),
+                              .head_dim = model_.query_head(),
+                              .generation = plan_.attention,
+                              .value_dim = model_.v_head_dim},
+                             layers_.all);
+        }
+    }
+
+    // A product a head.
+    void context_product(std::string_view name,
+                         std::int64_t rows,
+                         std::int64_t columns,
+                         std::int64_t depth) {
+        const KernelCall call =
+            gemm(rows, columns, depth, heads(), kStream, GemmEpilogue::none, kStream);
+        ops_.push_back({.name = name, .work = call, .count = layers_.all, .of_context = true});
+    }
+
     void attention_kernel(std::string_view name, const AttentionShape& shape, std::int64_t layers) {
         KernelCall call = attention_forward(shape, kStream);
         // Queries and outputs are in 16 bits, what is read of the cache is in its own precision.
         const std::int64_t seen = shape.window > 0
                                       ? std::min(shape.window + shape.seq_q - 1, shape.seq_kv)
                                       : shape.seq_kv;
-        const std::int64_t cached = 2 * shape.batch * shape.kv_heads * shape.head_dim;
-        call.bytes += cached * (seen * size_bytes(plan_.key_value_precision) -
-                                shape.seq_kv * size_bytes(kStream));
+        const std::int64_t counted =
+            shape.batch * shape.kv_heads * (shape.head_dim + shape.value_head_dim());
+        // Latent attention reads one vector as keys and values.
+        const bool one_vector = model_.multi_latent_attention && shape.seq_q == 1;
+        const std::int64_t cached =
+            one_vector ? shape.batch * shape.kv_heads * shape.head_dim : counted;
+        // Prompts of latent attention read keys and values that were computed just before.
+        const Dtype stored =
+            model_.multi_latent_attention && !one_vector ? kStream : plan_.key_value_precision;
+        call.bytes +=
+            cached * seen * size_bytes(stored) - counted * shape.seq_kv * size_bytes(kStream);
         ops_.push_back({.name = name, .work = call, .count = layers, .of_context = true});
     }
 
     const Transformer& model_;
     const ServingPlan& plan_;
-    const BatchShape& shape_;
+    std::int64_t stage_tokens_;
+    BatchShape shape_;  // of one data-parallel rank
     std::int64_t stage_;
     std::int64_t tp_;
-    std::int64_t layers_;
+    StageLayers layers_;
     std::vector<ServingOp> ops_;
 };
 
 }  // namespace
-
-BatchShape shape_of(const Batch& batch) {
-    BatchShape shape;
-    for (const SequenceStep& step : batch.steps) {
-        shape.tokens += step.new_tokens;
-        shape.sampled += step.samples ? 1 : 0;
-        if (step.new_tokens == 1 && step.context > 0) {
-            ++shape.generating;
-            shape.generating_context += step.context + 1;
-        } else {
-            shape.chunks.push_back({.new_tokens = step.new_tokens, .context = step.context});
-        }
-    }
-    return shape;
-}
-
-std::int64_t layers_of_stage(const Transformer& model,
-                             const ServingPlan& plan,
-                             std::int64_t stage) {
-    const std::int64_t stages = plan.pipeline_model_parallel_size;
-    ORRERY_CHECK(stage >= 0 && stage < stages);
-    return model.num_layers / stages + (stage < model.num_layers % stages ? 1 : 0);
-}
 
 std::vector<ServingOp> serving_ops(const Transformer& model,
                                    const ServingPlan& plan,
@@ -261,42 +466,21 @@ std::vector<ServingOp> serving_ops(const Transformer& model,
     return StageOps(model, plan, shape, stage).all();
 }
 
+std::int64_t num_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
+    const BatchShape shape{
+        .tokens = 1, .sampled = 1, .generating = 1, .generating_context = 1, .chunks = {}};
+    std::int64_t launches = 0;
+    for (const ServingOp& op : serving_ops(model, plan, shape, stage)) {
+        launches += op.count;
+    }
+    return launches;
+}
+
 std::vector<ServingOp> attention_ops(const Transformer& model,
                                      const ServingPlan& plan,
                                      const BatchShape& shape,
                                      std::int64_t stage) {
     return StageOps(model, plan, shape, stage).attention();
-}
-
-Bytes key_value_bytes(const Transformer& model, const ServingPlan& plan) {
-    return Bytes{2 * model.kv_size() * size_bytes(plan.key_value_precision) * model.num_layers};
-}
-
-Bytes key_value_bytes_of_rank(const Transformer& model,
-                              const ServingPlan& plan,
-                              std::int64_t stage) {
-    const std::int64_t heads = ceil_div(model.num_query_groups, plan.tensor_model_parallel_size);
-    return Bytes{2 * heads * model.kv_channels * size_bytes(plan.key_value_precision) *
-                 layers_of_stage(model, plan, stage)};
-}
-
-Bytes serving_weight_bytes(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
-    const std::int64_t tp = plan.tensor_model_parallel_size;
-    const std::int64_t last = plan.pipeline_model_parallel_size - 1;
-    constexpr std::int64_t kHalf = 2;  // bytes
-    std::int64_t bytes = ceil_div(layer_parameters(model), tp) * plan.weight_bits / 8 *
-                         layers_of_stage(model, plan, stage);
-    if (stage == 0) {
-        bytes += ceil_div(embedding_parameters(model), tp) * kHalf;
-    }
-    if (stage == last) {
-        bytes += ceil_div(output_parameters(model), tp) * kHalf;
-        // A tied output layer on a stage of its own is a second copy.
-        if (model.tied_embeddings && last > 0) {
-            bytes += ceil_div(embedding_parameters(model), tp) * kHalf;
-        }
-    }
-    return Bytes{bytes};
 }
 
 }  // namespace orrery

@@ -43,6 +43,7 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
     };
     StateLayouts s;
     s.data_digits = experts ? ranks.expert_data_digits : mesh.axis("cp") | mesh.axis("dp");
+    s.secondary_digits = experts ? 0 : ranks.secondary_digits;
     s.whole = held(Held::whole);
     s.weights = held(row.weights);
     s.secondary_weights = s.weights;

@@ -9,6 +9,7 @@
 //   hpZ              Wang et al., ZeRO++, 2023, section 3.2: a secondary copy of the weights,
 //                    sharded over few ranks, from which backward passes gather
 //   qwZ              the same, section 3.1: weights are gathered as int8, in blocks
+//   qgZ              the same, section 3.3: gradients are exchanged as int4, in two hops
 //   SHARD_GRAD_OP    PyTorch's fully_shard with reshard_after_forward=False: backward passes use
 //                    the weights that forward passes have gathered
 #pragma once
@@ -24,6 +25,7 @@ namespace orrery {
 
 struct StateLayouts {
     std::uint32_t data_digits = 0;  // gradients are terms of a sum along these
+    std::uint32_t secondary_digits = 0;  // ranks that hold a secondary copy together
     Layout whole;                   // all that the other digits leave a rank
 
     Layout weights;            // as they persist, and as forward passes gather from them

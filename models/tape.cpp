@@ -3,6 +3,13 @@
 
 namespace orrery {
 
+void run_delayed(BlockBuilder& b, Deferred& delayed) {
+    for (const DeferredProducts& products : delayed) {
+        products.run(b);
+    }
+    delayed.clear();
+}
+
 void Tape::forward(BlockBuilder& b, ResidualStream& stream) {
     input_ = stream;
     ForwardPass pass{b, std::move(stream)};

@@ -26,6 +26,8 @@ struct DeferredProducts {
     std::function<void(BlockBuilder&)> run;
 };
 using Deferred = std::vector<DeferredProducts>;
+// Emits what has been left for later.
+void run_delayed(BlockBuilder& b, Deferred& delayed);
 
 struct Edge {
     Value value;

@@ -68,7 +68,10 @@ std::int64_t parameters_with(const Transformer& model, std::int64_t experts) {
     for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
         sum += layer_parameters_with(model, layer, experts);
     }
-    return sum;
+    // A module that predicts a further token: a layer, three norms, and a product of two streams.
+    return sum + model.mtp_num_layers *
+                     (layer_parameters_with(model, model.num_layers, experts) +
+                      3 * norm_parameters(model) + 2 * model.hidden_size * model.hidden_size);
 }
 
 }  // namespace

@@ -42,6 +42,13 @@ struct Transformer {
     std::int64_t moe_shared_expert_intermediate_size = 0;
     std::int64_t first_k_dense_replace = 0;  // leading layers with one MLP
     std::int64_t moe_layer_freq = 1;         // behind these every n-th layer has experts
+    // Experts lie in this many groups, of which a token's are in moe_router_group_topk
+    // (DeepSeek-V3, arXiv 2412.19437, section 2.1.2: a group is a node); 0: in any.
+    std::int64_t moe_router_num_groups = 0;
+    std::int64_t moe_router_group_topk = 0;
+    // Modules that predict further tokens: each a layer more, with the products before and behind
+    // it (section 2.2).
+    std::int64_t mtp_num_layers = 0;
 
     // Multi-head latent attention (DeepSeek-AI, DeepSeek-V2, arXiv 2405.04434, section 2.1): keys
     // and values, and queries where q_lora_rank > 0, come from a vector of few dimensions.

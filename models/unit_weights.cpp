@@ -63,6 +63,74 @@ TensorId scattered_gradients(BlockBuilder& b,
                                   .bytes = Bytes{elements * size_bytes(state.gradient_dtype)}});
 }
 
+// ZeRO++'s qgZ (Wang et al. 2023, section 3.3): gradients travel as int4 by all-to-all, inside the
+// groups that hold a secondary copy and then between them, and are summed at full width: an error
+// of quantisation once a hop, not once a rank.
+class QuantisedReduction {
+public:
+    QuantisedReduction(BlockBuilder& b, const StateLayouts& state) : b_(b), state_(state) {}
+
+    void run(const RelayoutStep& step, const OpSpec& reduce) {
+        const Mesh& mesh = b_.layouts.mesh;
+        const std::uint32_t all = step.step.digits;
+        const std::uint32_t inside = all & state_.secondary_digits;
+        std::int64_t elements = step.elements;
+        std::vector<TensorId> source = reduce.reads;
+        for (const std::uint32_t digits : {inside, all & ~inside}) {
+            if (digits == 0) {
+                continue;
+            }
+            const std::int64_t ranks = mesh.combined_size(digits);
+            const TensorId sent = buffer("gradients quantised", elements);
+            const TensorId received = buffer("gradients exchanged", elements);
+            convert("gradients quantise", elements, source, {sent});
+            OpSpec exchange = named("gradients exchange");
+            exchange.reads = {sent};
+            exchange.writes = {received};
+            emit(b_.ops,
+                 {.step = {.kind = CollectiveKind::all_to_all, .digits = digits},
+                  .to = step.to,
+                  .elements = elements},
+                 {.traffic = Traffic::data, .wire = kFourBits},
+                 exchange);
+            elements = (elements + ranks - 1) / ranks;
+            source = {received};
+        }
+        OpSpec sum = named("gradients dequantise");
+        sum.reads = source;
+        sum.writes = reduce.writes;
+        sum.accumulates = reduce.accumulates;
+        b_.ops.kernel(cast(elements, Dtype::int8, state_.gradient_dtype), sum);
+    }
+
+private:
+    // Two elements in a byte, and a scale for as many as qwZ has.
+    static constexpr Codec kFourBits{Dtype::uint8, 2048, 2};
+
+    TensorId buffer(std::string_view name, std::int64_t elements) {
+        return b_.ops.tables().tensor({.name = std::string{name},
+                                       .parameter = {},
+                                       .dtype = Dtype::uint8,
+                                       .kind = TensorKind::communication,
+                                       .lifetime = Lifetime::slot,
+                                       .global_shape = {},
+                                       .layout = Layout(b_.layouts.mesh.digits().size()),
+                                       .bytes = kFourBits.bytes(elements)});
+    }
+    void convert(std::string_view name,
+                 std::int64_t elements,
+                 const std::vector<TensorId>& from,
+                 const std::vector<TensorId>& to) {
+        OpSpec spec = named(name);
+        spec.reads = from;
+        spec.writes = to;
+        b_.ops.kernel(cast(elements, state_.gradient_dtype, Dtype::int8), spec);
+    }
+
+    BlockBuilder& b_;
+    const StateLayouts& state_;
+};
+
 void reduce(BlockBuilder& b, const ParameterSet& parameters) {
     const StateLayouts& state = state_of(b.layouts, *parameters.front());
     const auto elements = elements_of(b, parameters);
@@ -81,6 +149,10 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters) {
         } else {
             source = {scattered_gradients(b, state, step, elements(step.to))};
             spec.writes = source;
+        }
+        if (b.plan.zero_quantized_gradients && step.step.kind == CollectiveKind::reduce_scatter) {
+            QuantisedReduction{b, state}.run(step, spec);
+            continue;
         }
         emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gradient_dtype}, spec);
     }
@@ -133,7 +205,7 @@ void gather_quantised(BlockBuilder& b,
 // Recipes of FP8 are for the layers' products alone.
 bool in_layer(const BlockBuilder& b, const ParameterSet& parameters) {
     return std::ranges::all_of(parameters, [&](const Parameter* p) {
-        return p->layer >= 0 && p->layer < b.model.num_layers;
+        return p->layer >= 0 && p->layer < b.model.num_layers + b.model.mtp_num_layers;
     });
 }
 

@@ -6,6 +6,7 @@
 #include "models/divisors.h"
 #include "models/rank_mesh.h"
 #include "models/validate_plan.h"
+#include "models/validate_schedule.h"
 
 namespace orrery {
 namespace {
@@ -41,6 +42,10 @@ struct ExpertRules {
     void of_model();
     void of_ranks();
     void of_state();
+    void of_groups();
+    void of_dispatcher();
+    void of_load();
+    void of_overlap();
     void latent_attention();
 };
 
@@ -56,6 +61,12 @@ void ExpertRules::without_experts() {
              "moe_token_dispatcher_type",
              "alltoall");
     needless(plan.moe_router_load != RouterLoad::balanced, "moe_router_load", "balanced");
+    needless(!plan.moe_router_load_trace.empty(), "moe_router_load_trace", "leave it out");
+    needless(plan.moe_expert_capacity_factor != 0, "moe_expert_capacity_factor", "0");
+    needless(plan.moe_dispatch_dtype != Dtype::bf16, "moe_dispatch_dtype", "bf16");
+    needless(plan.moe_dispatcher_sms != 0, "moe_dispatcher_sms", "0");
+    needless(plan.overlap_moe_expert_parallel_comm, "overlap_moe_expert_parallel_comm", "false");
+    needless(plan.delay_wgrad_compute, "delay_wgrad_compute", "false");
     needless(plan.moe_shared_expert_overlap, "moe_shared_expert_overlap", "false");
     needless(plan.recompute_granularity == Recompute::selective &&
                  (plan.recompute_modules & kExpertModules) != 0,
@@ -169,6 +180,104 @@ void ExpertRules::of_state() {
     }
 }
 
+void ExpertRules::of_groups() {
+    const std::int64_t groups = model.moe_router_num_groups;
+    const std::int64_t chosen = model.moe_router_group_topk;
+    if (groups == 0 && chosen == 0) {
+        return;
+    }
+    if (groups < 1 || model.num_experts % groups != 0) {
+        reject("model.moe_router_num_groups",
+               fmt::format("{} groups do not divide {} experts", groups, model.num_experts),
+               fmt::format("{}", fmt::join(divisors(model.num_experts), ", ")));
+    } else if (chosen < 1 || chosen > groups ||
+               chosen * (model.num_experts / groups) < model.moe_router_topk) {
+        reject("model.moe_router_group_topk",
+               fmt::format("{} of {} groups have no {} experts for a token",
+                           chosen,
+                           groups,
+                           model.moe_router_topk),
+               fmt::format("up to {}", groups));
+    }
+}
+
+void ExpertRules::of_dispatcher() {
+    const TokenDispatcher by = plan.moe_token_dispatcher_type;
+    if (plan.moe_dispatcher_sms != 0 && by != TokenDispatcher::deepep &&
+        by != TokenDispatcher::hybridep) {
+        reject("plan.moe_dispatcher_sms",
+               "only deepep and hybridep hold SMs of their own",
+               "0, or plan.moe_token_dispatcher_type: deepep");
+    }
+    if (plan.moe_dispatch_dtype == Dtype::fp8 && by == TokenDispatcher::allgather) {
+        reject("plan.moe_dispatch_dtype", "all-gathered tokens stay in 16 bits", "bf16");
+    }
+    if (plan.moe_shared_expert_overlap && by == TokenDispatcher::allgather) {
+        reject("plan.moe_shared_expert_overlap",
+               "the shared expert runs beside an exchange of rows",
+               "false, or plan.moe_token_dispatcher_type: alltoall");
+    }
+}
+
+void ExpertRules::of_load() {
+    const auto given = static_cast<std::int64_t>(plan.moe_router_load_trace.size());
+    const bool traced = plan.moe_router_load == RouterLoad::trace;
+    const std::int64_t each = model.num_experts;
+    if (traced && given != each && given != each * model.num_layers) {
+        reject("plan.moe_router_load_trace",
+               fmt::format("{} numbers for {} experts", given, each),
+               fmt::format("{}, or {} for all layers", each, each * model.num_layers));
+    } else if (!traced && given > 0) {
+        reject("plan.moe_router_load_trace",
+               "moe_router_load says where loads come from",
+               "plan.moe_router_load: trace");
+    }
+    if (plan.moe_router_load == RouterLoad::hot && plan.moe_router_load_alpha < 1) {
+        reject("plan.moe_router_load_alpha",
+               "a hot expert has more tokens than the mean",
+               "1 or more");
+    }
+}
+
+// Megatron-Core's conditions (transformer_config.py, combined_1f1b.py).
+void ExpertRules::of_overlap() {
+    const std::string key = "plan.overlap_moe_expert_parallel_comm";
+    if (!plan.overlap_moe_expert_parallel_comm) {
+        if (plan.delay_wgrad_compute) {
+            reject("plan.delay_wgrad_compute",
+                   "gradients of weights wait for overlapped exchanges only",
+                   "false, or set " + key);
+        }
+        return;
+    }
+    if (plan.expert_model_parallel_size == 1) {
+        reject(key, "no rank exchanges tokens", "false, or an expert_model_parallel_size");
+    }
+    if (plan.moe_token_dispatcher_type == TokenDispatcher::allgather) {
+        reject(key, "gathers of tokens are not overlapped", "false, or another dispatcher");
+    }
+    if (plan.recompute_granularity == Recompute::full || recomputes(RecomputeModule::moe)) {
+        reject(key,
+               "layers that run again would exchange their tokens again inside the backward pass",
+               "false, or selective recomputation without moe");
+    }
+    if (plan.moe_shared_expert_overlap) {
+        reject(key, "the shared expert has a stream of its own then", "one of both");
+    }
+    const bool interleaved = plan.schedule == ScheduleKind::interleaved_1f1b &&
+                             plan.virtual_pipeline_model_parallel_size > 1;
+    if (plan.pipeline_model_parallel_size > 1 && !interleaved) {
+        reject(key,
+               "pipelines overlap passes of two chunks",
+               "false, or a virtual_pipeline_model_parallel_size above 1");
+    }
+    if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
+        reject(key,
+               "weights gathered for one pass would be of the other's layers, too",
+               "false, or data_parallel_sharding_strategy optim");
+    }
+}
+
 void ExpertRules::latent_attention() {
     if (!model.multi_latent_attention) {
         if (recomputes(RecomputeModule::mla_up_proj)) {
@@ -203,6 +312,7 @@ void ExpertRules::latent_attention() {
 
 Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus) {
     ExpertRules rules{.model = model, .plan = plan, .num_gpus = num_gpus};
+    rules.errors = check_paired_schedule(model, plan, num_gpus);
     rules.latent_attention();
     if (model.num_experts == 0) {
         rules.without_experts();
@@ -211,6 +321,10 @@ Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::in
     rules.of_model();
     rules.of_ranks();
     rules.of_state();
+    rules.of_groups();
+    rules.of_dispatcher();
+    rules.of_load();
+    rules.of_overlap();
     return rules.errors;
 }
 

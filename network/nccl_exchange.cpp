@@ -23,6 +23,39 @@ bool is_nvlink(const Fabric& fabric, std::size_t link) {
            fabric.links()[link].link_class == static_cast<std::uint16_t>(LinkClass::nvlink);
 }
 
+// Nodes of the members, if all have equally many of them, node by node.
+std::optional<std::uint32_t> equal_servers(const Fabric& fabric, std::span<const RankId> members) {
+    std::uint32_t servers = 1;
+    std::size_t first = 0;
+    std::size_t of_server = members.size();
+    for (std::size_t i = 1; i <= members.size(); ++i) {
+        if (i < members.size() && fabric.node_of(members[i]) == fabric.node_of(members[first])) {
+            continue;
+        }
+        of_server = first == 0 ? i : of_server;
+        if (i - first != of_server) {
+            return std::nullopt;
+        }
+        servers += i < members.size() ? 1 : 0;
+        first = i;
+    }
+    return servers;
+}
+
+// What a router without preferences sends, and of it to each member its share.
+RoutedRows rows_of_call(const RowExchange& call, std::uint32_t ranks, std::uint32_t servers) {
+    RoutedRows rows = expected_rows({.ranks = ranks,
+                                     .servers = servers,
+                                     .experts = call.experts,
+                                     .choices = call.choices,
+                                     .server_limit = call.server_limit,
+                                     .tokens = static_cast<double>(call.tokens)});
+    if (call.shares.size() == ranks) {
+        scale_to_shares(rows, call.shares);
+    }
+    return rows;
+}
+
 // NCCL's proxy posts the messages of the network peers one after the other (net overhead).
 Time post_latency(const NcclCommunicator& communicator, std::uint32_t messages) {
     const double overhead_us = communicator.cpu == NcclCpu::amd ? 2.0 : 1.0;
@@ -288,7 +321,13 @@ TransferPlan NcclNetwork::plan_exchange(const Exchange& exchange,
         return plan(call, members);
     }
     const std::scoped_lock lock(mutex_);
-    Group& group = group_of(members);
+    return plan_on(group_of(members), exchange, members);
+}
+
+TransferPlan NcclNetwork::plan_on(Group& group,
+                                  const Exchange& exchange,
+                                  std::span<const RankId> members) const {
+    const Dispatcher& dispatcher = *exchange.dispatcher;
     const std::uint32_t of_server = exchange.rows.ranks / exchange.rows.servers;
     for (std::size_t i = 0; i < members.size(); ++i) {
         const std::size_t first = i / of_server * of_server;
@@ -306,6 +345,32 @@ TransferPlan NcclNetwork::plan_exchange(const Exchange& exchange,
     }
     set_mover(out, dispatcher.engine, group.num_sms);
     return out;
+}
+
+std::optional<TransferPlan> NcclNetwork::plan_rows(const CollectiveCall& call,
+                                                   std::span<const RankId> members) const {
+    const auto servers = equal_servers(fabric_, members);
+    const Dispatcher* dispatcher = numbered_dispatcher(call.rows.dispatcher);
+    const auto ranks = static_cast<std::uint32_t>(members.size());
+    if (dispatcher == nullptr || !servers || dispatcher->route == DispatchRoute::everyone ||
+        call.rows.experts % ranks != 0) {
+        return std::nullopt;
+    }
+    const std::scoped_lock lock(mutex_);
+    Group& group = group_of(members);
+    const auto known = std::ranges::find(
+        group.exchanges, call, [](const auto& entry) -> const auto& { return entry.first; });
+    if (known != group.exchanges.end()) {
+        return known->second;
+    }
+    const Exchange exchange{.dispatcher = dispatcher,
+                            .combine = call.rows.combine,
+                            .rows = rows_of_call(call.rows, ranks, *servers),
+                            .row = call.rows.row,
+                            .communicator = call.communicator,
+                            .sm_limit = call.mover.sm_limit};
+    group.exchanges.emplace_back(call, plan_on(group, exchange, members));
+    return group.exchanges.back().second;
 }
 
 }  // namespace orrery

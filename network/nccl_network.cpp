@@ -294,6 +294,9 @@ TransferPlan NcclNetwork::plan(const TransferCall& call, std::span<const RankId>
         return outline.laid(send_shapes(members[0], members[1], outline.channels));
     }
     const auto& collective = std::get<CollectiveCall>(call);
+    if (std::optional<TransferPlan> rows = plan_rows(collective, members)) {
+        return *std::move(rows);
+    }
     const std::scoped_lock lock(mutex_);
     Group& group = group_of(members);
     const Outline outline = outline_of(group, collective);
@@ -315,6 +318,17 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const TransferCall& c
     }
     if (members.size() < 2 || members.front() == members.back()) {
         return channels;
+    }
+    if (const auto* all = std::get_if<CollectiveCall>(&call)) {
+        if (std::optional<TransferPlan> rows = plan_rows(*all, members)) {
+            for (TransferPart& part : rows->phases.front().parts) {
+                const bool broken = std::ranges::any_of(part.footprint, [&](const LinkShare& s) {
+                    return !state.is_up(static_cast<std::uint32_t>(index(s.link)));
+                });
+                channels.push_back({std::move(part), broken});
+            }
+            return channels;
+        }
     }
     Connections connections(state);
     Outline outline;

@@ -95,6 +95,7 @@ private:
         NodeSpec node{};  // of the members' kinds the one with the slowest links inside
         std::uint32_t num_sms = 0;
         std::map<PartsKey, std::vector<PartShape>> parts;
+        std::vector<std::pair<CollectiveCall, TransferPlan>> exchanges;  // of rows
     };
     using ChoiceKey = std::tuple<const NcclTuning*, CollectiveKind, std::int64_t, Dtype>;
     struct MembersLess {
@@ -116,6 +117,13 @@ private:
         TransferPlan laid(std::span<const PartShape> shapes) const;
     };
     Outline outline_of(Group& group, const CollectiveCall& call) const;
+    // Of a call with rows (CollectiveCall::rows): the plan of its dispatcher. None if the members'
+    // nodes have unequally many of them: then the call is a plain all_to_all.
+    std::optional<TransferPlan> plan_rows(const CollectiveCall& call,
+                                          std::span<const RankId> members) const;
+    TransferPlan plan_on(Group& group,
+                         const Exchange& exchange,
+                         std::span<const RankId> members) const;
     Outline outline_of_all_to_all(Group& group, const CollectiveCall& call) const;
     TransferPhase phase_of(Group& group,
                            const Exchange& exchange,

@@ -26,6 +26,10 @@ void require_model(const Transformer& model, Requirements& require) {
             "model.num_experts",
             "training has no experts yet: they can be simulated",
             "0");
+    require(model.mtp_num_layers == 0,
+            "model.mtp_num_layers",
+            "training predicts one token: modules for more can be simulated",
+            "0");
     require(!model.multi_latent_attention && !model.qk_layernorm,
             model.qk_layernorm ? "model.qk_layernorm" : "model.multi_latent_attention",
             "training has plain attention only: the model can be simulated",
@@ -80,6 +84,10 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
     require(!plan.zero_quantized_weights,
             "plan.zero_quantized_weights",
             "training gathers weights as they are",
+            "false");
+    require(!plan.zero_quantized_gradients,
+            "plan.zero_quantized_gradients",
+            "training reduces gradients as they are",
             "false");
     require(!plan.fsdp_copy_out,
             "plan.fsdp_copy_out",

@@ -5,9 +5,10 @@
 #   tests/sanitizers.sh asan [PROGRAM...]    addresses, leaks and undefined behaviour
 #   tests/sanitizers.sh tsan [PROGRAM...]    threads: data races and locks in wrong orders
 #   tests/sanitizers.sh                      one after the other
+#   tests/sanitizers.sh quick                both, with few programs: what ./orrery sanitize runs
 #
 # Without CUDA. What was built is used again. JOBS says how many compile at once (1). A program that
-# fails does not keep the others from running; the last lines say which passed.
+# fails does not keep the others from running; the last lines say which passed and how long it took.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,19 +16,26 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # files, and the readers on what fuzzing has found.
 asan=(kernels/kernels_cpu_test runtime/communication/communication_test
       runtime/supervisor/supervisor_test runtime/runtime_files_test runtime/runtime_test
-      fuzz/reader_corpus_test)
+      fuzz/fuzz_corpus_test)
 # Those in which threads meet.
 tsan=(engine/engine_executor_test runtime/communication/communication_test
       runtime/supervisor/supervisor_test runtime/runtime_test)
 
+# The readers on their fuzz corpora, files of trainings, and processes that talk to each other: code
+# that meets foreign bytes. Kernels and training cost most of the time to compile and to run.
+quick_asan=(fuzz/fuzz_corpus_test runtime/runtime_files_test
+            runtime/communication/communication_test runtime/supervisor/supervisor_test)
+quick_tsan=(runtime/communication/communication_test runtime/supervisor/supervisor_test)
+
 # Gloo's and OpenBLAS's threads are not instrumented: what they do to each other is unknown.
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.suppressions ${TSAN_OPTIONS:-}"
+export ORRERY_FUZZ_ROUNDS="${ORRERY_FUZZ_ROUNDS:-200}"
 export UBSAN_OPTIONS="print_stacktrace=1 ${UBSAN_OPTIONS:-}"
 
 failed=0
 run_kind() {
-    local kind=$1
-    local -n programs=$kind
+    local list=$1 kind=${1#quick_} begin=$SECONDS
+    local -n programs=$list
     shift
     cmake --preset "$kind" -DORRERY_CUDA=OFF -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" >/dev/null
     local program passed=() others=()
@@ -40,15 +48,19 @@ run_kind() {
             others+=("${program##*/}")
         fi
     done
-    echo "$kind passed: ${passed[*]:-none}; failed: ${others[*]:-none}"
+    echo "$kind passed: ${passed[*]:-none}; failed: ${others[*]:-none};" \
+        "$(((SECONDS - begin + 30) / 60)) min"
     ((${#passed[@]} > 0 && ${#others[@]} == 0)) || failed=1
 }
 
 if (($# == 0)); then
     run_kind asan
     run_kind tsan
+elif [[ $# == 1 && $1 == quick ]]; then
+    run_kind quick_asan
+    run_kind quick_tsan
 else
-    [[ $1 == asan || $1 == tsan ]] || { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
+    [[ $1 == asan || $1 == tsan ]] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
     run_kind "$@"
 fi
 exit "$failed"

@@ -15,7 +15,7 @@ namespace {
 // form in Vidur does the same.
 constexpr double kWatermark = 0.01;
 
-constexpr std::array<BatchingRules, 6> kRules{{
+constexpr std::array<BatchingRules, 7> kRules{{
     {.name = "vllm_v1"},
     {.name = "vllm_v0", .mixes_phases = false, .chunks_prompts = false, .watermark = kWatermark},
     {.name = "sarathi",
@@ -24,6 +24,7 @@ constexpr std::array<BatchingRules, 6> kRules{{
      .watermark = kWatermark},
     {.name = "orca", .chunks_prompts = false, .reservation = Reservation::longest},
     {.name = "tensorrt_llm", .decodes_first = true, .reservation = Reservation::longest},
+    {.name = "sglang", .mixes_phases = false},
     {.name = "static",
      .mixes_phases = false,
      .chunks_prompts = false,

@@ -48,6 +48,7 @@ struct BatchingRules {
 // The policies by name:
 //   vllm_v1        vllm/v1/core/sched/scheduler.py
 //   vllm_v0        vllm/core/scheduler.py: prompts first; preemption by recomputation
+//   sglang         python/sglang/srt/managers/schedule_policy.py: prompts first, in chunks
 //   sarathi        Agrawal et al., OSDI 2024: stall-free chunks (also vLLM v0 with chunked prefill)
 //   orca           Yu et al., OSDI 2022: iteration-level batches, no chunks, no paging
 //   tensorrt_llm   guaranteed_no_evict with chunked context; its max_utilization is vllm_v1's rule

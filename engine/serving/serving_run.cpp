@@ -36,14 +36,14 @@ struct Pool {
 class Run {
 public:
     Run(const std::vector<Request>& requests, const ServingLoad& load)
-        : requests_(requests), closed_(load.users > 0) {
+        : requests_(requests), closed_(load.users > 0), front_end_(load.front_end) {
         result_.records.resize(requests.size());
         last_token_.resize(requests.size());
         if (!closed_ && !requests.empty()) {
-            events_.schedule(requests.front().arrival, kArrival, 0);
+            events_.schedule(requests.front().arrival + front_end_, kArrival, 0);
         }
         for (std::int64_t user = 0; closed_ && user < load.users; ++user) {
-            events_.schedule(Time{}, kArrival, 0);
+            events_.schedule(front_end_, kArrival, 0);
         }
     }
 
@@ -115,11 +115,11 @@ private:
             send_next();
             return;
         }
-        while (next_ < requests_.size() && requests_[next_].arrival == now_) {
+        while (next_ < requests_.size() && requests_[next_].arrival + front_end_ == now_) {
             send_next();
         }
         if (next_ < requests_.size()) {
-            events_.schedule(requests_[next_].arrival, kArrival, 0);
+            events_.schedule(requests_[next_].arrival + front_end_, kArrival, 0);
         }
     }
 
@@ -134,7 +134,7 @@ private:
             const auto id = static_cast<RequestId>(next_);
             const Request& request = requests_[next_++];
             RequestRecord& record = result_.records[static_cast<std::size_t>(id)];
-            record.arrival = now_;
+            record.arrival = now_ - front_end_;
             const std::size_t chosen = choose(0, request);
             const ServedPart part = pools_.size() > 1 && request.output_tokens > 1
                                         ? ServedPart::prompt
@@ -145,6 +145,7 @@ private:
             if (fits(0, part) &&
                 (part == ServedPart::whole || fits(1, ServedPart::after_prompt))) {
                 ++in_system_;
+                result_.request_picoseconds += front_end_.picoseconds();
                 instances_[chosen].scheduler->submit(id, part);
                 wake(chosen);
                 return;
@@ -240,8 +241,8 @@ private:
             record.last_token = now_;
             result_.end = now_;
             --in_system_;
-            if (closed_) {
-                send_next();
+            if (closed_ && next_ < requests_.size()) {
+                events_.schedule(now_ + front_end_, kArrival, 0);
             }
         }
     }
@@ -293,6 +294,7 @@ private:
 
     const std::vector<Request>& requests_;
     bool closed_;
+    Time front_end_;
     std::vector<Pool> pools_;
     std::vector<Instance> instances_;
     CacheTransport* transport_ = nullptr;

@@ -50,6 +50,8 @@ struct ServingLoad {
     // Open: requests come at their arrival times, in ascending order. Closed: `users` users send
     // the requests one after the other, each user the next one when its last has ended.
     std::int64_t users = 0;  // 0: an open load
+    // From the arrival of a request until it is queued; requests do not wait for each other's.
+    Time front_end{};
 };
 
 struct InstanceTotals {

@@ -2,6 +2,7 @@
 #include "models/schedule/schedule.h"
 
 #include "engine/check.h"
+#include "models/schedule/dual_pipe.h"
 
 namespace orrery {
 
@@ -19,6 +20,10 @@ StageOrder stage_order(ScheduleKind kind, const ScheduleShape& shape, std::int32
             return breadth_first(shape, stage);
         case ScheduleKind::zero_bubble:
             return zero_bubble(shape, stage);
+        case ScheduleKind::dual_pipe:
+            return dual_pipe(shape, stage);
+        case ScheduleKind::dual_pipe_v:
+            return dual_pipe_v(shape, stage);
     }
     ORRERY_CHECK(false);
     return {};

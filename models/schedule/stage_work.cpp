@@ -19,10 +19,10 @@ bool shares_exchange(const StageRules& rules,
                      const ScheduleShape& shape,
                      const WorkItem& item,
                      const WorkItem& next) {
-    return !rules.overlap_p2p && rules.schedule == ScheduleKind::interleaved_1f1b &&
-           shape.chunks > 1 && shape.micro_batches > shape.stages &&
-           shape.micro_batches % shape.stages == 0 && is_forward(item) &&
-           next.pass == Pass::backward;
+    return !rules.overlap_p2p && !rules.pairs_passes &&
+           rules.schedule == ScheduleKind::interleaved_1f1b && shape.chunks > 1 &&
+           shape.micro_batches > shape.stages && shape.micro_batches % shape.stages == 0 &&
+           is_forward(item) && next.pass == Pass::backward;
 }
 
 class StageWalker {
@@ -66,16 +66,29 @@ private:
             left[static_cast<std::size_t>(item.chunk)] += is_forward(item) ? 0 : 1;
         }
         for (std::size_t i = 0; i < order.size();) {
-            const bool pair =
-                i + 1 < order.size() && shares_exchange(rules_, shape_, order[i], order[i + 1]);
+            const bool together = i + 1 < order.size() && runs_together(order[i], order[i + 1]);
+            const bool pair = together || (i + 1 < order.size() &&
+                                           shares_exchange(rules_, shape_, order[i], order[i + 1]));
+            const std::size_t passes = passes_.size();
             add_turn({&order[i], pair ? 2U : 1U});
-            i += pair ? 2 : 1;
-            const WorkItem& done = order[i - 1];
-            if (!is_forward(done) && --left[static_cast<std::size_t>(done.chunk)] == 0 &&
-                rules_.overlap_grad_reduce) {
-                add_of_chunk(StageTask::reduce_gradients, done.chunk, {});
+            if (together) {
+                walk_.work[passes_[passes]].paired = true;
+            }
+            const std::size_t end = i + (pair ? 2 : 1);
+            for (; i < end; ++i) {
+                const WorkItem& done = order[i];
+                if (!is_forward(done) && --left[static_cast<std::size_t>(done.chunk)] == 0 &&
+                    rules_.overlap_grad_reduce) {
+                    add_of_chunk(StageTask::reduce_gradients, done.chunk, {});
+                }
             }
         }
+    }
+
+    // Neither reads what the other makes: a backward pass, and a forward pass of a later
+    // micro-batch or another chunk.
+    bool runs_together(const WorkItem& item, const WorkItem& next) const {
+        return rules_.pairs_passes && item.pass == Pass::backward && is_forward(next);
     }
 
     void add_turn(std::span<const WorkItem> turn) {
@@ -183,7 +196,8 @@ StageRules rules_of(const ParallelPlan& plan, bool tied_embeddings) {
         .overlap_param_gather = plan.overlap_param_gather,
         .overlap_param_gather_with_optimizer_step = plan.overlap_param_gather_with_optimizer_step,
         .tied_embeddings = tied_embeddings,
-        .weight_passes = true};
+        .weight_passes = true,
+        .pairs_passes = plan.overlap_moe_expert_parallel_comm};
 }
 
 bool receives(const ScheduleShape& shape, std::int32_t stage, const WorkItem& item) {

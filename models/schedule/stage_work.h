@@ -31,6 +31,7 @@ enum class StageTask : std::uint8_t {
 struct StageWork {
     StageTask task = StageTask::pass;
     WorkItem item{};
+    bool paired = false;           // of pass: its parts and those of the next pass take turns
     std::uint32_t first_wait = 0;  // StageWalk::waits
     std::uint32_t num_waits = 0;
 };
@@ -54,6 +55,8 @@ struct StageRules {
     bool tied_embeddings = false;
     // false: there are no weight gradients to make later (a stage without layers).
     bool weight_passes = true;
+    // A backward pass and the forward pass behind it run together.
+    bool pairs_passes = false;
 };
 StageRules rules_of(const ParallelPlan& plan, bool tied_embeddings);
 

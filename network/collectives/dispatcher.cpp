@@ -60,4 +60,8 @@ const Dispatcher* find_dispatcher(std::string_view name) {
     return found == kDispatchers.end() ? nullptr : &*found;
 }
 
+const Dispatcher* numbered_dispatcher(std::uint8_t number) {
+    return number == 0 || number > kDispatchers.size() ? nullptr : &kDispatchers[number - 1U];
+}
+
 }  // namespace orrery

@@ -54,5 +54,7 @@ struct Dispatcher {
 // alltoall, allgather, hierarchical, 2dh, deepep, deepep_low_latency, hybridep, host_driven.
 std::span<const Dispatcher> dispatchers();
 const Dispatcher* find_dispatcher(std::string_view name);
+// By its place in the list from 1 on (RowExchange::dispatcher); null: none.
+const Dispatcher* numbered_dispatcher(std::uint8_t number);
 
 }  // namespace orrery

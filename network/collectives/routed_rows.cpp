@@ -40,4 +40,26 @@ RoutedRows expected_rows(const UniformRouter& router) {
             .experts = router.experts};
 }
 
+void scale_to_shares(RoutedRows& rows, std::span<const std::uint32_t> millionths) {
+    ORRERY_CHECK(millionths.size() == rows.ranks);
+    const std::uint32_t of_server = rows.ranks / rows.servers;
+    std::vector<double> over_mean(rows.ranks);
+    std::vector<double> server_over_mean(rows.servers, 0);
+    for (std::uint32_t to = 0; to < rows.ranks; ++to) {
+        over_mean[to] = millionths[to] * 1e-6 * rows.ranks;
+        server_over_mean[to / of_server] += over_mean[to] / of_server;
+    }
+    for (std::uint32_t from = 0; from < rows.ranks; ++from) {
+        for (std::uint32_t to = 0; to < rows.ranks; ++to) {
+            const std::size_t pair = std::size_t{from} * rows.ranks + to;
+            rows.choices[pair] *= over_mean[to];
+            rows.distinct[pair] = std::min(rows.tokens, rows.distinct[pair] * over_mean[to]);
+        }
+        for (std::uint32_t server = 0; server < rows.servers; ++server) {
+            double& crossing = rows.crossing[std::size_t{from} * rows.servers + server];
+            crossing = std::min(rows.tokens, crossing * server_over_mean[server]);
+        }
+    }
+}
+
 }  // namespace orrery

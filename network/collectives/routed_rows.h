@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace orrery {
@@ -38,5 +39,9 @@ struct RoutedRows {
 };
 
 RoutedRows expected_rows(const UniformRouter& router);
+
+// What each member gets of it, in millionths of all rows: a member with twice the mean gets twice
+// the rows of each sender, and no more than one row of each token where rows are sent once.
+void scale_to_shares(RoutedRows& rows, std::span<const std::uint32_t> millionths);
 
 }  // namespace orrery

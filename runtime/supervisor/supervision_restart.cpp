@@ -143,6 +143,8 @@ void Supervisor::gather() {
         told_slow_.reset();
         draining_ = false;
         drained_.clear();
+        // Steps that are told before all have started count from here.
+        step_ = from_step_;
         phase_ = Phase::starting;
         deadline_ = Clock::now() + job_.patience;
     }
@@ -213,7 +215,6 @@ void Supervisor::start_spares() {
 
 void Supervisor::check_started() {
     if (nodes_.all_started()) {
-        step_ = from_step_;
         say_start();
         start_spares();
         phase_ = Phase::training;

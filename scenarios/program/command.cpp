@@ -31,6 +31,7 @@
 #include "scenarios/program/network.h"
 #include "scenarios/program/profile.h"
 #include "scenarios/program/replay.h"
+#include "scenarios/program/reproduce.h"
 #include "scenarios/program/search.h"
 #include "scenarios/program/serve.h"
 #include "scenarios/program/show.h"
@@ -79,7 +80,8 @@ std::vector<GroupedCommands> grouped_commands() {
           describe_diagnose,
           describe_gpu_bench}},
         {CommandGroup::exchange, {describe_import, describe_replay}},
-        {CommandGroup::judge, {describe_validate, describe_explain_error, describe_fit}},
+        {CommandGroup::judge,
+         {describe_validate, describe_reproduce, describe_explain_error, describe_fit}},
         {CommandGroup::help, {describe_man, describe_completion}},
     };
 }

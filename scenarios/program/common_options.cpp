@@ -97,6 +97,14 @@ CommandOption jobs_option(std::uint32_t& jobs) {
             .most = 1024};
 }
 
+CommandOption calibration_option(std::string& file) {
+    return {"--calibration",
+            &file,
+            "Facts that measured steps told (kind: calibration), as orrery validate "
+            "--calibrate-with writes them",
+            "FILE"};
+}
+
 CommandOption output_option(std::string& file, const std::string& product, bool required) {
     return {"-o,--output", &file, product + "; '-' is standard output", "FILE", required};
 }

@@ -47,6 +47,8 @@ CommandOption scenario_option(std::string& file, const std::string& remark = {})
 CommandOption override_option(std::vector<std::string>& overrides);
 // --jobs of commands that simulate many things in one process.
 CommandOption jobs_option(std::uint32_t& jobs);
+// --calibration of commands that predict steps.
+CommandOption calibration_option(std::string& file);
 // --output of a command's product; "-" is standard output.
 CommandOption output_option(std::string& file, const std::string& product, bool required = false);
 // --device of commands that use this machine: auto, cpu or cuda.

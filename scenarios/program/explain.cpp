@@ -9,6 +9,7 @@
 #include "engine/program_text.h"
 #include "models/lowering.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/calibration_file.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
@@ -56,14 +57,20 @@ int print_program(const ExplainArguments& arguments) {
 
 ResultOrErrors<StudyOutput> explain_output(const ExplainArguments& arguments,
                                            const std::function<void(double)>& progress) {
-    const auto explanation = explain_scenario(arguments.file,
-                                              {.overrides = arguments.overrides,
-                                               .keep = static_cast<std::size_t>(arguments.keep),
-                                               .jobs = arguments.jobs,
-                                               .progress = progress});
+    auto table = calibrated_step_table(arguments.calibration_file);
+    if (!table) {
+        return unexpected<Errors>(table.error());
+    }
+    auto explanation = explain_scenario(arguments.file,
+                                        {.overrides = arguments.overrides,
+                                         .keep = static_cast<std::size_t>(arguments.keep),
+                                         .jobs = arguments.jobs,
+                                         .progress = progress,
+                                         .step_table = std::move(*table)});
     if (!explanation) {
         return unexpected<Errors>(explanation.error());
     }
+    add_calibration(explanation->provenance, arguments.calibration_file);
     note_faults_left_out(explanation->answer.faults_left_out);
     return StudyOutput{.report = explain_sections(*explanation),
                        .json = explain_json(*explanation),
@@ -111,6 +118,7 @@ Command describe_explain() {
                .least = 1,
                .most = 1000},
               jobs_option(arguments->jobs),
+              calibration_option(arguments->calibration_file),
               {"--program",
                &arguments->program,
                "Print what the GPUs do in a step instead: every operation with its tensors, "

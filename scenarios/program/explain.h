@@ -15,6 +15,7 @@ struct ExplainArguments : ViewArguments {
     std::string file;
     std::vector<std::string> overrides;
     std::uint64_t keep = 5;
+    std::string calibration_file;  // facts that measured steps told
     bool program = false;     // the Program's text instead (engine/program_text.h)
     bool layouts = false;     // how its tensors lie instead (scenarios/studies/explain/layouts.h)
     std::int64_t stage = -1;  // of this pipeline stage only; -1: of all

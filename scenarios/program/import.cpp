@@ -12,6 +12,7 @@
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/import/megatron_command.h"
 #include "scenarios/format/import/nccl_tests.h"
+#include "scenarios/format/import/training_log.h"
 #include "scenarios/format/read/hf_config.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/format/specs/plan_key.h"
@@ -57,6 +58,10 @@ std::uint32_t gpus_of(const std::string& node) {
     return number_of_node(node, "gpus_per_node", 8);
 }
 
+std::string fabric_of_scenario(const ImportArguments& arguments) {
+    return arguments.fabric.empty() ? "ndr400-rail" : arguments.fabric;
+}
+
 // A script, a pasted command line, or the words of one.
 ResultOrErrors<LaunchCommand> launch_of(const ImportArguments& arguments) {
     std::error_code ignored;
@@ -84,7 +89,7 @@ int megatron(const ImportArguments& arguments) {
     tell("not followed", launch->passed_over);
     const auto imported = import_megatron(launch->words,
                                           {.node = arguments.node,
-                                           .fabric = arguments.fabric,
+                                           .fabric = fabric_of_scenario(arguments),
                                            .nodes = arguments.nodes,
                                            .gpus_per_node = gpus_of(arguments.node),
                                            .trays = number_of_node(arguments.node, "trays", 1),
@@ -157,7 +162,7 @@ int hugging_face(const ImportArguments& arguments) {
     set("cluster.nodes", fmt::format("{}", nodes), "--nodes");
     set("cluster.node", arguments.node, "--node");
     if (nodes > 1) {
-        set("cluster.fabric", arguments.fabric, "--fabric");
+        set("cluster.fabric", fabric_of_scenario(arguments), "--fabric");
     }
     const fs::path config = fs::relative(file, folder, ignored);
     set("model.hf_config", config.empty() ? file : config.string(), file.c_str());
@@ -215,6 +220,32 @@ int nccl_tests(const ImportArguments& arguments) {
     return write_text(arguments, profile_csv(imported->profile, provenance));
 }
 
+int training_logs(const ImportArguments& arguments) {
+    Errors errors;
+    std::vector<ImportedLog> logs;
+    for (const std::string& file : arguments.words) {
+        const Result<std::string> text = read_text_file(file);
+        if (!text) {
+            errors.push_back(text.error());
+            continue;
+        }
+        auto log = import_training_log(*text,
+                                       file,
+                                       {.gpu = arguments.device,
+                                        .software = arguments.software,
+                                        .fabric = arguments.fabric,
+                                        .nic_gbps = arguments.nic_gbps,
+                                        .gpus_per_node = arguments.gpus_per_node});
+        if (!log) {
+            errors.insert(errors.end(), log.error().begin(), log.error().end());
+            continue;
+        }
+        tell("not in the log, and assumed", log->assumed);
+        logs.push_back(std::move(*log));
+    }
+    return errors.empty() ? write_text(arguments, case_table(logs)) : report_errors(errors);
+}
+
 }  // namespace
 
 int import_command(const ImportArguments& arguments) {
@@ -227,20 +258,25 @@ int import_command(const ImportArguments& arguments) {
     if (arguments.format == "nccl-tests") {
         return nccl_tests(arguments);
     }
+    if (arguments.format == "log") {
+        return training_logs(arguments);
+    }
     return report_error({"orrery import",
                          fmt::format("'{}' is not a format", arguments.format),
-                         "one of megatron, hf, nccl-tests; Chakra and SimAI: orrery replay"});
+                         "one of megatron, hf, nccl-tests, log; Chakra and SimAI: orrery replay"});
 }
 
 Command describe_import() {
     const auto arguments = std::make_shared<ImportArguments>();
-    const CommandOption device{
-        "--gpu", &arguments->device, "nccl-tests: the catalogue's device", "NAME"};
+    const CommandOption device{"--gpu",
+                               &arguments->device,
+                               "nccl-tests: the catalogue's device; log: as tables name it",
+                               "NAME"};
     return {
         .name = "import",
         .help = "Make a scenario or a profile of what other programs write",
         .options =
-            {{"format", &arguments->format, "megatron, hf or nccl-tests", "FORMAT", true},
+            {{"format", &arguments->format, "megatron, hf, nccl-tests or log", "FORMAT", true},
              {"words",
               &arguments->words,
               "A file; of megatron also the command line itself, behind --",
@@ -248,7 +284,17 @@ Command describe_import() {
               true},
              {"-o,--output", &arguments->output, "Where to; standard output if absent", "FILE"},
              {"--node", &arguments->node, "megatron, hf: the catalogue's node", "NAME"},
-             {"--fabric", &arguments->fabric, "megatron, hf: the catalogue's fabric", "NAME"},
+             {"--fabric",
+              &arguments->fabric,
+              "megatron, hf: the catalogue's fabric; log: the column's words",
+              "NAME"},
+             {"--nic-gbps", &arguments->nic_gbps, "log: network bandwidth of a GPU, Gbit/s", "N"},
+             {.names = "--gpus-per-node",
+              .target = &arguments->gpus_per_node,
+              .help = "log: GPUs of a server",
+              .type_name = "N",
+              .least = 1,
+              .most = 1024},
              {"--nodes", &arguments->nodes, "megatron, hf: how many", "N"},
              {"--software",
               &arguments->software,
@@ -266,7 +312,8 @@ Command describe_import() {
             {"import megatron -o run.yaml --nodes 16 -- pretrain_gpt.py --num-layers 32 ...",
              "import megatron run.sh -o run.yaml",
              "import hf config.json --nodes 4 --seq-length 8192",
-             "import nccl-tests all_reduce.txt -o nccl.csv"},
+             "import nccl-tests all_reduce.txt -o nccl.csv",
+             "import log run.log --gpu h100-80g -o mine.csv"},
         .run = [arguments] { return import_command(*arguments); },
     };
 }

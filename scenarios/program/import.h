@@ -15,13 +15,15 @@ struct ImportArguments {
     std::vector<std::string> words;  // a file, or the command line itself
     std::string output;
     std::string node = "dgx-h100";
-    std::string fabric = "ndr400-rail";
+    std::string fabric;  // empty: ndr400-rail
     std::uint32_t nodes = 0;
     std::int64_t seq_length = 0;  // 0: as many as the model takes
     std::string software;         // that runs the job; empty: as the format tells
     std::string device;
     std::string collective;
     std::uint32_t ranks = 0;
+    double nic_gbps = 0;             // of a GPU; 0: assumed
+    std::int64_t gpus_per_node = 8;  // of a log
 };
 
 int import_command(const ImportArguments& arguments);

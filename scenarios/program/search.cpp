@@ -13,6 +13,7 @@
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/format/write/write_plan.h"
+#include "scenarios/program/calibration_file.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
@@ -45,7 +46,12 @@ Result<std::vector<SensitiveFigure>> ask_sensitivity(const SearchArguments& argu
         return std::vector<SensitiveFigure>{};
     }
     ProgressBar bar{"changing figures"};
+    auto table = calibrated_step_table(arguments.calibration_file);
+    if (!table) {
+        return tl::unexpected(table.error().front());
+    }
     SensitivityOptions options{.jobs = arguments.jobs};
+    options.step_table = std::move(*table);
     options.progress = [&bar](double share) { bar.show(share); };
     return sensitivity(scenario, scenario.search, result, options);
 }
@@ -79,6 +85,7 @@ StudyOutput output_of(const SearchArguments& arguments,
     if (arguments.sensitivity) {
         provenance.add_option("sensitivity", "true");
     }
+    add_calibration(provenance, arguments.calibration_file);
     std::string text = search_report(scenario, result);
     if (!figures.empty()) {
         text += sensitivity_report(figures, SensitivityOptions{}.factor);
@@ -96,13 +103,18 @@ ResultOrErrors<StudyOutput> search_output(const SearchArguments& arguments,
                                           OutputFile* file,
                                           InterruptedByUser& interruption,
                                           const std::function<void(double)>& progress) {
+    auto table = calibrated_step_table(arguments.calibration_file, &scenario);
+    if (!table) {
+        return unexpected<Errors>(table.error());
+    }
     const auto most = static_cast<double>(scenario.search.simulations);
     const SearchOptions how{.jobs = arguments.jobs,
                             .progress =
                                 [&](const SearchProgress& done) {
                                     progress(static_cast<double>(done.simulated) / most);
                                 },
-                            .stop = [&] { return interruption.come(); }};
+                            .stop = [&] { return interruption.come(); },
+                            .step_table = std::move(*table)};
     const Result<SearchResult> result = search_plans(scenario, scenario.search, how);
     if (!result) {
         Error error = result.error();
@@ -170,6 +182,7 @@ Command describe_search() {
             {{scenario_option(arguments->file),
               override_option(arguments->overrides),
               jobs_option(arguments->jobs),
+              calibration_option(arguments->calibration_file),
               output_option(arguments->write_file,
                             "Write the best plan as a scenario that simulate and train accept"),
               {"--sensitivity",

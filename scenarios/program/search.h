@@ -14,6 +14,7 @@ struct SearchArguments : ViewArguments {
     std::string file;
     std::vector<std::string> overrides;
     bool sensitivity = false;
+    std::string calibration_file;  // facts that measured steps told
     std::uint32_t jobs = 0;  // simulations at a time; 0: one a core
     std::string write_file;  // the winner as a scenario; empty: none
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/lowering.h"
+#include "scenarios/program/calibration_file.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/program/simulated_case.h"
@@ -55,7 +56,8 @@ Result<void> check_chakra(const SimulateArguments& arguments, const Scenario& sc
 Result<void> check_jobs(const SimulateArguments& arguments) {
     for (const auto& [option, value] : {std::pair{"--trace", &arguments.trace_file},
                                         {"--export-chakra", &arguments.chakra_folder},
-                                        {"--profile", &arguments.profile_file}}) {
+                                        {"--profile", &arguments.profile_file},
+                                        {"--calibration", &arguments.calibration_file}}) {
         if (!value->empty()) {
             return fail(option,
                         "looks into one job, and the scenario has several",
@@ -106,6 +108,11 @@ ResultOrErrors<StudyOutput> step_output(const SimulateArguments& arguments,
     options.trace = tracing(arguments.trace_file, page ? &timeline : nullptr);
     options.profile_file = arguments.profile_file;
     options.progress = progress;
+    auto table = calibrated_step_table(arguments.calibration_file, &scenario);
+    if (!table) {
+        return unexpected<Errors>(table.error());
+    }
+    options.step_table = std::move(*table);
     if (!arguments.chakra_folder.empty()) {
         options.inspect = [&ops](const SimulationResult& result, Time) {
             keep_last_step(result, ops);
@@ -181,6 +188,7 @@ Command describe_simulate() {
                &arguments->profile_file,
                "Measured times (CSV), as orrery profile and calibrate write them",
                "FILE"},
+              calibration_option(arguments->calibration_file),
               {"!--no-fold",
                &arguments->fold,
                "Simulate every rank on its own (slow; the answer is the same)"}}}),

@@ -18,6 +18,7 @@ struct SimulateArguments : ViewArguments {
     bool fold = true;
     std::string chakra_folder;
     std::string profile_file;  // measured kernel times
+    std::string calibration_file;  // facts that measured steps told
 };
 
 // Returns the exit status.

@@ -9,6 +9,7 @@
 #include "scenarios/format/provenance/fingerprint.h"
 #include "scenarios/format/provenance/stored_result.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/calibration_file.h"
 #include "scenarios/report/terminal.h"
 
 namespace orrery {
@@ -30,7 +31,14 @@ ResultOrErrors<SimulatedCase> repeated_case(const SimulateArguments& arguments) 
         return give_up(fmt::format("is a result of orrery {}", stored->command),
                        "--from repeats results of orrery simulate");
     }
-    if (!stored->inputs.empty()) {
+    const auto calibrated = std::ranges::find(
+        stored->options, kCalibrationOption, [](const auto& option) { return option.first; });
+    if (calibrated != stored->options.end() && arguments.calibration_file.empty()) {
+        return give_up(fmt::format("was made with the calibration {}", calibrated->second),
+                       fmt::format("--calibration {}", calibrated->second));
+    }
+    const bool profiled = stored->inputs.size() > (calibrated != stored->options.end() ? 1 : 0);
+    if (profiled) {
         const InputFile& profile = stored->inputs.front();
         if (arguments.profile_file.empty()) {
             return give_up(fmt::format("was made with the profile {}", profile.file),
@@ -81,7 +89,8 @@ Provenance provenance_of(const SimulateArguments& arguments, const SimulatedCase
     if (!simulated.fold) {
         provenance.add_option(kNoFold, "true");
     }
-    return provenance.add_input(arguments.profile_file);
+    provenance.add_input(arguments.profile_file);
+    return add_calibration(provenance, arguments.calibration_file);
 }
 
 }  // namespace orrery

@@ -28,8 +28,6 @@
 namespace orrery {
 namespace {
 
-constexpr const char* kLeft = "left as ordered";
-
 // The rank that an error accuses, -1: it is the own one, -2: another rank's, -3: wrong numbers.
 std::int64_t accused(const Error& error) {
     if (error.what == kAnotherRankFailed) {
@@ -57,6 +55,8 @@ public:
           drill_(member, drill_schedule(scenario), order.rank, order.struck, order.lasting) {}
 
     Result<void> train(const TrainArguments& arguments);
+    // Whether an order ended the training, and not an error.
+    bool left() const { return left_; }
     // Which ranks are far from the median, and why.
     Result<std::string> check();
 
@@ -79,6 +79,7 @@ private:
     std::chrono::steady_clock::time_point came_;  // to the meeting
     std::chrono::microseconds meeting_{0};
     bool stepped_ = false;
+    bool left_ = false;
     std::chrono::steady_clock::time_point step_begin_;
     std::chrono::microseconds waited_{0};
     std::int64_t sent_ = 0;
@@ -201,7 +202,8 @@ Result<void> Shift::leave_if_ordered(Trainer& trainer) {
         return {};
     }
     const Result<void> saved = save(trainer);
-    return saved ? fail("", kLeft) : saved;
+    left_ = saved.has_value();
+    return left_ ? fail("", "left as ordered") : saved;
 }
 
 // A store that does not answer is no reason to stop, before the last step.
@@ -321,7 +323,7 @@ int train_member(const TrainArguments& arguments) {
         const std::int64_t steps = scenario->job.training.steps;
         if (done) {
             (*member)->tell(ReportKind::done, steps);
-        } else if (done.error().what == kLeft) {
+        } else if (shift.left()) {
             (*member)->tell(ReportKind::left);
         } else {
             (*member)->tell(ReportKind::failed, 0, accused(done.error()), done.error().to_string());

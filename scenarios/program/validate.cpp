@@ -13,10 +13,14 @@
 
 #include "engine/parallel.h"
 #include "scenarios/format/document/nearest.h"
+#include "scenarios/program/calibration_file.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/validate_calibrated.h"
+#include "scenarios/program/validate_serving.h"
 #include "scenarios/report/collective_report.h"
 #include "scenarios/report/json_report.h"
+#include "scenarios/report/memory_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/report/timed_report.h"
@@ -28,6 +32,8 @@
 #include "scenarios/studies/validate/exchange_cases.h"
 #include "scenarios/studies/validate/layer_cases.h"
 #include "scenarios/studies/validate/published_cases.h"
+#include "scenarios/studies/validate/serving_cases.h"
+#include "scenarios/studies/validate/serving_kernel_cases.h"
 
 namespace orrery {
 namespace {
@@ -111,7 +117,8 @@ using CaseOutcome = std::variant<ValidatedCase, SkippedCase>;
 
 CaseOutcome validate_case(const PublishedCase& row,
                           const Catalogue& catalogue,
-                          const Control& control) {
+                          const Control& control,
+                          const EfficiencyTable& step_table) {
     const auto skip = [&](const Error& error) {
         const bool of_row = error.where.empty() || error.where == row.where;
         return SkippedCase{
@@ -122,7 +129,7 @@ CaseOutcome validate_case(const PublishedCase& row,
         return skip(scenario.error());
     }
     const auto begin = std::chrono::steady_clock::now();
-    const Result<Answer> answer = simulate_scenario(*scenario);
+    const Result<Answer> answer = simulate_scenario(*scenario, {.step_table = step_table});
     if (!answer) {
         return skip(answer.error());
     }
@@ -145,13 +152,16 @@ CaseOutcome validate_case(const PublishedCase& row,
 Validation validate_cases(const std::vector<PublishedCase>& cases,
                           const std::filesystem::path& root,
                           const Control& control,
+                          const EfficiencyTable& step_table,
                           std::uint32_t jobs) {
     ProgressBar bar{"validating"};
     std::vector<CaseOutcome> outcomes(cases.size());
     for_each_index(
         cases.size(),
         jobs,
-        [&](std::size_t i) { outcomes[i] = validate_case(cases[i], Catalogue{root}, control); },
+        [&](std::size_t i) {
+            outcomes[i] = validate_case(cases[i], Catalogue{root}, control, step_table);
+        },
         [&](std::size_t done) {
             bar.show(static_cast<double>(done) / static_cast<double>(cases.size()));
         });
@@ -207,7 +217,8 @@ ResultOrErrors<std::vector<PublishedCase>> cases_of(const ValidateArguments& arg
 }
 
 bool is_table_of_operations(const std::string& file) {
-    return is_collective_table(file) || is_exchange_table(file) || is_layer_table(file);
+    return is_collective_table(file) || is_exchange_table(file) || is_layer_table(file) ||
+           is_serving_table(file) || is_serving_kernel_table(file) || is_memory_table(file);
 }
 
 Provenance made_of(const ValidateArguments& arguments) {
@@ -222,7 +233,20 @@ Provenance made_of(const ValidateArguments& arguments) {
     for (const std::string& value : arguments.assume) {
         provenance.add_option("assume", value);
     }
+    if (arguments.calibrate_with > 0) {
+        provenance.add_option("calibrate_with", std::to_string(arguments.calibrate_with));
+        provenance.add_option("draws", std::to_string(arguments.draws));
+        provenance.seed = arguments.seed;
+    }
+    add_calibration(provenance, arguments.calibration_file);
     return provenance;
+}
+
+std::string report_of(const TimedValidation& validation) {
+    return timed_report(validation);
+}
+std::string report_of(const MemoryValidation& validation) {
+    return memory_report(validation);
 }
 
 template <class Cases, class Validate>
@@ -232,13 +256,13 @@ int validate_operations(const ValidateArguments& arguments,
     if (!cases) {
         return report_errors(cases.error());
     }
-    const Result<TimedValidation> validation = validate(*cases, default_catalogue());
+    const auto validation = validate(*cases, default_catalogue());
     if (!validation) {
         return report_error(validation.error());
     }
     const int status =
         print_output(arguments.json ? with_provenance(json_report(*validation), made_of(arguments))
-                                    : timed_report(*validation));
+                                    : report_of(*validation));
     return validation->rows.empty() ? kExitUserError : status;
 }
 
@@ -262,7 +286,14 @@ int validate_collective_table(const ValidateArguments& arguments) {
 int validate_command(const ValidateArguments& arguments) {
     if (is_table_of_operations(arguments.file)) {
         if (!arguments.assume.empty()) {
-            return report_error({"--assume", "a table of single operations assumes nothing", {}});
+            return report_error({"--assume", "only a table of training steps assumes values", {}});
+        }
+        if (is_serving_table(arguments.file)) {
+            return validate_serving_table(arguments, made_of(arguments));
+        }
+        if (is_memory_table(arguments.file)) {
+            return validate_operations(
+                arguments, read_memory_cases(arguments.file), validate_memory);
         }
         if (is_exchange_table(arguments.file)) {
             return validate_operations(
@@ -271,6 +302,10 @@ int validate_command(const ValidateArguments& arguments) {
         if (is_layer_table(arguments.file)) {
             return validate_operations(
                 arguments, read_layer_cases(arguments.file), validate_layers);
+        }
+        if (is_serving_kernel_table(arguments.file)) {
+            return validate_operations(
+                arguments, read_serving_kernel_cases(arguments.file), validate_serving_kernels);
         }
         return validate_collective_table(arguments);
     }
@@ -287,9 +322,16 @@ int validate_command(const ValidateArguments& arguments) {
     if (!control) {
         return report_errors(control.error());
     }
-    Validation validation = validate_cases(*cases, root, *control, arguments.jobs);
+    const auto table = calibrated_step_table(arguments.calibration_file);
+    if (!table) {
+        return report_errors(table.error());
+    }
+    Validation validation = validate_cases(*cases, root, *control, *table, arguments.jobs);
     validation.assumed_instead = arguments.assume;
     summarise_families(validation);
+    if (arguments.calibrate_with > 0) {
+        return calibrate_with_steps(arguments, *cases, validation, made_of(arguments));
+    }
     const int status =
         print_output(arguments.json ? with_provenance(json_report(validation), made_of(arguments))
                                     : validation_report(validation));
@@ -310,12 +352,36 @@ Command describe_validate() {
                      &arguments->assume,
                      "Another value where a case's source does not state it; can be repeated",
                      "COLUMN=VALUE"},
+                    {.names = "--calibrate-with",
+                     .target = &arguments->calibrate_with,
+                     .help = "Give the measured times of this many steps of each family, drawn, "
+                             "and predict the others",
+                     .type_name = "K",
+                     .least = 1,
+                     .most = 1'000'000},
+                    {.names = "--draws",
+                     .target = &arguments->draws,
+                     .help = "With --calibrate-with: how many times steps are drawn",
+                     .type_name = "N",
+                     .least = 1,
+                     .most = 10'000},
+                    {.names = "--seed",
+                     .target = &arguments->seed,
+                     .help = "With --calibrate-with: seed of the draws",
+                     .type_name = "N",
+                     .least = 0,
+                     .most = 1'000'000'000},
+                    output_option(arguments->output,
+                                  "With --calibrate-with and one family: calibration to write, "
+                                  "for --calibration"),
+                    calibration_option(arguments->calibration_file),
                     jobs_option(arguments->jobs),
                     {"--json", &arguments->json, "Print one JSON object instead of a table"}},
         .examples = {"validate scenarios/catalogue/published/training.csv",
                      "validate scenarios/catalogue/published/training.csv --family korthikanti",
                      "validate scenarios/catalogue/published/megascale_ablation.csv --assume "
-                     "gpu=a800-80g"},
+                     "gpu=a800-80g",
+                     "validate mine.csv --family mine --calibrate-with 3 -o mine.yaml"},
         .run = [arguments] { return validate_command(*arguments); },
     };
 }

@@ -16,6 +16,11 @@ struct ValidateArguments {
     std::vector<std::string> assume;    // COLUMN=VALUE, where a row's source does not state it
     bool json = false;
     std::uint32_t jobs = 0;  // cases at a time; 0: one a core
+    std::string calibration_file;      // facts that measured steps told
+    std::uint64_t calibrate_with = 0;  // steps of each family that are given; 0: none
+    std::uint64_t draws = 5;           // of these steps
+    std::uint64_t seed = 1;            // of the draws
+    std::string output;                // calibration to write
 };
 
 // Returns the exit status.

@@ -144,6 +144,29 @@ std::string memory_text(const MemoryUse& memory) {
                        verdict);
 }
 
+std::string experts_text(const Explanation& explanation) {
+    if (!explanation.hot_experts) {
+        return "";
+    }
+    const HotExperts& hot = *explanation.hot_experts;
+    const double gain = 1 - hot.balanced / explanation.answer.iteration;
+    std::string text = fmt::format(
+        "Experts: in layer {} rank {} of the {} that share them has {:.2f} times the mean rows; "
+        "the busiest rank of a layer has {:.2f} times in the mean.",
+        hot.layer,
+        hot.rank,
+        hot.ranks,
+        hot.over_mean,
+        hot.mean_over_mean);
+    if (hot.dropped > 0) {
+        text += fmt::format(" The capacity drops {:.1f} % of all rows.", hot.dropped * 100);
+    }
+    text += fmt::format(" With equal loads a step would take {}: {:.1f} % less.",
+                        to_short_text(hot.balanced),
+                        gain * 100);
+    return "\n" + wrapped(text, kExplainWidth, 0);
+}
+
 std::string suggestions_text(const Explanation& explanation, ChangeKind kind, const char* title) {
     std::vector<TextRow> rows;
     for (const Suggestion& suggestion : explanation.suggestions) {
@@ -176,7 +199,7 @@ std::string explain_report(const Explanation& explanation) {
     const Answer& answer = explanation.answer;
     std::string text = fmt::format(
         "{}: {} on {}\n{}\n\n", answer.scenario, answer.model, answer.cluster, answer.plan);
-    text += limits_text(answer) + memory_text(answer.memory);
+    text += limits_text(answer) + memory_text(answer.memory) + experts_text(explanation);
     const char* fit =
         answer.memory.fits ? "What would help, simulated" : "What would fit, simulated";
     text += suggestions_text(explanation, ChangeKind::plan, fit);
@@ -216,15 +239,25 @@ std::string explain_json(const Explanation& explanation) {
                                {"peak_memory_bytes", suggestion.peak_memory.count()}});
     }
     const Answer& answer = explanation.answer;
-    const Json json{{"scenario", answer.scenario},
-                    {"iteration_s", answer.iteration.seconds()},
-                    {"mfu", answer.mfu},
-                    {"fits", answer.memory.fits},
-                    {"limits", limits},
-                    {"suggestions", suggestions},
-                    {"tried", explanation.tried},
-                    {"refused", explanation.refused},
-                    {"too_large", explanation.too_large}};
+    Json json{{"scenario", answer.scenario},
+              {"iteration_s", answer.iteration.seconds()},
+              {"mfu", answer.mfu},
+              {"fits", answer.memory.fits},
+              {"limits", limits},
+              {"suggestions", suggestions},
+              {"tried", explanation.tried},
+              {"refused", explanation.refused},
+              {"too_large", explanation.too_large}};
+    if (explanation.hot_experts) {
+        const HotExperts& hot = *explanation.hot_experts;
+        json["hot_experts"] = {{"layer", hot.layer},
+                               {"rank", hot.rank},
+                               {"ranks", hot.ranks},
+                               {"over_mean", hot.over_mean},
+                               {"mean_over_mean", hot.mean_over_mean},
+                               {"dropped", hot.dropped},
+                               {"balanced_iteration_s", hot.balanced.seconds()}};
+    }
     return json_text(json);
 }
 

@@ -30,12 +30,12 @@ std::string size_columns(const ParallelPlan& plan, bool heads) {
 
 std::string plan_heads() {
     return "   " + size_columns({}, true) +
-           "zero recompute schedule         layers       time    MFU   memory\n";
+           "zero recompute schedule         layers      time    MFU   memory\n";
 }
 
 std::string row(std::size_t number, const FoundPlan& found) {
     const ParallelPlan& p = found.plan;
-    return fmt::format("{:>2} {}{:>4} {:<9} {:<16} {:<8} {:>8} {:>5.1f}% {:>8}\n",
+    return fmt::format("{:>2} {}{:>4} {:<9} {:<16} {:<8} {:>7} {:>5.1f}% {:>8}\n",
                        number,
                        size_columns(p, false),
                        zero_stage(p.data_parallel_sharding_strategy),
@@ -88,6 +88,17 @@ std::string left_out_text(const SearchResult& result) {
                         thousands(result.simulated - result.fit));
     text += fmt::format("broke a limit\nand {} gave what another gave.\n", thousands(result.equal));
     return text;
+}
+
+// Plans that are closer than predictions are right.
+std::string equal_plans_text(const SearchResult& result) {
+    const std::size_t equal = equal_plans(result);
+    return equal < 2 ? ""
+                     : fmt::format(
+                           "\nPlans 1 to {} are equal: they are within {:.1f} %, and the "
+                           "model cannot tell such\nplans apart.\n",
+                           equal,
+                           kPlansDiffer * 100);
 }
 
 }  // namespace
@@ -163,6 +174,7 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
         text += row(i + 1, result.best[i]);
         text += notes(scenario, result.best[i]);
     }
+    text += equal_plans_text(result);
     if (result.clusters.size() > 1) {
         text +=
             "\nThe best plan of each cluster\n\n" + text_table(cluster_rows(scenario, result), 1);

@@ -33,6 +33,12 @@ std::string words_of_pool(const ServingPoolSpec& pool) {
     if (plan.pipeline_model_parallel_size > 1) {
         text += fmt::format(", pp {}", plan.pipeline_model_parallel_size);
     }
+    if (plan.data_parallel_size > 1) {
+        text += fmt::format(", dp {}", plan.data_parallel_size);
+    }
+    if (plan.expert_model_parallel_size > 1) {
+        text += fmt::format(", ep {}", plan.expert_model_parallel_size);
+    }
     return text;
 }
 
@@ -171,6 +177,13 @@ Report serving_sections(const Scenario& scenario,
                     {to_short_text(Time::seconds(answer.ttft_s.p50)), "to the first token, median"},
                     {to_short_text(Time::seconds(answer.tpot_s.p50)), "an output token, median"},
                     {to_short_text(Time::seconds(answer.e2e_s.p99)), "end to end, 99 of 100"}};
+    const ServingObjectives& wanted = scenario.serving.objectives;
+    if (std::max({wanted.ttft, wanted.tpot, wanted.e2e}) > Time{}) {
+        report.cards.push_back({fmt::format("{:.3g}", answer.goodput),
+                                fmt::format("requests a second met the objectives, {:.1f} % of all",
+                                            answer.good_share * 100),
+                                answer.good_share < 0.9});
+    }
     report.sections = {latencies(answer), pools(scenario, answer)};
     if (ReportSection curves = distribution(result); curves.chart) {
         report.sections.push_back(std::move(curves));
@@ -203,6 +216,8 @@ std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) 
                        {"e2e_s", summary_json(answer.e2e_s)},
                        {"output_tokens_per_s", answer.output_tokens_per_s},
                        {"requests_per_s", answer.requests_per_s},
+                       {"goodput", answer.goodput},
+                       {"good_share", answer.good_share},
                        {"cached_share", answer.cached_share},
                        {"pools", std::move(of_pools)},
                        {"transfers", answer.transfers},

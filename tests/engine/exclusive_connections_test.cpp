@@ -26,7 +26,7 @@ public:
             transfers_.phases.push_back({.first_part = c, .num_parts = 1});
             transfers_.parts.push_back(
                 {.bytes = Bytes{1}, .rate_max = Bandwidth::bits_per_second(50)});
-            quotient_.connections.push_back({.connection = c});
+            quotient_.connections.push_back({.connection = ConnectionId{c}});
         }
         parts_.footprint_of_part = {0, 1, 2};
         parts_.footprints = {{on(0), on(1)}, {on(1)}, {on(2)}};
@@ -55,9 +55,14 @@ std::vector<bool> mostly_exclusive(const Quotient& quotient) {
     return all;
 }
 
-std::vector<std::uint32_t> disturbed_by(const Quotient& quotient, std::uint32_t c) {
-    const auto first = quotient.neighbours.begin() + quotient.connections[c].first_neighbour;
-    return {first, first + quotient.connections[c].num_neighbours};
+std::vector<std::uint32_t> disturbed_by(const Quotient& quotient, std::uint32_t number) {
+    const ConnectionClass& connection = quotient.connections[ConnectionClassId{number}];
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < connection.num_neighbours; ++i) {
+        const ConnectionClassId c = quotient.neighbours[connection.first_neighbour + i];
+        all.push_back(static_cast<std::uint32_t>(c));
+    }
+    return all;
 }
 
 TEST(ExclusiveConnections, HaveTheirLinksToThemselvesAtLeastEveryOtherTime) {

@@ -121,7 +121,7 @@ void expect_equitable(const Transfers& transfers,
     std::vector<Signature> links(partition.class_of_link.size());
     std::map<std::uint32_t, Signature> of_connection_class;
     for (std::uint32_t c = 0; c < transfers.connections.size(); ++c) {
-        const Connection& connection = transfers.connections[c];
+        const Connection& connection = transfers.connections[ConnectionId{c}];
         Signature own;
         for (const RankId rank : transfers.members_of(connection)) {
             ++own[{partition.class_of_rank[index(rank)]}];
@@ -168,7 +168,7 @@ void expect_equitable(const Transfers& transfers,
                                     ? transfers.first_connection[r + 1]
                                     : transfers.connection_of.size();
         for (std::size_t c = transfers.first_connection[r]; c < end; ++c) {
-            own.push_back(partition.class_of_connection[transfers.connection_of[c]]);
+            own.push_back(partition.class_of_connection[index(transfers.connection_of[c])]);
         }
         const auto [first, added] = of_rank_class.try_emplace(partition.class_of_rank[r], own);
         EXPECT_EQ(first->second, own) << "seed " << seed << ", rank " << r;

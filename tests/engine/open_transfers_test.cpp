@@ -17,30 +17,33 @@ protected:
     OpenTransfers open{*small.plan, clock, 100};
 };
 
+constexpr ConnectionClassId kFirst{0};
+constexpr ConnectionClassId kSecond{1};
+
 TEST_F(OpenTransfersTest, MembersOfAConnectionFindOneTransferBySequence) {
-    const std::uint32_t first = open.find_or_add(0, 0, 0);
-    const std::uint32_t second = open.find_or_add(0, 1, 0);
+    const OpenTransferId first = open.find_or_add(kFirst, 0, 0);
+    const OpenTransferId second = open.find_or_add(kFirst, 1, 0);
     EXPECT_NE(first, second);
-    EXPECT_EQ(open.find_or_add(0, 0, 0), first);
-    EXPECT_EQ(open.pool[first].missing, open.connections[0].num_members);
-    EXPECT_NE(open.find_or_add(1, 0, 0), first);
+    EXPECT_EQ(open.find_or_add(kFirst, 0, 0), first);
+    EXPECT_EQ(open.pool[first].missing, open.connections[kFirst].num_members);
+    EXPECT_NE(open.find_or_add(kSecond, 0, 0), first);
     open.close(first);
-    EXPECT_EQ(open.find_or_add(0, 1, 0), second);
+    EXPECT_EQ(open.find_or_add(kFirst, 1, 0), second);
 }
 
 TEST_F(OpenTransfersTest, APlaceIsUsedAgainAfterTheInstantOnly) {
-    const std::uint32_t first = open.add(0, 0, 0);
+    const OpenTransferId first = open.add(kFirst, 0, 0);
     open.close(first);
-    EXPECT_NE(open.add(0, 1, 0), first);
+    EXPECT_NE(open.add(kFirst, 1, 0), first);
     open.end_instant();
-    EXPECT_EQ(open.add(0, 2, 0), first);
+    EXPECT_EQ(open.add(kFirst, 2, 0), first);
 }
 
 TEST_F(OpenTransfersTest, AnEventOfAClosedTransferIsTold) {
-    const std::uint32_t t = open.add(0, 0, 0);
+    const OpenTransferId t = open.add(kFirst, 0, 0);
     open.expect_event(t, 7_ns);
     const Event event = clock.queue.pop();
-    EXPECT_EQ(event.target, 100 + t);
+    EXPECT_EQ(event.target, 100 + index(t));
     EXPECT_EQ(event.generation, open.pool[t].generation);
     open.close(t);
     EXPECT_NE(event.generation, open.pool[t].generation);

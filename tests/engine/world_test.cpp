@@ -120,6 +120,86 @@ TEST(World, RunsThatEndAtOneInstantAreToldOneByOne) {
     EXPECT_EQ(world.run_to_next_end()->end(), 50_ns);
 }
 
+// Computes for 5 ns on each rank, and sends 10 bytes over link 0.
+ProgramBuilder small_program() {
+    ProgramBuilder b({{"pp", 2}});
+    b.role(0).kernel(5_ns);
+    b.exchange({send(10)}, kCompute);
+    b.role(1).exchange({receive(10)}, kCompute);
+    return b;
+}
+
+TEST(World, AProgramJoinsBesideARunUnderWay) {
+    ProgramBuilder b = small_program();
+    const ScriptedNetwork network = two_ranks();
+    const SimulationInput input = b.input(network);
+    NaiveRates rates(network.links());
+    World world{rates};
+    const Result<std::uint32_t> first = world.add(input);
+    ASSERT_TRUE(first.has_value());
+    world.start(*first, Time{});
+    EXPECT_FALSE(world.run_to_next_end(7_ns).has_value());
+    EXPECT_EQ(world.now(), 7_ns);
+    // 8 bytes of the first are left; from 12 ns on, when 3 are, both share the link.
+    const Result<std::uint32_t> second = world.add(input);
+    ASSERT_TRUE(second.has_value());
+    world.start(*second, 7_ns);
+    std::optional<RunEnd> end = world.run_to_next_end();
+    ASSERT_TRUE(end.has_value());
+    EXPECT_EQ(end->party, *first);
+    EXPECT_EQ(end->end(), 18_ns);
+    end = world.run_to_next_end();
+    ASSERT_TRUE(end.has_value());
+    EXPECT_EQ(end->party, *second);
+    EXPECT_EQ(end->end(), 25_ns);
+    EXPECT_EQ(end->steps[0].path.total(), 25_ns);
+    EXPECT_EQ(world.take_totals(*second).busy_sum[Cause::memory_bound_kernels], 5_ns);
+}
+
+TEST(World, RanksOfAProgramStandWhereItSays) {
+    ProgramBuilder b = small_program();
+    const ScriptedNetwork network = two_ranks();
+    const SimulationInput input = b.input(network);
+    NaiveRates rates(network.links());
+    World world{rates};
+    world.start(*world.add(input), Time{});
+    world.start(*world.add(input, {kRank1, kRank0}), Time{});  // the other way round: link 1
+    EXPECT_EQ(world.run_to_next_end()->end(), 15_ns);
+    EXPECT_EQ(world.run_to_next_end()->end(), 15_ns);
+}
+
+TEST(World, ProgramsThatHaveEndedLeave) {
+    ProgramBuilder b = small_program();
+    const ScriptedNetwork network = two_ranks();
+    const SimulationInput input = b.input(network);
+    NaiveRates rates(network.links());
+    World world{rates};
+    for (std::uint32_t i = 0; i < 300; ++i) {
+        const Result<std::uint32_t> party = world.add(input);
+        ASSERT_TRUE(party.has_value());
+        EXPECT_EQ(*party, i);
+        world.start(*party, world.now());
+        const std::optional<RunEnd> end = world.run_to_next_end();
+        ASSERT_TRUE(end.has_value());
+        EXPECT_EQ(end->party, i);
+        EXPECT_EQ(end->end(), 15_ns * (i + 1));
+        world.remove(i);
+        EXPECT_EQ(world.num_programs(), 0u);
+    }
+    EXPECT_FALSE(world.run_to_next_end().has_value());
+    EXPECT_FALSE(world.stuck());
+}
+
+TEST(World, AMalformedProgramDoesNotJoin) {
+    ProgramBuilder b({{"pp", 2}});
+    b.role(0).exchange({send(20)});
+    const ScriptedNetwork network = two_ranks();
+    NaiveRates rates(network.links());
+    World world{rates};
+    EXPECT_FALSE(world.add(b.input(network)).has_value());
+    EXPECT_EQ(world.num_programs(), 0u);
+}
+
 TEST(World, TotalsCountTheLastStepOfEachRun) {
     Parties parties({5_ns, 7_ns}, {10, 20});
     World& world = *parties.world;

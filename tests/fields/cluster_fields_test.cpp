@@ -262,6 +262,10 @@ TEST(ClusterFields, OfADevice) {
         {"peak_fp8",
          [&](Scenario& s) { s.device.peak_fp8 = tera(5000); },
          [&](Scenario& s) { by_peak(s, Dtype::fp8); }},
+        {"peak_fp4",
+         [&](Scenario& s) { s.device.peak_fp4 = tera(9000); },
+         {},
+         "of served products alone: serving_prices_test.cpp"},
         {"attention_kernels", [](Scenario& s) { s.device.attention_kernels = {"none"}; }},
         {"memory_bandwidth",
          [](Scenario& s) {

@@ -74,6 +74,19 @@ void spread_experts(Scenario& s) {
     s.plan.expert_model_parallel_size = 2;
 }
 
+void overlappable_experts(Scenario& s) {
+    spread_experts(s);
+    s.plan.pipeline_model_parallel_size = 1;
+    s.plan.pipeline_layout.clear();
+}
+
+void group_experts(Scenario& s) {
+    spread_experts(s);
+    s.model.moe_router_num_groups = 2;
+    s.model.moe_router_group_topk = 2;
+    s.plan.moe_router_load = RouterLoad::uniform;
+}
+
 void give_latent_attention(Scenario& s) {
     s.model.multi_latent_attention = true;
     s.model.q_lora_rank = 64;
@@ -118,6 +131,9 @@ const Row kPlanRows[] = {
          set_strategy(s, ShardingStrategy::optim_grads_params);
          s.plan.data_parallel_size *= 2;
      }},
+    {"zero_quantized_gradients",
+     [](Scenario& s) { s.plan.zero_quantized_gradients = true; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
     {"reshard_after_forward",
      [](Scenario& s) { s.plan.reshard_after_forward = false; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
@@ -234,6 +250,36 @@ const Row kPlanRows[] = {
     {"moe_token_dispatcher_type",
      [](Scenario& s) { s.plan.moe_token_dispatcher_type = TokenDispatcher::allgather; },
      give_experts},
+    {"moe_dispatch_dtype",
+     [](Scenario& s) { s.plan.moe_dispatch_dtype = Dtype::fp8; },
+     spread_experts},
+    {"moe_dispatcher_sms",
+     [](Scenario& s) { s.plan.moe_dispatcher_sms = 32; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.plan.moe_token_dispatcher_type = TokenDispatcher::deepep;
+     }},
+    {"overlap_moe_expert_parallel_comm",
+     [](Scenario& s) { s.plan.overlap_moe_expert_parallel_comm = true; },
+     overlappable_experts},
+    {"delay_wgrad_compute",
+     [](Scenario& s) { s.plan.delay_wgrad_compute = true; },
+     [](Scenario& s) {
+         overlappable_experts(s);
+         s.plan.overlap_moe_expert_parallel_comm = true;
+     }},
+    {"moe_expert_capacity_factor",
+     [](Scenario& s) { s.plan.moe_expert_capacity_factor = 0.5; },
+     spread_experts},
+    {"moe_router_load_trace",
+     [](Scenario& s) {
+         s.plan.moe_router_load_trace = {5, 1, 1, 1};
+     },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.plan.moe_router_load = RouterLoad::trace;
+         s.plan.moe_router_load_trace = {1, 1, 1, 1};
+     }},
     {"moe_shared_expert_overlap",
      [](Scenario& s) { s.plan.moe_shared_expert_overlap = true; },
      spread_experts},
@@ -308,6 +354,21 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
          [](Scenario& s) { s.model.first_k_dense_replace = 1; },
          give_experts},
         {"moe_layer_freq", [](Scenario& s) { s.model.moe_layer_freq = 2; }, give_experts},
+        {"moe_router_num_groups",
+         [](Scenario& s) {
+             s.model.moe_router_num_groups = 2;
+             s.model.moe_router_group_topk = 1;
+         },
+         [](Scenario& s) {
+             spread_experts(s);
+             s.plan.moe_router_load = RouterLoad::uniform;
+         }},
+        {"moe_router_group_topk",
+         [](Scenario& s) { s.model.moe_router_group_topk = 1; },
+         group_experts},
+        {"mtp_num_layers",
+         [](Scenario& s) { s.model.mtp_num_layers = 1; },
+         [](Scenario& s) { s.model.tied_embeddings = false; }},
         {"multi_latent_attention", [](Scenario& s) { s.model.multi_latent_attention = true; }},
         {"q_lora_rank", [](Scenario& s) { s.model.q_lora_rank = 32; }, give_latent_attention},
         {"kv_lora_rank", [](Scenario& s) { s.model.kv_lora_rank = 32; }, give_latent_attention},

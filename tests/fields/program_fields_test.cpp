@@ -82,6 +82,16 @@ TEST(ProgramFields, OfCommunication) {
                  call.reduction = Reduction::max;
              }
          }},
+        {"rows",
+         [](Program& p) {
+             CollectiveCall& call = collective(p, all_gather);
+             call.kind = all_to_all;
+             call.rows = {.dispatcher = 1,
+                          .choices = 1,
+                          .experts = 1,
+                          .tokens = 1 << 20,
+                          .row = Bytes{1 << 20}};
+         }},
     };
     expect_told<CollectiveCall>(collectives);
     const auto part = [](Program& p) -> SendRecvPart& { return p.send_recvs.at(0).parts.at(0); };

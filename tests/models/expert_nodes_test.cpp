@@ -174,7 +174,7 @@ TEST(ExpertNodes, KeepRowsForTheBackwardPass) {
             bytes[tensor.name] = tensor.bytes.count();
         }
     }
-    EXPECT_EQ(bytes.at("dispatch"), rows * 128 * 2);
+    EXPECT_EQ(bytes.at("rows by expert"), rows * 128 * 2);
     EXPECT_EQ(bytes.at("expert fc1"), rows * 2 * 64 * 2);
     EXPECT_EQ(bytes.at("activation"), rows * 64 * 2);
     EXPECT_EQ(bytes.at("dispatch of weights"), rows * 4);

@@ -91,47 +91,100 @@ TEST(ServingStep, StagesShareTheLayersAndSendWhatFollows) {
         const bool sends = std::holds_alternative<SendCall>(ops.back().work);
         EXPECT_EQ(sends, stage < 2);
     }
-    EXPECT_EQ(layers_of_stage(llama3_70b(), plan, 0), 27);
-    EXPECT_EQ(layers_of_stage(llama3_70b(), plan, 2), 26);
     EXPECT_DOUBLE_EQ(sum, flop_of(serving_ops(llama3_70b(), {}, shape, 0), KernelKind::gemm));
 }
 
-// Published figures of the models.
-TEST(ServingStep, BytesOfKeysAndValues) {
-    EXPECT_EQ(key_value_bytes(llama3_8b(), {}).count(), 131'072);
-    EXPECT_EQ(key_value_bytes(llama3_70b(), {}).count(), 327'680);
-    EXPECT_EQ(key_value_bytes(llama(126, 16384, 53248, 8, 128256), {}).count(), 516'096);
-    EXPECT_EQ(key_value_bytes(llama(32, 4096, 11008, 32, 32000), {}).count(), 524'288);
-    const ServingPlan fp8{.key_value_precision = Dtype::fp8};
-    EXPECT_EQ(key_value_bytes(llama3_70b(), fp8).count(), 163'840);
-    // Sixteen ranks share eight heads: each head is stored twice.
-    const ServingPlan sixteen{.tensor_model_parallel_size = 16};
-    EXPECT_EQ(16 * key_value_bytes_of_rank(llama3_70b(), sixteen, 0).count(), 2 * 327'680);
+// Experts of DeepSeek-V3's size in small numbers.
+Transformer with_experts() {
+    Transformer model = llama(4, 1024, 4096, 8, 32000);
+    model.num_experts = 16;
+    model.moe_router_topk = 2;
+    model.moe_ffn_hidden_size = 512;
+    model.first_k_dense_replace = 1;
+    return model;
 }
 
-TEST(ServingStep, WeightsOnARank) {
-    const std::int64_t all = num_parameters(llama3_8b());
-    EXPECT_EQ(serving_weight_bytes(llama3_8b(), {}, 0).count(), 2 * all);
-    const ServingPlan fp8{.precision = Dtype::fp8, .weight_bits = 8};
-    const std::int64_t vocabulary = 2 * 128256 * 4096;
-    // The output layer's norm keeps 16 bits, too.
-    EXPECT_EQ(serving_weight_bytes(llama3_8b(), fp8, 0).count(),
-              all - vocabulary - 4096 + 2 * (vocabulary + 4096));
+// Two products of a token's experts in each of three layers, and a dense layer's three weights.
+TEST(ServingStep, TokensMeetTheirExpertsAlone) {
+    const BatchShape silent{.tokens = 4096, .chunks = {{.new_tokens = 4096}}};
+    const double with = flop_of(serving_ops(with_experts(), {}, silent, 0), KernelKind::gemm);
+    Transformer dense = with_experts();
+    dense.num_experts = 0;
+    const double without = flop_of(serving_ops(dense, {}, silent, 0), KernelKind::gemm);
+    const double mlp = 2 * 3.0 * 1024 * 4096;
+    const double experts = 2 * 3.0 * 1024 * 512 * 2;
+    const double router = 2 * 1024.0 * 16;
+    EXPECT_DOUBLE_EQ(without - with, 4096 * 3 * (mlp - experts - router));
 }
 
-TEST(ServingStep, AShapeIsWhatABatchCosts) {
-    Batch batch;
-    batch.steps = {{.new_tokens = 1, .context = 99, .samples = true},
-                   {.new_tokens = 1, .context = 9, .samples = true},
-                   {.new_tokens = 50, .context = 512},
-                   {.new_tokens = 1, .context = 0, .samples = true}};
-    EXPECT_EQ(shape_of(batch),
-              (BatchShape{.tokens = 53,
-                          .sampled = 3,
-                          .generating = 2,
-                          .generating_context = 110,
-                          .chunks = {{.new_tokens = 50, .context = 512},
-                                     {.new_tokens = 1, .context = 0}}}));
+TEST(ServingStep, RanksHoldDifferentExpertsOrPartsOfEach) {
+    const BatchShape shape{.tokens = 4096, .chunks = {{.new_tokens = 4096}}};
+    const auto experts_of = [&](const ServingPlan& plan) {
+        double flop = 0;
+        for (const ServingOp& op : serving_ops(with_experts(), plan, shape, 0)) {
+            if (op.name == "expert fc1" || op.name == "expert fc2") {
+                flop += std::get<KernelCall>(op.work).flop * static_cast<double>(op.count);
+            }
+        }
+        return flop;
+    };
+    const double all = experts_of({});
+    EXPECT_DOUBLE_EQ(experts_of({.tensor_model_parallel_size = 4}), all / 4);
+    EXPECT_DOUBLE_EQ(experts_of({.tensor_model_parallel_size = 4, .expert_model_parallel_size = 4}),
+                     all / 4);
+    EXPECT_DOUBLE_EQ(experts_of({.data_parallel_size = 4, .expert_model_parallel_size = 2}),
+                     all / 4);
+}
+
+// Data-parallel ranks gather the tokens of a layer's experts and add up their outputs.
+TEST(ServingStep, DataParallelRanksExchangeTokensOfExperts) {
+    const BatchShape shape{
+        .tokens = 64, .sampled = 64, .generating = 64, .generating_context = 6400};
+    const auto ops = serving_ops(
+        with_experts(), {.data_parallel_size = 4, .expert_model_parallel_size = 4}, shape, 0);
+    EXPECT_EQ(bytes_of_collectives(ops, CollectiveKind::all_gather), 3 * 64 * 1024 * 2);
+    EXPECT_EQ(bytes_of_collectives(ops, CollectiveKind::reduce_scatter), 3 * 64 * 1024 * 2);
+    EXPECT_EQ(bytes_of_collectives(ops, CollectiveKind::all_reduce), 0);
+}
+
+// A sequence that generates reads the latent vectors once, as keys and as values: 576 values of
+// DeepSeek-V3's; FLOP = 2 heads (576 + 512) a cached token.
+TEST(ServingStep, LatentAttentionReadsOneVector) {
+    Transformer model = llama(1, 7168, 18432, 128, 129280);
+    model.multi_latent_attention = true;
+    model.num_attention_heads = 128;
+    model.q_lora_rank = 1536;
+    const BatchShape shape{
+        .tokens = 8, .sampled = 8, .generating = 8, .generating_context = 8 * 4096};
+    const auto ops = attention_ops(model, {.key_value_precision = Dtype::fp8}, shape, 0);
+    ASSERT_EQ(ops.size(), 3U);
+    const auto& call = std::get<KernelCall>(ops[1].work);
+    EXPECT_DOUBLE_EQ(call.flop, 8 * 4096 * 2.0 * 128 * (576 + 512));
+    const double queries_and_outputs = 8 * 128 * (576.0 + 512) * 2;
+    EXPECT_NEAR(static_cast<double>(call.bytes), 8 * 4096 * 576 + queries_and_outputs, 8 * 128 * 8);
+}
+
+TEST(ServingStep, AnEagerEngineLaunchesEachKernel) {
+    const std::int64_t launches = num_launches(llama3_70b(), {.tensor_model_parallel_size = 8}, 0);
+    // Two norms, attention with its inputs, cache and output, the MLP, and two sums a layer.
+    EXPECT_EQ(launches, 80 * 12 + 5);
+}
+
+TEST(ServingStep, FourBitsAreHalfOfTheTraffic) {
+    const BatchShape shape{.tokens = 1, .sampled = 1, .generating = 1, .generating_context = 100};
+    const auto bytes = [&](const ServingPlan& plan) {
+        std::int64_t sum = 0;
+        for (const ServingOp& op : serving_ops(llama3_8b(), plan, shape, 0)) {
+            if (op.name == "fc1") {
+                sum = std::get<KernelCall>(op.work).bytes;
+                EXPECT_EQ(op.fp4, plan.precision == ProductPrecision::fp4);
+            }
+        }
+        return static_cast<double>(sum);
+    };
+    const double fp8 = bytes({.precision = ProductPrecision::fp8, .weight_bits = 8});
+    const double fp4 = bytes({.precision = ProductPrecision::fp4, .weight_bits = 4});
+    EXPECT_NEAR(fp4 / fp8, 0.5, 0.001);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "engine/verifier.h"
+#include "models/codec.h"
 #include "models/lowering.h"
 #include "models/memory.h"
 #include "models/validate_plan.h"
@@ -169,6 +171,34 @@ TEST(UnitWeights, QuantisedWeightsTravelAsOneByteEach) {
     const Errors errors = check(layered_model(), plan, 8);
     ASSERT_EQ(errors.size(), 1U);
     EXPECT_EQ(errors[0].where, "plan.zero_quantized_weights");
+}
+
+// Inside the groups of a secondary copy, and then between them: half a byte an element, and of the
+// second hop a group's part only.
+TEST(UnitWeights, QuantisedGradientsAreExchangedInTwoHops) {
+    ParallelPlan plan = sharded_plan();
+    plan.zero_hpz_partition_size = 4;
+    const Program plain = lower(layered_model(), plan);
+    plan.zero_quantized_gradients = true;
+    EXPECT_TRUE(check(layered_model(), plan, 8).empty());
+    const Program quantised = lower(layered_model(), plan);
+    EXPECT_TRUE(verify(quantised).empty());
+    const Segment& before = segment(plain, "backward");
+    const Segment& after = segment(quantised, "backward");
+    const auto scatters = ops_named(plain, before, "gradients scatter");
+    const auto hops = ops_named(quantised, after, "gradients exchange");
+    EXPECT_TRUE(ops_named(quantised, after, "gradients scatter").empty());
+    ASSERT_EQ(hops.size(), 2 * scatters.size());
+    for (std::size_t i = 0; i < scatters.size(); ++i) {
+        const std::int64_t elements =
+            plain.collective(before.ops[scatters[i]]).bytes.count() / size_bytes(Dtype::fp32);
+        const CollectiveCall& inside = quantised.collective(after.ops[hops[2 * i]]);
+        const CollectiveCall& across = quantised.collective(after.ops[hops[2 * i + 1]]);
+        const Codec four_bits{Dtype::uint8, 2048, 2};
+        EXPECT_EQ(inside.kind, CollectiveKind::all_to_all);
+        EXPECT_EQ(inside.bytes, four_bits.bytes(elements));
+        EXPECT_EQ(across.bytes, four_bits.bytes(elements / 4));
+    }
 }
 
 // FP8 on the wire is for the layers: embedding and head travel in 16 bits.

@@ -53,6 +53,47 @@ TEST(NcclExchange, EvenPairsAreAnAllToAll) {
     }
 }
 
+// A Program's call names its library; the network then plans that library's exchange.
+TEST(NcclExchange, ACallWithRowsIsItsDispatchersExchange) {
+    const NcclNetwork network = nodes(4);
+    const auto members = first_ranks(32);
+    std::uint8_t number = 0;
+    for (const Dispatcher& by : dispatchers()) {
+        CollectiveCall call;
+        call.kind = CollectiveKind::all_to_all;
+        call.bytes = Bytes{4096 * 8 * 7168 * 2};
+        call.rows = {.dispatcher = ++number,
+                     .choices = 8,
+                     .experts = 256,
+                     .tokens = 4096,
+                     .row = Bytes{7168 * 2}};
+        const TransferPlan plan = network.plan(call, members);
+        if (by.route == DispatchRoute::everyone) {
+            EXPECT_EQ(plan.algorithm, "p2p");
+            continue;
+        }
+        const TransferPlan exchange =
+            network.plan_exchange(routed(std::string(by.name).c_str(), 4, 7168 * 2), members);
+        EXPECT_EQ(plan.algorithm, by.name);
+        EXPECT_EQ(plan.phases, exchange.phases) << by.name;
+        EXPECT_EQ(network.plan(call, members).phases, plan.phases);
+    }
+}
+
+TEST(NcclExchange, AHotRankHoldsTheOthersUp) {
+    const NcclNetwork network = nodes(1);
+    const auto members = first_ranks(8);
+    CollectiveCall call;
+    call.kind = CollectiveKind::all_to_all;
+    call.bytes = Bytes{4096 * 8 * 7168 * 2};
+    call.rows = {
+        .dispatcher = 1, .choices = 8, .experts = 256, .tokens = 4096, .row = Bytes{14336}};
+    const double even = seconds(network, network.plan(call, members));
+    call.rows.shares.assign(8, 100'000);
+    call.rows.shares[3] = 300'000;
+    EXPECT_GT(seconds(network, network.plan(call, members)), 1.5 * even);
+}
+
 // One rank that sends twice as much holds the others up; one that gets nothing relieves no other.
 TEST(NcclExchange, TheFullestPortDecides) {
     const NcclNetwork network = nodes(1);

@@ -48,13 +48,17 @@ addEventListener('load', () => {
 });
 </script>)";
 
-// The page as the browser leaves it after the visitor; empty where there is no browser.
-std::string visited(const std::string& page, const std::string& visitor) {
+// The page with a script at its end.
+void add_script(const std::string& page, const std::string& script) {
     std::string html = read_file(page);
     EXPECT_LT(html.size(), 5'000'000u);
     const std::size_t end = html.rfind("</body>");
     EXPECT_NE(end, std::string::npos);
-    write_file(page, html.insert(end, visitor));
+    write_file(page, html.insert(end, script));
+}
+
+// What the scripts of a page noted in its body when the browser was done.
+std::string notes_of(const std::string& page) {
     const Ran browser = run_shell(
         "chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run"
         " --disable-background-networking --disable-component-update --disable-sync"
@@ -66,6 +70,11 @@ std::string visited(const std::string& page, const std::string& visitor) {
     const std::size_t at = browser.out.find("data-notes=");
     EXPECT_NE(at, std::string::npos) << browser.out.substr(0, 2000);
     return at == std::string::npos ? "" : browser.out.substr(at, browser.out.find('>', at) - at);
+}
+
+std::string visited(const std::string& page, const std::string& visitor) {
+    add_script(page, visitor);
+    return notes_of(page);
 }
 
 bool has_browser() {
@@ -93,6 +102,42 @@ TEST(PageInBrowser, DrawsItselfAndCanBeWorked) {
                             "requests=0"}) {
         EXPECT_NE(notes.find(due), std::string::npos) << due << " in " << notes;
     }
+}
+
+// Notes what does not fit on a telephone, once all is drawn.
+constexpr const char* kMeasurer = R"(<script>
+addEventListener('load', () => setTimeout(() => {
+  const all = (what) => [...document.querySelectorAll(what)];
+  const least = (what) => Math.min(...all(what).map((n) => n.clientWidth));
+  const legend = all('.legend').map((n) => n.textContent).join();
+  parent.postMessage([
+    'width=' + innerWidth,
+    'fits=' + (document.documentElement.scrollWidth <= innerWidth),
+    'bars=' + (least('.bars .track') > 300),
+    'picture=' + (window.orreryTimeline.width() > 200),
+    'legend=' + legend.includes('tensor-parallel communication') + legend.includes('context'),
+  ].join(' '), '*');
+}, 500));
+</script>)";
+constexpr const char* kTelephone = R"(<html><body><script>
+addEventListener('message', (event) => document.body.setAttribute('data-notes', event.data));
+</script><iframe src="page.html" width="420" height="900" style="border: 0"></iframe>
+</body></html>)";
+
+TEST(PageInBrowser, FitsOnATelephone) {
+    if (!has_browser()) {
+        GTEST_SKIP() << "no chromium here";
+    }
+    const TemporaryFolder folder;
+    const std::string page = (folder.path() / "page.html").string();
+    const Ran made = run_orrery(
+        "simulate scenarios/gpt3-175b-1024-a100.yaml --set network=analytic --html " + page);
+    ASSERT_EQ(made.status, 0) << made.err;
+    add_script(page, kMeasurer);
+    write_file(folder.path() / "telephone.html", kTelephone);
+    // The legend has what the picture has: communication of tensors, none of contexts.
+    EXPECT_EQ(notes_of((folder.path() / "telephone.html").string()),
+              "data-notes=\"width=420 fits=true bars=true picture=true legend=truefalse\"");
 }
 
 // Puts down how much the page of a study shows, once all is drawn or 3 s of the browser's time have

@@ -39,7 +39,12 @@ LINES = {
     "serve": ["serve S/serving/llama3-70b.yaml --set workload.num_requests=100 --json",
               "serve S/serving/llama3-70b-split.yaml --set workload.num_requests=100 --json"],
     "validate": ["validate S/catalogue/published/training.csv --family llm.c --json",
-                 "validate S/catalogue/published/collectives.csv --json"],
+                 "validate S/catalogue/published/collectives.csv --json",
+                 "validate S/catalogue/published/training_more.csv --family torchtune-3b "
+                 "--calibrate-with 1 --json"],
+    "validate_serving": ["validate S/catalogue/published/serving.csv --family "
+                         "trtllm-0.9-ttft-h200 --json"],
+    "reproduce": ["reproduce selective-recomputation holmes --json"],
     "diagnose": ["diagnose S/drill-cpu-4.yaml --set faults=[] --json",
                  "diagnose S/drill-cpu-4.yaml --nproc 2 --json",
                  "diagnose run --json"],

@@ -130,6 +130,19 @@ TEST_F(SetUp, TestsAreAddedToTheSameBuild) {
     EXPECT_EQ(calls, "") << "the program was not rebuilt";
 }
 
+TEST_F(SetUp, SanitizersRunWithWhatTestsNeed) {
+    state("lacking", "libgtest-dev\n");
+    fs::create_directories(root() / "tests");
+    write_file(root() / "tests/sanitizers.sh",
+               "#!/bin/sh\n[ \"$JOBS\" -ge 1 ] && echo sanitizers \"$@\"\n");
+    fs::permissions(root() / "tests/sanitizers.sh", fs::perms::owner_all);
+    const Ran ran = run("sanitize");
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out, "sanitizers quick\n");
+    EXPECT_TRUE(called("install --no-install-recommends libgtest-dev\n")) << calls;
+    EXPECT_FALSE(called("ninja")) << calls;
+}
+
 TEST_F(SetUp, AMovedCheckoutIsConfiguredAfresh) {
     run("simulate a.yaml");
     const fs::path cache = root() / "build/CMakeCache.txt";

@@ -112,6 +112,117 @@ TEST(Worlds, ARunThatAClientStartsAgreesWithTheReference) {
     EXPECT_GT(overlapping, 60);
 }
 
+// Programs that join while others run, and one that joins once more on the same GPUs when its first
+// run has ended.
+class JoiningJobs {
+public:
+    JoiningJobs(const JobsAndTheFirstAgain& both, const Accelerations& chosen)
+        : both_(both), chosen_(chosen), rates_(both.jobs.network->links()), world_(rates_) {}
+
+    // Each job joins at its time of `joins`; `pause` and `steps` are of the first job's second run.
+    std::vector<RunEnd> run(const std::array<Time, 2>& joins, Time pause, std::uint32_t steps) {
+        pause_ = pause;
+        steps_ = steps;
+        const std::uint32_t earlier = joins[0] <= joins[1] ? 0 : 1;
+        for (const std::uint32_t job : {earlier, 1 - earlier}) {
+            take_ends(joins[job]);
+            EXPECT_EQ(world_.now(), joins[job]);
+            const PartyRun& run = both_.jobs.runs[job];
+            world_.start(add(job, job), run.start, run.steps);
+        }
+        take_ends(Time::max());
+        EXPECT_EQ(world_.num_programs(), 0u);
+        return std::move(ends_);
+    }
+
+private:
+    std::uint32_t add(std::uint32_t job, std::uint32_t run) {
+        const RandomCase& of = both_.jobs.cases[job];
+        SimulationInput input{.program = &of.program,
+                              .network = both_.jobs.network.get(),
+                              .devices = of.devices,
+                              .device_class = of.device_class,
+                              .launch_cost = both_.jobs.runs[job].launch_cost};
+        input.accelerations = chosen_;
+        std::vector<RankId> places;
+        const std::uint32_t first = job == 0 ? 0 : both_.jobs.cases[0].program.num_ranks();
+        for (std::uint32_t r = 0; r < of.program.num_ranks(); ++r) {
+            places.push_back(to_id<RankId>(first + r));
+        }
+        const Result<std::uint32_t> party = world_.add(input, std::move(places));
+        EXPECT_TRUE(party.has_value());
+        runs_.resize(*party + 1);
+        runs_[*party] = run;
+        return *party;
+    }
+
+    void take_ends(Time limit) {
+        while (std::optional<RunEnd> end = world_.run_to_next_end(limit)) {
+            const std::uint32_t run = runs_[end->party];
+            world_.remove(end->party);
+            if (run == 0) {
+                world_.start(add(0, 2), end->end() + pause_, steps_);
+            }
+            ends_[run] = std::move(*end);
+        }
+        EXPECT_FALSE(world_.stuck());
+    }
+
+    const JobsAndTheFirstAgain& both_;
+    const Accelerations& chosen_;
+    FluidRates rates_;
+    World world_;
+    Time pause_;
+    std::uint32_t steps_ = 0;
+    std::vector<std::uint32_t> runs_;  // by party
+    std::vector<RunEnd> ends_{3};
+};
+
+TEST(Worlds, ProgramsThatJoinAgreeWithTheReference) {
+    int overlapping = 0;
+    int later = 0;
+    for (std::uint64_t seed = 1; seed <= 150 && !testing::Test::HasFailure(); ++seed) {
+        JobsAndTheFirstAgain both(seed);
+        Dice dice{seed};
+        const Time pause =
+            Time::picoseconds(dice.chance(50) ? 0 : dice.between<std::int64_t>(0, 20'000'000));
+        const std::uint32_t steps = dice.between(1u, 3u);
+        std::array<Time, 2> joins;
+        for (std::size_t job = 0; job < 2; ++job) {
+            const std::int64_t start = both.jobs.runs[job].start.picoseconds();
+            joins[job] =
+                Time::picoseconds(dice.chance(50) ? start : dice.between(std::int64_t{0}, start));
+            later += joins[job] > Time{} ? 1 : 0;
+        }
+        std::optional<SimulationOutcome> expected;
+        for (const Accelerations& chosen :
+             {Accelerations{}, accelerations_of(0), drawn_accelerations(seed, false)}) {
+            SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(chosen));
+            const std::vector<RunEnd> ends = JoiningJobs{both, chosen}.run(joins, pause, steps);
+            ASSERT_TRUE(!ends[0].steps.empty() && !ends[1].steps.empty() && !ends[2].steps.empty());
+            if (!expected) {
+                both.all.runs.resize(2);
+                both.all.runs.push_back({.start = ends[0].end() + pause,
+                                         .steps = steps,
+                                         .launch_cost = both.jobs.runs[0].launch_cost});
+                const SimulationInput whole{.program = &both.all.program,
+                                            .network = &both.network,
+                                            .devices = both.all.devices,
+                                            .device_class = both.all.device_class,
+                                            .runs = both.all.runs};
+                expected = reference_simulate(whole);
+                ASSERT_TRUE(expected->has_value()) << expected->error().to_string();
+            }
+            expect_same(ends[0], (*expected)->parties[0], 0);
+            expect_same(ends[1], (*expected)->parties[1], both.jobs.cases[0].program.num_ranks());
+            expect_same(ends[2], (*expected)->parties[2], both.first);
+            overlapping += ends[2].start < ends[1].end() && ends[1].start < ends[2].end() ? 1 : 0;
+        }
+    }
+    EXPECT_GT(overlapping, 60);
+    EXPECT_GT(later, 100);
+}
+
 CauseTimes path_of_step(const std::vector<StepEnd>& steps, std::size_t step, Time start) {
     CauseTimes path = steps[step].path;
     if (step > 0) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "scenarios/format/catalogue/use_catalogue.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/yaml_document.h"
@@ -49,11 +50,23 @@ bool take_kind(DocumentNode& map, std::string_view section, Errors& errors) {
     return true;
 }
 
+std::filesystem::path& used_catalogue() {
+    static std::filesystem::path folder;
+    return folder;
+}
+
 }  // namespace
+
+void use_catalogue(std::filesystem::path folder) {
+    used_catalogue() = std::move(folder);
+}
 
 std::filesystem::path default_catalogue() {
     if (const char* chosen = std::getenv("ORRERY_CATALOGUE"); chosen != nullptr && *chosen != 0) {
         return chosen;
+    }
+    if (!used_catalogue().empty()) {
+        return used_catalogue();
     }
     std::error_code error;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -68,7 +68,7 @@ constexpr std::array<std::string_view, 22> kNoEffectBeginnings{
     "--wandb-",     "--rdzv",       "--use-rot",      "--use-checkpoint", "--dist-ckpt",
     "--start-weig", "--end-weight",
 };
-constexpr std::array<std::string_view, 52> kNoEffect{
+constexpr std::array<std::string_view, 50> kNoEffect{
     "--moe-grouped-gemm",  // always
     "--moe-router-load-balancing-type",
     "--moe-aux-loss-coeff",
@@ -76,8 +76,6 @@ constexpr std::array<std::string_view, 52> kNoEffect{
     "--moe-router-score-function",
     "--moe-router-enable-expert-bias",
     "--moe-router-bias-update-rate",
-    "--moe-router-num-groups",
-    "--moe-router-group-topk",
     "--moe-router-topk-scaling-factor",
     "--split",
     "--vocab-file",
@@ -123,16 +121,13 @@ constexpr std::array<std::string_view, 52> kNoEffect{
     "--no-create-attention-mask-in-dataloader",
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kRefused{{
-    {"--moe-expert-capacity-factor", "a capacity of experts can't be said yet"},
-    {"--moe-enable-deepep", "this dispatcher of tokens can't be said yet"},
-    {"--overlap-moe-expert-parallel-comm", "this overlap can't be said yet"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRefused{{
+    {"--moe-enable-deepep", "give --moe-flex-dispatcher-backend deepep instead"},
     {"--encoder-num-layers", "encoders can't be said yet"},
     {"--decoder-num-layers", "models of an encoder and a decoder can't be said yet"},
     {"--pipeline-model-parallel-layout", "give plan.pipeline_layout in the scenario instead"},
     {"--cpu-offloading-num-layers", "offloading can't be said yet"},
     {"--optimizer-cpu-offload", "offloading can't be said yet"},
-    {"--mtp-num-layers", "multi-token prediction can't be said yet"},
     {"--hierarchical-context-parallel-sizes", "hierarchical context parallelism can't be said yet"},
 }};
 

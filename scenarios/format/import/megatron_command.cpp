@@ -398,7 +398,7 @@ private:
         if (!keys_.contains(key)) {
             std::string flag = "--" + key.substr(key.find('.') + 1);
             std::ranges::replace(flag, '_', '-');
-            complain("", fmt::format("the command line has no {}", flag), "add it");
+            complain(flags_.front().where, "the command line has no " + flag, "add it");
         }
     }
 
@@ -490,8 +490,9 @@ ResultOrErrors<ImportedScenario> import_megatron(const std::vector<CommandWord>&
                                                  const MegatronImport& options) {
     std::vector<CommandFlag> flags = flags_of(words);
     if (flags.empty()) {
-        return unexpected<Errors>(
-            {{"", "there are no flags", "paste the command line of pretrain_gpt.py"}});
+        return unexpected<Errors>({{words.empty() ? "command line" : words.front().where,
+                                    "there are no flags",
+                                    "paste the command line of pretrain_gpt.py"}});
     }
     return Translation{std::move(flags), options}.scenario();
 }

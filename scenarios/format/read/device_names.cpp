@@ -16,8 +16,8 @@ struct GpuName {
     std::string_view device;                // empty: another chip than the catalogue's
 };
 // The first that fits; the more special name stands first. Parts with other rates than the
-// catalogue's: fewer SMs (H100 PCIe, RTX 4090 D and Laptop), other memory (H100 NVL, V100 of 16 GB)
-// or a lower power limit (H200 NVL).
+// catalogue's: fewer SMs (H100 PCIe, RTX 4090 D and Laptop), other memory (H100 NVL, V100 of 16
+// GB).
 constexpr std::array kGpuNames{
     GpuName{{"GB300"}, 0, "gb300"},
     GpuName{{"B300"}, 0, "b300"},
@@ -25,7 +25,7 @@ constexpr std::array kGpuNames{
     GpuName{{"GH200"}, 0, "gh200"},
     GpuName{{"GB200"}, 0, "gb200"},
     GpuName{{"B200"}, 0, "b200"},
-    GpuName{{"H200", "NVL"}, 0, ""},
+    GpuName{{"H200", "NVL"}, 0, "h200-nvl"},
     GpuName{{"H200"}, 0, "h200"},
     GpuName{{"H20"}, 120, ""},
     GpuName{{"H20"}, 0, "h20"},

@@ -10,6 +10,8 @@
 #include "engine/check.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/key_tables.h"
+#include "scenarios/format/read/read_calibration.h"
+#include "scenarios/format/read/read_reproduction.h"
 #include "scenarios/format/read/scenario_keys.h"
 #include "scenarios/format/specs/network_words.h"
 
@@ -62,6 +64,7 @@ constexpr FileKind kFileKinds[] = {
     {"network", "a network", "orrery network FILE, or add model and plan", &kNetworkFileKeys, ""},
     {"serving", "a served load", "orrery serve FILE", &kServingFileKeys, ""},
     {"sweep", "a sweep", "orrery sweep FILE", &kSweepKeys, ""},
+    {"reproduction", "a reproduction", "orrery reproduce NAME", &kReproductionKeys, ""},
     {"recording", "a recorded run", "orrery compare FOLDER", &kRecordingKeys, ""},
     {"device", "a device", kInCatalogue, &kDeviceKeys, "devices"},
     {"node", "a node", kInCatalogue, &kNodeKeys, "nodes"},
@@ -75,6 +78,11 @@ constexpr FileKind kFileKinds[] = {
      kInCatalogue,
      &kCongestionKeys,
      "congestion_controls"},
+    {"calibration",
+     "a calibration",
+     "orrery simulate SCENARIO --calibration FILE",
+     &kCalibrationKeys,
+     ""},
 };
 
 // Keys of the file that are keys of the kind.

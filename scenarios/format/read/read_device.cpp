@@ -53,6 +53,7 @@ constexpr Key kDeviceRows[] = {
         .above_zero(),
     key<&DeviceSpec::bf16>("bf16", "The device computes in bf16."),
     key<&DeviceSpec::peak_fp8>("peak_fp8", "Dense peak rate in fp8; zero: no fp8."),
+    key<&DeviceSpec::peak_fp4>("peak_fp4", "Dense peak rate in fp4; zero: no fp4."),
     plain_choice<kAttentionKernels>("attention_kernels",
                                     "Attention kernels that exist for the device.")
         .or_list()

@@ -120,6 +120,10 @@ constexpr Key kSearchRows[] = {
         .by("true and false"),
     varied<&ParallelPlan::sequence_parallel, &PlanSpace::sequence_parallel>("true and false"),
     varied<&ParallelPlan::rank_order, &PlanSpace::rank_orders>(),
+    varied<&ParallelPlan::expert_model_parallel_size, &PlanSpace::expert_model_parallel_size>(),
+    varied<&ParallelPlan::expert_tensor_parallel_size, &PlanSpace::expert_tensor_parallel_size>(
+        "as the plan says"),
+    varied<&ParallelPlan::moe_token_dispatcher_type, &PlanSpace::dispatchers>("as the plan says"),
     listed_words<&PlanSpace::splits, kStageSplits>(plan_field<&ParallelPlan::pipeline_layout>.name,
                                                    "How layers are dealt to stages.")
         .by("all"),

@@ -16,7 +16,11 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kManyTokens = 1'000'000'000;
-constexpr Choice<Dtype> kProducts[] = {
+constexpr Choice<ProductPrecision> kServedProducts[] = {{"bf16", ProductPrecision::bf16},
+                                                        {"fp16", ProductPrecision::fp16},
+                                                        {"fp8", ProductPrecision::fp8},
+                                                        {"fp4", ProductPrecision::fp4}};
+constexpr Choice<Dtype> kCached[] = {
     {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}, {"fp8", Dtype::fp8}};
 constexpr Choice<AttentionGeneration> kAttention[] = {
     {"flash_2", AttentionGeneration::flash_2},
@@ -34,10 +38,20 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::host_per_step>("host_per_step", "Host time of a step."),
     key<&ServingEngine::host_per_sequence>("host_per_sequence",
                                            "Host time of each sequence in a step."),
+    key<&ServingEngine::host_per_launch>(
+        "host_per_launch", "Host time of each kernel of a step that no graph captures."),
+    key<&ServingEngine::host_per_request>("host_per_request",
+                                          "Time of a request in the server's front end."),
     key<&ServingEngine::asynchronous>("asynchronous",
                                       "The host prepares a step while the device works."),
-    key<&ServingEngine::reserved_memory>("reserved_memory",
-                                         "Memory of each GPU beside weights, keys and values."),
+    key<&ServingEngine::direct_all_reduce>(
+        "direct_all_reduce", "Small sums by the engine's own kernel instead of NCCL."),
+    key<&ServingEngine::fused_casts>("fused_casts",
+                                     "Other kernels write FP8 operands and the cache on the way."),
+    key<&ServingEngine::attention_latency>(
+        "attention_latency", "Time of an attention kernel beyond that of an empty one."),
+    key<&ServingEngine::reserved_memory>(
+        "reserved_memory", "Memory of each GPU beside weights, cache and activations."),
     key<&ServingEngine::memory_share>("memory_share",
                                       "Share of a GPU's memory that the engine uses.")
         .range(0.01, 1.0),
@@ -65,14 +79,22 @@ constexpr Key kPoolRows[] = {
         "pipeline_model_parallel_size", "Pipeline stages of an instance.")
         .range(1, 1024)
         .of("stages"),
-    choice<kProducts, &ServingPoolSpec::plan, &ServingPlan::precision>("precision",
-                                                                       "Type of products."),
+    key<&ServingPoolSpec::plan, &ServingPlan::data_parallel_size>(
+        "data_parallel_size", "Ranks with requests of their own that step together.")
+        .range(1, 1024)
+        .of("ranks"),
+    key<&ServingPoolSpec::plan, &ServingPlan::expert_model_parallel_size>(
+        "expert_model_parallel_size", "Ranks of a stage that hold different experts.")
+        .range(1, 1024)
+        .of("ranks"),
+    choice<kServedProducts, &ServingPoolSpec::plan, &ServingPlan::precision>("precision",
+                                                                             "Type of products."),
     key<&ServingPoolSpec::plan, &ServingPlan::weight_bits>("weight_bits",
                                                            "Bits of a stored weight.")
         .range(2, 16)
         .of("bits")
         .by("of precision"),
-    choice<kProducts, &ServingPoolSpec::plan, &ServingPlan::key_value_precision>(
+    choice<kCached, &ServingPoolSpec::plan, &ServingPlan::key_value_precision>(
         "key_value_precision", "Type of cached keys and values."),
     choice<kAttention, &ServingPoolSpec::plan, &ServingPlan::attention>("attention_kernel",
                                                                         "Attention kernel."),
@@ -105,9 +127,21 @@ constexpr Key kPoolRows[] = {
 const KeyTable<ServingPoolSpec> kPoolKeys = key_table<ServingPoolSpec>(
     "serving_pool", kPoolRows, "{instances: 4, tensor_model_parallel_size: 8}");
 
+constexpr Key kObjectiveRows[] = {
+    key<&ServingObjectives::ttft>("ttft", "Longest time to the first token."),
+    key<&ServingObjectives::tpot>("tpot", "Longest mean time of an output token."),
+    key<&ServingObjectives::e2e>("e2e", "Longest time to the last token."),
+};
+const KeyTable<ServingObjectives> kObjectiveKeys =
+    key_table<ServingObjectives>("serving_objectives", kObjectiveRows, "{ttft: 2 s, tpot: 200 ms}");
+
 constexpr Key kServingRows[] = {
     entry("engine", "engines", kEngineKeys, "Software that serves.").by("vllm-v1"),
     nested("pools", KeyShape::map_or_list, kPoolKeys, "Instances; or prefill, then decode."),
+    nested("objectives",
+           KeyShape::map,
+           kObjectiveKeys,
+           "What a request must reach to count in goodput."),
     key<&ServingSpec::seed>("seed", "Seed of routers that draw.").range(0, kManyTokens),
 };
 
@@ -163,9 +197,16 @@ void read_pool(const DocumentNode& map,
     MapReader reader{map, path, errors};
     read_keys(reader, kPoolKeys, pool);
     if (map.find("weight_bits") == nullptr) {
-        pool.plan.weight_bits = size_bytes(pool.plan.precision) * 8;
+        pool.plan.weight_bits = bits_of(pool.plan.precision);
     }
     check_router(reader, pool);
+    if (pool.plan.ranks_of_stage() % pool.plan.expert_model_parallel_size != 0) {
+        reader.complain("expert_model_parallel_size",
+                        fmt::format("{} must divide the {} ranks of a stage",
+                                    reader.full_name("expert_model_parallel_size"),
+                                    pool.plan.ranks_of_stage()),
+                        "a divisor of tensor x data parallel ranks");
+    }
     reader.finish();
 }
 
@@ -236,6 +277,9 @@ void read_serving(DocumentNode& section,
     }
     MapReader reader{section, "serving", errors};
     read_keys(reader, kServingKeys, spec);
+    if (const DocumentNode* objectives = reader.find("objectives")) {
+        read_map(*objectives, "serving.objectives", kObjectiveKeys, spec.objectives, errors);
+    }
     if (const DocumentNode* pools = reader.find("pools")) {
         const bool list = pools->is_sequence();
         spec.pools.assign(list ? pools->items.size() : 1, {});

@@ -34,6 +34,10 @@ struct PlanSpace {
     std::vector<bool> sequence_parallel;
     std::vector<RankOrder> rank_orders;
     std::vector<StageSplit> splits;
+    // Of models with experts.
+    std::vector<std::int64_t> expert_model_parallel_size;   // empty: all that fit
+    std::vector<std::int64_t> expert_tensor_parallel_size;  // empty: as the plan says
+    std::vector<TokenDispatcher> dispatchers;               // empty: as the plan says
 };
 
 enum class Objective : std::uint8_t {

@@ -10,7 +10,7 @@
 
 #include "engine/serving/batch_scheduler.h"
 #include "engine/units.h"
-#include "models/serving_step.h"
+#include "models/serving_plan.h"
 
 namespace orrery {
 
@@ -19,10 +19,22 @@ struct ServingEngine {
     std::string name{};
     Time host_per_step{};      // scheduling, sampling, launching
     Time host_per_sequence{};  // of each sequence in the batch
+    // Of each kernel and collective of a step, where the engine does not capture steps in graphs.
+    Time host_per_launch{};
+    // Of a request, outside of its steps: the server's front end reads and tokenises the prompt
+    // before it is queued. Requests do not wait for each other's.
+    Time host_per_request{};
     // The host prepares the next step while the device works: a step takes the longer of the two,
     // else their sum.
     bool asynchronous = true;
-    // Memory of each GPU that neither weights nor keys and values get: activations, captured
+    // Sums of tensor parallelism by the engine's own kernel where that is faster than NCCL
+    // (network/collectives/direct_all_reduce.h).
+    bool direct_all_reduce = true;
+    bool fused_casts = false;  // models/serving_plan.h: ServingPlan::fused_casts
+    // Of an attention kernel that reads a paged cache, beyond the device's kernel_latency: block
+    // tables, and a second kernel that joins the parts of a split context.
+    Time attention_latency{};
+    // Memory of each GPU that neither weights, keys and values nor activations get: captured
     // graphs, the CUDA context.
     Bytes reserved_memory{};
     double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
@@ -44,8 +56,16 @@ struct ServingPoolSpec {
     std::string router = "least_requests";  // engine/serving/request_router.h
 };
 
+// What a request must reach to count as good; zero: no objective.
+struct ServingObjectives {
+    Time ttft{};  // to the first token
+    Time tpot{};  // of an output token, mean over the request
+    Time e2e{};
+};
+
 struct ServingSpec {
     ServingEngine engine;
+    ServingObjectives objectives;
     // One aggregated pool, or one that computes prompts and then one that generates. Their
     // instances stand on the cluster's GPUs in this order.
     std::vector<ServingPoolSpec> pools{1};
@@ -54,8 +74,7 @@ struct ServingSpec {
     std::int64_t num_gpus() const {
         std::int64_t gpus = 0;
         for (const ServingPoolSpec& pool : pools) {
-            gpus += pool.instances * pool.plan.tensor_model_parallel_size *
-                    pool.plan.pipeline_model_parallel_size;
+            gpus += pool.instances * pool.plan.num_ranks();
         }
         return gpus;
     }

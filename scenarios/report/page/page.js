@@ -106,8 +106,15 @@ function memory() {
     legend.append(element("span", {}, mark, `${kind} ${bytes(n)}`));
   });
   page.append(stack, legend);
-  if (data.device_memory_bytes)
-    page.append(element("p", {}, `${bytes(data.peak_memory_bytes)} of ${bytes(data.device_memory_bytes)}`));
+  if (!data.device_memory_bytes) return;
+  const fits = data.peak_memory_bytes <= data.device_memory_bytes;
+  if (!fits) {
+    const limit = element("b", { title: `the device has ${bytes(data.device_memory_bytes)}` });
+    limit.style.left = (data.device_memory_bytes / whole) * 100 + "%";
+    stack.append(limit);
+  }
+  page.append(element("p", {}, `${bytes(data.peak_memory_bytes)} allocated; the device has ` +
+    bytes(data.device_memory_bytes) + (fits ? "" : " (the line in the bar)")));
 }
 
 function links() {
@@ -141,7 +148,8 @@ function collectives() {
       element("td", {}, movedBy(c)), element("td", { class: "number" }, thousands(c.count))));
   const head = ["collective", "ranks", "bytes", "algorithm", "protocol", "moved by", "count"].map((word, i) =>
     element("th", [1, 2, 6].includes(i) ? { class: "number" } : {}, word));
-  page.append(element("table", {}, element("thead", {}, element("tr", {}, ...head)), body));
+  page.append(element("div", { class: "wide" },
+    element("table", {}, element("thead", {}, element("tr", {}, ...head)), body)));
 }
 
 function timeline() {

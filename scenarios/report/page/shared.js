@@ -29,6 +29,21 @@ function bytes(n) {
   return (!i ? n : n >= 999.5 ? Math.round(n) : n.toPrecision(3)) + " " + units[i];
 }
 const words = (key) => key.replaceAll("_", " ");
+// What a colour of the picture of ranks stands for, where its name alone does not say so.
+const meanings = { forward: "forward kernels", backward: "backward kernels", recomputation: "kernels that run again",
+  optimizer: "optimizer", tensor: "tensor-parallel communication", context: "context-parallel communication",
+  data: "data-parallel communication", pipeline: "sends between stages",
+  other: "other work" };
+const meaningOf = (kind) => meanings[kind] || words(kind);
+// Round times in [from, to], at most `most`: 1, 2 or 5 of a power of ten of seconds, hours or days. In seconds.
+function roundTicks(from, to, most) {
+  const unit = to >= 86400 ? 86400 : to >= 3600 ? 3600 : 1;
+  const least = (to - from) / unit / most, power = 10 ** Math.floor(Math.log10(least));
+  const step = unit * power * [1, 2, 5, 10].find((n) => n * power >= least * (1 - 1e-9));
+  const ticks = [];
+  for (let k = Math.ceil(from / step - 1e-9); k * step <= to * (1 + 1e-9); ++k) ticks.push(k * step);
+  return ticks;
+}
 const thousands = (n) => Math.round(n).toLocaleString("en-US");
 
 const palette = ["--forward", "--tensor", "--backward", "--recomputation", "--data", "--pipeline", "--optimizer", "--other",
@@ -166,13 +181,19 @@ class Timeline {
     this.end = Math.max(...lanes.map((lane) => { const b = lane.bars.at(-1); return b ? b[1] + b[2] : 0; }), 1);
     this.from = 0;
     this.to = this.end;
-    this.left = 160;
+    this.place();
     this.row = 18;
     this.canvas = element("canvas", { id: "timeline", tabindex: "0", role: "img",
       "aria-label": "timeline of ranks; arrow keys move, plus and minus zoom, zero shows all" });
     this.listen();
     onResize(this.canvas, () => this.draw());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+  // Where names of streams and bars begin. Names of ranks stand before, where there are any.
+  place() {
+    this.narrow = this.canvas ? this.canvas.clientWidth < 560 : false;
+    this.column = this.timeline.lanes.some((lane) => lane.rank) ? (this.narrow ? 64 : 84) : 6;
+    this.left = this.narrow ? 156 : 184;
   }
   text(time) {
     const s = time * this.scale;
@@ -185,6 +206,7 @@ class Timeline {
     const span = Math.min(Math.max(to - from, this.end / 1e6), this.end);
     this.from = Math.min(Math.max(0, from), this.end - span);
     this.to = this.from + span;
+    tip.hidden = true;  // what it is about has moved
     if (!this.waiting) {
       this.waiting = true;
       requestAnimationFrame(() => { this.waiting = false; this.draw(); });
@@ -208,18 +230,19 @@ class Timeline {
     this.canvas.style.height = height + "px";
     this.canvas.width = Math.round(this.canvas.clientWidth * ratio);
     this.canvas.height = Math.round(height * ratio);
+    this.place();
     const pen = this.canvas.getContext("2d");
     pen.scale(ratio, ratio);
     const style = getComputedStyle(document.documentElement);
     const colours = this.timeline.kinds.map(colourOf);
     const scale = this.width() / this.span;
-    pen.font = "12px system-ui, sans-serif";
+    pen.font = `${this.narrow ? 11 : 12}px system-ui, sans-serif`;
     pen.textBaseline = "middle";
     this.lanes.forEach((lane, i) => {
       const y = i * this.row + 2;
       pen.fillStyle = style.getPropertyValue("--soft");
-      pen.fillText(lane.first ? lane.rank : "", 6, y + 8, 72);
-      pen.fillText(lane.stream, 84, y + 8, this.left - 90);
+      pen.fillText(lane.first ? lane.rank : "", 6, y + 8, this.column - 12);
+      pen.fillText(lane.stream, this.column, y + 8, this.left - this.column - 6);
       let drawn = -1;  // the last pixel: what is thinner than one is drawn once
       for (let k = this.first(lane.bars, this.from); k < lane.bars.length; ++k) {
         const bar = lane.bars[k];
@@ -242,10 +265,17 @@ class Timeline {
     });
     const axis = this.lanes.length * this.row + 12;
     pen.fillStyle = style.getPropertyValue("--soft");
-    for (let i = 0; i <= 5; ++i) {
-      const time = this.from + (this.span * i) / 5;
-      pen.textAlign = i === 5 ? "right" : i ? "center" : "left";
-      pen.fillText(this.text(time), this.left + (this.width() * i) / 5, axis);
+    const most = Math.max(2, Math.min(6, Math.floor(this.width() / 70)));
+    pen.textAlign = "center";
+    let taken = 0;  // by the label before
+    for (const tick of roundTicks(this.from * this.scale, this.to * this.scale, most)) {
+      const x = this.left + (tick / this.scale - this.from) * scale;
+      const half = pen.measureText(this.text(tick / this.scale)).width / 2;
+      pen.fillRect(x, axis - 10, 1, 3);
+      const middle = Math.min(Math.max(x, this.left + half), this.left + this.width() - half);
+      if (middle - half < taken) continue;
+      pen.fillText(this.text(tick / this.scale), middle, axis);
+      taken = middle + half + 6;
     }
     pen.textAlign = "left";
   }
@@ -257,7 +287,7 @@ class Timeline {
     tip.hidden = !(bar && bar[1] <= time && event.clientX - box.left >= this.left);
     if (tip.hidden) return;
     tip.textContent = `${this.timeline.names[bar[3]]}${bar[4] >= 0 ? ", micro-batch " + bar[4] : ""}\n` +
-      `${words(this.timeline.kinds[bar[0]])}: ${this.text(bar[2])} from ${this.text(bar[1])} on`;
+      `${meaningOf(this.timeline.kinds[bar[0]])}: ${this.text(bar[2])} from ${this.text(bar[1])} on`;
     tip.style.left = Math.min(event.clientX + 14, innerWidth - 280) + "px";
     tip.style.top = event.clientY + 14 + "px";
   }
@@ -309,5 +339,7 @@ function timelineOf(timeline, scale) {
     button("−", "zoom out", () => picture.zoom(2)), button("all", "show everything", () => picture.show(0, picture.end)),
     element("span", { class: "soft" }, "drag to move; wheel zooms once the picture is clicked; arrow keys, + and − too"));
   window.orreryTimeline = picture;  // for those who want to script it
-  return [tools, legendOf(timeline.kinds.map(words), timeline.kinds.map(colourOf)), picture.canvas];
+  const drawn = timeline.kinds.map((kind, i) => [meaningOf(kind), colourOf(kind, i), i])
+    .filter(([, , i]) => timeline.lanes.some((lane) => lane.bars.some((bar) => bar[0] === i)));
+  return [tools, legendOf(drawn.map((d) => d[0]), drawn.map((d) => d[1])), picture.canvas];
 }

@@ -26,6 +26,7 @@ public:
         sizes();
         pairs();
         choices();
+        experts();
         switches();
         hardware();
         size<&Plan::global_batch_size>(ChangeKind::batch);
@@ -103,12 +104,21 @@ private:
         pair<&Plan::pipeline_model_parallel_size, &Plan::virtual_pipeline_model_parallel_size>();
     }
 
+    // No Program has DualPipe's two stages of a rank (models/validate_schedule.h).
+    template <class T>
+    static constexpr bool is_lowered(const T& value) {
+        if constexpr (std::is_same_v<T, ScheduleKind>) {
+            return value != ScheduleKind::dual_pipe && value != ScheduleKind::dual_pipe_v;
+        }
+        return true;
+    }
+
     template <auto kMember>
     void choice() {
         const auto now = plan_.*kMember;
         const auto& values = plan_field<kMember>.values;
         for (const auto& [word, value] : values) {
-            if (value != now) {
+            if (value != now && is_lowered(value)) {
                 add(ChangeKind::plan,
                     fmt::format(
                         "{} {} -> {}", plan_field<kMember>.name, word_of(now, values), word),
@@ -124,6 +134,15 @@ private:
             choice<&Plan::schedule>();
             choice<&Plan::rank_order>();
         }
+    }
+
+    void experts() {
+        if (scenario_.model.num_experts == 0) {
+            return;
+        }
+        size<&Plan::expert_model_parallel_size>();
+        choice<&Plan::moe_token_dispatcher_type>();
+        turn_on<&Plan::overlap_moe_expert_parallel_comm>();
     }
 
     template <auto kMember>

@@ -33,12 +33,10 @@ std::optional<Scenario> changed(const std::filesystem::path& file,
     return scenario ? std::optional{std::move(*scenario)} : std::nullopt;
 }
 
-Result<Answer> simulate_without_contention(Scenario scenario) {
+Result<Answer> simulate_without_contention(Scenario scenario, const ExplainOptions& options) {
     scenario.network = NetworkFidelity::analytic;
     scenario.faults = {};
-    SimulationOptions options;
-    options.only_if_fits = true;
-    return simulate_scenario(scenario, options);
+    return simulate_scenario(scenario, {.step_table = options.step_table, .only_if_fits = true});
 }
 
 Tried try_change(const std::filesystem::path& file,
@@ -48,7 +46,7 @@ Tried try_change(const std::filesystem::path& file,
     if (!tried.scenario) {
         return tried;
     }
-    const auto answer = simulate_without_contention(*tried.scenario);
+    const auto answer = simulate_without_contention(*tried.scenario, options);
     if (answer) {
         tried.fits = answer->memory.fits;
         tried.tokens_per_s = answer->tokens_per_s;
@@ -89,7 +87,8 @@ void add_suggestions(const std::vector<Tried>& tried,
     }
     std::vector<std::optional<Suggestion>> suggestions(chosen.size());
     for_each_index(chosen.size(), jobs_on(network, options.jobs), [&](std::size_t i) {
-        const auto answer = simulate_scenario(*chosen[i]->scenario, {});
+        const auto answer =
+            simulate_scenario(*chosen[i]->scenario, {.step_table = options.step_table});
         if (!answer) {
             return;
         }
@@ -123,18 +122,24 @@ ResultOrErrors<Explanation> explain_scenario(const std::filesystem::path& file,
     if (!scenario) {
         return unexpected<Errors>(scenario.error());
     }
-    auto answer = simulate_scenario(*scenario, {});
+    const SimulationOptions simulation{.step_table = options.step_table};
+    auto answer = simulate_scenario(*scenario, simulation);
     if (!answer) {
         return unexpected<Errors>({answer.error()});
     }
     Scenario alone = *scenario;
     alone.network = NetworkFidelity::analytic;
-    const auto reference = simulate_scenario(alone, {});
+    const auto reference = simulate_scenario(alone, simulation);
     if (!reference) {
         return unexpected<Errors>({reference.error()});
     }
     Explanation explanation{.answer = std::move(*answer),
                             .provenance = provenance_of("explain", *scenario)};
+    auto hot = hot_experts(*scenario);
+    if (!hot) {
+        return unexpected<Errors>({hot.error()});
+    }
+    explanation.hot_experts = *hot;
     explanation.provenance.add_option("keep", std::to_string(options.keep));
     const bool fits = explanation.answer.memory.fits;
     const std::vector<Change> changes = possible_changes(*scenario);

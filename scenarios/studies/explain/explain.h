@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/result.h"
+#include "kernels/efficiency_table.h"
 #include "scenarios/format/provenance/provenance.h"
 #include "scenarios/studies/explain/changes.h"
+#include "scenarios/studies/explain/hot_experts.h"
 #include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
@@ -30,6 +33,7 @@ struct Explanation {
     std::int64_t tried = 0;
     std::int64_t refused = 0;             // that the model, the cluster or the batch does not admit
     std::int64_t too_large = 0;           // that do not fit in memory
+    std::optional<HotExperts> hot_experts;  // of uneven loads
     std::vector<Suggestion> suggestions;  // the best first, plan before batch before hardware
 };
 
@@ -38,6 +42,8 @@ struct ExplainOptions {
     std::size_t keep = 5;    // of each kind of change
     std::uint32_t jobs = 1;  // changes at a time; 0: one a core. The answer is the same
     std::function<void(double)> progress;
+    // Factors of a step with those of a calibration; nothing: the catalogue's.
+    std::optional<EfficiencyTable> step_table{};
 };
 
 ResultOrErrors<Explanation> explain_scenario(const std::filesystem::path& file,

@@ -13,9 +13,12 @@ Result<void> check_fidelity(NetworkFidelity fidelity) {
         return {};
     }
     return check_simgrid().map_error([](const Error& why) {
-        return Error{.where = {},
-                     .what = "network: simgrid, but SimGrid can't be loaded (" + why.what + ")",
-                     .hint = "install libsimgrid-dev (3.32) and build again, or take fluid"};
+        return Error{
+            .where = {},
+            .what = "network: simgrid, but SimGrid can't be loaded (" + why.what + ")",
+            .hint =
+                "install the package orrery-simgrid, build where libsimgrid-dev (3.32) is, or "
+                "take fluid"};
     });
 }
 

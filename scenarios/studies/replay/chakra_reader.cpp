@@ -92,7 +92,7 @@ struct Attribute {
     std::string text;
 };
 
-struct Node {
+struct ChakraNode {
     std::uint64_t id = 0;
     std::string name;
     std::uint64_t type = 0;
@@ -101,7 +101,7 @@ struct Node {
     std::map<std::string, Attribute, std::less<>> attributes;
 };
 
-bool read_attribute(std::string_view bytes, Node& node) {
+bool read_attribute(std::string_view bytes, ChakraNode& node) {
     Wire wire{bytes};
     std::string name;
     Attribute value;
@@ -142,9 +142,9 @@ bool read_ids(const Wire::Field& field, std::vector<std::uint64_t>& ids) {
     return !packed.bad();
 }
 
-std::optional<Node> read_node(std::string_view bytes) {
+std::optional<ChakraNode> read_node(std::string_view bytes) {
     Wire wire{bytes};
-    Node node;
+    ChakraNode node;
     bool good = true;
     while (!wire.done()) {
         const Wire::Field field = wire.field();
@@ -177,7 +177,7 @@ std::optional<Node> read_node(std::string_view bytes) {
 
 class NodeTranslator {
 public:
-    NodeTranslator(const Node& node, std::string where, Errors& errors)
+    NodeTranslator(const ChakraNode& node, std::string where, Errors& errors)
         : node_(node), where_(std::move(where)), errors_(errors) {}
 
     ForeignOp op() {
@@ -273,7 +273,7 @@ private:
         }
     }
 
-    const Node& node_;
+    const ChakraNode& node_;
     std::string where_;
     Errors& errors_;
 };

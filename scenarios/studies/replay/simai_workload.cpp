@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -33,6 +34,7 @@ struct Header {
 };
 
 constexpr std::int64_t kRanksMax = 65'536;
+constexpr std::int64_t kOpsMax = 100'000'000;  // of all ranks: about 10 GB
 
 class Parser {
 public:
@@ -44,6 +46,15 @@ public:
         read_layers();
         if (errors_.empty() && header_.gpus % (header_.tensor * header_.pipeline) != 0) {
             complain("all_gpus is no multiple of model_parallel_NPU_group x pp");
+        }
+        if (errors_.empty() && has_experts() &&
+            header_.gpus % (header_.tensor * header_.expert) != 0) {
+            complain("all_gpus is no multiple of model_parallel_NPU_group x ep");
+        }
+        const auto layers = static_cast<std::int64_t>(layers_.size());
+        if (errors_.empty() && header_.gpus * header_.accumulation > kOpsMax / (6 * layers + 1)) {
+            complain(fmt::format("is a step of more than {} operations", kOpsMax),
+                     "fewer GPUs or a smaller ga");
         }
         if (errors_.empty() && header_.pipeline > 1) {
             complain("pp is more than 1: what stages exchange is not in the file",
@@ -58,6 +69,13 @@ public:
 private:
     void complain(std::string what, std::string hint = {}) {
         errors_.push_back({fmt::format("{}:{}", source_, line_), std::move(what), std::move(hint)});
+    }
+
+    bool has_experts() const {
+        return std::ranges::any_of(layers_, [](const Layer& layer) {
+            return std::ranges::any_of(layer.phases,
+                                       [](const Phase& phase) { return !phase.domain.empty(); });
+        });
     }
 
     bool next_line(std::vector<std::string>& words) {

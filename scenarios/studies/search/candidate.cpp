@@ -27,6 +27,33 @@ Bytes most_memory(const ClusterVariant& on) {
     return most;
 }
 
+// What bounds are taken of: a layer with experts computes no less than one MLP as wide as the
+// experts of a token, which moves no tokens and has no other experts' weights.
+Transformer bounded_model(Transformer model) {
+    if (model.num_experts == 0) {
+        return model;
+    }
+    model.ffn_hidden_size =
+        model.moe_router_topk * model.expert_ffn_size() + model.moe_shared_expert_intermediate_size;
+    model.num_experts = 0;
+    model.moe_shared_expert_intermediate_size = 0;
+    model.mtp_num_layers = 0;
+    return model;
+}
+
+ParallelPlan bounded_plan(ParallelPlan plan) {
+    const ParallelPlan defaults;
+    plan.expert_model_parallel_size = defaults.expert_model_parallel_size;
+    plan.expert_tensor_parallel_size = defaults.expert_tensor_parallel_size;
+    plan.moe_token_dispatcher_type = defaults.moe_token_dispatcher_type;
+    plan.moe_shared_expert_overlap = false;
+    plan.overlap_moe_expert_parallel_comm = false;
+    plan.delay_wgrad_compute = false;
+    plan.recompute_modules &= ~(static_cast<std::uint32_t>(RecomputeModule::moe) |
+                                static_cast<std::uint32_t>(RecomputeModule::moe_act));
+    return plan;
+}
+
 // The plans of one tensor and one context-parallel size.
 class PartOfSpace {
 public:
@@ -39,7 +66,8 @@ public:
           spec_(spec),
           cluster_(cluster),
           score_(score),
-          bound_(scenario.model,
+          model_(bounded_model(scenario.model)),
+          bound_(model_,
                  costs.network(),
                  times_of(costs),
                  StageKinds{spec.clusters[cluster].cluster}) {}
@@ -53,6 +81,7 @@ private:
     const SearchSpec& spec_;
     std::size_t cluster_;
     const Score& score_;
+    Transformer model_;  // that bounds are of
     PlanBound bound_;
     Candidates found_;
 };
@@ -60,7 +89,7 @@ private:
 void PartOfSpace::consider(PlanPoint point) {
     ++found_.admitted;
     if (point.split == StageSplit::balanced) {
-        point.plan.pipeline_layout = bound_.balanced(point.plan);
+        point.plan.pipeline_layout = bound_.balanced(bounded_plan(point.plan));
         const bool even =
             std::ranges::adjacent_find(point.plan.pipeline_layout, std::ranges::not_equal_to{}) ==
             point.plan.pipeline_layout.end();
@@ -71,7 +100,7 @@ void PartOfSpace::consider(PlanPoint point) {
     }
     const ClusterVariant& on = spec_.clusters[cluster_];
     Candidate candidate{.plan = std::move(point.plan), .cluster = cluster_};
-    candidate.bound = bound_.of(candidate.plan);
+    candidate.bound = bound_.of(bounded_plan(candidate.plan));
     if (candidate.bound.memory > most_memory(on)) {
         count_too_large(candidate.bound.memory, on, found_.left_out);
         return;

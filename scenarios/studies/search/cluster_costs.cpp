@@ -7,6 +7,7 @@
 #include "engine/splitmix.h"
 #include "network/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/specs/calibration.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/simulate/kernel_timings.h"
 
@@ -56,6 +57,12 @@ ClusterCosts::ClusterCosts(Fabric fabric,
     for (const DeviceSpec& one : devices.empty() ? std::vector<DeviceSpec>{device} : devices) {
         kinds_.push_back(std::make_unique<const Kind>(one, curves, step));
     }
+    const double communication =
+        calibrated_factor(step, calibration_factor("communication"), device.generation);
+    if (communication != 1) {
+        calibrated_.emplace(network_, communication);
+    }
+    step_ = calibrated_step(step, device.generation);
     slowest_ =
         kinds_.front()->step.slowest_of(cluster.num_ranks()) *
         slowest_server(cluster.slow_node_share, cluster.slow_node_slowdown, cluster.num_servers());

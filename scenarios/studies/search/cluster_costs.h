@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "kernels/cost_model.h"
 #include "kernels/efficiency_table.h"
 #include "network/nccl_network.h"
+#include "scenarios/studies/simulate/calibrated_network.h"
 #include "scenarios/studies/simulate/step_efficiency.h"
 
 namespace orrery {
@@ -34,7 +36,11 @@ public:
                                                       const EfficiencyTable& step,
                                                       const std::vector<DeviceSpec>& devices = {});
 
-    const NetworkModel& network() const { return network_; }
+    const NetworkModel& network() const {
+        return calibrated_ ? static_cast<const NetworkModel&>(*calibrated_) : network_;
+    }
+    // Of every step, beside all that is modelled (a calibration's).
+    Time step() const { return step_; }
     std::size_t num_kinds() const { return kinds_.size(); }
     // Of the first kind of nodes.
     Time restart() const { return kinds_.front()->step.restart(); }
@@ -65,6 +71,8 @@ private:
     };
 
     NcclNetwork network_;
+    std::optional<CalibratedNetwork> calibrated_;
+    Time step_;
     std::vector<std::unique_ptr<const Kind>> kinds_;
     double slowest_ = 1;
     // Tier, kind, dtype and variant; FLOP, bytes, dimensions.

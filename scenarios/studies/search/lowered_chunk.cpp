@@ -6,6 +6,7 @@
 #include "models/lowering.h"
 #include "models/plan_fields.h"
 #include "models/rank_mesh.h"
+#include "models/repeated_layers.h"
 #include "models/slot_waits.h"
 
 namespace orrery {
@@ -35,29 +36,49 @@ ParallelPlan plan_of_passes(const ParallelPlan& plan) {
 LoweredChunk::LoweredChunk(const Transformer& model,
                            const ParallelPlan& plan,
                            const ChunkShape& shape,
-                           const KernelTimer& kernels)
+                           const KernelTimer& kernels,
+                           LoweredChunk* few)
     : model_(model),
       layouts_(assign_layouts(plan, ranks_of_key_value_head(model, plan))),
       tables_(program_) {
+    begin_program();
+    if (few != nullptr) {
+        chunk_ = repeat_layers(tables_, model, layouts_, shape, few->program_, *few->chunk_);
+        gradients_pipeline_digit_ = few->gradients_pipeline_digit_;
+    }
+    if (chunk_ == nullptr) {
+        begin_program();
+        lower_layers(plan, shape);
+    }
+    device_ = kernels(program_);
+    if (layouts_.mesh.size(layouts_.pipeline_digit) > 1) {
+        lower_messages();
+    }
+}
+
+void LoweredChunk::begin_program() {
+    program_ = {};
     program_.parties.front().mesh = layouts_.mesh;
     program_.parties.front().role_digit = layouts_.pipeline_digit;
     program_.stream_names = stream_names();
     gradients_pipeline_digit_ = layouts_.pipeline_digit;
+}
+
+void LoweredChunk::lower_layers(const ParallelPlan& plan, const ChunkShape& shape) {
     // Of a layer without and with recomputation, and of what stands before and behind the layers.
     const auto units = static_cast<std::size_t>(shape.num_layers + 2);
     program_.tensors.reserve(64 * units);
     program_.operands.reserve(256 * units);
-    chunk_ = lower_chunk(tables_, model, plan, layouts_, shape, nullptr);
-    device_ = kernels(program_);
-    if (layouts_.mesh.size(layouts_.pipeline_digit) == 1) {
-        return;
-    }
-    if (!shape.has_embedding) {
+    chunk_ = lower_chunk(tables_, model_, plan, layouts_, shape, nullptr);
+}
+
+void LoweredChunk::lower_messages() {
+    if (!chunk_->shape.has_embedding) {
         messages_.receive_forward = lower_message(kForwardReceiveStream, false, -1, chunk_->input);
         messages_.send_backward =
             lower_message(kBackwardSendStream, true, -1, chunk_->input_gradient);
     }
-    if (!shape.has_head) {
+    if (!chunk_->shape.has_head) {
         messages_.send_forward = lower_message(kForwardSendStream, true, 1, chunk_->output_value);
         messages_.receive_backward =
             lower_message(kBackwardReceiveStream, false, 1, chunk_->output_gradient);

@@ -28,11 +28,14 @@ ParallelPlan plan_of_passes(const ParallelPlan& plan);
 
 class LoweredChunk {
 public:
-    // `plan` is a plan_of_passes(). The model must outlive the chunk.
+    // `plan` is a plan_of_passes(). The model must outlive the chunk. `few`, if not null: of the
+    // same plan and shape, but for having kFewLayers layers, which are repeated
+    // (models/repeated_layers.h).
     LoweredChunk(const Transformer& model,
                  const ParallelPlan& plan,
                  const ChunkShape& shape,
-                 const KernelTimer& kernels);
+                 const KernelTimer& kernels,
+                 LoweredChunk* few = nullptr);
     LoweredChunk(const LoweredChunk&) = delete;
 
     // Of a plan with this plan_of_passes(); or why it does not fit into a folded step.
@@ -69,6 +72,9 @@ private:
         PlacedPass passes[3];      // by ChunkPass
     };
 
+    void begin_program();
+    void lower_layers(const ParallelPlan& plan, const ChunkShape& shape);
+    void lower_messages();
     SegmentId lower_message(StreamId stream, bool send, int delta, const Value& value);
     void follow_rank_order(const LayoutAssignment& layouts);
     void add_slots(const ParallelPlan& plan, const LayoutAssignment& layouts);

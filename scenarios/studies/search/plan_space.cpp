@@ -44,6 +44,7 @@ private:
     void sizes_of_kinds(ParallelPlan plan, std::vector<std::int64_t> sizes);
     void stages_of_kinds(ParallelPlan plan, const std::vector<std::int64_t>& sizes);
     void sizes(ParallelPlan plan);
+    void experts(const ParallelPlan& plan);
     void batches(ParallelPlan plan);
     void pipelines(ParallelPlan plan);
     void splits(const ParallelPlan& plan);
@@ -133,7 +134,36 @@ void Enumeration::sizes(ParallelPlan plan) {
         tensor ? or_all(space_.sequence_parallel, {true}) : std::vector<bool>{false};
     for (const bool sp : sequence) {
         plan.sequence_parallel = sp;
-        batches(plan);
+        experts(plan);
+    }
+}
+
+void Enumeration::experts(const ParallelPlan& base) {
+    if (model_.num_experts == 0) {
+        batches(base);
+        return;
+    }
+    const auto listed = or_all(space_.expert_model_parallel_size, divisors(model_.num_experts));
+    const auto tensor =
+        or_all(space_.expert_tensor_parallel_size, {base.expert_tensor_parallel_size});
+    for (const std::int64_t experts : listed) {
+        for (const std::int64_t size : tensor) {
+            ParallelPlan plan = base;
+            plan.expert_model_parallel_size = experts;
+            plan.expert_tensor_parallel_size = size;
+            const std::int64_t stage = plan.tensor_model_parallel_size *
+                                       plan.context_parallel_size * plan.data_parallel_size;
+            if (stage % (plan.expert_tensor_size() * experts) != 0) {
+                ++points_;
+                ++refused_["expert_model_parallel_size"];
+                continue;
+            }
+            for (const TokenDispatcher by :
+                 or_all(space_.dispatchers, {base.moe_token_dispatcher_type})) {
+                plan.moe_token_dispatcher_type = by;
+                batches(plan);
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 #include "models/pipeline_split.h"
 #include "models/plan_fields.h"
 #include "models/rank_mesh.h"
+#include "models/repeated_layers.h"
 #include "scenarios/studies/search/stage_builder.h"
 
 namespace orrery {
@@ -74,7 +75,13 @@ LoweredChunk& PlanTimer::lowered(const ParallelPlan& plan, const ChunkShape& sha
     LoweredKey key{plan_of_passes(plan), shape_key(shape)};
     auto& found = lowered_[key];
     if (!found) {
-        found = std::make_unique<LoweredChunk>(model_, key.first, shape, kernels_);
+        LoweredChunk* few = nullptr;
+        if (shape.num_layers >= 2 * kFewLayers && layers_are_alike(model_, key.first)) {
+            ChunkShape of_few = shape;
+            of_few.num_layers = kFewLayers;
+            few = &lowered(plan, of_few);
+        }
+        found = std::make_unique<LoweredChunk>(model_, key.first, shape, kernels_, few);
     }
     return *found;
 }

@@ -25,11 +25,13 @@ std::size_t kin_of(const ParallelPlan& plan) {
 PlanTrials::PlanTrials(const Scenario& scenario,
                        const SearchSpec& spec,
                        std::span<const std::unique_ptr<ClusterCosts>> costs,
-                       std::uint32_t jobs)
+                       std::uint32_t jobs,
+                       std::optional<EfficiencyTable> step_table)
     : scenario_(scenario),
       spec_(spec),
       costs_(costs),
       jobs_(jobs == 0 ? usable_cores() : jobs),
+      step_table_(std::move(step_table)),
       timers_(costs.size() * jobs_) {}
 
 PlanTimer& PlanTrials::timer_of(std::size_t cluster, std::size_t thread) {
@@ -54,7 +56,8 @@ std::vector<std::optional<Time>> PlanTrials::folded_steps(std::span<const Candid
             const bool one_kind = costs_[plans[i]->cluster]->num_kinds() == 1;
             if (one_kind && kin_of(plans[i]->plan) % jobs_ == thread) {
                 const auto step = timer_of(plans[i]->cluster, thread).step_of(plans[i]->plan);
-                steps[i] = step ? std::optional{*step} : std::nullopt;
+                steps[i] =
+                    step ? std::optional{*step + costs_[plans[i]->cluster]->step()} : std::nullopt;
             }
         }
     });
@@ -69,7 +72,7 @@ PlanTrials::Trial PlanTrials::simulate(const Candidate& plan, NetworkFidelity ne
     scenario.plan = plan.plan;
     scenario.network = network;
     Trial trial{.answer = simulate_scenario(with_faults_of_step(scenario, spec_.objective),
-                                            {.only_if_fits = true})};
+                                            {.step_table = step_table_, .only_if_fits = true})};
     const bool counts =
         spec_.objective == Objective::goodput && network == scenario_.network && trial.answer;
     if (counts && trial.answer->memory.fits) {

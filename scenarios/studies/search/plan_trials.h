@@ -28,7 +28,8 @@ public:
     PlanTrials(const Scenario& scenario,
                const SearchSpec& spec,
                std::span<const std::unique_ptr<ClusterCosts>> costs,
-               std::uint32_t jobs);
+               std::uint32_t jobs,
+               std::optional<EfficiencyTable> step_table = {});
 
     // How many plans are worth timing, and simulating, together.
     std::size_t timed_together() const { return jobs_ == 1 ? 1 : std::size_t{16} * jobs_; }
@@ -47,6 +48,7 @@ private:
     const SearchSpec& spec_;
     std::span<const std::unique_ptr<ClusterCosts>> costs_;
     std::uint32_t jobs_;
+    std::optional<EfficiencyTable> step_table_;       // nothing: the catalogue's
     std::vector<std::unique_ptr<PlanTimer>> timers_;  // by cluster, then thread; null until used
 };
 

@@ -105,22 +105,18 @@ Result<void> Search::enumerate(std::size_t cluster) {
 }
 
 Result<void> Search::enumerate() {
-    if (scenario_.model.num_experts > 0) {
-        return fail("model.num_experts",
-                    "search has no bounds for layers with experts",
-                    "sweep the sizes that matter: orrery sweep");
-    }
     Result<CostTables> costs = CostTables::read();
     if (!costs) {
         return tl::unexpected(costs.error());
     }
     costs_ = std::move(*costs);
+    costs_.step = options_.step_table.value_or(std::move(costs_.step));
     for (std::size_t cluster = 0; cluster < spec_.clusters.size(); ++cluster) {
         if (const Result<void> done = enumerate(cluster); !done) {
             return done;
         }
     }
-    trials_.emplace(scenario_, spec_, cluster_costs_, options_.jobs);
+    trials_.emplace(scenario_, spec_, cluster_costs_, options_.jobs, options_.step_table);
     std::stable_sort(
         candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair{a.guess, a.objective_bound} < std::pair{b.guess, b.objective_bound};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/result.h"
+#include "kernels/efficiency_table.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/search_spec.h"
 #include "scenarios/studies/search/left_out.h"
@@ -33,6 +34,10 @@ struct FoundPlan {
     double joules = 0;        // a token; 0 without watts
     Answer answer;
 };
+
+// Plans whose objectives differ by less cannot be told apart: the median error of the ratio of two
+// measured steps of one software (orrery validate scenarios/catalogue/published/training.csv).
+inline constexpr double kPlansDiffer = 0.057;
 
 // The best plan found on one of the clusters that are compared.
 struct ClusterBest {
@@ -58,6 +63,9 @@ struct SearchResult {
     double bound_gap = 0;
 };
 
+// How many of SearchResult::best cannot be told apart from the best, itself included.
+std::size_t equal_plans(const SearchResult& result);
+
 struct SearchProgress {
     std::int64_t simulated = 0;
     double best = 0;   // objective, 0 while there is none
@@ -70,6 +78,8 @@ struct SearchOptions {
     // Asked once the space is enumerated and then between simulations. True: no more plans are
     // tried than it takes to have one, and the answer is the best that is known.
     std::function<bool()> stop{};
+    // Factors of a step with those of a calibration; nothing: the catalogue's.
+    std::optional<EfficiencyTable> step_table{};
 };
 
 // The error of a search without a plan says whether the simulations ran out, a limit refuses all

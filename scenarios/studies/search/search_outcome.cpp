@@ -153,4 +153,10 @@ void collect_outcome(const std::vector<Candidate>& candidates,
     SearchOutcome{candidates, score, spec, result}.collect();
 }
 
+std::size_t equal_plans(const SearchResult& result) {
+    return static_cast<std::size_t>(std::ranges::count_if(result.best, [&](const FoundPlan& plan) {
+        return plan.objective <= (1 + kPlansDiffer) * result.best.front().objective;
+    }));
+}
+
 }  // namespace orrery

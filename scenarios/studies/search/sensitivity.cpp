@@ -178,7 +178,7 @@ private:
         for_each_index(plans, one_engine ? 1 : options_.jobs, [&](std::size_t i) {
             Scenario scenario = scenario_of(result_.best[i]);
             figure.change(scenario, factor);
-            answers[i] = simulate_scenario(scenario);
+            answers[i] = simulate_scenario(scenario, {.step_table = options_.step_table});
         });
         std::vector<double> times;
         for (const Result<Answer>& answer : answers) {

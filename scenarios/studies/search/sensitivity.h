@@ -27,6 +27,7 @@ struct SensitivityOptions {
     std::size_t plans = 4;   // of the best
     std::uint32_t jobs = 1;  // threads; 0: one a core. The answer is the same
     std::function<void(double)> progress;
+    std::optional<EfficiencyTable> step_table{};  // as SearchOptions
 };
 
 // By the largest change, descending. Figures that the cluster does not have are left out.

@@ -31,12 +31,17 @@ std::int64_t overlap(std::int64_t a, std::int64_t a_end, std::int64_t b, std::in
     return std::max<std::int64_t>(0, std::min(a_end, b_end) - std::max(a, b));
 }
 
+// Heads of the cache; latent attention has one vector.
+std::int64_t cache_heads(const Transformer& model) {
+    return model.multi_latent_attention ? 1 : model.num_query_groups;
+}
+
 // The first head of a rank, and how many ranks hold the same.
 std::int64_t first_head(const Transformer& model, std::int64_t tp, std::int64_t rank) {
-    return rank * model.num_query_groups / tp;
+    return rank * cache_heads(model) / tp;
 }
 std::int64_t heads_of_rank(const Transformer& model, std::int64_t tp) {
-    return (model.num_query_groups + tp - 1) / tp;
+    return (cache_heads(model) + tp - 1) / tp;
 }
 
 }  // namespace
@@ -48,7 +53,8 @@ std::vector<CachePiece> cache_pieces(const Transformer& model,
     const std::int64_t target_tp = to.tensor_model_parallel_size;
     const std::int64_t source_heads = heads_of_rank(model, source_tp);
     const std::int64_t target_heads = heads_of_rank(model, target_tp);
-    const std::int64_t bytes_of_head = 2 * model.kv_channels * size_bytes(from.key_value_precision);
+    const std::int64_t bytes_of_head =
+        key_value_bytes(model, from).count() / model.num_layers / cache_heads(model);
     std::vector<CachePiece> pieces;
     for (std::int64_t to_stage = 0; to_stage < to.pipeline_model_parallel_size; ++to_stage) {
         const Layers wanted = layers_at(model, to, to_stage);
@@ -64,8 +70,8 @@ std::vector<CachePiece> cache_pieces(const Transformer& model,
                     const std::int64_t heads =
                         overlap(known_end, head + target_heads, at, at + source_heads);
                     if (heads > 0) {
-                        pieces.push_back({.from = from_stage * source_tp + source,
-                                          .to = to_stage * target_tp + target,
+                        pieces.push_back({.from = from_stage * from.ranks_of_stage() + source,
+                                          .to = to_stage * to.ranks_of_stage() + target,
                                           .bytes = layers * heads * bytes_of_head});
                         known_end = at + source_heads;
                     }
@@ -120,10 +126,13 @@ void FabricTransport::start(
     }
     transfers_[number] = {.request = request, .began = now};
     for (const CachePiece& piece : pieces_) {
-        const auto rank = [](const PlacedPool& pool, std::size_t instance, std::int64_t of) {
+        // Data-parallel ranks take requests in turns.
+        const auto rank = [&](const PlacedPool& pool, std::size_t instance, std::int64_t of) {
+            const std::int64_t replica =
+                static_cast<std::int64_t>(request) % pool.plan.data_parallel_size;
             return to_id<RankId>(static_cast<std::size_t>(
                 pool.first_rank + static_cast<std::int64_t>(instance) * pool.ranks_of_instance() +
-                of));
+                replica * pool.plan.tensor_model_parallel_size + of));
         };
         const std::vector<RankId> members{rank(prompts_, from, piece.from),
                                           rank(generation_, to, piece.to)};

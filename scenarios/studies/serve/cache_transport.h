@@ -12,7 +12,7 @@
 #include "engine/network_model.h"
 #include "engine/result.h"
 #include "engine/serving/serving_run.h"
-#include "models/serving_step.h"
+#include "models/serving_plan.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"
 
@@ -22,13 +22,12 @@ namespace orrery {
 struct PlacedPool {
     ServingPlan plan;
     std::int64_t first_rank = 0;
-    std::int64_t ranks_of_instance() const {
-        return plan.tensor_model_parallel_size * plan.pipeline_model_parallel_size;
-    }
+    std::int64_t ranks_of_instance() const { return plan.num_ranks(); }
 };
 
 // What one rank pulls from another, in bytes of each token: the layers and heads that both have.
-// Ranks that share a head take it from the first rank that has it.
+// Ranks that share a head take it from the first rank that has it. Ranks are of the first
+// data-parallel replica of an instance.
 struct CachePiece {
     std::int64_t from = 0;  // ranks within their instances
     std::int64_t to = 0;

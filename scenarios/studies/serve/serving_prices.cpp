@@ -7,6 +7,7 @@
 
 #include "engine/rate_alone.h"
 #include "kernels/efficiency_table.h"
+#include "network/collectives/direct_all_reduce.h"
 #include "network/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/node_devices.h"
@@ -18,8 +19,7 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
                                                            const ServingPlan& plan,
                                                            const ServingEngine& engine,
                                                            std::int64_t first_rank) {
-    const std::int64_t ranks =
-        first_rank + plan.tensor_model_parallel_size * plan.pipeline_model_parallel_size;
+    const std::int64_t ranks = first_rank + plan.num_ranks();
     if (ranks > static_cast<std::int64_t>(cluster.cluster.num_ranks())) {
         return fail(cluster.cluster_where,
                     fmt::format("the instances take {} GPUs, and the cluster has {}",
@@ -31,6 +31,11 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
     if (!fabric) {
         return tl::unexpected(fabric.error());
     }
+    if (plan.precision == ProductPrecision::fp4 && cluster.device.peak_fp4.per_second() <= 0) {
+        return fail(cluster.cluster_where,
+                    fmt::format("{} does not compute in fp4", cluster.device.name),
+                    "precision: bf16 with weight_bits: 4");
+    }
     auto curves = read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
     if (!curves) {
         return tl::unexpected(curves.error().front());
@@ -38,6 +43,16 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
     return std::unique_ptr<ServingPrices>(
         new ServingPrices(cluster, std::move(*fabric), *curves, model, plan, engine, first_rank));
 }
+
+namespace {
+
+// FP4 products follow the curve of FP8 at their own peak.
+DeviceSpec at_fp4(DeviceSpec device) {
+    device.peak_fp8 = device.peak_fp4;
+    return device;
+}
+
+}  // namespace
 
 ServingPrices::ServingPrices(const Scenario& cluster,
                              Fabric fabric,
@@ -47,44 +62,68 @@ ServingPrices::ServingPrices(const Scenario& cluster,
                              const ServingEngine& engine,
                              std::int64_t first_rank)
     : model_(model),
-      plan_(plan),
+      plan_([&] {
+          ServingPlan fused = plan;
+          fused.fused_casts = engine.fused_casts;
+          return fused;
+      }()),
       engine_(engine),
       first_rank_(first_rank),
+      device_(cluster.device),
+      node_(cluster.cluster.node),
       cost_(cluster.device, curves),
+      fp4_cost_(at_fp4(cluster.device), curves),
       network_(std::move(fabric), [&] {
           NcclNetworkOptions options = nccl_options(cluster.device, cluster.devices);
           options.contention = false;
           return options;
       }()) {}
 
+Time ServingPrices::collective_time(const CollectiveCall& call,
+                                    ServingGroup group,
+                                    std::int64_t stage) const {
+    const std::int64_t ranks =
+        group == ServingGroup::stage ? plan_.ranks_of_stage() : plan_.tensor_model_parallel_size;
+    std::vector<RankId> members;
+    for (std::int64_t i = 0; i < ranks; ++i) {
+        members.push_back(to_id<RankId>(
+            static_cast<std::size_t>(first_rank_ + stage * plan_.ranks_of_stage() + i)));
+    }
+    const Time by_nccl = time_without_contention(network_.plan(call, members), network_.links());
+    if (engine_.direct_all_reduce && call.kind == CollectiveKind::all_reduce) {
+        if (const auto direct =
+                direct_all_reduce_time(node_, ranks, call.bytes, device_.kernel_latency)) {
+            return std::min(by_nccl, *direct);
+        }
+    }
+    return by_nccl;
+}
+
 Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
     if (const auto* kernel = std::get_if<KernelCall>(&op.work)) {
-        return cost_.time(*kernel).duration * op.count;
+        const Time paged =
+            kernel->kind == KernelKind::attention_forward ? engine_.attention_latency : Time{};
+        return ((op.fp4 ? fp4_cost_ : cost_).time(*kernel).duration + paged) * op.count;
     }
-    std::vector<RankId> members;
-    const std::int64_t tp = plan_.tensor_model_parallel_size;
-    const auto rank = [&](std::int64_t i) {
-        return to_id<RankId>(static_cast<std::size_t>(first_rank_ + stage * tp + i));
+    if (const auto* call = std::get_if<CollectiveCall>(&op.work)) {
+        return collective_time(*call, op.group, stage) * op.count;
+    }
+    const auto rank = [&](std::int64_t of_stage) {
+        return to_id<RankId>(
+            static_cast<std::size_t>(first_rank_ + of_stage * plan_.ranks_of_stage()));
     };
-    TransferPlan plan;
-    if (const auto* send = std::get_if<SendCall>(&op.work)) {
-        members = {rank(0), rank(tp)};
-        plan = network_.plan(*send, members);
-    } else {
-        for (std::int64_t i = 0; i < tp; ++i) {
-            members.push_back(rank(i));
-        }
-        plan = network_.plan(std::get<CollectiveCall>(op.work), members);
-    }
-    return time_without_contention(plan, network_.links()) * op.count;
+    const std::vector<RankId> members{rank(stage), rank(stage + 1)};
+    return time_without_contention(network_.plan(std::get<SendCall>(op.work), members),
+                                   network_.links()) *
+           op.count;
 }
 
 Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
-    // 2^28 tokens and samples, and 2^8 stages.
-    const std::uint64_t key = static_cast<std::uint64_t>(shape.tokens) << 36 |
-                              static_cast<std::uint64_t>(shape.sampled) << 8 |
-                              static_cast<std::uint64_t>(stage);
-    const auto [found, fresh] = fixed_.try_emplace(key);
+    const BatchShape share = share_of(shape, plan_.data_parallel_size);
+    const auto [found, fresh] = fixed_.try_emplace({.stage_tokens = shape.tokens,
+                                                    .rank_tokens = share.tokens,
+                                                    .sampled = shape.sampled,
+                                                    .stage = stage});
     if (fresh) {
         for (const ServingOp& op : serving_ops(model_, plan_, shape, stage)) {
             if (!op.of_context) {
@@ -104,7 +143,13 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const Time host = engine_.host_per_step +
                       engine_.host_per_sequence * static_cast<std::int64_t>(batch.steps.size());
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-        const Time device = stage_time(shape, static_cast<std::int64_t>(stage));
+        Time device = stage_time(shape, static_cast<std::int64_t>(stage));
+        if (engine_.host_per_launch > Time{}) {
+            // The device works off what is launched while the host launches the rest.
+            const std::int64_t launches =
+                num_launches(model_, plan_, static_cast<std::int64_t>(stage));
+            device = std::max(device, engine_.host_per_launch * launches);
+        }
         stages[stage] = engine_.asynchronous ? std::max(host, device) : host + device;
     }
 }

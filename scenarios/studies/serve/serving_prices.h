@@ -5,14 +5,16 @@
 // is priced for each step.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/result.h"
 #include "engine/serving/serving_run.h"
 #include "kernels/cost_model.h"
+#include "models/serving_step.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/serving_spec.h"
@@ -37,7 +39,7 @@ public:
     // Of the device alone.
     Time stage_time(const BatchShape& shape, std::int64_t stage);
     Time time_of(const ServingOp& op, std::int64_t stage) const;
-    // How often a pair of token and sample counts was seen before.
+    // Pairs of token and sample counts that were priced.
     std::int64_t prices_remembered() const { return static_cast<std::int64_t>(fixed_.size()); }
 
 private:
@@ -49,13 +51,26 @@ private:
                   const ServingEngine& engine,
                   std::int64_t first_rank);
 
+    // All that the part of a step depends on which attention is not in.
+    struct FixedPart {
+        std::int64_t stage_tokens = 0;
+        std::int64_t rank_tokens = 0;  // of a data-parallel rank
+        std::int64_t sampled = 0;
+        std::int64_t stage = 0;
+        auto operator<=>(const FixedPart&) const = default;
+    };
+    Time collective_time(const CollectiveCall& call, ServingGroup group, std::int64_t stage) const;
+
     Transformer model_;
     ServingPlan plan_;
     ServingEngine engine_;
     std::int64_t first_rank_;
+    DeviceSpec device_;
+    NodeSpec node_;
     CostModel cost_;
+    CostModel fp4_cost_;
     NcclNetwork network_;
-    std::unordered_map<std::uint64_t, Time> fixed_;  // by tokens, samples and stage
+    std::map<FixedPart, Time> fixed_;
 };
 
 }  // namespace orrery

@@ -35,7 +35,19 @@ LatencySummary latency_summary(std::vector<double> seconds) {
             .p99 = nearest_rank(seconds, 99)};
 }
 
-void add_latencies(const ServingResult& result, ServingAnswer& answer) {
+bool is_good(const RequestRecord& record, const ServingObjectives& objectives) {
+    const auto meets = [](Time time, Time objective) {
+        return objective == Time{} || time <= objective;
+    };
+    return meets(record.time_to_first_token(), objectives.ttft) &&
+           meets(record.end_to_end(), objectives.e2e) &&
+           (record.output_tokens < 2 || meets(record.time_per_output_token(), objectives.tpot));
+}
+
+void add_latencies(const ServingResult& result,
+                   const ServingObjectives& objectives,
+                   ServingAnswer& answer) {
+    std::int64_t good = 0;
     std::vector<double> ttft;
     std::vector<double> tpot;
     std::vector<double> e2e;
@@ -51,6 +63,7 @@ void add_latencies(const ServingResult& result, ServingAnswer& answer) {
         ++answer.requests;
         first = std::min(first, record.arrival);
         output += record.output_tokens;
+        good += is_good(record, objectives) ? 1 : 0;
         ttft.push_back(record.time_to_first_token().seconds());
         e2e.push_back(record.end_to_end().seconds());
         queued.push_back((record.first_scheduled - record.arrival).seconds());
@@ -67,6 +80,8 @@ void add_latencies(const ServingResult& result, ServingAnswer& answer) {
         const double seconds = answer.makespan.seconds();
         answer.output_tokens_per_s = static_cast<double>(output) / seconds;
         answer.requests_per_s = static_cast<double>(answer.requests) / seconds;
+        answer.goodput = static_cast<double>(good) / seconds;
+        answer.good_share = static_cast<double>(good) / static_cast<double>(result.records.size());
     }
 }
 
@@ -224,7 +239,10 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
     std::int64_t least = -1;
     for (std::int64_t stage = 0; stage < pool.plan.pipeline_model_parallel_size; ++stage) {
         const Bytes weights = serving_weight_bytes(model, pool.plan, stage);
-        const std::int64_t used = weights.count() + spec.engine.reserved_memory.count();
+        const Bytes activations = serving_activation_bytes(
+            model, pool.plan, pool.limits.max_num_batched_tokens, pool.limits.max_num_seqs);
+        const std::int64_t used =
+            weights.count() + spec.engine.reserved_memory.count() + activations.count();
         const std::int64_t shared = device.memory.count() - (spec.engine.share_of_rest ? used : 0);
         const std::int64_t left =
             static_cast<std::int64_t>(spec.engine.memory_share * static_cast<double>(shared)) -
@@ -242,7 +260,8 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
         }
         least = least < 0 ? left / block : std::min(least, left / block);
     }
-    return least;
+    // Data-parallel ranks hold the caches of different requests.
+    return least * pool.plan.data_parallel_size;
 }
 
 Result<ServingAnswer> serve_scenario(const Scenario& scenario,
@@ -255,10 +274,12 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
     if (!serving) {
         return tl::unexpected(serving.error());
     }
-    ServingResult served = run(*serving, requests, load);
+    ServingLoad queued = load;
+    queued.front_end = spec.engine.host_per_request;
+    ServingResult served = run(*serving, requests, queued);
     ServingAnswer answer;
     answer.seed = spec.seed;
-    add_latencies(served, answer);
+    add_latencies(served, spec.objectives, answer);
     answer.cached_share = cached_share(served, requests);
     std::size_t first = 0;
     for (std::size_t i = 0; i < serving->pools.size(); ++i) {

@@ -31,6 +31,9 @@ struct ServingAnswer {
     LatencySummary queued_s;  // from arrival to the first step
     double output_tokens_per_s = 0;
     double requests_per_s = 0;
+    // Requests a second that met every objective, and their share of all that came.
+    double goodput = 0;
+    double good_share = 0;
     Time makespan;            // from the first arrival to the last token
     double cached_share = 0;  // of all prompt tokens
     struct Pool {

@@ -26,6 +26,7 @@
 #include "scenarios/studies/network/link_use.h"
 #include "scenarios/studies/network/network_rates.h"
 #include "scenarios/studies/simulate/assumed_settings.h"
+#include "scenarios/studies/simulate/calibrated_network.h"
 #include "scenarios/studies/simulate/measured_costs.h"
 #include "scenarios/studies/simulate/packet_step.h"
 #include "scenarios/studies/simulate/program_order.h"
@@ -77,6 +78,7 @@ private:
     const SimulationOptions& options_;
     Program program_;
     StepNetwork step_network_;
+    std::unique_ptr<CalibratedNetwork> calibrated_network_;
     std::unique_ptr<MeasuredNetwork> measured_network_;
     std::size_t profile_transfers_ = 0;
     const NetworkModel* network_ = nullptr;  // the latter, if it is there
@@ -115,6 +117,11 @@ Result<void> ScenarioRun::prepare() {
         return tl::unexpected(costs.error());
     }
     costs_ = std::move(*costs);
+    host_step_ = costs_.step;
+    if (costs_.communication != 1) {
+        calibrated_network_ = std::make_unique<CalibratedNetwork>(*network_, costs_.communication);
+        network_ = calibrated_network_.get();
+    }
     if (runs_in_program_order(scenario_.device)) {
         if (const Result<void> one = check_one_kind(scenario_, "a CPU without streams"); !one) {
             return one;
@@ -166,7 +173,7 @@ void ScenarioRun::run_in_program_order() {
     for (std::size_t role = 0; role < program_.roles.size(); ++role) {
         cleared = std::max(cleared, MemoryPlan(program_, to_id<RoleId>(role)).cleared_bytes());
     }
-    host_step_ = measured_.host_step(cleared).value_or(Time{});
+    host_step_ = costs_.step + measured_.host_step(cleared).value_or(Time{});
     if (program_.num_ranks() > 1) {  // the sum of the losses
         const TransferTimes times{measured_.transfers};
         host_step_ +=

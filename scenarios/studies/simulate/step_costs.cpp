@@ -5,6 +5,7 @@
 
 #include "kernels/cost_model.h"
 #include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/specs/calibration.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/simulate/step_efficiency.h"
 
@@ -59,6 +60,11 @@ Result<StepCosts> step_costs(const Program& program,
         return tl::unexpected(factors.error());
     }
     StepCosts costs;
+    costs.communication = calibrated_factor(
+        *factors, calibration_factor("communication"), scenario.device.generation);
+    costs.step = options.without == Cause::host
+                     ? Time{}
+                     : calibrated_step(*factors, scenario.device.generation);
     for (std::uint32_t kind = 0; kind < scenario.cluster.num_kinds(); ++kind) {
         const DeviceSpec& device = scenario.device_of_kind(kind);
         const CostModel cost{device, *curves, profile};

@@ -31,6 +31,9 @@ struct StepCosts {
     double noise = 1;  // kernel times on the slowest device / on the mean one, of the first kind
     Time launch;       // of one op on the slowest host
     double launch_sigma = 0;
+    // A calibration's (scenarios/format/specs/calibration.h), of the first kind of nodes.
+    double communication = 1;  // time of a transfer / predicted time
+    Time step;                 // of every step, beside all that is modelled
 };
 
 Result<StepCosts> step_costs(const Program& program,

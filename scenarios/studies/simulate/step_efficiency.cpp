@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "kernels/catalogue.h"
+#include "scenarios/format/specs/calibration.h"
 #include "scenarios/studies/simulate/software.h"
 
 namespace orrery {
@@ -116,7 +117,11 @@ double StepEfficiency::factor(const KernelCall& call) const {
         return 1.0;  // the host's processors are not what the factors were fitted on
     }
     const std::string_view name = factor_name(call);
-    const double factor = table_.value_or(name, device_.generation, dtype_class(call.dtype), 1.0);
+    const bool product = name != "sustained.memory";
+    const double calibrated = calibrated_factor(
+        table_, calibration_factor(product ? "products" : "element_wise"), device_.generation);
+    const double factor =
+        calibrated * table_.value_or(name, device_.generation, dtype_class(call.dtype), 1.0);
     if (!is_attention(call)) {
         return factor;
     }
@@ -138,6 +143,13 @@ StepResidual StepEfficiency::residual(std::string_view software, Dtype precision
         if (row.starts_with(kSeen)) {
             seen.add(std::string_view{row}.substr(kSeen.size()), of, type);
         }
+    }
+    const EfficiencyParameter* calibrated =
+        table_.find(std::string{kCalibratedSpreadRow} + software_of(software),
+                    generation,
+                    dtype_class(precision));
+    if (calibrated != nullptr) {
+        return {calibrated->value, Unseen::nothing};
     }
     const double known = table_.value_or("step.residual", generation, "*", 0.0);
     if (seen.empty()) {
@@ -173,8 +185,10 @@ Time StepEfficiency::launch_cost(const ParallelPlan& plan) const {
         return device_.graph_launch_cost;
     }
     const EfficiencyParameter* call = call_of(plan);
-    return call == nullptr ? device_.launch_cost
-                           : Time::seconds(device_.launch_cost.seconds() * call->value);
+    const double calibrated =
+        calibrated_factor(table_, calibration_factor("host_calls"), device_.generation);
+    const double calls = calibrated * (call == nullptr ? 1.0 : call->value);
+    return calls == 1 ? device_.launch_cost : Time::seconds(device_.launch_cost.seconds() * calls);
 }
 
 double StepEfficiency::launch_sigma(const ParallelPlan& plan) const {

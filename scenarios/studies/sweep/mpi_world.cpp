@@ -57,10 +57,11 @@ Result<std::unique_ptr<MpiWorld>> MpiWorld::join() {
         !module->find("orrery_mpi_next", calls->next) ||
         !module->find("orrery_mpi_all_well", calls->all_well) ||
         !module->find("orrery_mpi_stop", calls->stop)) {
-        return fail("mpirun",
-                    fmt::format("this program can't use MPI: {}",
-                                module ? "its module is of another orrery" : module.error().what),
-                    "build it where MPI is (Debian: libopenmpi-dev), or use --shard");
+        return fail(
+            "mpirun",
+            fmt::format("this program can't use MPI: {}",
+                        module ? "its module is of another orrery" : module.error().what),
+            "install the package orrery-mpi, build where libopenmpi-dev is, or use --shard");
     }
     int rank = 0;
     int size = 1;

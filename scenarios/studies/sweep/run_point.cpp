@@ -13,22 +13,6 @@ std::string as_text(const Error& error) {
     return error.hint.empty() ? text : text + " (hint: " + error.hint + ")";
 }
 
-// Values of the study are read as --set: their errors stand where the study has them.
-Error placed(Error error, const Study& study, const std::vector<std::string>& overrides) {
-    static constexpr std::string_view kOption = "--set ";
-    if (!error.where.starts_with(kOption)) {
-        return error;
-    }
-    const std::string key = error.where.substr(kOption.size()) + "=";
-    for (const std::string& assignment : overrides) {
-        const auto place = study.places.find(assignment);
-        if (assignment.starts_with(key) && place != study.places.end()) {
-            error.where = place->second;
-        }
-    }
-    return error;
-}
-
 void fill(const Answer& answer, PointResult& result) {
     result.gpus = answer.ranks;
     result.iteration_s = answer.iteration.seconds();
@@ -69,12 +53,13 @@ PointResult StudyPoints::run(std::int64_t number) const {
     read.overrides = overrides_of(study_, point);
     const ResultOrErrors<Scenario> scenario = read_scenario(file, read);
     if (!scenario) {
-        result.error = as_text(placed(scenario.error().front(), study_, read.overrides));
+        result.error =
+            as_text(placed_in_file(scenario.error().front(), read.overrides, study_.places));
         return result;
     }
     const Result<Answer> answer = simulate_scenario(*scenario, {});
     if (!answer) {
-        result.error = as_text(placed(answer.error(), study_, read.overrides));
+        result.error = as_text(placed_in_file(answer.error(), read.overrides, study_.places));
         return result;
     }
     fill(*answer, result);

@@ -13,28 +13,6 @@
 namespace orrery {
 namespace {
 
-std::string assignment(const std::string& key, const std::string& value) {
-    return key + "=" + value;
-}
-
-void read_settings(const DocumentNode& node,
-                   const std::string& path,
-                   Study& study,
-                   Settings& settings,
-                   Errors& errors) {
-    if (!node.is_map()) {
-        errors.push_back({node.where(),
-                          fmt::format("'{}' must be a map of keys, not {}", path, node.describe()),
-                          "write it like {plan.micro_batch_size: 2}"});
-        return;
-    }
-    for (std::size_t i = 0; i < node.keys.size(); ++i) {
-        const auto& [key, value] =
-            settings.emplace_back(node.keys[i].text, to_flow_yaml(node.items[i]));
-        study.places.emplace(assignment(key, value), node.items[i].where());
-    }
-}
-
 void read_points(const DocumentNode& node, Study& study, Errors& errors) {
     if (!node.is_sequence() || node.items.empty()) {
         errors.push_back({node.where(),
@@ -44,7 +22,7 @@ void read_points(const DocumentNode& node, Study& study, Errors& errors) {
         return;
     }
     for (const DocumentNode& item : node.items) {
-        read_settings(item, "points", study, study.points.emplace_back(), errors);
+        read_settings(item, "points", study.points.emplace_back(), study.places, errors);
     }
 }
 
@@ -145,7 +123,7 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
     reader.word("name", study.name);
     read_names(reader, folder, study, errors);
     if (const DocumentNode* common = reader.find("set")) {
-        read_settings(*common, "set", study, study.common, errors);
+        read_settings(*common, "set", study.common, study.places, errors);
     }
     if (const DocumentNode* points = reader.find("points")) {
         read_points(*points, study, errors);

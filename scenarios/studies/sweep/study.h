@@ -9,16 +9,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/result.h"
+#include "scenarios/format/document/settings.h"
 
 namespace orrery {
-
-using Settings = std::vector<std::pair<std::string, std::string>>;  // key, value as in --set
 
 struct Axis {
     std::string key;
@@ -31,7 +28,7 @@ struct Study {
     Settings common;
     std::vector<Settings> points;  // at least one, which may be empty
     std::vector<Axis> grid;
-    std::map<std::string, std::string> places;  // of "key=value": file:line:column
+    SettingPlaces places;
 
     std::int64_t size() const;
 };

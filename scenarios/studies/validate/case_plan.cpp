@@ -34,9 +34,12 @@ constexpr std::string_view kWordsWithoutEffect[] = {
     "cp_overlap_gemm",        // the exchange of context-parallel ranks runs beside attention
     "fp32_grad_accumulation",
     "uneven_pipeline_stages",  // pipeline_layers, or what does not divide
-    "force_balanced_routing",  // plan.moe_router_load's default
-    "natural_routing",         // a trained router's loads are not published
+    "force_balanced_routing",  // router_balance says it
+    "natural_routing",         // set_load() reads it
     "token_drop",              // with a capacity of the mean load: balanced
+    "zero3",                   // data_parallel_sharding_strategy says it
+    "no_permute_fusion",       // rows are moved by one kernel
+    "delay_wgrad",             // with_overlap() reads it
 };
 // What case_scenario.cpp and set_features() read.
 constexpr std::string_view kWordsOfOptions[] = {
@@ -61,6 +64,7 @@ constexpr std::string_view kWordsOfOptions[] = {
     "float8_dynamic_rowwise",
     "float8_all_gather",
     "mxfp8",
+    "fp8_delayed_scaling",
     "sac_fp8_linears_recomputed",
     "chunked_cross_entropy",
     "pure_bf16",
@@ -76,7 +80,9 @@ constexpr std::string_view kKeysOfOptions[] = {
     "hsdp_shard",
     "zero1_shard",
     "pipeline_layers",
-    "method",  // the sizes say it
+    "method",       // the sizes say it
+    "cuda_graphs",  // of the router and what prepares the exchange only: few of the launches
+    "dispatcher_sms",
 };
 
 template <std::size_t N>
@@ -168,6 +174,13 @@ Result<void> set_attention(const PublishedCase& row,
     } else if (plan.attention_kernel == AttentionKernel::unfused) {
         plan.attention_kernel = AttentionKernel::flash_2;
     }
+    // A row that assumes flash attention where there is none ran without.
+    const std::vector<std::string>& has = device.attention_kernels;
+    const bool missing = !has.empty() && std::ranges::count(has, name(plan.attention_kernel)) == 0;
+    const bool assumed = std::ranges::count(row.assumed, "flash_attention") > 0;
+    if (missing && assumed) {
+        plan.attention_kernel = AttentionKernel::unfused;
+    }
     return {};
 }
 
@@ -220,7 +233,7 @@ void set_fp8(const std::vector<std::string>& words, ParallelPlan& plan) {
         plan.fp8_recipe = Fp8Recipe::rowwise;
     } else if (says(words, "mxfp8")) {
         plan.fp8_recipe = Fp8Recipe::mxfp8;
-    } else if (says(words, "fp8_hybrid")) {
+    } else if (says(words, "fp8_hybrid") || says(words, "fp8_delayed_scaling")) {
         plan.fp8_recipe = Fp8Recipe::delayed;
     }
     plan.fp8_param_gather = says(words, "float8_all_gather") || says(words, "fp8_params");
@@ -238,11 +251,26 @@ void set_pipeline_layout(const PublishedCase& row,
     const std::int64_t stages =
         plan.pipeline_model_parallel_size * plan.virtual_pipeline_model_parallel_size;
     const std::int64_t layers = row.model.num_layers;
+    const std::int64_t places =
+        layers + (plan.embedding_and_loss_as_layers ? 2 + row.mtp_num_layers : 0);
     if (says(words, "uneven_pipeline_stages") && plan.pipeline_layout.empty() && stages > 1 &&
-        layers % stages != 0) {
+        places % stages != 0) {
         for (std::int64_t stage = 0; stage < stages; ++stage) {
             plan.pipeline_layout.push_back(layers / stages + (stage < layers % stages ? 1 : 0));
         }
+    }
+    // Megatron-Bridge's recipes of DeepSeek-V3 and Kimi-K2 (recipes/deepseek/deepseek_v3.py): equal
+    // stages but for the last, which has the rest, the predicted tokens and the loss.
+    if (row.stack.starts_with("mb") && plan.pipeline_layout.empty() && stages > 1 &&
+        layers % stages != 0) {
+        const std::int64_t most = (layers + stages - 1) / stages;
+        for (std::int64_t stage = 0; stage < stages; ++stage) {
+            plan.pipeline_layout.push_back(
+                std::clamp<std::int64_t>(layers - stage * most, 0, most));
+        }
+    }
+    if (!plan.pipeline_layout.empty()) {
+        plan.embedding_and_loss_as_layers = false;
     }
 }
 
@@ -294,30 +322,62 @@ void set_experts(const PublishedCase& row,
     }
     plan.moments_dtype = says(words, "bf16_moments") ? Dtype::bf16 : Dtype::fp32;
     plan.moe_shared_expert_overlap = says(words, "shared_expert_overlap");
-    plan.moe_token_dispatcher_type = row.token_dispatcher == "allgather"
-                                         ? TokenDispatcher::allgather
-                                         : TokenDispatcher::alltoall;
+    for (const auto& [word, dispatcher] : kTokenDispatchers) {
+        if (row.token_dispatcher == word) {
+            plan.moe_token_dispatcher_type = dispatcher;
+        }
+    }
+    plan.moe_dispatcher_sms = digits_of(value_of_word(words, "dispatcher_sms"));
+    plan.overlap_moe_expert_parallel_comm = row.overlap_moe_expert_parallel_comm;
+    plan.delay_wgrad_compute = says(words, "delay_wgrad");
     set_modules(row, plan);
+}
+
+// Zipf's exponent a gives many experts a Gini coefficient of a / (2 - a): trained routers have
+// 0.105 to 0.150 on real text (arXiv 2605.20982).
+constexpr double kNaturalAlpha = 0.25;
+
+// A router without balance that is forced chooses by its scores; Megatron-LM's
+// --moe-router-force-load-balancing draws the scores.
+void set_load(const PublishedCase& row, const std::vector<std::string>& words, ParallelPlan& plan) {
+    if (says(words, "natural_routing")) {
+        plan.moe_router_load = RouterLoad::zipf;
+        plan.moe_router_load_alpha = kNaturalAlpha;
+    } else if (row.router_balance == "forced") {
+        plan.moe_router_load = RouterLoad::uniform;
+    }
+}
+
+// ZeRO++ and offload, as words: "qwZ=int8;hpZ=16;qgZ=int4", "optimizer:cpu;gradients:cpu".
+void set_zero(const PublishedCase& row, ParallelPlan& plan) {
+    const std::vector<std::string> switches = words_between(row.quantized_communication, ';');
+    plan.zero_quantized_weights = value_of_word(switches, "qwZ") == "int8";
+    plan.zero_quantized_gradients = value_of_word(switches, "qgZ") == "int4";
+    plan.zero_hpz_partition_size = digits_of(value_of_word(switches, "hpZ"));
+    const std::vector<std::string> off = words_between(row.offload, ';');
+    plan.optimizer_cpu_offload = says(off, "optimizer:cpu");
 }
 
 // What a row has and no scenario can say, or nothing.
 std::string beyond_words(const PublishedCase& row) {
-    if (!row.token_dispatcher.empty() && row.token_dispatcher != "alltoall" &&
-        row.token_dispatcher != "allgather") {
+    const bool known = row.token_dispatcher.empty() ||
+                       std::ranges::any_of(kTokenDispatchers, [&](const auto& choice) {
+                           return choice.word == row.token_dispatcher;
+                       });
+    if (!known) {
         return fmt::format("token dispatcher '{}'", row.token_dispatcher);
     }
-    if (row.overlap_moe_expert_parallel_comm) {
-        return "exchange of tokens beside another micro-batch's passes";
+    for (const std::string& word : words_between(row.quantized_communication, ';')) {
+        if (word != "qwZ=int8" && word != "qgZ=int4" && !word.starts_with("hpZ=")) {
+            return "quantised communication " + word;
+        }
     }
-    if (row.mtp_num_layers > 0) {
-        return "prediction of further tokens";
+    for (const std::string& word : words_between(row.offload, ';')) {
+        if (word != "optimizer:cpu" && word != "gradients:cpu") {
+            return "offload " + word;
+        }
     }
-    if (!row.offload.empty()) {
-        return "offload " + row.offload;
-    }
-    return row.quantized_communication.empty()
-               ? ""
-               : "quantised communication " + row.quantized_communication;
+    return {};
 }
 
 // Of software that the catalogue does not know, what the row says.
@@ -369,6 +429,8 @@ Result<void> set_case_plan(const PublishedCase& row,
     }
     set_features(row, words, plan);
     set_experts(row, words, plan);
+    set_load(row, words, plan);
+    set_zero(row, plan);
     if (row.power_cap_w > 0) {
         device.power_limit = row.power_cap_w;
     }

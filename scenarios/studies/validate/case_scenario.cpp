@@ -150,6 +150,17 @@ Bandwidth scaled(Bandwidth bandwidth, double factor) {
         std::llround(static_cast<double>(bandwidth.bits_per_second()) * factor)));
 }
 
+// "opa-x4", "eth100-rocex4": four adapters a server. 0: the words do not say.
+std::uint32_t adapters_of(const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+        const std::size_t digit = word.size() - 1;
+        if (word.size() > 1 && word[digit - 1] == 'x' && word[digit] > '0' && word[digit] <= '9') {
+            return static_cast<std::uint32_t>(word[digit] - '0');
+        }
+    }
+    return 0;
+}
+
 const GpuNode* node_of(const PublishedCase& row) {
     const auto* known = std::find_if(
         std::begin(kNodes), std::end(kNodes), [&](const GpuNode& n) { return n.gpu == row.gpu; });
@@ -185,6 +196,11 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
     }
     const std::int64_t whole =
         cluster.node.trays > 1 ? cluster.gpus_per_server() : row.gpus_per_node;
+    if (row.num_gpus < 1 || whole < 1) {
+        return fail({},
+                    fmt::format("{} GPUs on servers of {}", row.num_gpus, whole),
+                    "num_gpus and gpus_per_node are at least 1");
+    }
     const std::int64_t per_server = std::min(whole, row.num_gpus);
     if (row.num_gpus % per_server != 0) {
         return fail({},
@@ -198,6 +214,9 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
     cluster.node.trays = static_cast<std::uint32_t>(trays);
     cluster.node.gpus_per_node = static_cast<std::uint32_t>(trays * per_server);
     cluster.num_nodes = static_cast<std::uint32_t>(servers / trays);
+    // The job's GPUs of a server have all of its memory's bandwidth.
+    scenario.device.host_memory_bandwidth = Bandwidth::bits_per_second(
+        cluster.node.host_memory_bandwidth.bits_per_second() / per_server);
     const Result<FabricSpec> fabric = fabric_of(row, catalogue);
     if (!fabric) {
         return unexpected<Error>(fabric.error());
@@ -248,10 +267,8 @@ Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogu
     }
     const auto gpus = static_cast<double>(std::min(row.num_gpus, per_server));
     if (row.nic_gbps_per_gpu > 0) {
-        // "opa-x4", "eth100-rocex4": four adapters a server.
-        const bool four = std::ranges::any_of(
-            words, [](const std::string& word) { return word.ends_with("x4"); });
-        fabric.nics_per_node = four ? 4 : static_cast<std::uint32_t>(gpus);
+        const std::uint32_t adapters = adapters_of(words);
+        fabric.nics_per_node = adapters > 0 ? adapters : static_cast<std::uint32_t>(gpus);
         const double nic_bps = row.nic_gbps_per_gpu * 1e9 * gpus / fabric.nics_per_node;
         const double factor = nic_bps / static_cast<double>(fabric.nic_bandwidth.bits_per_second());
         fabric.nic_bandwidth = scaled(fabric.nic_bandwidth, factor);
@@ -270,10 +287,18 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
         return fail(row.where, set.error().what, set.error().hint);
     }
     scenario.model = row.model;
+    scenario.model.mtp_num_layers = row.mtp_num_layers;
     set_model(row, words, scenario.model);
     scenario.plan = row.plan;
     if (const auto set = set_case_plan(row, catalogue, scenario.device, scenario.plan); !set) {
         return fail(row.where, set.error().what, set.error().hint);
+    }
+    if (scenario.plan.model_parallel_size() < 1) {
+        return fail(row.where, "a parallel size is less than 1");
+    }
+    if (scenario.plan.optimizer_cpu_offload &&
+        scenario.device.host_memory_bandwidth.bits_per_second() == 0) {
+        return fail(row.where, "the catalogue does not know this server's host memory");
     }
     scenario.plan.data_parallel_size =
         std::max<std::int64_t>(1, row.num_gpus / scenario.plan.model_parallel_size());

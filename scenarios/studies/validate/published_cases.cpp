@@ -221,7 +221,7 @@ void read_plan(FieldReader& read, PublishedCase& row) {
     row.overlap_moe_expert_parallel_comm = read.flag("overlap_moe_expert_parallel_comm");
 }
 
-PublishedCase read_row(const CsvRow& csv, Errors& errors) {
+PublishedCase read_row(const CsvRow& csv, bool timed, Errors& errors) {
     FieldReader read{csv, errors};
     PublishedCase row;
     row.where = csv.where;
@@ -237,7 +237,7 @@ PublishedCase read_row(const CsvRow& csv, Errors& errors) {
     row.measured_s = read.number("measured_iteration_s");
     read_model(read, row);
     read_plan(read, row);
-    if (row.measured_s <= 0) {
+    if (timed && row.measured_s <= 0) {
         read.complain("measured_iteration_s", "must be greater than 0");
     }
     if (row.num_gpus < 1 || row.num_gpus > 4'000'000) {
@@ -354,6 +354,7 @@ ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
         return unexpected<Errors>(table.error());
     }
     const auto assumed = assumed_columns(file, table->size());
+    const auto outcomes = optional_column(file, "outcome", table->size());
     Errors errors;
     for (const AssumedValue& value : instead) {
         if (const std::optional<Error> error = assume(file, value, assumed, *table)) {
@@ -362,7 +363,8 @@ ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
     }
     std::vector<PublishedCase> rows;
     for (std::size_t i = 0; i < table->size(); ++i) {
-        rows.push_back(read_row((*table)[i], errors));
+        // A configuration with what became of its memory has no time.
+        rows.push_back(read_row((*table)[i], outcomes[i].empty(), errors));
         rows.back().assumed = assumed[i];
     }
     read_details(file, rows, errors);

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published serving measurements (the columns of catalogue/published/serving.csv) beside what the
-// simulated engines do: one mapping of engines, devices and loads for all rows, and no constant of
-// a family. Rows that cannot be expressed say why.
+// Published serving measurements: the columns of catalogue/published/serving.csv and
+// serving_models.csv.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "engine/result.h"
 #include "models/transformer.h"
-#include "scenarios/format/specs/serving_spec.h"
 
 namespace orrery {
 
@@ -31,6 +28,16 @@ struct ServingCase {
     std::int64_t data_parallel = 1;
     std::int64_t expert_parallel = 1;
     std::int64_t replicas = 1;
+    std::int64_t gpus_per_node = 8;
+    // Of rows whose prompts and generation have instances of their own.
+    struct Workers {
+        std::int64_t workers = 0;
+        std::int64_t tensor_parallel = 1;
+        std::int64_t data_parallel = 1;
+        std::int64_t expert_parallel = 1;
+    };
+    Workers prefill;
+    Workers decode;
     std::int64_t concurrency = 0;
     double request_rate = 0;
     std::int64_t num_requests = 0;  // 0: not stated
@@ -49,50 +56,13 @@ struct ServingCase {
     std::string where;  // "serving.csv:12"
 };
 
-struct ServingMetric {
-    std::string case_name;
-    std::string family;
-    std::string metric;  // "ttft_s", "tpot_s", "e2e_s", "output_tokens_per_s"
-    double measured = 0;
-    double predicted = 0;
-    double error() const { return predicted / measured - 1; }
-};
-
-struct SkippedServingCase {
-    std::string case_name;
-    std::string reason;
-};
-
-struct ServingFamilyError {
-    std::string family;
-    std::string metric;
-    std::size_t rows = 0;
-    double median = 0;  // of the absolute errors
-    double bias = 0;    // median of the signed errors
-};
-
-struct ServingValidation {
-    std::vector<ServingMetric> rows;
-    std::vector<SkippedServingCase> skipped;
-    std::vector<ServingFamilyError> families;  // a row for each family and metric
-    // Mean over families of their medians, by metric; without a family.
-    std::vector<ServingFamilyError> balanced;
-};
-
 // Whether the file's first line is that of a table of served loads.
 bool is_serving_table(const std::string& file);
 ResultOrErrors<std::vector<ServingCase>> read_serving_cases(const std::string& file);
-// Dimensions by name, from a table like catalogue/published/serving_models.csv. Rows with experts
-// or latent attention have no transformer.
-struct ServedModel {
-    std::string name;
-    Transformer model;
-    std::string unsupported;  // why it cannot be served, or empty
-};
-ResultOrErrors<std::vector<ServedModel>> read_served_models(const std::string& file);
-
-ServingValidation validate_serving(const std::vector<ServingCase>& cases,
-                                   const std::vector<ServedModel>& models,
-                                   const std::filesystem::path& catalogue);
+// The transformers of a table like catalogue/published/serving_models.csv.
+ResultOrErrors<std::vector<Transformer>> read_served_models(const std::string& file);
+// The model that a row names; releases 3.1 and 3.3 of Llama have the dimensions of 3. Null if there
+// is none.
+const Transformer* served_model(const std::vector<Transformer>& models, const std::string& name);
 
 }  // namespace orrery

@@ -38,7 +38,7 @@ SeenSteps seen_of(const std::vector<StepSample>& samples) {
 }
 
 // What one fit without some samples says about them.
-struct LeftOut {
+struct LeftOutRows {
     Unseen kind = Unseen::nothing;
     std::string name;  // of the family, the software, the lineage or the generation
 };
@@ -57,8 +57,8 @@ std::string name_of(const StepSample& sample, Unseen kind) {
     return {};
 }
 
-std::vector<LeftOut> everything_left_out(const std::vector<StepSample>& samples) {
-    std::vector<LeftOut> all;
+std::vector<LeftOutRows> everything_left_out(const std::vector<StepSample>& samples) {
+    std::vector<LeftOutRows> all;
     for (const auto& [kind, source] : kSources) {
         std::set<std::string> names;
         for (const StepSample& sample : samples) {
@@ -83,7 +83,7 @@ struct LeftOutErrors {
     std::map<std::string, std::vector<double>> families;  // of all
 };
 
-LeftOutErrors errors_without(const std::vector<StepSample>& samples, const LeftOut& left_out) {
+LeftOutErrors errors_without(const std::vector<StepSample>& samples, const LeftOutRows& left_out) {
     std::vector<StepSample> kept;
     std::ranges::copy_if(samples, std::back_inserter(kept), [&](const StepSample& sample) {
         return name_of(sample, left_out.kind) != left_out.name;
@@ -134,7 +134,7 @@ std::vector<PublishedCase> unseen_cases(const std::vector<PublishedCase>& cases,
 UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
                            const std::vector<StepSample>& others,
                            std::uint32_t jobs) {
-    const std::vector<LeftOut> left_out = everything_left_out(fitted);
+    const std::vector<LeftOutRows> left_out = everything_left_out(fitted);
     std::vector<LeftOutErrors> found(left_out.size());
     for_each_index(left_out.size(), jobs, [&](std::size_t i) {
         found[i] = errors_without(fitted, left_out[i]);

@@ -19,6 +19,15 @@ TEST(Dispatcher, NamesAreDistinctAndFound) {
     EXPECT_EQ(find_dispatcher("pigeon"), nullptr);
 }
 
+TEST(Dispatcher, HaveNumbersFromOneOn) {
+    std::uint8_t number = 0;
+    EXPECT_EQ(numbered_dispatcher(number), nullptr);
+    for (const Dispatcher& each : dispatchers()) {
+        EXPECT_EQ(numbered_dispatcher(++number), &each);
+    }
+    EXPECT_EQ(numbered_dispatcher(++number), nullptr);
+}
+
 TEST(Dispatcher, OnlyKernelsHoldSms) {
     for (const Dispatcher& each : dispatchers()) {
         EXPECT_TRUE(each.engine == TransferEngine::sm || each.sms == 0) << each.name;

@@ -55,5 +55,21 @@ TEST(RoutedRows, RowsOfAServerLimitedRouter) {
     EXPECT_NEAR(sum(rows.crossing, 8, 8), 362.901, 5e-4);
 }
 
+// A member with twice the mean gets twice the rows, but of each token no more than one where rows
+// are sent once.
+TEST(RoutedRows, SharesOfMembers) {
+    RoutedRows rows =
+        expected_rows({.ranks = 4, .servers = 2, .experts = 8, .choices = 2, .tokens = 100});
+    const double mean = rows.choices[0];
+    const double distinct = rows.distinct[0];
+    scale_to_shares(rows, std::vector<std::uint32_t>{500'000, 250'000, 250'000, 0});
+    EXPECT_NEAR(rows.choices[0], 2 * mean, 1e-9);
+    EXPECT_NEAR(rows.choices[4 + 1], mean, 1e-9);
+    EXPECT_EQ(rows.choices[3], 0);
+    EXPECT_NEAR(rows.distinct[0], std::min(100.0, 2 * distinct), 1e-9);
+    EXPECT_GT(rows.crossing[0], rows.crossing[1]);
+    EXPECT_LE(rows.crossing[0], 100);
+}
+
 }  // namespace
 }  // namespace orrery

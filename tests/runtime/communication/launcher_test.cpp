@@ -38,17 +38,15 @@ TEST(Launcher, EveryProcessKnowsWhoItIs) {
 }
 
 TEST(Launcher, OneFailureEndsAllWithItsStatus) {
-    const auto begin = std::chrono::steady_clock::now();
     const Result<int> status =
-        launch_processes(shell(3, "if [ $RANK = 1 ]; then exit 7; fi; exec sleep 60"));
+        launch_processes(shell(3, "if [ $RANK = 1 ]; then exit 7; fi; exec sleep infinity"));
     ASSERT_TRUE(status);
     EXPECT_EQ(*status, 7);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds{20});
 }
 
 TEST(Launcher, AKilledProcessIsAFailure) {
     const Result<int> status =
-        launch_processes(shell(2, "if [ $RANK = 0 ]; then kill -9 $$; fi; exec sleep 60"));
+        launch_processes(shell(2, "if [ $RANK = 0 ]; then kill -9 $$; fi; exec sleep infinity"));
     ASSERT_TRUE(status);
     EXPECT_EQ(*status, 128 + SIGKILL);
 }
@@ -66,11 +64,9 @@ TEST(Launcher, WhoDoesNotListenIsMadeToEnd) {
         2,
         "if [ $RANK = 0 ]; then sleep 0.3; exit 3; fi; trap '' TERM; while :; do sleep 0.1; done");
     options.grace = milliseconds{200};
-    const auto begin = std::chrono::steady_clock::now();
     const Result<int> status = launch_processes(options);
     ASSERT_TRUE(status);
     EXPECT_EQ(*status, 3);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds{20});
 }
 
 TEST(Launcher, AnInterruptReachesAll) {

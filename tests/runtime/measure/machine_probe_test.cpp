@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace orrery {
 namespace {
 
@@ -21,10 +23,12 @@ TEST(MachineProbe, FindsRatesThatAProcessorCanHave) {
 TEST(MachineProbe, AMeetingTakesATimeThatAMachineCanHave) {
     EXPECT_EQ(*probe_meeting(1), Time{});
     for (const std::uint32_t processes : {2u, 9u}) {
+        const auto begin = std::chrono::steady_clock::now();
         const auto time = probe_meeting(processes);
+        const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin;
         ASSERT_TRUE(time) << time.error().to_string();
         EXPECT_GT(time->seconds(), 1e-5);
-        EXPECT_LT(time->seconds(), 10);
+        EXPECT_LT(time->seconds(), whole.count());
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "tests/runtime/held_ranks.h"
 #include "tests/runtime/temporary_folder.h"
 
@@ -14,11 +16,13 @@ namespace fs = std::filesystem;
 TEST(StoreProbe, TimesAreThoseAStoreCanHaveAndNothingIsLeft) {
     const TemporaryFolder folder;
     const fs::path place = folder / "run";
+    const auto begin = std::chrono::steady_clock::now();
     const auto times = probe_store(place, tiny_run_state(7), 1 << 20);
+    const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin;
     ASSERT_TRUE(times) << times.error().to_string();
     for (const double seconds : {times->save_s, times->check_s, times->load_s, times->copy_s}) {
         EXPECT_GT(seconds, 1e-6);
-        EXPECT_LT(seconds, 10);
+        EXPECT_LT(seconds, whole.count());
     }
     EXPECT_TRUE(fs::is_empty(place));
 }

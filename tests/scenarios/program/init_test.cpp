@@ -13,12 +13,10 @@ namespace {
 
 TEST(InitCommand, WritesAScenarioThatIsRight) {
     const TestFolder folder;
-    const InitArguments arguments{.file = (folder / "my.yaml").string(),
-                                  .model = "llama-3-70b",
-                                  .node = "dgx-h100",
-                                  .nodes = 16,
-                                  .tensor = 8,
-                                  .pipeline = 4};
+    const InitArguments arguments{
+        .file = (folder / "my.yaml").string(),
+        .scenario = {
+            .model = "llama-3-70b", .node = "dgx-h100", .nodes = 16, .tensor = 8, .pipeline = 4}};
     EXPECT_EQ(run_command([&] { return init_command(arguments); }).status, kExitOk);
     const auto scenario = read_scenario(arguments.file);
     ASSERT_TRUE(scenario) << scenario.error().front().to_string();
@@ -35,12 +33,13 @@ TEST(InitCommand, UnknownNamesAndMissingOnesAreErrors) {
     const auto status = [&](const InitArguments& arguments) {
         return run_command([&] { return init_command(arguments); });
     };
-    const CommandRun unknown =
-        status({.file = (folder / "a.yaml").string(), .model = "llama-3-9b", .node = "dgx-h100"});
+    const CommandRun unknown = status({.file = (folder / "a.yaml").string(),
+                                       .scenario = {.model = "llama-3-9b", .node = "dgx-h100"}});
     EXPECT_EQ(unknown.status, kExitUserError);
     EXPECT_NE(unknown.err.find("llama-3-8b"), std::string::npos) << unknown.err;
-    EXPECT_EQ(status({.file = (folder / "b.yaml").string(), .model = "llama-3-8b"}).status,
-              kExitUserError);
+    EXPECT_EQ(
+        status({.file = (folder / "b.yaml").string(), .scenario = {.model = "llama-3-8b"}}).status,
+        kExitUserError);
     EXPECT_EQ(folder.num_files(), 0u);
 }
 

@@ -29,7 +29,8 @@ TEST(KeysCommand, ShowsOneKeyByItsNameWithOrWithoutSection) {
         ran.out,
         "plan.schedule\n"
         "    Order of a pipeline's passes; with virtual stages interleaved_1f1b if not given.\n"
-        "    values      gpipe, 1f1b, interleaved_1f1b, breadth_first, zero_bubble\n"
+        "    values      gpipe, 1f1b, interleaved_1f1b, breadth_first, zero_bubble, dualpipe, "
+        "dualpipev\n"
         "    default     1f1b\n"
         "    search      varies it\n");
     EXPECT_EQ(keys({.name = "schedule"}).out, ran.out);

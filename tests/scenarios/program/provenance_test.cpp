@@ -186,8 +186,8 @@ TEST_F(ProvenanceOfCommands, IsInTheJsonAndOnThePageOfEach) {
 
 // profile trains in processes of its own program: tests/program/measured_runs_test.cpp.
 TEST_F(ProvenanceOfCommands, CoversEveryCommandThatHasJson) {
-    // check, show, diff and serve: tests/program/schemas_test.py.
-    std::vector<std::string> tested{"profile", "check", "show", "diff", "serve"};
+    // check, show, diff, serve and reproduce: tests/program/schemas_test.py.
+    std::vector<std::string> tested{"profile", "check", "show", "diff", "serve", "reproduce"};
     for (const Case& one : cases()) {
         tested.push_back(one.words[0]);
     }

@@ -34,6 +34,7 @@ constexpr Known kKnown[] = {
     {"NVIDIA GeForce RTX 3090", 24, "rtx-3090"},
     {"NVIDIA RTX PRO 6000 Blackwell Server Edition", 95, "rtx-pro-6000"},
     {"NVIDIA L40S", 45, "l40s"},
+    {"NVIDIA H200 NVL", 140, "h200-nvl"},
     {"NVIDIA GB300", 276, "gb300"},
     {"NVIDIA B300 SXM6 AC", 268, "b300"},
     {"NVIDIA GH200 480GB", 95, "gh200"},
@@ -58,7 +59,6 @@ TEST(DeviceNames, OfEveryGpuOfTheCatalogue) {
 TEST(DeviceNames, OfChipsThatOnlySoundLikeTheCatalogues) {
     for (const char* name : {"NVIDIA GeForce RTX 3090 Ti",
                              "NVIDIA L40",
-                             "NVIDIA H200 NVL",
                              "NVIDIA H100 PCIe",
                              "NVIDIA H100 NVL",
                              "Tesla V100-SXM2-16GB",

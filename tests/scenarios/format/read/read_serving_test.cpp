@@ -69,7 +69,7 @@ TEST(ReadServing, MistakesHaveAPlaceAndAHint) {
     EXPECT_EQ(first_error("{engine: {base: vllm-v1, scheduler: magic}}", "{}"),
               "s.yaml:4:35: error: serving.engine.scheduler can't be 'magic' (hint: vllm_v1, "
               "vllm_v0, "
-              "sarathi, orca, tensorrt_llm, static)");
+              "sarathi, orca, tensorrt_llm, sglang, static)");
     EXPECT_NE(first_error("{engine: vlm-v1}", "{}").find("vllm-v1"), std::string::npos);
     EXPECT_EQ(first_error("{}", "{users: 3, request_rate: 2}"),
               "s.yaml:5:22: error: users of a closed load send when their last request has ended "

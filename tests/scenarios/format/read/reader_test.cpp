@@ -211,7 +211,7 @@ faults: 3
         "'tensor_model_parallel_size'?)\n"
         "s.yaml:11:21: error: plan.micro_batch_size must be a whole number, not 'one'\n"
         "s.yaml:12:13: error: plan.schedule can't be '1f1b1' (hint: one of gpipe, 1f1b, "
-        "interleaved_1f1b, breadth_first, zero_bubble)\n"
+        "interleaved_1f1b, breadth_first, zero_bubble, dualpipe, dualpipev)\n"
         "s.yaml:13:3: error: data_parallel_size is derived, never given (hint: remove it: it "
         "is the number of GPUs / (tensor * pipeline * context))\n"
         "s.yaml:14:22: error: plan.sequence_parallel must be true or false, not 'yes'\n"

@@ -71,7 +71,7 @@ TEST(ScenarioKeys, KnowTheMapsThatHaveAKey) {
     EXPECT_EQ(maps_with_key("global_batch_size"), Paths{"plan"});
     EXPECT_EQ(maps_with_key("campaign"), Paths{""});
     EXPECT_EQ(maps_with_key("units_min"), Paths{"recovery.policies[].elastic"});
-    EXPECT_EQ(maps_with_key("data_parallel_size"), Paths{}) << "never given";
+    EXPECT_EQ(maps_with_key("data_parallel_size"), Paths{"serving.pools"}) << "not of a plan";
     EXPECT_EQ(maps_with_key("no_such_key"), Paths{});
 }
 

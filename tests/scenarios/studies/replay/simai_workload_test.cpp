@@ -55,6 +55,14 @@ TEST(SimaiWorkload, MistakesNameFileLineAndField) {
                     "a -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n")
                   .find("pp is more than 1"),
               std::string::npos);
+    EXPECT_NE(error("HYBRID_TRANSFORMER_FWD_IN_BCKWD ep: 8 all_gpus: 4\n1\n"
+                    "a -1 1 ALLTOALL_EP 64 1 NONE 0 1 NONE 0 1\n")
+                  .find("no multiple of model_parallel_NPU_group x ep"),
+              std::string::npos);
+    EXPECT_NE(error("HYBRID_TRANSFORMER_FWD_IN_BCKWD ga: 65536 all_gpus: 65536\n1\n"
+                    "a -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n")
+                  .find("a step of more than 100000000 operations"),
+              std::string::npos);
     EXPECT_FALSE(parse_simai("", "w.txt"));
 }
 

@@ -185,6 +185,13 @@ TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
                             "moe_router_load",
                             "moe_router_load_alpha",
                             "moe_router_load_seed",
+                            "moe_router_load_trace",
+                            "moe_expert_capacity_factor",
+                            "moe_dispatch_dtype",
+                            "moe_dispatcher_sms",
+                            "overlap_moe_expert_parallel_comm",
+                            "delay_wgrad_compute",
+                            "zero_quantized_gradients",
                             "fp8_param_gather",
                             "fsdp_copy_out"}) {
         changed.insert(key);  // of models with experts, and of plans that the timer refuses

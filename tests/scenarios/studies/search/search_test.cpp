@@ -330,5 +330,15 @@ TEST(Search, TheBytesDoNotDependOnTheNumberOfJobs) {
     }
 }
 
+TEST(Search, PlansThatAreCloserThanPredictionsAreEqual) {
+    SearchResult result;
+    EXPECT_EQ(equal_plans(result), 0U);
+    for (const double objective : {10.0, 10.5, 10.6, 11.0}) {
+        result.best.emplace_back();
+        result.best.back().objective = objective;
+    }
+    EXPECT_EQ(equal_plans(result), 2U);
+}
+
 }  // namespace
 }  // namespace orrery

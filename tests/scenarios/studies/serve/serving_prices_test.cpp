@@ -66,6 +66,24 @@ TEST(ServingPrices, TheCacheIsReadInItsOwnPrecision) {
     EXPECT_NEAR(saved.seconds(), 256.0 * 8000 * 20480 / 3.35e12 / 0.9, 2e-3);
 }
 
+// A prompt of 8,192 tokens is bound by products, which a peak twice as high halves.
+TEST(ServingPrices, Fp4ProductsHaveAPeakOfTheirOwn) {
+    Scenario server = h100_server();
+    const ServingPlan fp4{
+        .tensor_model_parallel_size = 8, .precision = ProductPrecision::fp4, .weight_bits = 4};
+    const Transformer model = llama(80, 8192, 28672, 8, 128256);
+    const auto none = ServingPrices::make(server, model, fp4, {});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().what, "h100-80g does not compute in fp4");
+    const BatchShape prompt{.tokens = 8192, .chunks = {{.new_tokens = 8192}}};
+    const auto seconds = [&](double petaflops) {
+        server.device.peak_fp4 = FlopRate::per_second(petaflops * 1e15);
+        return ServingPrices::make(server, model, fp4, {}).value()->stage_time(prompt, 0).seconds();
+    };
+    const double products = 2 * 68.5e9 * 8192 / 8;
+    EXPECT_GT(seconds(2) - seconds(4), 0.9 * products / 4e15);
+}
+
 TEST(ServingPrices, TheHostWorksBesideOrBeforeTheDevice) {
     Batch batch;
     batch.steps = {{.new_tokens = 1, .context = 10, .samples = true}};

@@ -44,12 +44,15 @@ TEST(ServingStudy, LengthsAndArrivalsAreThoseOfTheSeed) {
 }
 
 // vLLM 0.19 on an RTX 4090 (25,250,627,584 B): 0.9 of it less 16.06 GB of weights and 1.24 GB for
-// the rest holds 2,588 blocks of 16 tokens of Llama 3.1 8B.
+// the rest, activations of 2,048 tokens and 256 logits among it, holds 2,588 blocks of 16 tokens of
+// Llama 3.1 8B.
 TEST(ServingStudy, TheCacheIsWhatWeightsAndTheEngineLeave) {
     DeviceSpec device;
     device.memory = Bytes{25'250'627'584};
     ServingSpec spec;
-    spec.engine.reserved_memory = Bytes{1'240'000'000};
+    spec.engine.reserved_memory = Bytes{830'000'000};
+    spec.pools.front().limits.max_num_batched_tokens = 2048;
+    spec.pools.front().limits.max_num_seqs = 256;
     const auto blocks = cache_blocks(spec, spec.pools.front(), server().model, device);
     ASSERT_TRUE(blocks);
     EXPECT_NEAR(static_cast<double>(*blocks), 2588, 4);

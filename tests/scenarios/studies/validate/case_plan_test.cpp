@@ -131,5 +131,60 @@ TEST(CasePlan, APowerCapLimitsTheDevice) {
     EXPECT_EQ(device.power_limit, 500);
 }
 
+TEST(CasePlan, ExpertColumnsNameLibraryOverlapAndLoad) {
+    PublishedCase row;
+    row.stack = "megatron-bridge-2026";
+    row.plan.precision = Dtype::bf16;
+    row.flash_attention = true;
+    row.model.num_layers = 48;
+    row.token_dispatcher = "hybridep";
+    row.overlap_moe_expert_parallel_comm = true;
+    row.router_balance = "forced";
+    row.features = "dispatcher_sms=32;delay_wgrad";
+    const ParallelPlan plan = plan_of_row(row);
+    EXPECT_EQ(plan.moe_token_dispatcher_type, TokenDispatcher::hybridep);
+    EXPECT_EQ(plan.moe_dispatcher_sms, 32);
+    EXPECT_TRUE(plan.overlap_moe_expert_parallel_comm);
+    EXPECT_TRUE(plan.delay_wgrad_compute);
+    EXPECT_EQ(plan.moe_router_load, RouterLoad::uniform);
+    row.features = "natural_routing";
+    EXPECT_EQ(plan_of_row(row).moe_router_load, RouterLoad::zipf);
+    row.token_dispatcher = "pigeon";
+    DeviceSpec device;
+    ParallelPlan refused;
+    EXPECT_EQ(set_case_plan(row, with_stacks(), device, refused).error().what,
+              "token dispatcher 'pigeon' is not expressible");
+}
+
+TEST(CasePlan, ZeroPlusPlusAndOffloadAreWords) {
+    PublishedCase row;
+    row.stack = "deepspeed";
+    row.plan.precision = Dtype::fp16;
+    row.model.num_layers = 40;
+    row.features = "zero3";
+    row.quantized_communication = "qwZ=int8;hpZ=16;qgZ=int4";
+    row.offload = "optimizer:cpu;gradients:cpu";
+    const ParallelPlan plan = plan_of_row(row);
+    EXPECT_TRUE(plan.zero_quantized_weights);
+    EXPECT_TRUE(plan.zero_quantized_gradients);
+    EXPECT_EQ(plan.zero_hpz_partition_size, 16);
+    EXPECT_TRUE(plan.optimizer_cpu_offload);
+}
+
+// Megatron-Bridge's recipes: 61 layers on 16 virtual stages are 15 times 4 and the rest.
+TEST(CasePlan, BridgeGivesTheLastStageTheRest) {
+    PublishedCase row;
+    row.stack = "mb26.04";
+    row.plan.precision = Dtype::bf16;
+    row.flash_attention = true;
+    row.plan.pipeline_model_parallel_size = 4;
+    row.plan.virtual_pipeline_model_parallel_size = 4;
+    row.model.num_layers = 61;
+    const ParallelPlan plan = plan_of_row(row);
+    ASSERT_EQ(plan.pipeline_layout.size(), 16U);
+    EXPECT_EQ(plan.pipeline_layout.front(), 4);
+    EXPECT_EQ(plan.pipeline_layout.back(), 1);
+}
+
 }  // namespace
 }  // namespace orrery

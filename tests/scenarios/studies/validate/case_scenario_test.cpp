@@ -122,6 +122,10 @@ TEST(CaseScenario, TraysOfGb200ShareARacksNvlink) {
     const auto part = scenario_of(row, shipped());
     ASSERT_FALSE(part);
     EXPECT_NE(part.error().what.find("66 GPUs are not whole trays of 4"), std::string::npos);
+    row.num_gpus = 0;
+    const auto none = scenario_of(row, shipped());
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().what.find("0 GPUs on servers of"), std::string::npos);
     // Inside one rack no NIC is needed.
     row.fabric = "";
     row.nic_gbps_per_gpu = 0;

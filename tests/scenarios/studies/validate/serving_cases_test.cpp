@@ -1,76 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published tables of served loads. The closed form that the data's README describes (step = the
-// longer of memory and compute, nothing fitted) has a median error of 44 % in throughput and of 27
-// % in the time to the first token, as means over the families.
 #include "scenarios/studies/validate/serving_cases.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
-#include "tests/scenarios/test_folder.h"
+#include <filesystem>
 
 namespace orrery {
 namespace {
 
-const std::filesystem::path kCatalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+const std::filesystem::path kPublished = ORRERY_SOURCE_DIR "/scenarios/catalogue/published";
 
-std::vector<ServedModel> models() {
-    return read_served_models((kCatalogue / "published/serving_models.csv").string()).value();
+TEST(ServingCases, TablesAreKnownByTheirColumns) {
+    EXPECT_TRUE(is_serving_table((kPublished / "serving.csv").string()));
+    EXPECT_FALSE(is_serving_table((kPublished / "training.csv").string()));
+    const auto cases = read_serving_cases((kPublished / "serving.csv").string()).value();
+    EXPECT_EQ(cases.size(), 529U);
+    const auto traced = std::ranges::find(cases, "vllm019-rtx4090-8b", &ServingCase::name);
+    ASSERT_NE(traced, cases.end());
+    EXPECT_EQ(traced->load, "trace");
+    EXPECT_DOUBLE_EQ(traced->e2e_s, 86.608);
+    EXPECT_EQ(traced->gpus_per_node, 1);
 }
 
-std::vector<ServingCase> published(const std::string& family) {
-    auto cases = read_serving_cases((kCatalogue / "published/serving.csv").string()).value();
-    std::erase_if(cases, [&](const ServingCase& row) { return row.family != family; });
-    return cases;
-}
-
-TEST(ServingCases, StaticBatchesBeatTheClosedForm) {
-    const std::string file = (kCatalogue / "published/serving.csv").string();
-    EXPECT_TRUE(is_serving_table(file));
-    EXPECT_FALSE(is_serving_table((kCatalogue / "published/training.csv").string()));
-    const ServingValidation validation =
-        validate_serving(published("trtllm-0.6-static-a100"), models(), kCatalogue);
-    EXPECT_TRUE(validation.skipped.empty());
-    ASSERT_EQ(validation.balanced.size(), 1U);
-    EXPECT_EQ(validation.balanced.front().metric, "output_tokens_per_s");
-    EXPECT_EQ(validation.balanced.front().rows, 13U);
-    EXPECT_LT(validation.balanced.front().median, 0.15);
-}
-
-TEST(ServingCases, ARowThatCannotBeExpressedSaysWhy) {
-    std::vector<ServingCase> cases = published("trtllm-0.6-static-a100");
-    cases.resize(1);
-    const ServingCase row = cases.front();
-    const auto reason = [&](auto change) {
-        std::vector<ServingCase> one{row};
-        change(one.front());
-        const ServingValidation validation = validate_serving(one, models(), kCatalogue);
-        return validation.skipped.empty() ? std::string{} : validation.skipped.front().reason;
+// The parameters that the table states beside the dimensions, in billions.
+TEST(ServingCases, ModelsHaveTheirPublishedParameters) {
+    const auto models = read_served_models((kPublished / "serving_models.csv").string()).value();
+    struct Known {
+        const char* name;
+        double all;
+        double active;
     };
-    EXPECT_EQ(reason([](ServingCase& c) { c.model = "mixtral-8x7b"; }), "a model with experts");
-    EXPECT_EQ(reason([](ServingCase& c) { c.model = "deepseek-r1"; }), "a model with experts");
-    EXPECT_EQ(reason([](ServingCase& c) { c.model = "nobody-1b"; }), "no model nobody-1b");
-    EXPECT_EQ(reason([](ServingCase& c) { c.gpu = "tpu"; }), "the catalogue has no server of tpu");
-    EXPECT_EQ(reason([](ServingCase& c) { c.engine = "x"; }), "no facts about the engine x");
-    EXPECT_EQ(reason([](ServingCase& c) { c.weight_precision = "fp4"; }),
-              "products in fp4 have no curve");
-    EXPECT_EQ(reason([](ServingCase& c) { c.power_cap_w = 500; }), "a power cap");
-    EXPECT_EQ(reason([](ServingCase& c) { c.mode = "disaggregated"; }),
-              "prefill and decode on instances of their own");
-    EXPECT_EQ(reason([](ServingCase&) {}), "");
-}
-
-TEST(ServingCases, AReplicaGetsItsShareOfTheLoad) {
-    std::vector<ServingCase> cases = published("trtllm-0.6-static-a100");
-    cases.resize(1);
-    ServingCase twice = cases.front();
-    twice.replicas = 2;
-    twice.concurrency *= 2;
-    cases.push_back(twice);
-    const ServingValidation validation = validate_serving(cases, models(), kCatalogue);
-    ASSERT_EQ(validation.rows.size(), 2U);
-    EXPECT_NEAR(validation.rows[1].predicted, 2 * validation.rows[0].predicted, 1e-6);
+    for (const Known& known : {Known{"llama-3.1-70b", 70.55, 70.55},
+                               Known{"mixtral-8x7b", 46.7, 12.88},
+                               Known{"deepseek-r1", 671, 37.55},
+                               Known{"qwen3-30b-a3b", 30.53, 3.353},
+                               Known{"gpt-oss-120b", 116.8, 5.71}}) {
+        const Transformer* model = served_model(models, known.name);
+        ASSERT_NE(model, nullptr) << known.name;
+        EXPECT_NEAR(static_cast<double>(num_parameters(*model)) * 1e-9, known.all, 0.01 * known.all)
+            << known.name;
+        EXPECT_NEAR(static_cast<double>(active_parameters(*model)) * 1e-9,
+                    known.active,
+                    0.05 * known.active)
+            << known.name;
+    }
+    EXPECT_EQ(served_model(models, "nobody-1b"), nullptr);
+    EXPECT_EQ(served_model(models, "llama-3.1-405b")->num_layers, 126);
 }
 
 }  // namespace

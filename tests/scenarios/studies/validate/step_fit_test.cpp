@@ -117,7 +117,7 @@ TEST(FitStepEfficiency, DecomposesStepsIntoPartsThatAddUpToThem) {
         read_published_cases(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training.csv");
     ASSERT_TRUE(rows);
     PublishedCase mixture = rows->front();
-    mixture.mtp_num_layers = 1;  // is not expressible: left out
+    mixture.token_dispatcher = "pigeon";  // is not expressible: left out
     const std::vector<PublishedCase> cases{rows->front(), mixture};
     const Result<StepFit> fit = fit_step_efficiency(cases, catalogue);
     ASSERT_TRUE(fit) << fit.error().to_string();

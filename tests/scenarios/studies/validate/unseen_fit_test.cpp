@@ -114,7 +114,7 @@ TEST(UnseenCases, AreThoseThatTellOfSomethingUnseen) {
     PublishedCase unseen = seen;
     unseen.stack = "other";
     PublishedCase mixture = unseen;
-    mixture.mtp_num_layers = 1;  // is not expressible
+    mixture.token_dispatcher = "pigeon";  // is not expressible
     const auto found =
         unseen_cases({seen, unseen, mixture}, {step("a", "nemo", "ampere", 1.0)}, catalogue);
     ASSERT_EQ(found.size(), 1u);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/batch_shape.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace orrery {
+
+namespace {
+
+std::int64_t share_rounded_up(std::int64_t all, std::int64_t ranks) {
+    return (all + ranks - 1) / ranks;
+}
+
+}  // namespace
+
+BatchShape shape_of(const Batch& batch) {
+    BatchShape shape;
+    for (const SequenceStep& step : batch.steps) {
+        shape.tokens += step.new_tokens;
+        shape.sampled += step.samples ? 1 : 0;
+        if (step.new_tokens == 1 && step.context > 0) {
+            ++shape.generating;
+            shape.generating_context += step.context + 1;
+        } else {
+            shape.chunks.push_back({.new_tokens = step.new_tokens, .context = step.context});
+        }
+    }
+    return shape;
+}
+
+BatchShape share_of(const BatchShape& shape, std::int64_t ranks) {
+    if (ranks == 1) {
+        return shape;
+    }
+    BatchShape share{.sampled = share_rounded_up(shape.sampled, ranks),
+                     .generating = share_rounded_up(shape.generating, ranks)};
+    if (shape.generating > 0) {
+        share.generating_context =
+            share_rounded_up(shape.generating_context * share.generating, shape.generating);
+    }
+    share.tokens = share.generating;
+    std::vector<PromptChunk> chunks = shape.chunks;
+    std::ranges::sort(chunks, std::greater{}, &PromptChunk::new_tokens);
+    for (std::size_t i = 0; i < chunks.size(); i += static_cast<std::size_t>(ranks)) {
+        share.chunks.push_back(chunks[i]);
+        share.tokens += chunks[i].new_tokens;
+    }
+    return share;
+}
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind the layers: the final norm, the output layer and the loss, forward and
+// backward.
+#pragma once
+
+#include <string_view>
+
+#include "models/tape.h"
+
+namespace orrery {
+
+// Ids of a micro-batch that the data loader writes.
+Value token_ids(BlockBuilder& b, std::string_view name);
+
+class Head {
+public:
+    void forward(BlockBuilder& b,
+                 ResidualStream& stream,
+                 const Parameter& norm,
+                 const Parameter& output);
+    // The gradient of the stream behind the layers.
+    Value backward(BlockBuilder& b, Parameter& norm, Parameter& output, Deferred* deferred);
+
+private:
+    void loss(BlockBuilder& b);
+
+    NormActivations before_norm_;
+    Value norm_;
+    Value logits_;
+    Value probabilities_;  // fp32, kept by the unfused loss
+    Value labels_;
+    // Per token: the largest logit, the sum of exponentials, the target's logit.
+    Value maximum_;
+    Value sum_;
+    Value target_;
+};
+
+}  // namespace orrery

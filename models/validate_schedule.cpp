@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/validate_schedule.h"
+
+#include <fmt/format.h>
+
+#include "models/validate_plan.h"
+
+namespace orrery {
+namespace {
+
+// DeepSeek's conditions (DualPipe's repository): micro-batches come in from both ends in pairs.
+void check_dual_pipe(const ParallelPlan& plan, std::int64_t num_gpus, Errors& errors) {
+    const bool both_ends = plan.schedule == ScheduleKind::dual_pipe;
+    if (!both_ends && plan.schedule != ScheduleKind::dual_pipe_v) {
+        return;
+    }
+    const std::string name = both_ends ? "DualPipe" : "DualPipeV";
+    const std::int64_t ranks = plan.pipeline_model_parallel_size;
+    const std::int64_t dp = derived_data_parallel_size(plan, num_gpus);
+    const std::int64_t micro_batches =
+        dp > 0 ? plan.global_batch_size / (plan.micro_batch_size * dp) : 0;
+    if (both_ends && ranks % 2 != 0) {
+        errors.push_back({"plan.pipeline_model_parallel_size",
+                          fmt::format("DualPipe's {} stages have no two halves", ranks),
+                          fmt::format("an even number, such as {}", ranks + 1)});
+    }
+    if (micro_batches < 2 * ranks) {
+        errors.push_back({"plan.global_batch_size",
+                          fmt::format("{} of {} stages needs {} micro-batches, and there are {}",
+                                      name,
+                                      ranks,
+                                      2 * ranks,
+                                      micro_batches),
+                          fmt::format("{} or more", 2 * ranks * plan.micro_batch_size * dp)});
+    } else if (both_ends && micro_batches % 2 != 0) {
+        errors.push_back({"plan.global_batch_size",
+                          fmt::format("DualPipe halves {} micro-batches", micro_batches),
+                          "an even number of micro-batches"});
+    }
+    errors.push_back({"plan.schedule",
+                      name + " keeps two stages on a rank, and no Program has them yet",
+                      "interleaved_1f1b with plan.overlap_moe_expert_parallel_comm"});
+}
+
+}  // namespace
+
+Errors check_paired_schedule(const Transformer& model,
+                             const ParallelPlan& plan,
+                             std::int64_t num_gpus) {
+    Errors errors;
+    check_dual_pipe(plan, num_gpus, errors);
+    const bool shards_all =
+        plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
+    if (model.mtp_num_layers > 0 && shards_all) {
+        errors.push_back({"model.mtp_num_layers",
+                          "modules behind the last layer are not gathered by unit",
+                          "0, or plan.data_parallel_sharding_strategy optim"});
+    }
+    if (model.mtp_num_layers > 0 && model.tied_embeddings) {
+        errors.push_back({"model.mtp_num_layers",
+                          "modules with the embedding of another stage have a copy of their own",
+                          "0, or model.untie_embeddings_and_output_weights: true"});
+    }
+    if (plan.zero_quantized_gradients && !shards_all) {
+        errors.push_back({"plan.zero_quantized_gradients",
+                          "gradients are exchanged as int4 where each pass reduces them",
+                          "false, or data_parallel_sharding_strategy optim_grads_params"});
+    }
+    return errors;
+}
+
+}  // namespace orrery

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The all-reduce of inference engines for the small sums of a decoding step: one kernel in which
+// each GPU reads its peers' buffers over NVLink, without NCCL's proxies and channels (vLLM
+// csrc/custom_all_reduce.cuh; TensorRT-LLM's one-shot and two-shot kernels).
+//
+//   one shot    each GPU reads the whole buffer of every peer and adds up alone
+//   two shots   each GPU adds up its n-th part of all buffers, then reads the others' sums
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/units.h"
+#include "network/cluster_spec.h"
+
+namespace orrery {
+
+// Time of one all-reduce of `bytes` on each of `ranks` GPUs of a node, captured in a CUDA graph;
+// `kernel_latency` is the device's. Nothing if the kernel does not exist for that case: more than 8
+// GPUs, more than 8 MiB, or more than two GPUs without an NVSwitch.
+std::optional<Time> direct_all_reduce_time(const NodeSpec& node,
+                                           std::int64_t ranks,
+                                           Bytes bytes,
+                                           Time kernel_latency);
+
+}  // namespace orrery

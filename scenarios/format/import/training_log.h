@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A log of Megatron-LM or torchtitan as a row of a table of measured steps
+// (docs/reference/files.md) for `orrery validate`: sizes from the arguments that the program prints
+// when it starts, the step's time from its progress lines. What a log does not say has to be given
+// or is assumed; the row's column `assumed` lists it.
+//   Megatron-LM  " name ..... value" between "arguments" and "end of arguments"; "elapsed time per
+//                iteration (ms): 1234.5" (megatron/training/arguments.py, training.py)
+//   torchtitan   "Building ... ModelArgs(dim=4096, ...)", "Training starts at step 1, with ...",
+//                "step: 10 ... tps: 5,762" (torchtitan/train.py, torchtitan/components/metrics.py)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+struct TrainingLogImport {
+    std::string gpu;       // as tables name it: "h100-80g"; empty: as the log says
+    std::string software;  // empty: megatron-core or torchtitan
+    std::string fabric;    // words of a table's column: "ib-ndr400-rail"; empty: assumed
+    double nic_gbps = 0;   // of a GPU; 0: assumed where several servers are used
+    std::int64_t gpus_per_node = 8;
+};
+
+struct ImportedLog {
+    std::map<std::string, std::string> row;  // by column
+    std::int64_t steps = 0;                  // that the time is the median of
+    std::vector<std::string> assumed;        // columns
+};
+
+// `source` names the log in errors: all of what is missing at once.
+ResultOrErrors<ImportedLog> import_training_log(const std::string& text,
+                                                const std::string& source,
+                                                const TrainingLogImport& options);
+
+// The table of these rows, with its header.
+std::string case_table(const std::vector<ImportedLog>& logs);
+
+}  // namespace orrery

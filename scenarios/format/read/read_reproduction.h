@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a room of the museum (scenarios/reproductions/NAME.yaml).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "engine/result.h"
+#include "scenarios/format/read/key_table.h"
+#include "scenarios/format/specs/reproduction.h"
+
+namespace orrery {
+
+extern const KeyTable<Reproduction> kReproductionKeys;
+
+// As files and --json call them.
+std::string_view name(ReproductionClass kind);
+std::string_view name(ReproducedMetric metric);
+
+// Every variant has a source, every comparison a known variant and what its class needs: a ratio a
+// baseline, a direction a range, all a published figure or published cases. Files of scenarios
+// must exist.
+ResultOrErrors<Reproduction> read_reproduction(const std::filesystem::path& file);
+// `folder` is where the names of scenarios start.
+ResultOrErrors<Reproduction> read_reproduction_text(const std::string& text,
+                                                    const std::string& source,
+                                                    const std::filesystem::path& folder);
+
+}  // namespace orrery

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a few measured steps of a family are worth for predicting its others, for people and as
+// JSON: that of the validation with a member `calibrated`.
+#pragma once
+
+#include <string>
+
+#include "scenarios/studies/validate/calibration_fit.h"
+#include "scenarios/studies/validate/validation.h"
+
+namespace orrery {
+
+std::string calibration_report(const CalibratedValidation& validation);
+std::string calibration_json(const Validation& validation, const CalibratedValidation& calibrated);
+
+}  // namespace orrery

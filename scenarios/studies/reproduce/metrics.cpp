@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/reproduce/metrics.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+using MetricFigure = std::optional<double>;
+
+double teraflops_of(FlopRate peak) {
+    return peak.per_second() * 1e-12;
+}
+double gigabytes_of(Bytes bytes) {
+    return static_cast<double>(bytes.count()) * 1e-9;
+}
+
+struct MetricRow {
+    ReproducedMetric metric;
+    std::string_view unit;
+    // One of the three says the study.
+    MetricFigure (*of_step)(const Answer&) = nullptr;
+    MetricFigure (*of_campaign)(const PlanAnswer&) = nullptr;
+    MetricFigure (*of_search)(const FoundPlan&) = nullptr;
+};
+
+constexpr MetricRow step_metric(ReproducedMetric metric,
+                                std::string_view unit,
+                                MetricFigure (*of)(const Answer&)) {
+    return {.metric = metric, .unit = unit, .of_step = of};
+}
+constexpr MetricRow campaign_metric(ReproducedMetric metric,
+                                    std::string_view unit,
+                                    MetricFigure (*of)(const PlanAnswer&)) {
+    return {.metric = metric, .unit = unit, .of_campaign = of};
+}
+constexpr MetricRow search_metric(ReproducedMetric metric,
+                                  std::string_view unit,
+                                  MetricFigure (*of)(const FoundPlan&)) {
+    return {.metric = metric, .unit = unit, .of_search = of};
+}
+
+using Metric = ReproducedMetric;
+
+constexpr MetricRow kMetricRows[] = {
+    step_metric(Metric::iteration_s,
+                "s",
+                [](const Answer& a) { return MetricFigure{a.iteration.seconds()}; }),
+    step_metric(Metric::tokens_per_s,
+                "tokens/s",
+                [](const Answer& a) { return MetricFigure{a.tokens_per_s}; }),
+    step_metric(Metric::mfu, "", [](const Answer& a) { return MetricFigure{a.mfu}; }),
+    step_metric(Metric::hfu, "", [](const Answer& a) { return MetricFigure{a.hfu}; }),
+    step_metric(Metric::model_tflops_per_gpu,
+                "TFLOP/s",
+                [](const Answer& a) { return MetricFigure{a.mfu * teraflops_of(a.peak)}; }),
+    step_metric(Metric::hardware_tflops_per_gpu,
+                "TFLOP/s",
+                [](const Answer& a) { return MetricFigure{a.hfu * teraflops_of(a.peak)}; }),
+    step_metric(Metric::peak_memory_gb,
+                "GB",
+                [](const Answer& a) { return MetricFigure{gigabytes_of(a.memory.peak)}; }),
+    step_metric(Metric::host_memory_gb,
+                "GB",
+                [](const Answer& a) { return MetricFigure{gigabytes_of(a.memory.host)}; }),
+    step_metric(
+        Metric::fits, "", [](const Answer& a) { return MetricFigure{a.memory.fits ? 1 : 0}; }),
+    campaign_metric(
+        Metric::goodput, "", [](const PlanAnswer& p) { return MetricFigure{p.goodput.mean}; }),
+    campaign_metric(
+        Metric::ettr, "", [](const PlanAnswer& p) { return MetricFigure{p.ettr.mean}; }),
+    campaign_metric(Metric::interruptions,
+                    "",
+                    [](const PlanAnswer& p) { return MetricFigure{p.interruptions.mean}; }),
+    campaign_metric(Metric::mttf_h, "h", [](const PlanAnswer& p) { return p.mttf_h; }),
+    campaign_metric(
+        Metric::lost_h, "h", [](const PlanAnswer& p) { return MetricFigure{p.lost_h.mean}; }),
+    campaign_metric(
+        Metric::communicators_s,
+        "s",
+        [](const PlanAnswer& p) { return MetricFigure{p.start_up.communicators.seconds()}; }),
+    campaign_metric(
+        Metric::restart_s,
+        "s",
+        [](const PlanAnswer& p) { return MetricFigure{p.costs.restart_full.seconds()}; }),
+    campaign_metric(Metric::checkpoint_stall_s,
+                    "s",
+                    [](const PlanAnswer& p) { return MetricFigure{p.checkpoint.stall.seconds()}; }),
+    campaign_metric(Metric::checkpoint_copy_s,
+                    "s",
+                    [](const PlanAnswer& p) { return MetricFigure{p.checkpoint.copy.seconds()}; }),
+    campaign_metric(
+        Metric::checkpoint_load_s,
+        "s",
+        [](const PlanAnswer& p) { return MetricFigure{p.costs.load_remote.seconds()}; }),
+    search_metric(Metric::best_tokens_per_s,
+                  "tokens/s",
+                  [](const FoundPlan& f) { return MetricFigure{f.answer.tokens_per_s}; }),
+    search_metric(Metric::best_fits,
+                  "",
+                  [](const FoundPlan& f) { return MetricFigure{f.answer.memory.fits ? 1 : 0}; }),
+};
+
+const MetricRow& metric_row_of(ReproducedMetric metric) {
+    const auto* const row = std::ranges::find(kMetricRows, metric, &MetricRow::metric);
+    ORRERY_CHECK(row != std::end(kMetricRows));
+    return *row;
+}
+
+}  // namespace
+
+ReproducedStudy study_of(ReproducedMetric metric) {
+    const MetricRow& row = metric_row_of(metric);
+    return row.of_campaign != nullptr ? ReproducedStudy::campaign
+           : row.of_search != nullptr ? ReproducedStudy::search
+                                      : ReproducedStudy::step;
+}
+
+std::string_view unit_of(ReproducedMetric metric) {
+    return metric_row_of(metric).unit;
+}
+
+std::optional<double> value_of(ReproducedMetric metric, const VariantAnswer& answer) {
+    const MetricRow& row = metric_row_of(metric);
+    if (row.of_campaign != nullptr && answer.campaign && !answer.campaign->plans.empty()) {
+        return row.of_campaign(answer.campaign->plans.front());
+    }
+    if (row.of_search != nullptr && answer.search && !answer.search->best.empty()) {
+        return row.of_search(answer.search->best.front());
+    }
+    return row.of_step != nullptr && answer.step ? row.of_step(*answer.step) : std::nullopt;
+}
+
+}  // namespace orrery

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the figures of reproductions are: the study that answers with each, and where.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "scenarios/format/specs/reproduction.h"
+#include "scenarios/studies/campaign/campaign_answer.h"
+#include "scenarios/studies/search/search.h"
+#include "scenarios/studies/simulate/answer.h"
+
+namespace orrery {
+
+enum class ReproducedStudy : std::uint8_t { step, campaign, search };
+
+// One of them, of the study that was asked for.
+struct VariantAnswer {
+    std::optional<Answer> step;
+    std::optional<CampaignAnswer> campaign;
+    std::optional<SearchResult> search;
+};
+
+ReproducedStudy study_of(ReproducedMetric metric);
+// "s", "tokens/s", ""
+std::string_view unit_of(ReproducedMetric metric);
+// The answer is of the metric's study. Of a job without interruptions, their mean distance is none.
+std::optional<double> value_of(ReproducedMetric metric, const VariantAnswer& answer);
+
+}  // namespace orrery

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a variant of a reproduction means as a scenario: a file with changed keys, or a row of the
+// catalogue's published steps with changed keys of its plan.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/format/specs/reproduction.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/validate/published_cases.h"
+
+namespace orrery {
+
+struct PreparedVariant {
+    std::string identity;  // equal ones are simulated once
+    Scenario scenario;
+    double measured_s = 0;  // published iteration of a case; 0: the variant is a file
+};
+
+// Reads every table of published steps once.
+class PublishedTables {
+public:
+    explicit PublishedTables(std::filesystem::path catalogue) : catalogue_(std::move(catalogue)) {}
+    const std::filesystem::path& catalogue() const { return catalogue_; }
+    // "training/MS-256-M"; errors are at `where`.
+    ResultOrErrors<const PublishedCase*> find(const std::string& name, const std::string& where);
+
+private:
+    std::filesystem::path catalogue_;
+    std::map<std::string, ResultOrErrors<std::vector<PublishedCase>>> tables_;
+};
+
+ResultOrErrors<PreparedVariant> prepare(const ReproducedVariant& variant,
+                                        const std::filesystem::path& folder,
+                                        PublishedTables& tables);
+
+}  // namespace orrery

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/memory_cases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "kernels/csv_rows.h"
+#include "models/lowering.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/studies/simulate/program_summary.h"
+#include "scenarios/studies/validate/validation.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kOutcome = "outcome";
+constexpr const char* kPeak = "measured_peak_memory_bytes";
+constexpr std::string_view kOffload = "activation_offload";
+
+// The share of the row's word, which no plan has a key for, taken out of its features.
+double take_offload(PublishedCase& row, Errors& errors) {
+    const std::vector<std::string> words = words_between(row.features, ';');
+    const std::string text = value_of_word(words, kOffload);
+    if (text.empty()) {
+        return 0;
+    }
+    row.features.clear();
+    for (const std::string& word : words) {
+        if (!word.starts_with(kOffload)) {
+            row.features += (row.features.empty() ? "" : ";") + word;
+        }
+    }
+    const std::optional<double> share = parse_number(text);
+    if (!share || *share < 0 || *share > 1) {
+        errors.push_back({row.where, fmt::format("{}={} is no share", kOffload, text), "0 to 1"});
+    }
+    return share.value_or(0);
+}
+
+}  // namespace
+
+bool is_memory_table(const std::string& file) {
+    std::ifstream stream{file};
+    std::string line;
+    while (std::getline(stream, line) && line.starts_with('#')) {
+    }
+    return line.starts_with("case,") && line.find(std::string{","} + kPeak) != std::string::npos;
+}
+
+ResultOrErrors<std::vector<MemoryCase>> read_memory_cases(const std::string& file) {
+    auto rows = read_published_cases(file);
+    if (!rows) {
+        return unexpected<Errors>(rows.error());
+    }
+    const auto columns = read_csv(file, {kOutcome, kPeak}, true);
+    if (!columns) {
+        return unexpected<Errors>(columns.error());
+    }
+    Errors errors;
+    std::vector<MemoryCase> cases;
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+        MemoryCase memory{.row = std::move((*rows)[i])};
+        const std::string& outcome = (*columns)[i].fields[0];
+        const std::string& peak = (*columns)[i].fields[1];
+        if (outcome != "ok" && outcome != "oom") {
+            errors.push_back(
+                {memory.row.where, fmt::format("outcome can't be '{}'", outcome), "ok or oom"});
+        }
+        memory.ran = outcome != "oom";
+        const std::optional<double> bytes = parse_number(peak);
+        if (!peak.empty() && (!bytes || *bytes <= 0)) {
+            errors.push_back(
+                {memory.row.where, fmt::format("{} '{}' must be a number", kPeak, peak), "bytes"});
+        }
+        memory.measured_peak_b = bytes.value_or(0);
+        memory.activation_offload = take_offload(memory.row, errors);
+        cases.push_back(std::move(memory));
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
+    return cases;
+}
+
+Result<MemoryValidation> validate_memory(const std::vector<MemoryCase>& cases,
+                                         const std::filesystem::path& root) {
+    const Catalogue catalogue{root};
+    MemoryValidation validation;
+    std::vector<double> errors;
+    for (const MemoryCase& memory : cases) {
+        const Result<Scenario> scenario = scenario_of(memory.row, catalogue);
+        if (!scenario) {
+            validation.skipped.push_back({memory.row.name, scenario.error().what});
+            continue;
+        }
+        const MemoryUse use = memory_use(lower(scenario->model, scenario->plan), scenario->device);
+        const double saved =
+            static_cast<double>(use.of[static_cast<std::size_t>(TensorKind::activations)].count());
+        const double peak =
+            static_cast<double>(use.peak.count()) - memory.activation_offload * saved;
+        const auto device = static_cast<double>(use.device.count());
+        validation.rows.push_back({.name = memory.row.name,
+                                   .family = memory.row.family,
+                                   .ran = memory.ran,
+                                   .fits = peak <= device,
+                                   .measured_peak_b = memory.measured_peak_b,
+                                   .predicted_peak_b = peak,
+                                   .device_b = device});
+        const ValidatedMemory& row = validation.rows.back();
+        ++(row.ran ? validation.ran : validation.out_of_memory);
+        validation.ran_and_fit += row.ran && row.fits ? 1 : 0;
+        validation.out_and_too_large += !row.ran && !row.fits ? 1 : 0;
+        if (row.measured_peak_b > 0) {
+            errors.push_back(std::abs(row.error()));
+        }
+    }
+    validation.peaks = errors.size();
+    validation.median_error = summarise(std::move(errors)).median;
+    return validation;
+}
+
+}  // namespace orrery

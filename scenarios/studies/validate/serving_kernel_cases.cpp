@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/serving_kernel_cases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <memory>
+
+#include "kernels/attention/attention.h"
+#include "kernels/csv_rows.h"
+#include "kernels/gemm/gemm.h"
+#include "models/serving_step.h"
+#include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/studies/serve/serving_prices.h"
+#include "scenarios/studies/validate/serving_set_up.h"
+
+namespace orrery {
+namespace {
+
+const std::vector<std::string> kServingKernelColumns = {
+    "case",     "family",       "gpu",   "kernel",   "variant",    "dtype",
+    "kv_dtype", "distribution", "m",     "n",        "k",          "batch",
+    "seq",      "kv_len",       "heads", "kv_heads", "head_dim",   "num_experts",
+    "topk",     "moe_tp",       "ep",    "num_gpus", "size_bytes", "time_us"};
+
+ServingKernelCase kernel_case_of(const CsvRow& row, Errors& errors) {
+    const auto& f = row.fields;
+    const auto integer = [&](std::size_t column, std::int64_t otherwise) {
+        return parse_integer(f[column]).value_or(otherwise);
+    };
+    ServingKernelCase c{.name = f[0],
+                        .family = f[1],
+                        .gpu = f[2],
+                        .kernel = f[3],
+                        .variant = f[4],
+                        .dtype = f[5],
+                        .cache_dtype = f[6],
+                        .distribution = f[7],
+                        .m = integer(8, 0),
+                        .n = integer(9, 0),
+                        .k = integer(10, 0),
+                        .batch = integer(11, 1),
+                        .seq = integer(12, 1),
+                        .context = integer(13, 0),
+                        .heads = integer(14, 1),
+                        .kv_heads = integer(15, 1),
+                        .head_dim = integer(16, 1),
+                        .experts = integer(17, 1),
+                        .topk = integer(18, 1),
+                        .expert_tensor = integer(19, 1),
+                        .expert_parallel = integer(20, 1),
+                        .gpus = integer(21, 1),
+                        .bytes = integer(22, 0),
+                        .time_us = parse_number(f[23]).value_or(0),
+                        .where = row.where};
+    const auto positive = [](std::initializer_list<std::int64_t> values) {
+        return std::ranges::all_of(values, [](std::int64_t v) { return v >= 1 && v < 1 << 30; });
+    };
+    if (c.time_us <= 0 || !positive({c.batch,
+                                     c.seq,
+                                     c.heads,
+                                     c.kv_heads,
+                                     c.head_dim,
+                                     c.experts,
+                                     c.topk,
+                                     c.expert_tensor,
+                                     c.expert_parallel,
+                                     c.gpus})) {
+        errors.push_back({row.where, "sizes and time_us must be numbers above zero", {}});
+    }
+    return c;
+}
+
+Dtype dtype_of_word(const std::string& word) {
+    return word == "fp8" ? Dtype::fp8 : Dtype::bf16;
+}
+
+// A layer of the row's experts.
+Transformer layer_of_experts(const ServingKernelCase& row) {
+    return {.num_layers = 1,
+            .hidden_size = row.k,
+            .ffn_hidden_size = row.n,
+            .num_attention_heads = 1,
+            .num_query_groups = 1,
+            .kv_channels = row.k,
+            .vocab_size = 1,
+            .activation = Activation::swiglu,
+            .num_experts = row.experts,
+            .moe_router_topk = row.topk,
+            .moe_ffn_hidden_size = row.n};
+}
+
+// DeepSeek-V3's attention.
+Transformer latent_layer(const ServingKernelCase& row) {
+    return {.num_layers = 1,
+            .hidden_size = 7168,
+            .ffn_hidden_size = 1,
+            .num_attention_heads = row.heads,
+            .num_query_groups = row.heads,
+            .kv_channels = 128,
+            .vocab_size = 1,
+            .position_embedding = PositionEmbedding::rope,
+            .activation = Activation::swiglu,
+            .multi_latent_attention = true,
+            .q_lora_rank = 1536};
+}
+
+constexpr std::array<std::string_view, 5> kExpertOps = {
+    "permute", "expert fc1", "expert activation", "expert fc2", "unpermute"};
+constexpr std::array<std::string_view, 8> kLatentOps = {"latent down",
+                                                        "latent norm",
+                                                        "query up",
+                                                        "rotary embedding",
+                                                        "query absorption",
+                                                        "decode attention",
+                                                        "value absorption",
+                                                        "projection"};
+
+struct PricedRow {
+    double us = 0;
+    std::string as;
+};
+
+template <std::size_t N>
+double sum_of(const ServingPrices& prices,
+              const std::vector<ServingOp>& ops,
+              const std::array<std::string_view, N>& names) {
+    double us = 0;
+    for (const ServingOp& op : ops) {
+        if (std::ranges::find(names, op.name) != names.end() &&
+            std::holds_alternative<KernelCall>(op.work)) {
+            us += prices.time_of(op, 0).microseconds();
+        }
+    }
+    return us;
+}
+
+KernelCall attention_of(const ServingKernelCase& row) {
+    const bool ampere = row.gpu.starts_with("a100");
+    const AttentionShape shape{.batch = row.batch,
+                               .seq_q = row.seq,
+                               .seq_kv = std::max(row.context, row.seq),
+                               .heads = row.heads,
+                               .kv_heads = row.kv_heads,
+                               .head_dim = row.head_dim,
+                               .generation = ampere ? AttentionGeneration::flash_2
+                                                    : AttentionGeneration::flash_3_or_cudnn};
+    KernelCall call = attention_forward(shape, Dtype::bf16);
+    call.bytes += 2 * row.batch * row.kv_heads * row.head_dim * shape.seq_kv *
+                  (size_bytes(dtype_of_word(row.cache_dtype)) - size_bytes(Dtype::bf16));
+    return call;
+}
+
+Result<PricedRow> price_row(const ServingKernelCase& row, const ServingPrices& prices) {
+    const auto priced = [&](const KernelCall& call, const char* as) {
+        return PricedRow{prices.time_of({.name = as, .work = call}, 0).microseconds(), as};
+    };
+    if (row.kernel == "gemm") {
+        const KernelCall call =
+            gemm(row.m, row.n, row.k, 1, dtype_of_word(row.dtype), GemmEpilogue::none, Dtype::bf16);
+        return priced(call, "product");
+    }
+    if (row.kernel == "decode_attention" || row.kernel == "prefill_attention") {
+        return priced(attention_of(row), "attention");
+    }
+    const ProductPrecision products =
+        row.dtype == "fp8" ? ProductPrecision::fp8 : ProductPrecision::bf16;
+    if (row.kernel == "moe" && row.distribution == "balanced") {
+        const ServingPlan plan{
+            .tensor_model_parallel_size = row.expert_tensor * row.expert_parallel,
+            .expert_model_parallel_size = row.expert_parallel,
+            .precision = products,
+            .weight_bits = bits_of(products)};
+        const BatchShape shape{.tokens = row.m, .chunks = {}};
+        const auto ops = serving_ops(layer_of_experts(row), plan, shape, 0);
+        return PricedRow{sum_of(prices, ops, kExpertOps), "experts"};
+    }
+    if (row.kernel == "mla_decode") {
+        const ServingPlan plan{.precision = products,
+                               .weight_bits = bits_of(products),
+                               .key_value_precision = dtype_of_word(row.cache_dtype),
+                               .attention = AttentionGeneration::flash_3_or_cudnn};
+        const BatchShape shape{.tokens = row.batch,
+                               .generating = row.batch,
+                               .generating_context = row.batch * row.context,
+                               .chunks = {}};
+        const auto ops = serving_ops(latent_layer(row), plan, shape, 0);
+        return PricedRow{sum_of(prices, ops, kLatentOps), "latent attention"};
+    }
+    if (row.kernel == "all_reduce" && row.variant.find("graph") != std::string::npos) {
+        const CollectiveCall call{
+            .kind = CollectiveKind::all_reduce, .bytes = Bytes{row.bytes}, .wire = Dtype::bf16};
+        return PricedRow{prices.time_of({.name = "sum", .work = call}, 0).microseconds(), "sum"};
+    }
+    return fail(row.where,
+                row.kernel == "moe" ? fmt::format("tokens spread by {}", row.distribution)
+                                    : fmt::format("{} ({})", row.kernel, row.variant));
+}
+
+}  // namespace
+
+bool is_serving_kernel_table(const std::string& file) {
+    std::ifstream in(file);
+    std::string line;
+    while (std::getline(in, line) && line.starts_with('#')) {
+    }
+    return line.starts_with("case,family,gpu,kernel,variant,dtype,kv_dtype,");
+}
+
+ResultOrErrors<std::vector<ServingKernelCase>> read_serving_kernel_cases(const std::string& file) {
+    const auto rows = read_csv(file, kServingKernelColumns, true);
+    if (!rows) {
+        return unexpected<Errors>(rows.error());
+    }
+    Errors errors;
+    std::vector<ServingKernelCase> cases;
+    for (const CsvRow& row : *rows) {
+        cases.push_back(kernel_case_of(row, errors));
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
+    return cases;
+}
+
+Result<TimedValidation> validate_serving_kernels(const std::vector<ServingKernelCase>& cases,
+                                                 const std::filesystem::path& catalogue) {
+    TimedValidation validation;
+    std::map<std::pair<std::string, std::int64_t>, std::unique_ptr<ServingPrices>> prices;
+    for (const ServingKernelCase& row : cases) {
+        auto& of_gpu = prices[{row.gpu, row.gpus}];
+        if (of_gpu == nullptr) {
+            const auto cluster = serving_cluster(row.gpu, row.gpus, row.where, catalogue);
+            if (!cluster) {
+                validation.skipped.push_back({row.name, row.family, cluster.error().what});
+                continue;
+            }
+            auto made =
+                ServingPrices::make(*cluster, {}, {.tensor_model_parallel_size = row.gpus}, {});
+            if (!made) {
+                return tl::unexpected(made.error());
+            }
+            of_gpu = std::move(*made);
+        }
+        if (const auto priced = price_row(row, *of_gpu)) {
+            validation.rows.push_back({.name = row.name,
+                                       .family = row.family,
+                                       .measured_us = row.time_us,
+                                       .predicted_us = priced->us,
+                                       .as = priced->as});
+        } else {
+            validation.skipped.push_back({row.name, row.family, priced.error().what});
+        }
+    }
+    summarise(validation);
+    return validation;
+}
+
+}  // namespace orrery

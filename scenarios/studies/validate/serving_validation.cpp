@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/serving_validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "engine/parallel.h"
+#include "engine/statistics.h"
+#include "scenarios/studies/serve/serving_study.h"
+#include "scenarios/studies/validate/serving_control.h"
+#include "scenarios/studies/validate/serving_set_up.h"
+
+namespace orrery {
+
+namespace {
+
+// Of the middle of a run in which all requests come at once: the first requests fill the cache and
+// the last ones leave it empty, which a long run does not notice.
+double steady_output_rate(const ServingResult& result) {
+    std::vector<std::pair<Time, std::int64_t>> ends;
+    for (const RequestRecord& record : result.records) {
+        if (record.finished()) {
+            ends.emplace_back(record.last_token, record.output_tokens);
+        }
+    }
+    std::sort(ends.begin(), ends.end());
+    const std::size_t first = ends.size() / 4;
+    const std::size_t last = ends.size() * 3 / 4;
+    std::int64_t tokens = 0;
+    for (std::size_t i = first + 1; i <= last && i < ends.size(); ++i) {
+        tokens += ends[i].second;
+    }
+    const Time lasted = last < ends.size() ? ends[last].first - ends[first].first : Time{};
+    return lasted > Time{} ? static_cast<double>(tokens) / lasted.seconds() : 0;
+}
+
+std::vector<ServingMetric> metrics_of(const ServingCase& row,
+                                      const ServedFigures& predicted,
+                                      const ServedFigures& control) {
+    struct Metric {
+        const char* name;
+        double ServedFigures::*predicted;
+        double ServingCase::*measured;
+    };
+    constexpr Metric kMetrics[] = {
+        {"ttft_s", &ServedFigures::ttft_s, &ServingCase::ttft_s},
+        {"tpot_s", &ServedFigures::tpot_s, &ServingCase::tpot_s},
+        {"e2e_s", &ServedFigures::e2e_s, &ServingCase::e2e_s},
+        {"output_tokens_per_s",
+         &ServedFigures::output_tokens_per_s,
+         &ServingCase::output_tokens_per_s},
+    };
+    std::vector<ServingMetric> metrics;
+    for (const Metric& metric : kMetrics) {
+        // A load that exceeds what the server takes has no latencies of its own.
+        const bool latency = metric.measured != &ServingCase::output_tokens_per_s;
+        if (row.*metric.measured > 0 && predicted.*metric.predicted > 0 &&
+            !(latency && row.load == "offline")) {
+            metrics.push_back({.case_name = row.name,
+                               .family = row.family,
+                               .metric = metric.name,
+                               .measured = row.*metric.measured,
+                               .predicted = predicted.*metric.predicted,
+                               .control = control.*metric.predicted});
+        }
+    }
+    return metrics;
+}
+
+Result<std::vector<ServingMetric>> predict_row(const ServingCase& row,
+                                               const std::vector<Transformer>& models,
+                                               const ServingValidationOptions& options) {
+    const Transformer* model = served_model(models, row.model);
+    if (model == nullptr) {
+        return fail(row.where, fmt::format("no model {}", row.model));
+    }
+    const auto set_up = set_up_of(row, *model, options.catalogue, options.traces);
+    if (!set_up) {
+        return tl::unexpected(set_up.error());
+    }
+    const Scenario& scenario = set_up->scenario;
+    ServingResult result;
+    const auto answer = serve_scenario(
+        scenario, scenario.serving, set_up->requests, {.users = scenario.workload.users}, &result);
+    if (!answer) {
+        return tl::unexpected(answer.error());
+    }
+    if (answer->requests == 0) {
+        return fail(row.where, "no request fits into the cache");
+    }
+    // MLPerf's runs last at least ten minutes (inference rules, "Scenarios"); the others have as
+    // many requests as their tables state, begin empty and end empty.
+    const bool steady = row.load == "offline" && row.engine.find("mlperf") != std::string::npos;
+    const double rate = steady ? steady_output_rate(result) : answer->output_tokens_per_s;
+    const ServedFigures predicted{.ttft_s = answer->ttft_s.mean,
+                                  .tpot_s = answer->tpot_s.mean,
+                                  .e2e_s = answer->e2e_s.mean,
+                                  .output_tokens_per_s = rate * static_cast<double>(row.replicas)};
+    const bool nvlink = scenario.cluster.node.intra_node != IntraNodeKind::pcie;
+    return metrics_of(row, predicted, closed_form(row, *model, scenario.device, nvlink));
+}
+
+void add_families(ServingValidation& validation) {
+    struct Errors {
+        std::vector<double> errors;
+        std::vector<double> of_control;
+    };
+    std::map<std::pair<std::string, std::string>, Errors> errors;
+    for (const ServingMetric& row : validation.rows) {
+        Errors& of = errors[{row.metric, row.family}];
+        of.errors.push_back(row.error());
+        of.of_control.push_back(std::abs(row.control_error()));
+    }
+    std::map<std::string, std::vector<ServingFamilyError>> by_metric;
+    for (auto& [key, of] : errors) {
+        std::vector<double> absolute;
+        for (const double error : of.errors) {
+            absolute.push_back(std::abs(error));
+        }
+        validation.families.push_back({.family = key.second,
+                                       .metric = key.first,
+                                       .rows = of.errors.size(),
+                                       .median = median(absolute),
+                                       .bias = median(of.errors),
+                                       .control_median = median(of.of_control)});
+        by_metric[key.first].push_back(validation.families.back());
+    }
+    for (const auto& [metric, families] : by_metric) {
+        ServingFamilyError all{.metric = metric};
+        for (const ServingFamilyError& family : families) {
+            all.rows += family.rows;
+            all.median += family.median / static_cast<double>(families.size());
+            all.bias += family.bias / static_cast<double>(families.size());
+            all.control_median += family.control_median / static_cast<double>(families.size());
+        }
+        validation.balanced.push_back(all);
+    }
+}
+
+}  // namespace
+
+ServingValidation validate_serving(const std::vector<ServingCase>& cases,
+                                   const std::vector<Transformer>& models,
+                                   const ServingValidationOptions& options) {
+    std::vector<Result<std::vector<ServingMetric>>> outcomes(cases.size());
+    for_each_index(
+        cases.size(),
+        options.jobs,
+        [&](std::size_t i) { outcomes[i] = predict_row(cases[i], models, options); },
+        [&](std::size_t done) {
+            if (options.progress) {
+                options.progress(static_cast<double>(done) / static_cast<double>(cases.size()));
+            }
+        });
+    ServingValidation validation;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        if (outcomes[i]) {
+            validation.rows.insert(validation.rows.end(), outcomes[i]->begin(), outcomes[i]->end());
+        } else {
+            validation.skipped.push_back(
+                {cases[i].name, cases[i].family, outcomes[i].error().what});
+        }
+    }
+    add_families(validation);
+    return validation;
+}
+
+}  // namespace orrery

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/validate_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "models/validate_plan.h"
+#include "tests/models/expert_models.h"
+
+namespace orrery {
+namespace {
+
+bool complains(const Errors& errors, std::string_view where, std::string_view what) {
+    for (const Error& error : errors) {
+        if (error.where == where && error.what.find(what) != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ParallelPlan dual_plan(std::int64_t stages, std::int64_t micro_batches) {
+    return {.pipeline_model_parallel_size = stages,
+            .global_batch_size = micro_batches,
+            .schedule = ScheduleKind::dual_pipe};
+}
+
+TEST(ValidateSchedule, DualPipeWantsHalvesAndEnoughMicroBatches) {
+    const Transformer model = small_experts();
+    EXPECT_TRUE(complains(check_paired_schedule(model, dual_plan(3, 12), 3),
+                          "plan.pipeline_model_parallel_size",
+                          "3 stages have no two halves"));
+    EXPECT_TRUE(complains(check_paired_schedule(model, dual_plan(4, 6), 4),
+                          "plan.global_batch_size",
+                          "needs 8 micro-batches, and there are 6"));
+    EXPECT_TRUE(complains(
+        check_paired_schedule(model, dual_plan(4, 9), 4), "plan.global_batch_size", "halves 9"));
+}
+
+TEST(ValidateSchedule, ModulesBehindTheLastLayerAreNotGatheredByUnit) {
+    Transformer model = small_experts();
+    model.mtp_num_layers = 1;
+    ParallelPlan plan;
+    EXPECT_TRUE(check_paired_schedule(model, plan, 1).empty());
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+    EXPECT_TRUE(
+        complains(check_paired_schedule(model, plan, 1), "model.mtp_num_layers", "by unit"));
+    plan.zero_quantized_gradients = true;
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    EXPECT_TRUE(
+        complains(check_paired_schedule(model, plan, 1), "plan.zero_quantized_gradients", "int4"));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/memory_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace orrery {
+namespace {
+
+TEST(MemoryReport, TellsOutcomesThatAreOnTheWrongSide) {
+    constexpr double kGib = 1 << 30;
+    const MemoryValidation validation{
+        .rows = {{.name = "a",
+                  .family = "f",
+                  .measured_peak_b = 10 * kGib,
+                  .predicted_peak_b = 11 * kGib},
+                 {.name = "b", .family = "f", .ran = false, .predicted_peak_b = 70 * kGib}},
+        .skipped = {{"c", "why"}},
+        .ran = 1,
+        .ran_and_fit = 1,
+        .out_of_memory = 1,
+        .peaks = 1,
+        .median_error = 0.1};
+    const std::string text = memory_report(validation);
+    EXPECT_NE(text.find("+10.0%"), std::string::npos) << text;
+    EXPECT_NE(text.find("would fit"), std::string::npos);
+    EXPECT_NE(text.find("0 of 1 that ran out of memory do not"), std::string::npos);
+    const auto json = nlohmann::json::parse(json_report(validation));
+    EXPECT_EQ(json["overall"]["out_of_memory"], 1);
+    EXPECT_TRUE(json["rows"][1]["measured_peak_bytes"].is_null());
+}
+
+}  // namespace
+}  // namespace orrery

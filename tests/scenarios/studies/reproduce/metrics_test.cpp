@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/reproduce/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/format/read/read_reproduction.h"
+
+namespace orrery {
+namespace {
+
+constexpr auto kLastMetric = ReproducedMetric::best_fits;
+
+TEST(Metrics, EachHasANameAndAStudy) {
+    for (int i = 0; i <= static_cast<int>(kLastMetric); ++i) {
+        const auto metric = static_cast<ReproducedMetric>(i);
+        EXPECT_FALSE(name(metric).empty()) << i;
+        unit_of(metric);                                     // stops at a metric without a row
+        EXPECT_FALSE(value_of(metric, {})) << name(metric);  // no study has answered
+    }
+    EXPECT_EQ(study_of(ReproducedMetric::mfu), ReproducedStudy::step);
+    EXPECT_EQ(study_of(ReproducedMetric::ettr), ReproducedStudy::campaign);
+    EXPECT_EQ(study_of(ReproducedMetric::best_tokens_per_s), ReproducedStudy::search);
+}
+
+TEST(Metrics, AreFiguresOfAnswers) {
+    VariantAnswer answer;
+    answer.step.emplace();
+    answer.step->iteration = Time::seconds(2);
+    answer.step->mfu = 0.5;
+    answer.step->peak = FlopRate::per_second(312e12);
+    answer.step->memory.peak = Bytes{3'000'000'000};
+    answer.step->memory.fits = false;
+    EXPECT_EQ(value_of(ReproducedMetric::iteration_s, answer), 2.0);
+    EXPECT_DOUBLE_EQ(value_of(ReproducedMetric::model_tflops_per_gpu, answer).value_or(0), 156);
+    EXPECT_DOUBLE_EQ(value_of(ReproducedMetric::peak_memory_gb, answer).value_or(0), 3);
+    EXPECT_EQ(value_of(ReproducedMetric::fits, answer), 0.0);
+    EXPECT_FALSE(value_of(ReproducedMetric::ettr, answer));
+    answer.campaign.emplace();
+    EXPECT_FALSE(value_of(ReproducedMetric::ettr, answer));
+    answer.campaign->plans.emplace_back().ettr.mean = 0.9;
+    EXPECT_EQ(value_of(ReproducedMetric::ettr, answer), 0.9);
+    EXPECT_FALSE(value_of(ReproducedMetric::mttf_h, answer));  // nothing failed
+}
+
+}  // namespace
+}  // namespace orrery

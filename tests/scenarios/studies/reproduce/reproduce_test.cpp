@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/reproduce/reproduce.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "scenarios/format/read/read_reproduction.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+const std::filesystem::path kScenarios = std::filesystem::path{ORRERY_SOURCE_DIR} / "scenarios";
+
+ReproduceOptions with_jobs(std::uint32_t jobs) {
+    return {.catalogue = kScenarios / "catalogue", .jobs = jobs};
+}
+
+TEST(Reproduce, RunsARoomFromEndToEnd) {
+    const auto rooms = find_rooms(kScenarios / "reproductions", {"selective-recomputation"});
+    ASSERT_TRUE(rooms);
+    ASSERT_EQ(rooms->size(), 1u);
+    double progress = 0;
+    ReproduceOptions options = with_jobs(2);
+    options.progress = [&](double share) { progress = share; };
+    const auto outcomes = reproduce(*rooms, options);
+    ASSERT_TRUE(outcomes);
+    EXPECT_EQ(progress, 1);
+    const RoomOutcome& room = outcomes->front();
+    ASSERT_EQ(room.comparisons.size(), rooms->front().comparisons.size());
+    const ComparisonOutcome& ratio = room.comparisons.front();
+    EXPECT_NEAR(ratio.published, 18.13 / 13.75, 1e-9);
+    ASSERT_TRUE(ratio.simulated);
+    EXPECT_GT(*ratio.simulated, 1);
+    // The waterfall of the gain adds up to both steps.
+    double before = 0;
+    double after = 0;
+    for (const CauseChange& cause : ratio.causes) {
+        before += cause.baseline_s;
+        after += cause.variant_s;
+    }
+    EXPECT_NEAR(before / after, *ratio.simulated, 1e-9);
+    for (const ComparisonOutcome& one : room.comparisons) {
+        EXPECT_TRUE(one.error.empty());
+        EXPECT_EQ(one.causes.empty(), one.comparison.baseline.empty());
+    }
+}
+
+TEST(Reproduce, TheNumberOfJobsChangesNothing) {
+    const auto rooms = find_rooms(kScenarios / "reproductions", {"holmes"});
+    ASSERT_TRUE(rooms);
+    const auto one = reproduce(*rooms, with_jobs(1));
+    const auto three = reproduce(*rooms, with_jobs(3));
+    ASSERT_TRUE(one && three);
+    for (std::size_t i = 0; i < one->front().comparisons.size(); ++i) {
+        EXPECT_EQ(one->front().comparisons[i].simulated, three->front().comparisons[i].simulated);
+    }
+}
+
+TEST(Reproduce, AnUnknownRoomHasANearestName) {
+    const auto rooms = find_rooms(kScenarios / "reproductions", {"holms", "mt-nlg", "nothing-at"});
+    ASSERT_FALSE(rooms);
+    ASSERT_EQ(rooms.error().size(), 2u);
+    EXPECT_EQ(rooms.error()[0].to_string(),
+              "holms: error: there is no such reproduction (hint: did you mean 'holmes'?)");
+}
+
+TEST(Reproduce, AllRoomsCanBeRead) {
+    const auto rooms = find_rooms(kScenarios / "reproductions", {});
+    ASSERT_TRUE(rooms) << rooms.error()[0].to_string();
+    EXPECT_GE(rooms->size(), 9u);
+    const TestFolder empty;
+    EXPECT_FALSE(find_rooms(empty.path(), {}));
+}
+
+TEST(Reproduce, ASimulationThatFailsIsAnErrorOfItsComparisons) {
+    const TestFolder folder;
+    const std::string scenario = (kScenarios / "laptop-2gpu.yaml").string();
+    const std::string file = folder.write(
+        "room.yaml",
+        "kind: reproduction\nsystem: S\ntitle: T\nsource: A\nurl: https://a\nclass: absolute\n"
+        "variants:\n  - {name: a, scenario: " +
+            scenario +
+            "}\ncomparisons:\n"
+            "  - {name: x, exhibit: t, metric: fits, variant: a, published: 1}\n"
+            "  - {name: y, exhibit: t, metric: mttf_h, variant: a, published: 1}\n");
+    const auto rooms = find_rooms(folder.path(), {file});
+    ASSERT_TRUE(rooms) << rooms.error()[0].to_string();
+    const auto outcomes = reproduce(*rooms, with_jobs(1));
+    ASSERT_TRUE(outcomes);
+    const RoomOutcome& room = outcomes->front();
+    EXPECT_TRUE(room.comparisons[0].pass);
+    EXPECT_FALSE(room.comparisons[1].pass);
+    EXPECT_FALSE(room.comparisons[1].simulated);
+    EXPECT_FALSE(room.comparisons[1].error.empty());
+    EXPECT_EQ(room.passed(), 1u);
+    EXPECT_FALSE(room.pass());
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/memory_cases.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/report/memory_report.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kMemoryTable =
+    ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training_memory.csv";
+
+TEST(MemoryCases, KnowTheirTable) {
+    EXPECT_TRUE(is_memory_table(kMemoryTable));
+    EXPECT_FALSE(
+        is_memory_table(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training_more.csv"));
+    EXPECT_FALSE(is_memory_table("/nowhere/none.csv"));
+}
+
+TEST(MemoryCases, EveryConfigurationThatRanFitsAndPeaksAreWithinATenth) {
+    const auto cases = read_memory_cases(kMemoryTable);
+    ASSERT_TRUE(cases) << cases.error().front().what;
+    EXPECT_EQ(cases->size(), 25U);
+    const MemoryValidation found = validate_memory(*cases, default_catalogue()).value();
+    EXPECT_TRUE(found.skipped.empty());
+    EXPECT_EQ(found.ran, 19U);
+    EXPECT_EQ(found.ran_and_fit, found.ran);
+    EXPECT_EQ(found.peaks, 19U);
+    EXPECT_LT(found.median_error, 0.1);
+    const std::string text = memory_report(found);
+    EXPECT_NE(text.find("19 of 19 configurations that ran fit"), std::string::npos);
+}
+
+TEST(MemoryCases, RefuseOtherOutcomes) {
+    const TestFolder folder;
+    std::ifstream file{kMemoryTable};
+    std::string text;
+    std::string line;
+    std::getline(file, line);
+    text = line + "\n";
+    std::getline(file, line);
+    line.replace(line.rfind(",oom,"), 5, ",lost,");
+    const auto cases = read_memory_cases(folder.write("bad.csv", text + line + "\n"));
+    ASSERT_FALSE(cases);
+    EXPECT_NE(cases.error().front().what.find("outcome can't be 'lost'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery
