@@ -4,16 +4,30 @@
 // only.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
 
 namespace orrery {
 
+// What stands behind an error, for code that decides by it; the text is for people.
+enum class ErrorCause : std::uint8_t {
+    other,
+    another_rank,   // this rank could do it, another could not and tells why
+    lost_peer,      // a message from or to rank `peer` did not come
+    wrong_numbers,  // the training diverged or was corrupted
+    empty_input,
+};
+
 struct Error {
     std::string where;  // "scenario.yaml:12:5", "--set plan.precision", or empty
     std::string what;   // one sentence without a full stop
     std::string hint;   // what to do, or empty
+    ErrorCause cause = ErrorCause::other;
+    std::int64_t peer = kNoPeer;  // of lost_peer: the rank that is accused, where it is known
+
+    static constexpr std::int64_t kNoPeer = -1;
 
     // "where: error: what (hint: hint)", without the parts that are empty.
     std::string to_string() const;
@@ -31,6 +45,9 @@ using ResultOrErrors = tl::expected<T, Errors>;
 
 using tl::unexpected;
 
+inline tl::unexpected<Error> fail(Error error) {
+    return tl::unexpected<Error>(std::move(error));
+}
 inline tl::unexpected<Error> fail(std::string where, std::string what, std::string hint = {}) {
     return tl::unexpected<Error>(Error{std::move(where), std::move(what), std::move(hint)});
 }

@@ -259,10 +259,11 @@ Result<StepReport> Trainer::step() {
         .gradient_norm = std::sqrt(static_cast<double>(load(executor_->read(norm_), 0)))};
     if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
         return fail(
-            fmt::format("step {}", step),
-            fmt::format(
-                "the loss is {} and the gradient norm {}", report.loss, report.gradient_norm),
-            "a smaller job.learning_rate, or a longer warm-up");
+            {.where = fmt::format("step {}", step),
+             .what = fmt::format(
+                 "the loss is {} and the gradient norm {}", report.loss, report.gradient_norm),
+             .hint = "a smaller job.learning_rate, or a longer warm-up",
+             .cause = ErrorCause::wrong_numbers});
     }
     return report;
 }

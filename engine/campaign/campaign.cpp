@@ -10,16 +10,6 @@
 namespace orrery {
 namespace {
 
-template <class T>
-std::optional<T> find_policy(const std::vector<PolicySpec>& policies) {
-    for (const PolicySpec& policy : policies) {
-        if (const T* found = std::get_if<T>(&policy)) {
-            return *found;
-        }
-    }
-    return std::nullopt;
-}
-
 FaultWeather weather_of(const CampaignSpec& spec) {
     FaultWeather weather = spec.weather;
     weather.boost_max = std::max({1.0, spec.repair.worse_most, spec.repair.infant}) *
@@ -41,13 +31,12 @@ CampaignWorld::CampaignWorld(const CampaignSpec& spec,
       progress_(spec.checkpoint) {
     result_.seed = seed;
     result_.faults_of.resize(spec.faults.size());
-    replay_ = find_policy<ReplayCheck>(spec.policies);
-    check_ = find_policy<PreflightCheck>(spec.policies);
-    redundant_ = find_policy<RedundantComputation>(spec.policies);
-    rails_ = find_policy<RailFailover>(spec.policies);
-    if (const auto peers = find_policy<PeerCheckpoint>(spec.policies)) {
-        peers_ = peers->placement;
-    }
+    const PolicyLadder& ladder = machine_.ladder();
+    replayed_share_ = first_answer(ladder, &RecoveryPolicy::replayed_share).value_or(0);
+    test_ = first_answer(ladder, &RecoveryPolicy::test);
+    overhead_ = first_answer(ladder, &RecoveryPolicy::step_overhead).value_or(0);
+    detour_ = first_answer(ladder, &RecoveryPolicy::detour);
+    peers_ = first_answer(ladder, &RecoveryPolicy::copies);
     machine_.keep_log(options.log);
     const auto by_step = std::stable_partition(
         schedule_.begin(), schedule_.end(), [](const FaultEvent& e) { return e.step < 0; });
@@ -69,9 +58,9 @@ void CampaignWorld::schedule(WallTime time,
     queue_.push({time, sequence_++, what, index, generation});
 }
 
-void CampaignWorld::mark(std::string text) {
+void CampaignWorld::mark(std::string text, bool is_observation) {
     if (options_.timeline) {
-        result_.marks.push_back({now_, std::move(text)});
+        result_.marks.push_back({now_, std::move(text), is_observation});
     }
 }
 
@@ -141,9 +130,7 @@ void CampaignWorld::refresh_rate() {
         const double m = spec_.speed.micro_batches;
         work *= (m + job.shape.stages - 1) / (m * (1 + most) + job.shape.stages - 1);
     }
-    if (redundant_) {
-        work /= 1 + redundant_->overhead;
-    }
+    work /= 1 + overhead_;
     if (job.vacant(Vacancy::taken_over) > 0) {
         // Who stands for two stages takes twice as long for each micro-batch (a flow shop).
         const double m = spec_.speed.micro_batches;

@@ -92,6 +92,7 @@ struct TimelineEntry {
 struct TimelineMark {
     WallTime time;
     std::string text;
+    bool is_observation = false;  // text: its line in the log, which begins with the time
 };
 
 struct CampaignResult {
@@ -119,7 +120,7 @@ struct CampaignResult {
     std::vector<TimelineEntry> timeline;              // if it was wanted
     std::vector<TrainingSpan> spans;                  // training that was kept
     std::vector<TimelineMark> marks;
-    std::string log;  // of the recovery machine, if it was wanted
+    std::vector<RecoveryExchange> log{};  // of the recovery machine, if it was wanted
 
     double ettr() const { return kept / wall; }
     double goodput() const { return static_cast<double>(work_us) / wall.seconds() * 1e-6; }

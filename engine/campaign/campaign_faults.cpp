@@ -365,9 +365,9 @@ void CampaignWorld::make_corrupt(std::int64_t work, std::uint64_t id) {
         corrupt_from_ = work;
         corrupt_id_ = id;
     }
-    if (replay_ && replay_->share > 0 && !corrupt_.empty()) {
+    if (replayed_share_ > 0 && !corrupt_.empty()) {
         // The next step that is computed twice: uniform in the period of sampling.
-        const double steps = uniform(id, Chance::replay) / replay_->share;
+        const double steps = uniform(id, Chance::replay) / replayed_share_;
         replay_saw_ = true;
         return expect_corruption(WallTime::seconds(steps * spec_.speed.step.seconds()));
     }

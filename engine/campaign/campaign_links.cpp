@@ -41,7 +41,7 @@ void CampaignWorld::pause_for(WallTime stall) {
 // Nodes that lose one of two ways out go on through the other. False: some of them has none left.
 bool CampaignWorld::fail_over(const FaultEvent& event) {
     const bool a_rail = event.kind == FaultKind::nic_down || event.kind == FaultKind::switch_down;
-    if (!rails_ || !a_rail || event.nodes.count == 0) {
+    if (!detour_ || !a_rail || event.nodes.count == 0) {
         return false;
     }
     const NodeNumber end = event.nodes.first + event.nodes.count;
@@ -57,7 +57,7 @@ bool CampaignWorld::fail_over(const FaultEvent& event) {
     }
     FaultEvent slow = event;
     slow.kind = FaultKind::slow_nic;
-    slow.factor = 1 + (rails_->slowdown - 1) / std::max(1e-9, spec_.speed.slow_slope);
+    slow.factor = 1 + (detour_->slowdown - 1) / std::max(1e-9, spec_.speed.slow_slope);
     if (slow.duration == WallTime{}) {
         CounterRandom random{seed_, event.id, static_cast<std::uint32_t>(Chance::repair)};
         slow.duration = sample(spec_.repair.time, random);
@@ -66,7 +66,7 @@ bool CampaignWorld::fail_over(const FaultEvent& event) {
     for (NodeNumber n = event.nodes.first; n < end; ++n) {
         pool_[n].rail_lost = pool_[n].rail_lost || takes_part(n);
     }
-    pause_for(rails_->stall);
+    pause_for(detour_->stall);
     return true;
 }
 

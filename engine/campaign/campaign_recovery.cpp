@@ -21,7 +21,7 @@ Observation CampaignWorld::observation(ObservationKind kind) const {
 
 void CampaignWorld::tell(Observation o) {
     if (options_.timeline && o.kind != ObservationKind::training_started) {
-        mark(to_line(o));
+        mark(to_line(o), true);
     }
     obey(machine_.observe(o));
 }
@@ -127,7 +127,7 @@ void CampaignWorld::begin_check() {
     }
     ++generation_;
     enter(NodeUse::checking);
-    schedule(now_ + check_->duration, Happening::checked, 0, generation_);
+    schedule(now_ + test_->duration, Happening::checked, 0, generation_);
 }
 
 // Tests see who is sick or slow, not who computes wrong numbers; of a bad pair they may name the
@@ -140,10 +140,10 @@ void CampaignWorld::on_checked() {
         for (const NodeNumber n : nodes) {
             const std::uint64_t id = pool_[n].fault_id;
             if (pool_[n].place != NodePlace::job ||
-                uniform(id, Chance::check, 2 * checks_ + 1) >= check_->finds) {
+                uniform(id, Chance::check, 2 * checks_ + 1) >= test_->finds) {
                 continue;
             }
-            const bool named = uniform(id, Chance::check, 2 * checks_ + 2) < check_->localises;
+            const bool named = uniform(id, Chance::check, 2 * checks_ + 2) < test_->localises;
             const std::uint32_t next = (job.slot_of_node[n] + 1) % job.shape.slots;
             const NodeNumber who = named ? n : job.slots[next].node;
             if (who != kNobody) {
@@ -153,7 +153,7 @@ void CampaignWorld::on_checked() {
         std::sort(out.begin(), out.end());
         out.erase(std::unique(out.begin(), out.end()), out.end());
     };
-    accuse_somebody(Chance::check, checks_, check_->false_positive, o.nodes);
+    accuse_somebody(Chance::check, checks_, test_->false_positive, o.nodes);
     look(sick_, o.nodes);
     look(slow_, o.slow);
     std::erase_if(o.slow, [&](NodeNumber n) {

@@ -75,7 +75,7 @@ private:
     void count_nodes();
     void refresh_rate();
     double uniform(std::uint64_t id, Chance chance, std::uint32_t draw = 0) const;
-    void mark(std::string text);
+    void mark(std::string text, bool is_observation = false);
     void happen(const Pending& pending);
     CampaignResult finish();
 
@@ -171,11 +171,12 @@ private:
     std::uint32_t next_phase_ = 0;
     WallTime restart_begin_;
     std::int64_t target_ = 0;
-    std::optional<ReplayCheck> replay_;
+    // What the policies add to the job and its steps.
+    double replayed_share_ = 0;
+    double overhead_ = 0;  // a step takes 1 + overhead as long
     std::optional<PeerPlacement> peers_;
-    std::optional<PreflightCheck> check_;
-    std::optional<RedundantComputation> redundant_;
-    std::optional<RailFailover> rails_;
+    std::optional<MemberTest> test_;
+    std::optional<Detour> detour_;
     std::uint32_t diagnoses_ = 0;
     std::uint32_t checks_ = 0;
 };

@@ -102,4 +102,15 @@ std::string to_line(const Action& a) {
     }
 }
 
+std::string to_text(const std::vector<RecoveryExchange>& log) {
+    std::string text;
+    for (const RecoveryExchange& exchange : log) {
+        text += to_line(exchange.seen) + "\n";
+        for (const Action& action : exchange.ordered) {
+            text += "  " + to_line(action) + "\n";
+        }
+    }
+    return text;
+}
+
 }  // namespace orrery

@@ -92,6 +92,13 @@ struct Action {
     bool operator==(const Action&) const = default;
 };
 
+// What was seen, and what was ordered for it.
+struct RecoveryExchange {
+    Observation seen;
+    std::vector<Action> ordered;
+    bool operator==(const RecoveryExchange&) const = default;
+};
+
 std::string_view name(ObservationKind kind);
 std::string_view name(ActionKind kind);
 std::string_view name(RestoreSource source);
@@ -99,5 +106,7 @@ std::string_view name(RestartExtent extent);
 // One line of a log, without its end: integers and words only.
 std::string to_line(const Observation& observation);
 std::string to_line(const Action& action);
+// The observation's line, and the lines of its actions, indented.
+std::string to_text(const std::vector<RecoveryExchange>& log);
 
 }  // namespace orrery

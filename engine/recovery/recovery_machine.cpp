@@ -54,10 +54,7 @@ std::vector<Action> RecoveryMachine::observe(const Observation& o) {
             break;
     }
     if (keeps_log_) {
-        log_ += to_line(o) + "\n";
-        for (const Action& action : actions_) {
-            log_ += "  " + to_line(action) + "\n";
-        }
+        log_.push_back({o, actions_});
     }
     return actions_;
 }

@@ -40,9 +40,10 @@ public:
     std::vector<Action> observe(const Observation& observation);
 
     const JobState& state() const { return state_; }
-    // Both sides of every exchange, one line each, while it is wanted.
+    const PolicyLadder& ladder() const { return ladder_; }
+    // Every exchange, while it is wanted.
     void keep_log(bool keep) { keeps_log_ = keep; }
-    const std::string& log() const { return log_; }
+    const std::vector<RecoveryExchange>& log() const { return log_; }
 
 private:
     enum class Phase : std::uint8_t {
@@ -89,7 +90,7 @@ private:
     WallTime interval_;
     std::vector<Action> actions_;
     bool keeps_log_ = false;
-    std::string log_;
+    std::vector<RecoveryExchange> log_;
 };
 
 }  // namespace orrery

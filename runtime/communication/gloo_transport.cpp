@@ -201,14 +201,17 @@ private:
     }
 
     tl::unexpected<Error> failure(const Message& message, std::string_view reason) const {
-        return fail(fmt::format("rank {}", rank()),
-                    fmt::format("{} rank {} failed: {}",
-                                message.is_send ? "sending to" : "receiving from",
-                                message.peer,
-                                reason),
-                    fmt::format("rank {} may have died, or be slower than the deadline of {} ms",
-                                message.peer,
-                                timeout_.count()));
+        return fail(
+            {.where = fmt::format("rank {}", rank()),
+             .what = fmt::format("{} rank {} failed: {}",
+                                 message.is_send ? "sending to" : "receiving from",
+                                 message.peer,
+                                 reason),
+             .hint = fmt::format("rank {} may have died, or be slower than the deadline of {} ms",
+                                 message.peer,
+                                 timeout_.count()),
+             .cause = ErrorCause::lost_peer,
+             .peer = message.peer});
     }
 
     std::shared_ptr<Device> device_;
@@ -255,11 +258,12 @@ Result<std::unique_ptr<Transport>> connect_gloo(const GlooOptions& options) {
         }
         return std::make_unique<GlooTransport>(device, std::move(context), options.timeout);
     } catch (const std::exception& error) {
-        return fail(fmt::format("rank {}", options.rank),
-                    fmt::format("cannot connect to the other ranks: {}", error.what()),
-                    fmt::format("all {} ranks must start within {} ms",
-                                options.num_ranks,
-                                options.timeout.count()));
+        return fail({.where = fmt::format("rank {}", options.rank),
+                     .what = fmt::format("cannot connect to the other ranks: {}", error.what()),
+                     .hint = fmt::format("all {} ranks must start within {} ms",
+                                         options.num_ranks,
+                                         options.timeout.count()),
+                     .cause = ErrorCause::lost_peer});
     }
 }
 

@@ -25,7 +25,7 @@ Result<void> agree(Executor& executor, Result<void> own) {
     if (!own || !told) {
         return own ? told : own;
     }
-    return failed == 0 ? own : fail("", kAnotherRankFailed);
+    return failed == 0 ? own : fail(another_rank_failed());
 }
 
 // A file that appears whole or not at all.

@@ -13,7 +13,9 @@
 namespace orrery {
 
 // What a rank says that is well where another one is not.
-inline constexpr const char* kAnotherRankFailed = "another rank could not do it";
+inline Error another_rank_failed() {
+    return {.what = "another rank could not do it", .cause = ErrorCause::another_rank};
+}
 
 // Of all ranks together: each calls it at the same step.
 Result<void> save_training(Executor& executor,

@@ -84,11 +84,13 @@ public:
 private:
     Result<void> unreachable(const Message& message) const {
         // As a node's own agent sees it, whose adapter has no link.
-        return fail(fmt::format("rank {}", rank()),
-                    fmt::format("rank {} is cut off: {} rank {} failed",
-                                rank(),
-                                message.is_send ? "sending to" : "receiving from",
-                                message.peer));
+        return fail({.where = fmt::format("rank {}", rank()),
+                     .what = fmt::format("rank {} is cut off: {} rank {} failed",
+                                         rank(),
+                                         message.is_send ? "sending to" : "receiving from",
+                                         message.peer),
+                     .cause = ErrorCause::lost_peer,
+                     .peer = rank()});
     }
     // The highest bit of a number's exponent.
     Result<void> exchange_flipped(std::span<const Message> messages) {

@@ -115,8 +115,9 @@ void Supervisor::watch_progress() {
 }
 
 void Supervisor::watch_slowness() {
-    const auto* drain = job_.policy<PreemptiveDrain>();
-    if (phase_ != Phase::training || draining_ || drain == nullptr || !drain->slow) {
+    const bool drains = std::ranges::any_of(
+        machine_.ladder(), [](const auto& policy) { return policy->drains_slow_nodes(); });
+    if (phase_ != Phase::training || draining_ || !drains) {
         return;
     }
     const auto node = nodes_.slow_one(kSlowSteps, kSlowFactor);

@@ -23,7 +23,8 @@ Observation Supervisor::observation(ObservationKind kind) const {
     o.step = step_;
     const auto stored = checkpoints_in(job_.checkpoint_folder, since_);
     o.durable_step = stored.empty() ? 0 : stored.front().step;
-    o.memory_step = job_.policy<PeerCheckpoint>() != nullptr ? memories_.newest(kept_shape_) : -1;
+    const bool copied = first_answer(machine_.ladder(), &RecoveryPolicy::copies).has_value();
+    o.memory_step = copied ? memories_.newest(kept_shape_) : -1;
     return o;
 }
 

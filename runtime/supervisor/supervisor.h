@@ -45,17 +45,6 @@ struct SupervisedJob {
     std::function<void(const std::string&)> line;
     // By the number of processes: what they need to meet and connect; none: not known.
     std::function<double(std::uint32_t)> predicted_meeting_s{};
-
-    // Null if there is none.
-    template <class Policy>
-    const Policy* policy() const {
-        for (const PolicySpec& one : policies) {
-            if (const Policy* found = std::get_if<Policy>(&one)) {
-                return found;
-            }
-        }
-        return nullptr;
-    }
 };
 
 // Failures that come together are one: a member that dies takes its neighbours' exchanges along.
@@ -83,7 +72,7 @@ struct SupervisedRun {
     int status = 0;
     std::vector<Interruption> interruptions;
     std::vector<StartTimes> starts;
-    std::string log;    // of the recovery machine
+    std::vector<RecoveryExchange> log{};  // of the recovery machine
     double step_s = 0;  // mean of the steps
     double ettr = 0;    // time in steps that were kept, of the time since the first start
 };

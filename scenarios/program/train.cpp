@@ -88,7 +88,7 @@ Errors load_weights(Trainer& trainer, const Scenario& scenario) {
 Errors resume(Trainer& trainer, World& world, const std::filesystem::path& folder) {
     const auto candidates = resumable(folder);
     if (first_to_fail(world, !candidates)) {
-        return {candidates ? Error{.what = kAnotherRankFailed} : candidates.error()};
+        return {candidates ? another_rank_failed() : candidates.error()};
     }
     for (std::size_t i = 0;; ++i) {
         const std::filesystem::path& checkpoint = (*candidates)[i];
@@ -96,7 +96,7 @@ Errors resume(Trainer& trainer, World& world, const std::filesystem::path& folde
         if (done) {
             return {};
         }
-        const bool own = done.error().what != kAnotherRankFailed;
+        const bool own = done.error().cause != ErrorCause::another_rank;
         const bool fatal = i + 1 == candidates->size() || (own && verify_checkpoint(checkpoint));
         const auto teller = first_to_fail(world, own);
         if (first_to_fail(world, fatal)) {
@@ -177,7 +177,7 @@ int finish(const Scenario& scenario,
 // Whether all ranks are well; if not, the first that isn't tells why, and `status` is what to exit
 // with.
 bool all_well(World& world, const Errors& own, int& status) {
-    const bool failed = !own.empty() && own.front().what != kAnotherRankFailed;
+    const bool failed = !own.empty() && own.front().cause != ErrorCause::another_rank;
     const auto teller = first_to_fail(world, failed);
     if (!teller) {
         return true;
@@ -210,7 +210,7 @@ int train_measured(World& world,
         !done) {
         // After a message that did not come the ranks can't agree any more.
         const Error error = placed(done.error(), scenario);
-        return error.where.starts_with("rank ") || all_well(world, {error}, status)
+        return error.cause == ErrorCause::lost_peer || all_well(world, {error}, status)
                    ? report_error(error)
                    : status;
     }

@@ -30,18 +30,16 @@ namespace {
 
 // The rank that an error accuses, -1: it is the own one, -2: another rank's, -3: wrong numbers.
 std::int64_t accused(const Error& error) {
-    if (error.what == kAnotherRankFailed) {
-        return -2;
+    switch (error.cause) {
+        case ErrorCause::another_rank:
+            return -2;
+        case ErrorCause::lost_peer:
+            return error.peer == Error::kNoPeer ? -2 : error.peer;
+        case ErrorCause::wrong_numbers:
+            return -3;
+        default:
+            return -1;
     }
-    if (!error.where.starts_with("rank ")) {
-        return error.where.starts_with("step ") ? -3 : -1;
-    }
-    const std::size_t at = error.what.find("rank ");
-    std::int64_t rank = -2;
-    if (at != std::string::npos) {
-        std::from_chars(error.what.data() + at + 5, error.what.data() + error.what.size(), rank);
-    }
-    return rank;
 }
 
 // One training: from an order to go until all steps are done, or something stops it.
@@ -215,10 +213,10 @@ Result<void> Shift::save(Trainer& trainer) {
         return {};
     }
     const bool last = step >= scenario_.job.training.steps;
-    if (last || done.error().where.starts_with("rank ")) {
+    if (last || done.error().cause == ErrorCause::lost_peer) {
         return done;
     }
-    if (done.error().what != kAnotherRankFailed) {
+    if (done.error().cause != ErrorCause::another_rank) {
         member_.tell(ReportKind::unsaved, step, 0, done.error().to_string());
     }
     return {};

@@ -101,7 +101,7 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
         return run->status;
     }
     const StartTimes first = run->starts.empty() ? StartTimes{} : run->starts.front();
-    const std::string foretold =
+    const std::vector<RecoveryExchange> foretold =
         predicted_log(scenario, *job, run->step_s, first, store ? *store : StoreTimes{});
     return print_output(drill_report(scenario,
                                      *run,

@@ -251,12 +251,10 @@ std::string timeline(const PlanAnswer& p) {
                     p.sliding.least * 100);
     for (std::size_t i = 0; i < std::min(p.first.marks.size(), kIncidentsShown); ++i) {
         const TimelineMark& mark = p.first.marks[i];
-        // A line of the log begins with its time in microseconds: the clock says the same.
-        const std::size_t space = mark.text.find(' ');
-        const bool logged =
-            space != std::string::npos && mark.text[0] >= '0' && mark.text[0] <= '9';
+        // The clock says the same as the time at the line's begin.
+        const bool logged = mark.is_observation;
         const std::string clock = "    " + to_clock_text(mark.time) + (logged ? "    " : "  ");
-        text += aligned_line(clock, logged ? mark.text.substr(space + 1) : mark.text);
+        text += aligned_line(clock, logged ? mark.text.substr(mark.text.find(' ') + 1) : mark.text);
     }
     if (p.first.marks.size() > kIncidentsShown) {
         text += fmt::format("    and {} more; --trace FILE has all\n",

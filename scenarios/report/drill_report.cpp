@@ -10,6 +10,14 @@
 namespace orrery {
 namespace {
 
+std::vector<std::string> lines_of(const std::vector<Action>& actions) {
+    std::vector<std::string> lines;
+    for (const Action& action : actions) {
+        lines.push_back(to_line(action));
+    }
+    return lines;
+}
+
 std::string row(const char* who, const Incident& i, std::optional<double> seen_s) {
     if (i.resumed_step < 0) {
         return fmt::format("  {:<10} after step {}, not resumed\n", who, i.step);
@@ -36,13 +44,15 @@ std::optional<double> seen_of(const SupervisedRun& run, const Incident& i) {
 std::optional<double> foreseen_of(const std::map<std::int64_t, double>& detection_s,
                                   const Incident& i) {
     const auto at = detection_s.find(i.step);
-    const bool fault = i.what != "node_ready" && i.what != "drained";
+    const bool fault = i.what != ObservationKind::node_ready && i.what != ObservationKind::drained;
     return fault && at != detection_s.end() ? std::optional{at->second} : std::nullopt;
 }
 
 bool equal(const Incident& a, const Incident& b) {
     // When a node comes back, or is found to be slow, is a matter of time, not of steps.
-    const bool timed = (a.what == "node_ready" || a.what == "node_slow") && b.what == a.what;
+    const bool timed =
+        (a.what == ObservationKind::node_ready || a.what == ObservationKind::node_slow) &&
+        b.what == a.what;
     const bool steps = timed ? a.lost_steps() == b.lost_steps()
                              : a.step == b.step && a.resumed_step == b.resumed_step;
     return steps && a.actions == b.actions;
@@ -66,17 +76,19 @@ std::string drill_report(const Scenario& scenario,
     for (std::size_t i = 0; i < all; ++i) {
         const bool has = i < measured.size();
         const bool foretold = drill && i < predicted.size();
-        text += fmt::format("\n{}. {}\n", i + 1, has ? measured[i].what : predicted[i].what);
+        text += fmt::format("\n{}. {}\n", i + 1, name(has ? measured[i].what : predicted[i].what));
         text += has ? row("measured", measured[i], seen_of(run, measured[i])) : "";
         text +=
             foretold ? row("predicted", predicted[i], foreseen_of(detection_s, predicted[i])) : "";
         if (has) {
-            text += fmt::format("  did        {}\n", fmt::join(measured[i].actions, "; "));
+            text +=
+                fmt::format("  did        {}\n", fmt::join(lines_of(measured[i].actions), "; "));
         }
         const bool match = has && foretold && equal(measured[i], predicted[i]);
         same += match ? 1 : 0;
         if (foretold && !match) {
-            text += fmt::format("  foretold   {}\n", fmt::join(predicted[i].actions, "; "));
+            text +=
+                fmt::format("  foretold   {}\n", fmt::join(lines_of(predicted[i].actions), "; "));
         }
     }
     text += run.starts.empty() ? "" : "\nStarts: processes, meeting (predicted), state, ms\n";

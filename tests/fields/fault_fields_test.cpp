@@ -17,7 +17,7 @@ std::string campaign_text(const CampaignSpec& spec) {
                                    result.faults,
                                    result.slowdowns,
                                    result.corrupt_at_end,
-                                   result.log);
+                                   to_text(result.log));
     for (const TimelineEntry& entry : result.timeline) {
         text += fmt::format("{} {} ", entry.begin.microseconds(), entry.end.microseconds());
     }

@@ -186,9 +186,10 @@ Scenario byte_robust(std::uint32_t seeds) {
          .at = {Scope::job, 0},
          .interval = {DistributionKind::exponential,
                       WallTime::seconds((38236 + 5948) / 9582.0 / failures_a_second)}});
-    RecoveryPlan plan{.name = "ByteRobust",
-                      .policies = {HotSpares{}, PeerCheckpoint{}, ReplayCheck{}, RollbackAndSkip{}},
-                      .spares_quantile = 0.99};
+    RecoveryPlan plan{
+        .name = "ByteRobust",
+        .policies = {
+            HotSpares{.quantile = 0.99}, PeerCheckpoint{}, ReplayCheck{}, RollbackAndSkip{}}};
     plan.checkpoint.rule = IntervalRule::exact;
     plan.detection = DetectionSpec{.progress_watchdog = WallTime::seconds(60)};
     RecoveryPlan blind = plan;

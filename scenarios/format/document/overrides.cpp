@@ -105,8 +105,9 @@ void apply_override(DocumentNode& root, const std::string& assignment, Errors& e
     }
     ResultOrErrors<DocumentNode> value = parse_yaml(assignment.substr(equals + 1), *source);
     if (!value) {
-        complain(value.error().front().what == "the file is empty" ? "there is no value after '='"
-                                                                   : value.error().front().what,
+        complain(value.error().front().cause == ErrorCause::empty_input
+                     ? "there is no value after '='"
+                     : value.error().front().what,
                  kExample);
         return;
     }

@@ -170,8 +170,10 @@ private:
 };
 
 Error empty_file(const std::string& source) {
-    return {
-        source + ":1:1", "the file is empty", "a scenario has the keys cluster, model and plan"};
+    return {.where = source + ":1:1",
+            .what = "the file is empty",
+            .hint = "a scenario has the keys cluster, model and plan",
+            .cause = ErrorCause::empty_input};
 }
 
 // All documents of the stream; more than one is an error.

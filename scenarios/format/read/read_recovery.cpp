@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
+#include <tuple>
+#include <type_traits>
+#include <variant>
 
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/key_tables.h"
@@ -14,12 +18,6 @@
 namespace orrery {
 namespace {
 
-constexpr Choice<Scope> kScopes[] = {
-    {"rack", Scope::rack}, {"leaf", Scope::leaf}, {"pdu", Scope::pdu}, {"pod", Scope::pod}};
-constexpr Choice<PeerPlacementKind> kPeerKinds[] = {
-    {"group", PeerPlacementKind::group},
-    {"ring", PeerPlacementKind::ring},
-    {"cross_dp", PeerPlacementKind::cross_data_parallel}};
 constexpr Choice<CheckpointMode> kModes[] = {{"blocking", CheckpointMode::blocking},
                                              {"async", CheckpointMode::async}};
 constexpr Choice<IntervalRule> kRules[] = {{"young", IntervalRule::young},
@@ -27,133 +25,72 @@ constexpr Choice<IntervalRule> kRules[] = {{"young", IntervalRule::young},
                                            {"exact", IntervalRule::exact},
                                            {"adaptive", IntervalRule::adaptive}};
 
-constexpr Key kInPlaceRows[] = {
-    key<&InPlaceRestart::attempts>("attempts", "Restarts in place before nodes are replaced.")
-        .range(1, 100),
-};
-constexpr auto kInPlaceKeys = key_table<InPlaceRestart>("in_place", kInPlaceRows);
-
-void check_spares(MapReader& reader, RecoveryPlan& plan) {
-    const bool fixed = reader.good("count");
-    const bool sized = reader.good("quantile");
-    if (fixed && sized) {
-        reader.complain("quantile", "spares have a count and a quantile", "one of them");
+// The key of a knob.
+template <auto... kMembers>
+constexpr Key key_of(const Knob<kMembers...>& knob) {
+    Key row = key<kMembers...>(knob.name, knob.meaning).of(knob.unit).by(knob.default_words);
+    if (knob.is_ranged) {
+        row.integers = knob.integers;
+        row.reals = knob.reals;
     }
-    if (!fixed && !sized) {
-        plan.spares_quantile = 0.99;  // ByteRobust
-    }
-    plan.policies.emplace_back(HotSpares{});
-}
-constexpr Key kSparesRows[] = {
-    key<&RecoveryPlan::spares>("count", "Number of spare nodes.")
-        .range(0, 1'000'000)
-        .of("nodes")
-        .by("from quantile"),
-    key<&RecoveryPlan::spares_quantile>("quantile", "Probability with which the spares are enough.")
-        .range(0.5, 0.999999)
-        .by("0.99"),
-    key<&RecoveryPlan::spares_window>("window", "Time for which the spares are enough.")
-        .by("a repair"),
-};
-constexpr auto kSparesKeys = key_table<RecoveryPlan, check_spares>("spares", kSparesRows);
-
-constexpr Key kElasticRows[] = {
-    key<&ElasticDataParallel::units_min>("units_min", "Least number of data-parallel replicas.")
-        .range(1, 1'000'000)
-        .of("replicas"),
-};
-constexpr auto kElasticKeys = key_table<ElasticDataParallel>("elastic", kElasticRows);
-constexpr auto kRerouteKeys = key_table<PipelineRerouting>("reroute", {});
-
-constexpr Key kPeerRows[] = {
-    key<&PeerCheckpoint::placement, &PeerPlacement::copies>("copies",
-                                                            "Copies of a state, with its own.")
-        .range(2, 16),
-    choice<kPeerKinds, &PeerCheckpoint::placement, &PeerPlacement::kind>(
-        "placement", "Nodes that hold a node's copies."),
-};
-constexpr auto kPeerKeys = key_table<PeerCheckpoint>("peer_checkpoint", kPeerRows);
-
-constexpr Key kDrainRows[] = {
-    key<&PreemptiveDrain::slow>("slow", "Slow nodes leave, too."),
-};
-constexpr auto kDrainKeys = key_table<PreemptiveDrain>("drain", kDrainRows);
-
-constexpr Key kEvictionRows[] = {
-    choice<kScopes, &OverEviction::scope>("domain", "Domain whose nodes leave with a suspect."),
-};
-constexpr auto kEvictionKeys = key_table<OverEviction>("over_eviction", kEvictionRows);
-
-constexpr Key kRollbackRows[] = {
-    key<&RollbackAndSkip::checkpoints>("checkpoints", "Checkpoints to go back.").range(1, 1000),
-};
-constexpr auto kRollbackKeys = key_table<RollbackAndSkip>("rollback", kRollbackRows);
-
-constexpr Key kReplayRows[] = {
-    key<&ReplayCheck::share>("share", "Share of the steps that are computed twice.").range(1e-9, 1),
-};
-constexpr auto kReplayKeys = key_table<ReplayCheck>("replay", kReplayRows);
-
-constexpr Key kPreflightRows[] = {
-    key<&PreflightCheck::rounds>("rounds", "Rounds of tests before a restart.").range(1, 100),
-    key<&PreflightCheck::duration>("duration", "Time of a round."),
-    key<&PreflightCheck::finds>("finds", "Probability that a test finds a faulty node.")
-        .range(0, 1),
-    key<&PreflightCheck::localises>("localises", "Probability that it names the right node.")
-        .range(0, 1),
-    key<&PreflightCheck::false_positive>("false_positive",
-                                         "Probability that it accuses a healthy node.")
-        .range(0, 1),
-};
-constexpr auto kPreflightKeys = key_table<PreflightCheck>("preflight", kPreflightRows);
-
-constexpr Key kRedundantRows[] = {
-    key<&RedundantComputation::failover>("failover", "Time until the other node has taken over."),
-    key<&RedundantComputation::overhead>("overhead", "Share by which every step is longer.")
-        .range(0, 10)
-        .by("from the plan's bubbles"),
-};
-constexpr auto kRedundantKeys = key_table<RedundantComputation>("redundant", kRedundantRows);
-
-constexpr Key kRailRows[] = {
-    key<&RailFailover::stall>("stall", "Time until traffic has moved."),
-    key<&RailFailover::bandwidth>("bandwidth", "Share of the bandwidth that is left.")
-        .range(0.01, 1),
-    key<&RailFailover::slowdown>("slowdown", "Time of a step / its time on all rails.")
-        .range(1, 1000)
-        .by("from the network's share of the step"),
-};
-constexpr auto kRailKeys = key_table<RailFailover>("rail_failover", kRailRows);
-
-// A policy of the ladder, with its knobs.
-template <class Policy>
-constexpr Key policy(std::string_view name,
-                     const KeyTable<Policy>& table,
-                     std::string_view meaning) {
-    Key row = nested(name, KeyShape::map, table, meaning);
-    row.read = [](MapReader& reader, const Key& of, void* plan) {
-        Policy knobs;
-        const bool good = read_part(reader, of, &knobs);
-        static_cast<RecoveryPlan*>(plan)->policies.emplace_back(knobs);
-        return good;
-    };
     return row;
 }
+template <const auto& kChoices, auto... kMembers>
+constexpr Key key_of(const ChoiceKnob<kChoices, kMembers...>& knob) {
+    return choice<kChoices, kMembers...>(knob.name, knob.meaning);
+}
 
-constexpr Key kPolicyRows[] = {
-    policy("in_place", kInPlaceKeys, "Restart processes on the same nodes first."),
-    part_of_same("spares", kSparesKeys, "Ready nodes take the places of lost ones."),
-    policy("elastic", kElasticKeys, "Go on with fewer data-parallel replicas."),
-    policy("reroute", kRerouteKeys, "Data-parallel peers compute a dead stage's micro-batches."),
-    policy("peer_checkpoint", kPeerKeys, "Copy each step to other nodes' memories."),
-    policy("drain", kDrainKeys, "Nodes with warnings leave after a checkpoint."),
-    policy("over_eviction", kEvictionKeys, "All nodes of the suspects' domain leave."),
-    policy("rollback", kRollbackKeys, "Wrong numbers: go back and skip batches."),
-    policy("replay", kReplayKeys, "Compute steps twice and compare."),
-    policy("preflight", kPreflightKeys, "Test all nodes before a restart."),
-    policy("redundant", kRedundantKeys, "Each node computes the next stage's work, too."),
-    policy("rail_failover", kRailKeys, "Go on through another adapter."),
+template <class Policy>
+void check_policy(MapReader& reader, Policy& policy) {
+    if (const std::optional<PolicyMisfit> misfit = contradiction_of(PolicySpec{policy})) {
+        reader.complain(misfit->knob, misfit->what, misfit->hint);
+    }
+}
+
+// The keys of a policy's knobs, and its own key in the ladder.
+template <class Policy>
+struct PolicyKeys {
+    static constexpr std::size_t kKnobs = std::tuple_size_v<decltype(Policy::knobs())>;
+    static constexpr std::array<Key, kKnobs> kRows =
+        std::apply([](const auto&... knobs) { return std::array<Key, kKnobs>{key_of(knobs)...}; },
+                   Policy::knobs());
+    static constexpr auto kTable =
+        key_table<Policy, check_policy<Policy>>(Policy::kWords.name, kRows);
+
+    static constexpr Key row() {
+        Key row = nested(Policy::kWords.name, KeyShape::map, kTable, Policy::kWords.meaning);
+        row.read = [](MapReader& reader, const Key& of, void* plan) {
+            Policy knobs;
+            const bool good = read_part(reader, of, &knobs);
+            static_cast<RecoveryPlan*>(plan)->policies.emplace_back(knobs);
+            return good;
+        };
+        return row;
+    }
 };
+
+// Of the policies that stand on ladders, those with a table of knobs.
+template <class Policy>
+inline constexpr bool has_key = requires {
+    Policy::knobs();
+};
+template <class Specs>
+struct LadderKeys;
+template <class... Policies>
+struct LadderKeys<std::variant<Policies...>> {
+    static constexpr auto rows() {
+        std::array<Key, (std::size_t{has_key<Policies>} + ...)> rows;
+        std::size_t at = 0;
+        const auto add = [&]<class Policy>(std::type_identity<Policy>) {
+            if constexpr (has_key<Policy>) {
+                rows[at++] = PolicyKeys<Policy>::row();
+            }
+        };
+        (add(std::type_identity<Policies>{}), ...);
+        return rows;
+    }
+};
+constexpr auto kPolicyRows = LadderKeys<PolicySpec>::rows();
 constexpr KeyMap kPolicyKeys = key_map("policies", kPolicyRows);
 
 void check_interval(MapReader& reader, CheckpointPlan& plan) {
@@ -257,15 +194,17 @@ private:
     void contradictions(const DocumentNode& list,
                         const std::string& path,
                         const std::set<std::string>& seen) {
-        if (seen.contains("elastic") && seen.contains("reroute")) {
-            errors_.push_back({list.where(),
-                               path + " has elastic and reroute: both go on without a lost node",
-                               "one of them"});
-        }
-        if (seen.contains("over_eviction") && seen.contains("reroute")) {
-            errors_.push_back({list.where(),
-                               path + " has over_eviction and reroute: healthy nodes would go",
-                               "one of them"});
+        for (const PolicySpec& policy : plan_.policies) {
+            const PolicyWords& words = words_of(policy);
+            if (!words.excludes.empty() && seen.contains(std::string{words.excludes})) {
+                errors_.push_back({list.where(),
+                                   fmt::format("{} has {} and {}: {}",
+                                               path,
+                                               words.name,
+                                               words.excludes,
+                                               words.why_excluded),
+                                   "one of them"});
+            }
         }
     }
 
@@ -292,12 +231,6 @@ private:
         item.set(word, knobs);
         MapReader reader{item, path, errors_};
         row->read(reader, *row, &plan_);
-        plan_.redundant_overhead_given |= row->inner == &kRedundantKeys && has(knobs, "overhead");
-        plan_.rail_slowdown_given |= row->inner == &kRailKeys && has(knobs, "slowdown");
-    }
-
-    static bool has(const DocumentNode& knobs, std::string_view key) {
-        return knobs.is_map() && knobs.find(key) != nullptr;
     }
 
     RecoveryPlan& plan_;

@@ -144,19 +144,13 @@ void check_host_memory(const DocumentNode& root, const Scenario& scenario, Error
     }
 }
 
-// A job that may not go on with fewer replicas than it has more of never shrinks.
-void check_elastic(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
+void check_recovery(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
     const std::int64_t replicas = scenario.plan.data_parallel_size;
     for (const RecoveryPlan& plan : scenario.recovery) {
-        for (const PolicySpec& policy : plan.policies) {
-            const auto* elastic = std::get_if<ElasticDataParallel>(&policy);
-            if (elastic != nullptr && elastic->units_min > replicas) {
-                errors.push_back({where_of_path(root, "recovery.policies"),
-                                  fmt::format("elastic.units_min is {}, and the plan has {} "
-                                              "data-parallel replicas",
-                                              elastic->units_min,
-                                              replicas),
-                                  fmt::format("1 to {}", std::max<std::int64_t>(1, replicas - 1))});
+        for (const auto& policy : make_ladder(plan.policies)) {
+            if (const std::optional<PolicyMisfit> misfit = policy->misfit(replicas)) {
+                errors.push_back(
+                    {where_of_path(root, "recovery.policies"), misfit->what, misfit->hint});
             }
         }
     }
@@ -257,7 +251,7 @@ void check_together(const DocumentNode& root,
     check_plan(root, scenario, errors);
     check_devices(root, scenario, errors);
     check_host_memory(root, scenario, errors);
-    check_elastic(root, scenario, errors);
+    check_recovery(root, scenario, errors);
     if (const auto one = check_one_kind(scenario, "orrery train"); options.for_training && !one) {
         errors.push_back(one.error());
     }

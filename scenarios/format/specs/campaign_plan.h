@@ -52,12 +52,6 @@ struct RecoveryPlan {
     std::vector<PolicySpec> policies;  // in the order of the ladder; the cluster is filled in later
     CheckpointPlan checkpoint;
     std::optional<DetectionSpec> detection{};  // instead of the campaign's
-    std::optional<std::uint32_t> spares{};     // fixed, or …
-    double spares_quantile = 0;                // … enough with this probability for what …
-    WallTime spares_window;                    // … fails in so long; 0: the mean time of a repair
-    // Else they follow from the plan's bubbles, and from the network's share of the step.
-    bool redundant_overhead_given = false;
-    bool rail_slowdown_given = false;
     std::uint32_t attempts_max = RecoveryLimits{}.attempts_max;
     bool operator==(const RecoveryPlan&) const = default;
 };

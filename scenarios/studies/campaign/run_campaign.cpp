@@ -21,16 +21,6 @@
 namespace orrery {
 namespace {
 
-template <class T>
-const T* find_policy(const RecoveryPlan& plan) {
-    for (const PolicySpec& policy : plan.policies) {
-        if (const T* found = std::get_if<T>(&policy)) {
-            return found;
-        }
-    }
-    return nullptr;
-}
-
 WallTime processes_of(const Scenario& scenario) {
     return scenario.campaign.start_up.processes.value_or(
         process_start(scenario.cluster.num_ranks()));
@@ -69,10 +59,10 @@ CheckpointTiming checkpoint_timing(const Scenario& scenario,
         const double slower = 1 + steps.exposed * (1 / left - 1);
         timing.copy_rate = static_cast<std::int64_t>(static_cast<double>(kFullRate) / slower + 0.5);
     }
-    if (const PeerCheckpoint* peers = find_policy<PeerCheckpoint>(plan)) {
+    if (const auto copies = first_answer(make_ladder(plan.policies), &RecoveryPolicy::copies)) {
         // Copies travel while the network is idle (GEMINI); as many steps apart as that takes.
         const double idle = std::max(0.05, 1 - steps.network_busy) * steps.speed.step.seconds();
-        const double traffic = times.from_peer.seconds() * (peers->placement.copies - 1);
+        const double traffic = times.from_peer.seconds() * (copies->copies - 1);
         const auto apart = static_cast<std::int64_t>(std::ceil(traffic / idle));
         timing.memory_interval = steps.speed.step * std::max<std::int64_t>(1, apart);
     }
@@ -96,17 +86,15 @@ CheckpointInterval interval_rule(const RecoveryPlan& plan,
 }
 
 std::uint32_t spares_of(const Scenario& scenario, const RecoveryPlan& plan) {
-    if (plan.spares) {
-        return *plan.spares;
-    }
-    if (plan.spares_quantile <= 0) {
-        return 0;
+    const auto rule = first_answer(make_ladder(plan.policies), &RecoveryPolicy::spares);
+    if (!rule || rule->count) {
+        return rule ? *rule->count : 0;
     }
     // Nodes that are taken out before the first is back: the quantile of a binomial, as ByteRobust
     // sizes warm standbys (with a window of a day).
     const RepairSpec& repair = scenario.campaign.repair;
     const double window =
-        plan.spares_window > WallTime{} ? plan.spares_window.days() : repair.time.mean_s() / 86400;
+        rule->window > WallTime{} ? rule->window.days() : repair.time.mean_s() / 86400;
     double daily = 0;
     for (const FaultProcess& process : scenario.faults.processes) {
         const FaultKindInfo& kind = info(process.kind);
@@ -123,7 +111,7 @@ std::uint32_t spares_of(const Scenario& scenario, const RecoveryPlan& plan) {
     }
     const std::uint32_t nodes = scenario.campaign.shape.nodes;
     const double p = std::min(0.999999, daily * window / nodes);
-    return p > 0 ? binomial_quantile(nodes, p, plan.spares_quantile) : 0;
+    return p > 0 ? binomial_quantile(nodes, p, rule->quantile) : 0;
 }
 
 Statistic over(const std::vector<CampaignResult>& runs,
@@ -295,27 +283,6 @@ double redundant_overhead(const Scenario& scenario) {
     return std::max(0.0, m / 3 - bubble) / (m + bubble);
 }
 
-// What the scenario knows better than the policy's words.
-void complete(PolicySpec& policy,
-              const Scenario& scenario,
-              const RecoveryPlan& plan,
-              const DegradedSteps& steps,
-              CampaignSpec& spec) {
-    if (OverEviction* over_eviction = std::get_if<OverEviction>(&policy)) {
-        over_eviction->cluster = spec.cluster;
-    } else if (auto* redundant = std::get_if<RedundantComputation>(&policy)) {
-        if (!plan.redundant_overhead_given) {
-            redundant->overhead = redundant_overhead(scenario);
-        }
-        spec.costs.failover = redundant->failover;
-    } else if (auto* rails = std::get_if<RailFailover>(&policy);
-               rails != nullptr && !plan.rail_slowdown_given) {
-        // Of a step that was not simulated nothing is known: all of it waits for the network.
-        const double exposed = steps.simulated ? steps.exposed : 1;
-        rails->slowdown = 1 + exposed * (1 / rails->bandwidth - 1);
-    }
-}
-
 }  // namespace
 
 double expected_rate(const Scenario& scenario) {
@@ -375,9 +342,15 @@ CampaignSpec campaign_spec(const Scenario& scenario,
     spec.flap_timeout = campaign.flap_timeout;
     spec.flap_retries = campaign.flap_retries;
     spec.policies = plan.policies;
+    // Of a step that was not simulated nothing is known: all of it waits for the network.
+    const PolicySetting setting{.cluster = spec.cluster,
+                                .redundant_overhead = redundant_overhead(scenario),
+                                .network_share = steps.simulated ? steps.exposed : 1};
     for (PolicySpec& policy : spec.policies) {
-        complete(policy, scenario, plan, steps, spec);
+        complete(policy, setting);
     }
+    spec.costs.failover = first_answer(make_ladder(spec.policies), &RecoveryPolicy::failover_time)
+                              .value_or(WallTime{});
     spec.policies.emplace_back(rule);
     return spec;
 }
@@ -390,15 +363,15 @@ Result<CampaignAnswer> run_campaign_scenario(const Scenario& scenario,
     }
     std::vector<RecoveryPlan> plans = scenario.recovery;
     if (plans.empty()) {
-        plans = {
-            {.name = "restart from the store", .policies = {HotSpares{}}, .spares_quantile = 0.99}};
+        plans = {{.name = "restart from the store", .policies = {HotSpares{}}}};
     }
     DegradedStepsOptions wanted{.progress = options.progress};
     for (const FaultProcess& process : scenario.faults.processes) {
         wanted.slow |= info(process.kind).effect == FaultEffect::slow;
     }
     for (const RecoveryPlan& plan : plans) {
-        wanted.shrunk |= find_policy<ElasticDataParallel>(plan) != nullptr;
+        wanted.shrunk |=
+            first_answer(make_ladder(plan.policies), &RecoveryPolicy::least_units).has_value();
     }
     const Result<DegradedSteps> steps = degraded_steps(scenario, wanted);
     if (!steps) {

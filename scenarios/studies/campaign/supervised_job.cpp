@@ -31,20 +31,35 @@ RecoveryPlan plan_of(const Scenario& scenario) {
     return scenario.recovery.empty() ? RecoveryPlan{.name = "restart"} : scenario.recovery.front();
 }
 
+// A count of spares; a quantile is of a campaign.
+std::uint32_t spares_of(const RecoveryPlan& plan) {
+    const auto rule = first_answer(make_ladder(plan.policies), &RecoveryPolicy::spares);
+    return rule ? rule->count.value_or(0) : 0;
+}
+
+template <class... Policies>
+std::vector<std::string_view> names_of_real_policies(
+    std::type_identity<std::variant<Policies...>>) {
+    std::vector<std::string_view> names;
+    for (const PolicyWords& words : {Policies::kWords...}) {
+        if (words.in_real_runs && !words.meaning.empty()) {
+            names.push_back(words.name);
+        }
+    }
+    return names;
+}
+
 void check_policies(const RecoveryPlan& plan, Errors& errors) {
-    const auto refuse = [&](bool is, const char* name) {
-        if (is) {
+    for (const PolicySpec& policy : plan.policies) {
+        const PolicyWords& words = words_of(policy);
+        if (!words.in_real_runs) {
             errors.push_back(
                 {"recovery.policies",
-                 fmt::format("{} is simulated only: a real run does not know it", name),
-                 "in_place, spares, elastic, peer_checkpoint, drain, preflight or rollback"});
+                 fmt::format("{} is simulated only: a real run does not know it", words.name),
+                 fmt::format(
+                     "{}",
+                     fmt::join(names_of_real_policies(std::type_identity<PolicySpec>{}), ", "))});
         }
-    };
-    for (const PolicySpec& policy : plan.policies) {
-        refuse(std::holds_alternative<PipelineRerouting>(policy), "reroute");
-        refuse(std::holds_alternative<ReplayCheck>(policy), "replay");
-        refuse(std::holds_alternative<RedundantComputation>(policy), "redundant");
-        refuse(std::holds_alternative<RailFailover>(policy), "rail_failover");
     }
 }
 
@@ -52,14 +67,15 @@ void check_policies(const RecoveryPlan& plan, Errors& errors) {
 void check_shrinking(const Scenario& scenario, const RecoveryPlan& plan, Errors& errors) {
     const ParallelPlan& p = scenario.plan;
     const std::int64_t units = job_shape(scenario).units;
-    for (const PolicySpec& policy : plan.policies) {
-        const auto* elastic = std::get_if<ElasticDataParallel>(&policy);
-        const std::int64_t least = elastic != nullptr ? std::max(1U, elastic->units_min) : units;
+    for (const auto& policy : make_ladder(plan.policies)) {
+        const std::int64_t least =
+            policy->least_units().value_or(static_cast<std::uint32_t>(units));
         for (std::int64_t left = units - 1; left >= least; --left) {
             const std::int64_t replicas = p.data_parallel_size / units * left;
             if (p.global_batch_size % (replicas * p.micro_batch_size) != 0) {
                 errors.push_back({"recovery.policies",
-                                  fmt::format("elastic: {} samples can't be shared by {} replicas",
+                                  fmt::format("{}: {} samples can't be shared by {} replicas",
+                                              policy->name(),
                                               p.global_batch_size,
                                               replicas),
                                   "another plan.global_batch_size, or a larger units_min"});
@@ -67,16 +83,6 @@ void check_shrinking(const Scenario& scenario, const RecoveryPlan& plan, Errors&
             }
         }
     }
-}
-
-std::int64_t number_after(const std::string& line, const std::string& word) {
-    const std::size_t at = line.find(" " + word + " ");
-    std::int64_t value = -1;
-    if (at != std::string::npos) {
-        const char* begin = line.data() + at + word.size() + 2;
-        std::from_chars(begin, line.data() + line.size(), value);
-    }
-    return value;
 }
 
 }  // namespace
@@ -125,17 +131,14 @@ Result<DetectionSpec> real_detection(DetectionSpec spec, Time timeout, const std
 }
 
 std::optional<PeerPlacement> memory_placement(const Scenario& scenario) {
-    std::optional<PeerPlacement> placement;
-    for (const PolicySpec& policy : plan_of(scenario).policies) {
-        if (const auto* peers = std::get_if<PeerCheckpoint>(&policy)) {
-            return peers->placement;
-        }
-        if (std::holds_alternative<ElasticDataParallel>(policy) &&
-            !job_shape(scenario).state_sharded) {
-            placement = PeerPlacement{.copies = 1};
-        }
+    const PolicyLadder ladder = make_ladder(plan_of(scenario).policies);
+    if (const auto copies = first_answer(ladder, &RecoveryPolicy::copies)) {
+        return copies;
     }
-    return placement;
+    const JobShape shape = job_shape(scenario);
+    const bool keeps = std::ranges::any_of(
+        ladder, [&](const auto& policy) { return policy->keeps_own_state(shape); });
+    return keeps ? std::optional{PeerPlacement{.copies = 1}} : std::nullopt;
 }
 
 ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
@@ -181,12 +184,10 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
     }
     SupervisedJob job;
     job.shape = job_shape(scenario);
-    job.nodes = job.shape.slots + plan.spares.value_or(0);
+    job.nodes = job.shape.slots + spares_of(plan);
     job.policies = plan.policies;
     for (PolicySpec& policy : job.policies) {
-        if (auto* over_eviction = std::get_if<OverEviction>(&policy)) {
-            over_eviction->cluster = drill_shape(scenario, job.nodes);
-        }
+        complete(policy, {.cluster = drill_shape(scenario, job.nodes)});
     }
     job.limits.attempts_max = plan.attempts_max;
     job.detection = *detection;
@@ -261,11 +262,11 @@ std::int64_t state_bytes_of_rank(const Scenario& scenario) {
     return most.count();
 }
 
-std::string predicted_log(const Scenario& scenario,
-                          const SupervisedJob& job,
-                          double step_s,
-                          const StartTimes& first,
-                          const StoreTimes& store) {
+std::vector<RecoveryExchange> predicted_log(const Scenario& scenario,
+                                            const SupervisedJob& job,
+                                            double step_s,
+                                            const StartTimes& first,
+                                            const StoreTimes& store) {
     DegradedSteps steps;
     steps.speed.step = WallTime::seconds(std::max(step_s, 1e-3));
     const double one = job.shape.units > 1 ? 1.0 - 1.0 / job.shape.units : 0.0;
@@ -293,10 +294,7 @@ std::string predicted_log(const Scenario& scenario,
         }
     }
     for (PolicySpec& policy : spec.policies) {
-        if (auto* check = std::get_if<PreflightCheck>(&policy)) {  // nothing is left to chance
-            check->finds = check->localises = 1;
-            check->false_positive = 0;
-        }
+        leave_nothing_to_chance(policy);
     }
     const std::int64_t every = scenario.job.training.checkpoint_interval;
     spec.checkpoint = {.interval = every > 0 ? steps.speed.step * every : WallTime{},
@@ -306,41 +304,35 @@ std::string predicted_log(const Scenario& scenario,
     return run_campaign(spec, scenario.job.seed, {.log = true}).log;
 }
 
-std::vector<Incident> incidents_of(const std::string& log) {
+std::vector<Incident> incidents_of(const std::vector<RecoveryExchange>& log) {
     std::vector<Incident> incidents;
-    std::istringstream lines{log};
     bool open = false;
-    Incident after_start{.what = "node_ready"};
-    for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with("  ")) {
-            if (!open) {  // a node had become ready during the restart
-                incidents.push_back(after_start);
-                open = true;
-            }
-            incidents.back().actions.push_back(line.substr(2));
-            continue;
-        }
+    Incident after_start{.what = ObservationKind::node_ready};
+    for (const auto& [seen, ordered] : log) {
         if (open && incidents.back().actions.empty()) {
             incidents.pop_back();  // it changed nothing: a node that is ready and not needed
             open = false;
         }
-        std::int64_t time = 0;
-        std::from_chars(line.data(), line.data() + line.size(), time);
-        const bool training = line.find(" training_started ") != std::string::npos;
-        if (training) {
-            after_start.step = number_after(line, "step");
-            after_start.begin_us = time;
-        }
-        if (training && open) {
-            incidents.back().resumed_step = after_start.step;
-            incidents.back().end_us = time;
-            open = false;
-        } else if (!training && !open) {
-            const std::size_t begin = line.find(' ') + 1;
-            incidents.push_back({.what = line.substr(begin, line.find(' ', begin) - begin),
-                                 .step = number_after(line, "step"),
-                                 .begin_us = time});
+        if (seen.kind == ObservationKind::training_started) {
+            after_start.step = seen.step;
+            after_start.begin_us = seen.time.microseconds();
+            if (open) {
+                incidents.back().resumed_step = after_start.step;
+                incidents.back().end_us = after_start.begin_us;
+                open = false;
+            }
+            if (!ordered.empty()) {  // a node had become ready during the restart
+                incidents.push_back(after_start);
+                open = true;
+            }
+        } else if (!open) {
+            incidents.push_back(
+                {.what = seen.kind, .step = seen.step, .begin_us = seen.time.microseconds()});
             open = true;
+        }
+        if (open) {
+            auto& actions = incidents.back().actions;
+            actions.insert(actions.end(), ordered.begin(), ordered.end());
         }
     }
     std::erase_if(incidents, [](const Incident& i) { return i.actions.empty(); });

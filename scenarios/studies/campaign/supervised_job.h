@@ -35,14 +35,14 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario);
 // Of the largest file that a rank has in a checkpoint.
 std::int64_t state_bytes_of_rank(const Scenario& scenario);
 
-// What a campaign of the same job says: the log of its recovery machine. What processes, meetings
-// and a trainer take follows from the run's first start, what its state takes from `store`, of a
-// rank's file: `campaign.start_up` and `campaign.storage` are of GPUs.
-std::string predicted_log(const Scenario& scenario,
-                          const SupervisedJob& job,
-                          double step_s,
-                          const StartTimes& first = {},
-                          const StoreTimes& store = {});
+// What a campaign of the same job says: the exchanges of its recovery machine. What processes,
+// meetings and a trainer take follows from the run's first start, what its state takes from
+// `store`, of a rank's file: `campaign.start_up` and `campaign.storage` are of GPUs.
+std::vector<RecoveryExchange> predicted_log(const Scenario& scenario,
+                                            const SupervisedJob& job,
+                                            double step_s,
+                                            const StartTimes& first = {},
+                                            const StoreTimes& store = {});
 
 // How long after it struck a fault of the drill is told, by the step that it strikes after: what
 // ends is seen at once, what is silent after the heartbeat, what hangs after the watchdog.
@@ -51,14 +51,14 @@ std::map<std::int64_t, double> predicted_detection_s(const Scenario& scenario,
 
 // A stop, as the log of a recovery machine tells it.
 struct Incident {
-    std::string what;
+    ObservationKind what = ObservationKind::node_ready;
     std::int64_t step = -1;  // reached
-    std::vector<std::string> actions;
+    std::vector<Action> actions;
     std::int64_t resumed_step = -1;  // -1: the log ends before
     std::int64_t begin_us = 0;       // told to the machine
     std::int64_t end_us = 0;         // training again
     std::int64_t lost_steps() const { return std::max<std::int64_t>(0, step - resumed_step); }
 };
-std::vector<Incident> incidents_of(const std::string& log);
+std::vector<Incident> incidents_of(const std::vector<RecoveryExchange>& log);
 
 }  // namespace orrery

@@ -27,29 +27,58 @@ TEST(Policies, EachSaysWhatItDoesNotCover) {
     }
 }
 
-TEST(Policies, IntervalsAreWholeSteps) {
-    CheckpointInterval rule{
-        .rule = IntervalRule::exact, .stall = WallTime::seconds(20), .step = WallTime::seconds(7)};
-    EXPECT_EQ(interval_of(rule, WallTime::seconds(11134.8)), WallTime::seconds(651));  // 654.111
-    rule.step = WallTime{};
-    EXPECT_NEAR(interval_of(rule, WallTime::seconds(11134.8)).seconds(), 654.111, 0.001);
-    rule.rule = IntervalRule::young;
-    EXPECT_NEAR(interval_of(rule, WallTime::seconds(11134.8)).seconds(), 667.38, 0.01);
-    rule.step = WallTime::hours(2);
-    EXPECT_EQ(interval_of(rule, WallTime::seconds(11134.8)), WallTime::hours(2));
+TEST(Policies, FactsAreTheFirstPolicysThatKnowsThem) {
+    const PolicyLadder ladder = make_ladder({InPlaceRestart{},
+                                             HotSpares{.count = 3},
+                                             ElasticDataParallel{.units_min = 2},
+                                             PeerCheckpoint{{PeerPlacementKind::ring, 3}},
+                                             PreemptiveDrain{},
+                                             ReplayCheck{.share = 0.25},
+                                             PreflightCheck{.finds = 0.5},
+                                             RedundantComputation{.overhead = 0.125},
+                                             RailFailover{.slowdown = 1.5}});
+    EXPECT_EQ(first_answer(ladder, &RecoveryPolicy::spares)->count, 3U);
+    EXPECT_EQ(first_answer(ladder, &RecoveryPolicy::least_units), 2U);
+    EXPECT_EQ(first_answer(ladder, &RecoveryPolicy::copies)->copies, 3U);
+    EXPECT_EQ(first_answer(ladder, &RecoveryPolicy::replayed_share), 0.25);
+    EXPECT_EQ(first_answer(ladder, &RecoveryPolicy::test)->finds, 0.5);
+    EXPECT_EQ(first_answer(ladder, &RecoveryPolicy::step_overhead), 0.125);
+    EXPECT_EQ(first_answer(ladder, &RecoveryPolicy::failover_time), WallTime::seconds(10));
+    EXPECT_EQ(first_answer(ladder, &RecoveryPolicy::detour)->slowdown, 1.5);
+    EXPECT_FALSE(ladder[0]->drains_slow_nodes());
+    EXPECT_TRUE(ladder[4]->drains_slow_nodes());
+    EXPECT_TRUE(ladder[2]->misfit(1).has_value());
+    EXPECT_FALSE(ladder[2]->misfit(2).has_value());
+    EXPECT_FALSE(first_answer(make_ladder({HotSpares{}}), &RecoveryPolicy::copies).has_value());
 }
 
-TEST(Policies, TheAdaptiveIntervalFollowsWhatHappens) {
-    const PolicyLadder ladder = make_ladder({CheckpointInterval{.rule = IntervalRule::adaptive,
-                                                                .stall = WallTime::seconds(20),
-                                                                .mtbf = WallTime::hours(100)}});
-    JobState state{{.slots = 1}, 1};
-    const WallTime before = *ladder[0]->interval(state);
-    state.trained = WallTime::hours(900);
-    state.incidents = 999;  // about one an hour
-    const WallTime after = *ladder[0]->interval(state);
-    EXPECT_LT(after, before);
-    EXPECT_NEAR(after.seconds(), 366.26, 0.01);  // the optimum at 1 h and 20 s
+TEST(Policies, TheScenarioFillsKnobsThatWereNotGiven) {
+    const PolicySetting setting{
+        .cluster = {.nodes = 12}, .redundant_overhead = 0.5, .network_share = 0.25};
+    const auto completed = [&](PolicySpec policy) {
+        complete(policy, setting);
+        return policy;
+    };
+    EXPECT_EQ(std::get<OverEviction>(completed(OverEviction{})).cluster.nodes, 12U);
+    EXPECT_EQ(std::get<RedundantComputation>(completed(RedundantComputation{})).overhead, 0.5);
+    EXPECT_EQ(
+        std::get<RedundantComputation>(completed(RedundantComputation{.overhead = 0.0})).overhead,
+        0.0);
+    EXPECT_EQ(std::get<RailFailover>(completed(RailFailover{.bandwidth = 0.5})).slowdown, 1.25);
+    EXPECT_EQ(std::get<RailFailover>(completed(RailFailover{.slowdown = 3.0})).slowdown, 3.0);
+}
+
+TEST(Policies, ADrillLeavesNothingToChance) {
+    PolicySpec policy = PreflightCheck{.finds = 0.5, .localises = 0.5, .false_positive = 0.5};
+    leave_nothing_to_chance(policy);
+    EXPECT_EQ(policy, (PolicySpec{PreflightCheck{.finds = 1, .localises = 1}}));
+}
+
+TEST(Policies, SparesHaveACountOrAQuantile) {
+    EXPECT_TRUE(contradiction_of(HotSpares{.count = 1, .quantile = 0.9}).has_value());
+    EXPECT_FALSE(contradiction_of(HotSpares{.count = 1}).has_value());
+    EXPECT_FALSE(contradiction_of(ReplayCheck{}).has_value());
+    EXPECT_EQ(words_of(HotSpares{}).name, "spares");
 }
 
 TEST(Policies, OverEvictionTakesTheWholeDomain) {

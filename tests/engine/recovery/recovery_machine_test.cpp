@@ -226,7 +226,7 @@ TEST(RecoveryMachine, ALogReplaysToTheSameActions) {
             drill.loses({node}, node % 2 == 0 ? 99 : -1);
             drill.hear({.kind = ObservationKind::training_started});
         }
-        return drill.machine.log();
+        return to_text(drill.machine.log());
     };
     const std::string log = run();
     EXPECT_FALSE(log.empty());

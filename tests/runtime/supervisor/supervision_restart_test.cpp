@@ -25,8 +25,8 @@ TEST(Supervisor, HasAllMembersTestedBeforeTheyTrainAgain) {
     job.predicted_meeting_s = [](std::uint32_t processes) { return 1e-3 * processes; };
     const auto run = supervise(job);
     ASSERT_TRUE(run) << run.error().to_string();
-    EXPECT_NE(run->log.find("  check\n"), std::string::npos) << run->log;
-    EXPECT_EQ(run->log.find("evict"), std::string::npos) << run->log;
+    EXPECT_NE(to_text(run->log).find("  check\n"), std::string::npos) << to_text(run->log);
+    EXPECT_EQ(to_text(run->log).find("evict"), std::string::npos) << to_text(run->log);
     // What the members say of their meeting stands beside what was expected.
     ASSERT_FALSE(run->starts.empty());
     EXPECT_EQ(run->starts.back().ranks, 2u);
@@ -42,9 +42,10 @@ TEST(Supervisor, WhoIsSlowInTheTestsIsReplacedAndTheNewOneTested) {
                        "if [ $generation = 2 ]; then tell checked 0 0 '1 it is slow;'; else tell "
                        "checked; fi;"));
     ASSERT_TRUE(run) << run.error().to_string();
-    EXPECT_NE(run->log.find("slow node:1\n  evict node:1\n  replace slot 1 by node:2\n  check\n"),
+    EXPECT_NE(to_text(run->log).find(
+                  "slow node:1\n  evict node:1\n  replace slot 1 by node:2\n  check\n"),
               std::string::npos)
-        << run->log;
+        << to_text(run->log);
 }
 
 TEST(Supervisor, WhoDiesInTheTestsIsReplaced) {
@@ -54,9 +55,9 @@ TEST(Supervisor, WhoDiesInTheTestsIsReplaced) {
         "if [ $generation = 2 ] && [ $node = 0 ]; then kill -9 $$; fi;"
         "if [ $generation = 2 ]; then tell failed 0 0 'rank 0 is gone'; else tell checked; fi;"));
     ASSERT_TRUE(run) << run.error().to_string();
-    EXPECT_NE(run->log.find("evict node:0\n  replace slot 0 by node:2\n  check\n"),
+    EXPECT_NE(to_text(run->log).find("evict node:0\n  replace slot 0 by node:2\n  check\n"),
               std::string::npos)
-        << run->log;
+        << to_text(run->log);
 }
 
 // It computes for ever, and the other one waits for it.
@@ -67,9 +68,9 @@ TEST(Supervisor, WhoHangsInTheTestsIsReplaced) {
         "if [ $generation = 2 ]; then if [ $rank = 0 ]; then tell beat 0 1 '9 1'; fi;"
         "exec sleep 100; fi; tell checked;"));
     ASSERT_TRUE(run) << run.error().to_string();
-    EXPECT_NE(run->log.find("evict node:1\n  replace slot 1 by node:2\n  check\n"),
+    EXPECT_NE(to_text(run->log).find("evict node:1\n  replace slot 1 by node:2\n  check\n"),
               std::string::npos)
-        << run->log;
+        << to_text(run->log);
 }
 
 // The last report of a node on a dead machine may say that the node waits for another one. Then the
@@ -88,8 +89,9 @@ TEST(Supervisor, ANodeThatIsOutOfReachIsReplaced) {
     const auto run = supervise(job);
     ASSERT_TRUE(run) << run.error().to_string();
     EXPECT_EQ(run->status, 0);
-    EXPECT_NE(run->log.find("  evict node:1\n  replace slot 1 by node:2\n"), std::string::npos)
-        << run->log;
+    EXPECT_NE(to_text(run->log).find("  evict node:1\n  replace slot 1 by node:2\n"),
+              std::string::npos)
+        << to_text(run->log);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ TEST(Supervisor, FindsWhoHangs) {
         "tell training 0; if [ $generation = 2 ]; then tell done 2;"
         "elif [ $rank = 0 ]; then tell beat 0 1 '9 1'; exec sleep 100; else exec sleep 100; fi;"));
     ASSERT_TRUE(run) << run.error().to_string();
-    EXPECT_NE(run->log.find("job_hang by progress_watchdog\n  diagnose"), std::string::npos);
-    EXPECT_NE(run->log.find("evict node:1"), std::string::npos) << run->log;
+    EXPECT_NE(to_text(run->log).find("job_hang by progress_watchdog\n  diagnose"),
+              std::string::npos);
+    EXPECT_NE(to_text(run->log).find("evict node:1"), std::string::npos) << to_text(run->log);
 }
 
 // Two nodes are lost and there is one spare: the job waits for a repair and says so again and
@@ -40,7 +41,7 @@ TEST(Supervisor, SaysWhatItWaitsFor) {
                line.find("is expected back in") != std::string::npos;
     };
     EXPECT_GE(std::ranges::count_if(lines, says), 2);
-    EXPECT_NE(run->log.find("  wait\n"), std::string::npos) << run->log;
+    EXPECT_NE(to_text(run->log).find("  wait\n"), std::string::npos) << to_text(run->log);
 }
 
 }  // namespace

@@ -31,10 +31,10 @@ TEST(Supervisor, ReplacesTheDeadByASpare) {
     ASSERT_TRUE(run) << run.error().to_string();
     ASSERT_EQ(run->interruptions.size(), 1u);
     EXPECT_EQ(run->interruptions[0].step, 1);
-    EXPECT_NE(
-        run->log.find("  evict node:1\n  replace slot 1 by node:2\n  restart full from remote"),
-        std::string::npos)
-        << run->log;
+    EXPECT_NE(to_text(run->log).find(
+                  "  evict node:1\n  replace slot 1 by node:2\n  restart full from remote"),
+              std::string::npos)
+        << to_text(run->log);
 }
 
 TEST(Supervisor, CallsSomebodyWhenNothingHelps) {

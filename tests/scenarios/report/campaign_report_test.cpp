@@ -20,7 +20,7 @@ PlanAnswer plan(const std::string& name) {
     plan.gpu_hours[12] = 765433;
     plan.faults = {{"a", 1}, {"b", 2}};
     plan.ettr_by_day = {0.1, 0.85, 1};
-    plan.first.marks.assign(20, {WallTime::hours(30), "12345 node_ready step 1"});
+    plan.first.marks.assign(20, {WallTime::hours(30), "12345 node_ready step 1", true});
     return plan;
 }
 

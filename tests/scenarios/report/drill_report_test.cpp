@@ -6,12 +6,13 @@
 namespace orrery {
 namespace {
 
-const Incident kStop{.what = "fault_detected",
-                     .step = 17,
-                     .actions = {"evict node:2", "restart full from remote"},
-                     .resumed_step = 10,
-                     .begin_us = 0,
-                     .end_us = 500'000};
+const Incident kStop{
+    .what = ObservationKind::fault_detected,
+    .step = 17,
+    .actions = {{.kind = ActionKind::evict, .node = 2}, {.kind = ActionKind::restart}},
+    .resumed_step = 10,
+    .begin_us = 0,
+    .end_us = 500'000};
 
 TEST(DrillReport, TellsHowManyStopsWereForetold) {
     Scenario scenario;

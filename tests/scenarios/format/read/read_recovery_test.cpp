@@ -34,7 +34,7 @@ TEST(ReadRecovery, ReadsALadderInItsOrder) {
     const RecoveryPlan& plan = plans[0];
     ASSERT_EQ(plan.policies.size(), 11u);
     EXPECT_EQ(std::get<InPlaceRestart>(plan.policies[0]).attempts, 2u);
-    EXPECT_EQ(plan.spares, 16u);
+    EXPECT_EQ(std::get<HotSpares>(plan.policies[1]).count, 16u);
     EXPECT_TRUE(std::holds_alternative<ElasticDataParallel>(plan.policies[2]));
     EXPECT_EQ(std::get<PeerCheckpoint>(plan.policies[3]).placement.kind, PeerPlacementKind::ring);
     EXPECT_FALSE(std::get<PreemptiveDrain>(plan.policies[4]).slow);
@@ -49,8 +49,6 @@ TEST(ReadRecovery, ReadsALadderInItsOrder) {
               (RedundantComputation{.failover = WallTime::seconds(5), .overhead = 0.2}));
     EXPECT_EQ(std::get<RailFailover>(plan.policies[10]),
               (RailFailover{.stall = WallTime::seconds(2), .bandwidth = 0.25, .slowdown = 1.3}));
-    EXPECT_TRUE(plan.redundant_overhead_given);
-    EXPECT_TRUE(plan.rail_slowdown_given);
     EXPECT_EQ(plan.checkpoint.rule, IntervalRule::fixed);
     EXPECT_EQ(plan.checkpoint.interval, WallTime::seconds(600));
     EXPECT_EQ(plan.checkpoint.mode, CheckpointMode::blocking);
@@ -65,7 +63,7 @@ TEST(ReadRecovery, ReadsPlansToCompare) {
                         &plans),
               "");
     ASSERT_EQ(plans.size(), 2u);
-    EXPECT_EQ(plans[0].spares_quantile, 0.99);
+    EXPECT_EQ(make_ladder(plans[0].policies)[0]->spares()->quantile, 0.99);
     EXPECT_EQ(plans[0].checkpoint.rule, IntervalRule::young);
     EXPECT_EQ(plans[1].name, "plan 2");
 }

@@ -84,13 +84,13 @@ TEST(RunCampaign, RedundancyAndRailsTakeTheirCostsFromThePlan) {
         return campaign_spec(scenario, scenario.recovery[0], steps).policies;
     };
     // 32 micro-batches, 8 stages of 6 chunks: a third of 32, less a bubble of 7/6, over 32 + 7/6.
-    EXPECT_NEAR(std::get<RedundantComputation>(policies()[0]).overhead,
+    EXPECT_NEAR(std::get<RedundantComputation>(policies()[0]).overhead.value(),
                 (32.0 / 3 - 7.0 / 6) / (32 + 7.0 / 6),
                 1e-9);
-    EXPECT_DOUBLE_EQ(std::get<RailFailover>(policies()[1]).slowdown, 2);
+    EXPECT_DOUBLE_EQ(std::get<RailFailover>(policies()[1]).slowdown.value(), 2);
     steps.simulated = true;
     steps.exposed = 0.1;
-    EXPECT_DOUBLE_EQ(std::get<RailFailover>(policies()[1]).slowdown, 1.1);
+    EXPECT_DOUBLE_EQ(std::get<RailFailover>(policies()[1]).slowdown.value(), 1.1);
     EXPECT_EQ(campaign_spec(scenario, scenario.recovery[0], steps).costs.failover,
               WallTime::seconds(10));
 }

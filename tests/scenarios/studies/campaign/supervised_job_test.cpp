@@ -97,6 +97,14 @@ TEST(SupervisedJob, WhatIsPredictedIsTheDetectorThatFires) {
               (std::map<std::int64_t, double>{{5, 15.0}, {9, 15.0}}));
 }
 
+std::vector<std::string> lines_of(const Incident& incident) {
+    std::vector<std::string> lines;
+    for (const Action& action : incident.actions) {
+        lines.push_back(to_line(action));
+    }
+    return lines;
+}
+
 TEST(SupervisedJob, APredictionResumesFromTheLastCheckpoint) {
     const Scenario scenario = drill();
     const StartTimes first{.processes_s = 0.5, .meeting_s = 0.1, .state_s = 0.2};
@@ -107,7 +115,7 @@ TEST(SupervisedJob, APredictionResumesFromTheLastCheckpoint) {
     EXPECT_EQ(incidents[0].step, 17);
     EXPECT_EQ(incidents[0].resumed_step, 10);
     EXPECT_EQ(incidents[0].lost_steps(), 7);
-    EXPECT_EQ(incidents[0].actions,
+    EXPECT_EQ(lines_of(incidents[0]),
               (std::vector<std::string>{
                   "evict node:2", "replace slot 2 by node:4", "restart full from remote"}));
     // As long as the first start.
@@ -145,32 +153,32 @@ TEST(SupervisedJob, ARanksFileHasWhatItsRankHolds) {
               (2 + 3) * parameters);
 }
 
+Observation seen(std::int64_t us, ObservationKind kind, std::int64_t step) {
+    return {.time = WallTime::microseconds(us), .kind = kind, .step = step};
+}
+
 TEST(Incidents, ANodeThatWasReadyDuringARestartIsTakenBackInOneOfItsOwn) {
-    const auto incidents = incidents_of(
-        "5 training_started step 0 durable 0 memory -1\n"
-        "11 fault_detected step 4 durable 2 memory -1 node:1\n"
-        "  drop slot 1\n"
-        "15 node_ready step 4 durable 2 memory -1 node:1\n"
-        "20 training_started step 4 durable 2 memory -1\n"
-        "  replace slot 1 by node:1\n"
-        "30 training_started step 4 durable 2 memory -1\n");
+    const Action replace{.kind = ActionKind::replace, .node = 1, .slot = 1};
+    const auto incidents =
+        incidents_of({{seen(5, ObservationKind::training_started, 0), {}},
+                      {seen(11, ObservationKind::fault_detected, 4), {{.kind = ActionKind::drop}}},
+                      {seen(15, ObservationKind::node_ready, 4), {}},
+                      {seen(20, ObservationKind::training_started, 4), {replace}},
+                      {seen(30, ObservationKind::training_started, 4), {}}});
     ASSERT_EQ(incidents.size(), 2u);
-    EXPECT_EQ(incidents[1].what, "node_ready");
+    EXPECT_EQ(incidents[1].what, ObservationKind::node_ready);
     EXPECT_EQ(incidents[1].lost_steps(), 0);
-    EXPECT_EQ(incidents[1].actions, std::vector<std::string>{"replace slot 1 by node:1"});
+    EXPECT_EQ(incidents[1].actions, std::vector<Action>{replace});
 }
 
 TEST(Incidents, WhatChangesNothingIsNone) {
     const auto incidents = incidents_of(
-        "5 training_started step 0 durable 0 memory -1\n"
-        "9 node_ready step 3 durable 0 memory -1 node:2\n"
-        "11 fault_detected step 4 durable 2 memory -1 node:1\n"
-        "  wait\n"
-        "15 node_ready step 4 durable 2 memory -1 node:1\n"
-        "  restart full from remote\n"
-        "20 training_started step 2 durable 2 memory -1\n"
-        "30 fault_detected step 6 durable 2 memory -1\n"
-        "  diagnose\n");
+        {{seen(5, ObservationKind::training_started, 0), {}},
+         {seen(9, ObservationKind::node_ready, 3), {}},
+         {seen(11, ObservationKind::fault_detected, 4), {{.kind = ActionKind::wait}}},
+         {seen(15, ObservationKind::node_ready, 4), {{.kind = ActionKind::restart}}},
+         {seen(20, ObservationKind::training_started, 2), {}},
+         {seen(30, ObservationKind::fault_detected, 6), {{.kind = ActionKind::diagnose}}}});
     ASSERT_EQ(incidents.size(), 2u);
     EXPECT_EQ(incidents[0].actions.size(), 2u);
     EXPECT_EQ(incidents[0].lost_steps(), 2);

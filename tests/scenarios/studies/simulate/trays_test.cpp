@@ -117,8 +117,7 @@ TEST(Trays, ASearchOnAPartlyFilledRackFindsAPlanForItsGpus) {
 // Trays 6 and 7 are not the job's: every tray that fails is one of six.
 TEST(Trays, ACampaignOnAPartlyFilledRackHasTheJobsTrays) {
     Scenario scenario = racks(12, {"campaign={days: 30, seeds: 2, step_time: 1 s}"});
-    scenario.recovery = {{.name = "spares", .policies = {HotSpares{}}}};
-    scenario.recovery[0].spares = 1;
+    scenario.recovery = {{.name = "spares", .policies = {HotSpares{.count = 1}}}};
     scenario.faults.processes = {
         {.name = "tray",
          .kind = FaultKind::node_crash,

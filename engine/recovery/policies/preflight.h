@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tuple>
+
+#include "engine/recovery/policies/knob.h"
+#include "engine/recovery/recovery_policy.h"
+
+namespace orrery {
+
+// All members are tested before a restart after an incident: a kernel on each, loopback, pairs,
+// all-to-all, all-reduce with neighbours (MegaScale's self-check, NSDI 2024, section 4.3). Who
+// fails is replaced, and the new ones are tested, too. The times and probabilities are of a
+// campaign, which has no real nodes to test; all are assumed.
+struct PreflightCheck {
+    std::uint32_t rounds = 2;
+    WallTime duration = WallTime::seconds(60);
+    double finds = 0.95;        // a node that is sick or slow
+    double localises = 1;       // … and names it, not the other side of a pair
+    double false_positive = 0;  // a check accuses a healthy one besides
+    bool operator==(const PreflightCheck&) const = default;
+
+    static constexpr PolicyWords kWords{
+        .name = "preflight",
+        .meaning = "Test all nodes before a restart.",
+        .does_not_cover = "wrong numbers; what only a long training shows"};
+    static constexpr auto knobs() {
+        return std::tuple{
+            knob<&PreflightCheck::rounds>("rounds", "Rounds of tests before a restart.")
+                .range(1, 100),
+            knob<&PreflightCheck::duration>("duration", "Time of a round."),
+            knob<&PreflightCheck::finds>("finds", "Probability that a test finds a faulty node.")
+                .range(0, 1),
+            knob<&PreflightCheck::localises>("localises",
+                                             "Probability that it names the right node.")
+                .range(0, 1),
+            knob<&PreflightCheck::false_positive>("false_positive",
+                                                  "Probability that it accuses a healthy node.")
+                .range(0, 1)};
+    }
+
+    void leave_nothing_to_chance() {
+        finds = localises = 1;
+        false_positive = 0;
+    }
+    std::optional<MemberTest> test() const {
+        return MemberTest{.duration = duration,
+                          .finds = finds,
+                          .localises = localises,
+                          .false_positive = false_positive};
+    }
+    std::uint32_t checks(const Observation& incident) const {
+        // Nobody is suspected where a node comes back, or somebody wanted the stop.
+        switch (incident.kind) {
+            case ObservationKind::fault_detected:
+            case ObservationKind::corruption_found:
+                return rounds;
+            case ObservationKind::drained:
+                return incident.nodes.empty() ? 0 : rounds;
+            default:
+                return 0;
+        }
+    }
+};
+
+}  // namespace orrery

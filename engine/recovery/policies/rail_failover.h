@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tuple>
+
+#include "engine/recovery/policies/knob.h"
+#include "engine/recovery/recovery_policy.h"
+
+namespace orrery {
+
+// A node whose adapter, cable or leaf switch is lost goes on through the other one (dual ToR, or
+// another rail), and the job at the lower bandwidth's pace, until it is repaired or drained. The
+// network goes around the loss: a supervisor hears of a slow node, if at all.
+struct RailFailover {
+    WallTime stall = WallTime::seconds(1);  // until traffic has moved (assumed)
+    double bandwidth = 0.5;                 // that is left
+    std::optional<double> slowdown{};       // of the job's step with it
+    bool operator==(const RailFailover&) const = default;
+
+    static constexpr PolicyWords kWords{.name = "rail_failover",
+                                        .meaning = "Go on through another adapter.",
+                                        .does_not_cover = "both of a node's ways out",
+                                        .in_real_runs = false};
+    static constexpr auto knobs() {
+        return std::tuple{
+            knob<&RailFailover::stall>("stall", "Time until traffic has moved."),
+            knob<&RailFailover::bandwidth>("bandwidth", "Share of the bandwidth that is left.")
+                .range(0.01, 1),
+            knob<&RailFailover::slowdown>("slowdown", "Time of a step / its time on all rails.")
+                .range(1, 1000)
+                .by("from the network's share of the step")};
+    }
+
+    void complete(const PolicySetting& setting) {
+        slowdown = slowdown.value_or(1 + setting.network_share * (1 / bandwidth - 1));
+    }
+    std::optional<Detour> detour() const {
+        return Detour{.stall = stall, .slowdown = slowdown.value_or(1)};
+    }
+};
+
+}  // namespace orrery
