@@ -6,10 +6,10 @@
 namespace orrery {
 
 bool BundledTransfers::join(const ConnectionState& connection,
-                            std::uint32_t id,
+                            RankStreamId id,
                             const TapePart& part,
                             Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+    const RankClassId r = state_.rank_of(id);
     const ConnectionClassId first = connection.bundle_first;
     const std::uint32_t sequence = state_.sequence_of(id, part);
     OpenTransferId t = open_.connections[first].open;
@@ -70,7 +70,7 @@ void BundledTransfers::split(OpenTransferId whole) {
         transfer.pending = from.pending;
         transfer.in_latency = from.in_latency;
         transfer.arrival = from.arrival;
-        for (const std::uint32_t id : from.participants) {
+        for (const RankStreamId id : from.participants) {
             const LockstepGroup& group =
                 plan_.groups.groups[plan_.groups.group_of[state_.member_of(id)]];
             transfer.participants.push_back(
@@ -106,14 +106,14 @@ void BundledTransfers::split_all() {
 
 void BundledTransfers::end(OpenTransferId t, Time now) {
     const std::uint32_t size = open_.connections[open_.pool[t].connection].bundle_size;
-    for (const std::uint32_t id : open_.pool[t].participants) {
+    for (const RankStreamId id : open_.pool[t].participants) {
         if (state_.ranks[state_.leader[state_.member_of(id)]].width == size) {
             parts_.transfers.end_part(state_.leading(id), open_.pool[t], now);
             continue;
         }
         const LockstepGroup& group =
             plan_.groups.groups[plan_.groups.group_of[state_.member_of(id)]];
-        for (const std::uint32_t m : plan_.groups.members_of(group)) {
+        for (const RankClassId m : plan_.groups.members_of(group)) {
             parts_.transfers.end_part_of_member(
                 state_.stream_of(m, state_.streams[id].stream), t, now);
         }

@@ -14,7 +14,7 @@ public:
     using ExecutionPart::ExecutionPart;
 
     // False if each rank that this one leads joins a transfer of its own.
-    bool join(std::uint32_t id, const TapePart& part, Time now) {
+    bool join(RankStreamId id, const TapePart& part, Time now) {
         const std::uint32_t first = state_.streams[id].first_connection;
         const ConnectionClassId c = plan_.quotient.connection_of[first + part.connection];
         return open_.connections[c].bundle != kNoBundle &&
@@ -27,7 +27,7 @@ public:
     void split_all();
 
 private:
-    bool join(const ConnectionState& connection, std::uint32_t id, const TapePart& part, Time now);
+    bool join(const ConnectionState& connection, RankStreamId id, const TapePart& part, Time now);
     bool any_apart(const Bundle& bundle, std::uint32_t sequence) const;
     void split(OpenTransferId whole);
 

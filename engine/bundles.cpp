@@ -48,7 +48,7 @@ private:
     // The connection on which all members of `group` send.
     void look_at(const LockstepGroup& group, std::uint32_t connection) {
         std::vector<ConnectionClassId> connections;
-        for (const std::uint32_t m : groups_.members_of(group)) {
+        for (const RankClassId m : groups_.members_of(group)) {
             connections.push_back(
                 quotient_.connection_of[quotient_.ranks[m].first_connection + connection]);
         }
@@ -74,8 +74,8 @@ private:
         const auto receiver = [&](ConnectionClassId c) {
             return quotient_.members[quotient_.connections[c].first_member + 1];
         };
-        const std::uint32_t other = groups_.group_of[receiver(connections[0])];
-        const std::span<const std::uint32_t> members = groups_.members_of(group);
+        const LockstepGroupId other = groups_.group_of[receiver(connections[0])];
+        const std::span<const RankClassId> members = groups_.members_of(group);
         for (std::uint32_t i = 0; i < connections.size(); ++i) {
             const ConnectionClass& c = quotient_.connections[connections[i]];
             if (c.num_members != 2 || c.num_neighbours > 0 || c.mostly_exclusive ||

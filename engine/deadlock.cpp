@@ -18,7 +18,7 @@ public:
     explicit DeadlockReport(const Execution& execution) : e_(execution) {}
 
     Error describe() {
-        std::optional<std::uint32_t> next = first_stuck();
+        std::optional<RankStreamId> next = first_stuck();
         while (next && std::find(seen_.begin(), seen_.end(), *next) == seen_.end()) {
             seen_.push_back(*next);
             next = follow(*next);
@@ -44,14 +44,14 @@ public:
     }
 
 private:
-    bool stuck(std::uint32_t id) const {
+    bool stuck(RankStreamId id) const {
         const StreamPhase phase = e_.state.streams[id].phase;
         return phase == StreamPhase::blocked || phase == StreamPhase::arrived;
     }
 
-    std::optional<std::uint32_t> first_stuck() const {
+    std::optional<RankStreamId> first_stuck() const {
         for (std::uint32_t s = 0; s < e_.state.num_streams; ++s) {
-            for (std::uint32_t r = 0; r < e_.state.ranks.size(); ++r) {
+            for (const RankClassId r : e_.state.ranks.ids()) {
                 if (stuck(e_.state.stream_of(r, s))) {
                     return e_.state.stream_of(r, s);
                 }
@@ -60,8 +60,8 @@ private:
         return std::nullopt;
     }
 
-    std::string words(std::uint32_t id) const {
-        const std::uint32_t r = e_.state.rank_of(id);
+    std::string words(RankStreamId id) const {
+        const RankClassId r = e_.state.rank_of(id);
         const RankClass& rank = e_.plan.quotient.ranks[r];
         const TapeItem& item = e_.state.item_of(id);
         const SlotOp& op = e_.state.streams[id].tape->ops[item.first_op];
@@ -71,7 +71,7 @@ private:
                            describe_op(*e_.plan.input.program, rank.role, op.slot, op.op));
     }
 
-    std::optional<std::uint32_t> follow(std::uint32_t id) {
+    std::optional<RankStreamId> follow(RankStreamId id) {
         const StreamState& stream = e_.state.streams[id];
         if (stream.phase == StreamPhase::blocked) {
             words_.push_back(words(id) + " waits on the next");
@@ -81,7 +81,7 @@ private:
     }
 
     // An arrived op waits on a member that has not.
-    std::optional<std::uint32_t> follow_transfer(std::uint32_t id) {
+    std::optional<RankStreamId> follow_transfer(RankStreamId id) {
         bool moving = false;
         for (std::size_t i = 0; i < e_.open.pool.size(); ++i) {
             const auto t = to_id<OpenTransferId>(i);
@@ -101,7 +101,7 @@ private:
         return std::nullopt;
     }
 
-    std::optional<std::uint32_t> follow_missing(std::uint32_t id, const OpenTransfer& transfer) {
+    std::optional<RankStreamId> follow_missing(RankStreamId id, const OpenTransfer& transfer) {
         const ConnectionClass& folded = e_.plan.quotient.connections[transfer.connection];
         const Connection& connection = e_.plan.transfers.connections[folded.connection];
         const std::string group =
@@ -109,8 +109,8 @@ private:
                 ? " in group " + e_.plan.input.program->groups[index(connection.group)].name
                 : std::string{};
         for (std::uint32_t m = 0; m < folded.num_members; ++m) {
-            const std::uint32_t r = e_.plan.quotient.members[folded.first_member + m];
-            const std::optional<std::uint32_t> other = missing_op(r, transfer, id);
+            const RankClassId r = e_.plan.quotient.members[folded.first_member + m];
+            const std::optional<RankStreamId> other = missing_op(r, transfer, id);
             if (other) {
                 words_.push_back(fmt::format("{}{} waits for rank {}",
                                              words(id),
@@ -124,12 +124,12 @@ private:
     }
 
     // The stream on which a member of the transfer still has to join it.
-    std::optional<std::uint32_t> missing_op(std::uint32_t r,
-                                            const OpenTransfer& transfer,
-                                            std::uint32_t except) const {
+    std::optional<RankStreamId> missing_op(RankClassId r,
+                                           const OpenTransfer& transfer,
+                                           RankStreamId except) const {
         const RoleTape& tape = e_.state.tape_of(r);
         for (std::uint32_t s = 0; s < tape.streams.size(); ++s) {
-            const std::uint32_t id = e_.state.stream_of(r, s);
+            const RankStreamId id = e_.state.stream_of(r, s);
             const auto& in = transfer.participants;
             if (id == except || std::find(in.begin(), in.end(), id) != in.end()) {
                 continue;
@@ -152,7 +152,7 @@ private:
     }
 
     // That stream of the rank if it is stuck, else whatever holds the rank up.
-    std::optional<std::uint32_t> stuck_from(std::uint32_t r, std::uint32_t s) const {
+    std::optional<RankStreamId> stuck_from(RankClassId r, std::uint32_t s) const {
         if (stuck(e_.state.stream_of(r, s))) {
             return e_.state.stream_of(r, s);
         }
@@ -168,7 +168,7 @@ private:
     static constexpr std::size_t kWaitersShown = 6;
 
     const Execution& e_;
-    std::vector<std::uint32_t> seen_;
+    std::vector<RankStreamId> seen_;
     std::vector<std::string> words_;
 };
 

@@ -100,13 +100,14 @@ void Execution::handle(const Event& event, Time now) {
         prefetch(clock.queue.next());
     }
     if ((event.target & LocalClocks::kTarget) != 0) {
-        const std::uint32_t r = event.target & ~LocalClocks::kTarget;
+        const auto r = to_id<RankClassId>(event.target & ~LocalClocks::kTarget);
         if (state.ranks[r].local_clock && state.ranks[r].wake_generation == event.generation) {
             clocks.wake(r, now);
         }
     } else if (event.target < num_streams) {
-        if (state.streams[event.target].generation == event.generation) {
-            streams.queued_event(event.target, now);
+        const auto id = to_id<RankStreamId>(event.target);
+        if (state.streams[id].generation == event.generation) {
+            streams.queued_event(id, now);
         }
     } else {
         const auto t = to_id<OpenTransferId>(event.target - num_streams);
@@ -121,17 +122,18 @@ void Execution::handle(const Event& event, Time now) {
 void Execution::prefetch(const Event& event) const {
     const auto num_streams = static_cast<std::uint32_t>(state.streams.size());
     if ((event.target & LocalClocks::kTarget) != 0) {
-        state.prefetch_rank(event.target & ~LocalClocks::kTarget);
+        state.prefetch_rank(to_id<RankClassId>(event.target & ~LocalClocks::kTarget));
         return;
     }
     if (event.target >= num_streams) {
         prefetch_all(&open.pool[to_id<OpenTransferId>(event.target - num_streams)]);
         return;
     }
-    prefetch_all(&state.streams[event.target]);
-    state.prefetch_rank(state.member_of(event.target));
+    const auto id = to_id<RankStreamId>(event.target);
+    prefetch_all(&state.streams[id]);
+    state.prefetch_rank(state.member_of(id));
     if (!state.walks.empty()) {
-        prefetch_all(&state.walks[event.target]);
+        prefetch_all(&state.walks[id]);
     }
 }
 

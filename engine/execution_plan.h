@@ -32,11 +32,11 @@ struct ExecutionPlan {
     const RunTimes& run(std::uint16_t device, std::uint32_t shape) const {
         return run_times[device * tapes.shapes.size() + shape];
     }
-    std::span<const std::uint32_t> members_of_group(std::uint32_t group) const {
+    std::span<const RankClassId> members_of_group(LockstepGroupId group) const {
         return groups.members_of(groups.groups[group]);
     }
     // Of a rank class, by a connection of its role's tape: the connection class.
-    ConnectionClassId connection_of(std::uint32_t r, std::uint32_t connection) const {
+    ConnectionClassId connection_of(RankClassId r, std::uint32_t connection) const {
         return quotient.connection_of[quotient.ranks[r].first_connection + connection];
     }
 

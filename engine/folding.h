@@ -60,10 +60,10 @@ struct ConnectionClass {
 inline constexpr FootprintId kNoLinks{UINT32_MAX};
 
 struct Quotient {
-    std::vector<RankClass> ranks;
-    std::vector<std::uint32_t> class_of_rank;
+    Table<RankClassId, RankClass> ranks;
+    Table<RankId, RankClassId> class_of_rank;
     Table<ConnectionClassId, ConnectionClass> connections;
-    std::vector<std::uint32_t> members;
+    std::vector<RankClassId> members;
     // By connection class: the connections that are mostly exclusive and share a link with it.
     std::vector<ConnectionClassId> neighbours;
     // [RankClass::first_connection + connection of the role tape]

@@ -15,7 +15,7 @@ public:
     explicit HangReport(const Execution& execution) : e_(execution) {}
 
     std::optional<Hang> describe() {
-        for (std::uint32_t r = 0; r < e_.state.ranks.size(); ++r) {
+        for (const RankClassId r : e_.state.ranks.ids()) {
             if (e_.state.ranks[r].lost) {
                 hang_.lost.push_back(e_.plan.quotient.ranks[r].representative);
             }
@@ -52,11 +52,11 @@ private:
     void add(const OpenTransfer& transfer) {
         const ConnectionClass& folded = e_.plan.quotient.connections[transfer.connection];
         const Connection& connection = e_.plan.transfers.connections[folded.connection];
-        std::vector<std::uint32_t> arrived;  // rank classes
+        std::vector<RankClassId> arrived;  // rank classes
         Found found{.root = transfer.missing == 0, .operation = {}};
         bool words = false;
-        for (const std::uint32_t id : transfer.participants) {
-            const std::uint32_t r = e_.state.member_of(id);
+        for (const RankStreamId id : transfer.participants) {
+            const RankClassId r = e_.state.member_of(id);
             arrived.push_back(r);
             if (e_.state.ranks[r].lost) {
                 continue;
@@ -78,7 +78,7 @@ private:
             found.operation.group = e_.plan.input.program->groups[index(connection.group)].name;
         }
         for (const RankId rank : e_.plan.transfers.members_of(connection)) {
-            const std::uint32_t r = e_.plan.quotient.class_of_rank[index(rank)];
+            const RankClassId r = e_.plan.quotient.class_of_rank[rank];
             const bool here = std::find(arrived.begin(), arrived.end(), r) != arrived.end();
             if (!here) {
                 found.operation.missing.push_back(rank);

@@ -19,8 +19,8 @@ KernelRunner::KernelRunner(Execution& execution) : ExecutionPart(execution) {
     find_role_sms();
 }
 
-void KernelRunner::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+void KernelRunner::begin_run(RankStreamId id, const TapeItem& item, Time now) {
+    const RankClassId r = state_.rank_of(id);
     StreamState& stream = state_.streams[id];
     RankState& rank = state_.ranks[r];
     const std::uint16_t device = rank.device;
@@ -37,14 +37,14 @@ void KernelRunner::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
     parts_.streams.schedule(id, due);
 }
 
-void KernelRunner::end_run(std::uint32_t id, Time now) {
+void KernelRunner::end_run(RankStreamId id, Time now) {
     const TapeItem& item = state_.item_of(id);
     finish_run(id, item, now);
     parts_.streams.end_item(id, item, now);
 }
 
-void KernelRunner::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+void KernelRunner::finish_run(RankStreamId id, const TapeItem& item, Time now) {
+    const RankClassId r = state_.rank_of(id);
     StreamState& stream = state_.streams[id];
     const auto size = static_cast<std::int64_t>(stream.size);
     state_.ranks[r].running &= ~(std::uint64_t{1} << stream.stream);
@@ -77,8 +77,8 @@ void KernelRunner::finish_run(std::uint32_t id, const TapeItem& item, Time now) 
     }
 }
 
-void KernelRunner::trace_walk(std::uint32_t id, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+void KernelRunner::trace_walk(RankStreamId id, Time now) {
+    const RankClassId r = state_.rank_of(id);
     if (!state_.streams[id].traced) {
         advance_walk(state_.walks[id], now, state_.ranks[r].held_sms, nullptr);
         return;
@@ -92,7 +92,7 @@ void KernelRunner::trace_walk(std::uint32_t id, Time now) {
     }
 }
 
-std::uint32_t KernelRunner::sms_of(std::uint32_t r, const TapeItem& item) const {
+std::uint32_t KernelRunner::sms_of(RankClassId r, const TapeItem& item) const {
     std::uint32_t sms = 0;
     for (std::uint32_t p = 0; p < item.num_parts; ++p) {
         const TapePart& part = state_.tape_of(r).parts[item.first_part + p];
@@ -129,8 +129,8 @@ void KernelRunner::find_role_sms() {
     }
 }
 
-void KernelRunner::walk_runs(std::uint32_t r, Time now) {
-    state_.for_each_run(r, [&](std::uint32_t id) {
+void KernelRunner::walk_runs(RankClassId r, Time now) {
+    state_.for_each_run(r, [&](RankStreamId id) {
         if (state_.walks[id].run == nullptr) {
             const std::uint16_t device = state_.ranks[r].device;
             const TapeItem& item = state_.item_of(id);
@@ -144,8 +144,8 @@ void KernelRunner::walk_runs(std::uint32_t r, Time now) {
     });
 }
 
-void KernelRunner::schedule_walks(std::uint32_t r) {
-    state_.for_each_run(r, [&](std::uint32_t id) {
+void KernelRunner::schedule_walks(RankClassId r) {
+    state_.for_each_run(r, [&](RankStreamId id) {
         const Time due = end_of_walk(state_.walks[id], state_.ranks[r].held_sms);
         if (due != state_.streams[id].due) {
             parts_.streams.schedule(id, due);
@@ -153,7 +153,7 @@ void KernelRunner::schedule_walks(std::uint32_t r) {
     });
 }
 
-void KernelRunner::change_held(std::uint32_t r, Time now, std::int64_t sms) {
+void KernelRunner::change_held(RankClassId r, Time now, std::int64_t sms) {
     if (sms == 0) {
         return;
     }

@@ -10,22 +10,22 @@ class KernelRunner : ExecutionPart {
 public:
     explicit KernelRunner(Execution& execution);
 
-    void begin_run(std::uint32_t id, const TapeItem& item, Time now);
-    void end_run(std::uint32_t id, Time now);
+    void begin_run(RankStreamId id, const TapeItem& item, Time now);
+    void end_run(RankStreamId id, Time now);
     // Sets the path to the run's end and counts its time.
-    void finish_run(std::uint32_t id, const TapeItem& item, Time now);
+    void finish_run(RankStreamId id, const TapeItem& item, Time now);
 
     // The SMs that a communication op of a rank holds.
-    std::uint32_t sms_of(std::uint32_t r, const TapeItem& item) const;
+    std::uint32_t sms_of(RankClassId r, const TapeItem& item) const;
     // An op takes (or gives back) SMs: runs of the rank's other streams change their pace.
-    void change_held(std::uint32_t r, Time now, std::int64_t sms);
+    void change_held(RankClassId r, Time now, std::int64_t sms);
 
     // Brings a walk up to `now` and traces the ops that end on the way.
-    void trace_walk(std::uint32_t id, Time now);
+    void trace_walk(RankStreamId id, Time now);
     // Brings the rank's runs up to `now`, as walks.
-    void walk_runs(std::uint32_t r, Time now);
+    void walk_runs(RankClassId r, Time now);
     // When they end from now on.
-    void schedule_walks(std::uint32_t r);
+    void schedule_walks(RankClassId r);
 
 private:
     void find_role_sms();

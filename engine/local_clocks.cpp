@@ -17,13 +17,13 @@ std::uint64_t bit(std::uint32_t stream) {
 
 }  // namespace
 
-const ConnectionMessage& LocalClocks::group_message(std::uint32_t r, const TapeItem& item) const {
+const ConnectionMessage& LocalClocks::group_message(RankClassId r, const TapeItem& item) const {
     const TapePart& part = state_.tape_of(r).parts[item.first_part];
     const ConnectionState& connection = open_.connections[connection_of_group(r)];
     return plan_.transfers.messages[connection.first_message + part.message];
 }
 
-Time LocalClocks::next_due(std::uint32_t r) const {
+Time LocalClocks::next_due(RankClassId r) const {
     Time next = Time::max();
     for (std::uint64_t left = state_.ranks[r].pending; left != 0; left &= left - 1) {
         const auto s = static_cast<std::uint32_t>(std::countr_zero(left));
@@ -33,12 +33,12 @@ Time LocalClocks::next_due(std::uint32_t r) const {
 }
 
 // All that happens before `until`.
-void LocalClocks::catch_up(std::uint32_t r, Time until) {
+void LocalClocks::catch_up(RankClassId r, Time until) {
     const std::size_t first = parts_.streams.num_ready();
     for (Time due = next_due(r); due < until; due = next_due(r)) {
         for (std::uint64_t left = state_.ranks[r].pending; left != 0; left &= left - 1) {
             const auto s = static_cast<std::uint32_t>(std::countr_zero(left));
-            const std::uint32_t id = state_.stream_of(r, s);
+            const RankStreamId id = state_.stream_of(r, s);
             if (state_.streams[id].due == due && (state_.ranks[r].pending & bit(s)) != 0) {
                 state_.ranks[r].pending &= ~bit(s);
                 parts_.streams.end_of_phase(id, due);
@@ -48,14 +48,14 @@ void LocalClocks::catch_up(std::uint32_t r, Time until) {
     }
 }
 
-void LocalClocks::wake(std::uint32_t r, Time now) {
+void LocalClocks::wake(RankClassId r, Time now) {
     state_.ranks[r].wake = Time::max();
     catch_up(r, now + Time::picoseconds(1));
     touched_.push_back(r);
 }
 
-void LocalClocks::begin_collective(std::uint32_t id, const TapeItem& item, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+void LocalClocks::begin_collective(RankStreamId id, const TapeItem& item, Time now) {
+    const RankClassId r = state_.rank_of(id);
     StreamState& stream = state_.streams[id];
     stream.phase = StreamPhase::in_group;
     stream.start = now;
@@ -71,8 +71,8 @@ void LocalClocks::begin_collective(std::uint32_t id, const TapeItem& item, Time 
     }
 }
 
-void LocalClocks::end_collective(std::uint32_t id, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+void LocalClocks::end_collective(RankStreamId id, Time now) {
+    const RankClassId r = state_.rank_of(id);
     StreamState& stream = state_.streams[id];
     const TapeItem& item = state_.item_of(id);
     stream.path[item.cause] += group_message(r, item).uncontended_time;
@@ -87,7 +87,7 @@ void LocalClocks::end_collective(std::uint32_t id, Time now) {
 
 // When the item that is next or under way on a stream can have started at the earliest. Never, if
 // it waits for another group.
-Time LocalClocks::earliest_start(std::uint32_t id) const {
+Time LocalClocks::earliest_start(RankStreamId id) const {
     const StreamState& stream = state_.streams[id];
     switch (stream.phase) {
         case StreamPhase::running:
@@ -105,7 +105,7 @@ Time LocalClocks::earliest_start(std::uint32_t id) const {
 }
 
 // The earliest time at which a stream can have ended `items` items.
-Time LocalClocks::earliest_end(std::uint32_t id, std::uint32_t items) const {
+Time LocalClocks::earliest_end(RankStreamId id, std::uint32_t items) const {
     const StreamState& stream = state_.streams[id];
     const std::uint32_t role = state_.ranks[stream.rank].role;
     if (plan_.local_times.next_outside(role, stream.stream, stream.item) < items) {
@@ -119,14 +119,14 @@ Time LocalClocks::earliest_end(std::uint32_t id, std::uint32_t items) const {
 }
 
 // The same in a step that the stream may not have begun: no earlier than its own step ends.
-Time LocalClocks::earliest_end_in(std::uint32_t id, std::uint32_t step, std::uint32_t items) const {
+Time LocalClocks::earliest_end_in(RankStreamId id, std::uint32_t step, std::uint32_t items) const {
     const StreamState& stream = state_.streams[id];
     return earliest_end(id, stream.step == step ? items : stream.tape->num_items());
 }
 
 // No later than when the group gets to an op that concerns others, that its host reads, or that is
 // the last of its stream's step.
-void LocalClocks::plan_wake(std::uint32_t r) {
+void LocalClocks::plan_wake(RankClassId r) {
     RankState& rank = state_.ranks[r];
     if (!rank.local_clock || rank.pending == 0) {
         return;
@@ -134,7 +134,7 @@ void LocalClocks::plan_wake(std::uint32_t r) {
     const std::uint32_t role = rank.role;
     Time earliest = Time::max();
     for (std::uint32_t s = 0; s < state_.tape_of(r).streams.size(); ++s) {
-        const std::uint32_t id = state_.stream_of(r, s);
+        const RankStreamId id = state_.stream_of(r, s);
         const StreamPhase phase = state_.streams[id].phase;
         if (phase != StreamPhase::done && phase != StreamPhase::arrived) {
             const StreamState& stream = state_.streams[id];
@@ -151,19 +151,20 @@ void LocalClocks::plan_wake(std::uint32_t r) {
     earliest = std::max(earliest, next_due(r));
     if (earliest < rank.wake) {
         rank.wake = earliest;
-        clock_.queue.schedule(earliest, kTarget | r, ++rank.wake_generation);
+        clock_.queue.schedule(
+            earliest, kTarget | static_cast<std::uint32_t>(r), ++rank.wake_generation);
     }
 }
 
 void LocalClocks::plan_wakes() {
-    for (const std::uint32_t r : touched_) {
+    for (const RankClassId r : touched_) {
         plan_wake(r);
     }
     touched_.clear();
 }
 
-bool LocalClocks::may_begin(std::uint32_t r) const {
-    const std::uint32_t t = plan_.groups.group_of[r];
+bool LocalClocks::may_begin(RankClassId r) const {
+    const LockstepGroupId t = plan_.groups.group_of[r];
     if (!plan_.local_times.possible(t) || state_.ranks[r].local_clock ||
         state_.ranks[r].width != plan_.groups.groups[t].size) {
         return false;
@@ -183,7 +184,7 @@ bool LocalClocks::may_begin(std::uint32_t r) const {
     return open_.connections[c].num_flows == 0;
 }
 
-void LocalClocks::begin(std::uint32_t r) {
+void LocalClocks::begin(RankClassId r) {
     if (!may_begin(r)) {
         return;
     }
@@ -213,7 +214,7 @@ void LocalClocks::begin(std::uint32_t r) {
     plan_wake(r);
 }
 
-void LocalClocks::end(std::uint32_t r) {
+void LocalClocks::end(RankClassId r) {
     RankState& rank = state_.ranks[r];
     if (!rank.local_clock) {
         return;
@@ -221,7 +222,7 @@ void LocalClocks::end(std::uint32_t r) {
     rank.local_clock = false;
     const ConnectionClassId c = connection_of_group(r);
     for (std::uint64_t left = rank.pending; left != 0; left &= left - 1) {
-        const std::uint32_t id =
+        const RankStreamId id =
             state_.stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left)));
         StreamState& stream = state_.streams[id];
         if (stream.phase != StreamPhase::in_group) {
@@ -232,7 +233,7 @@ void LocalClocks::end(std::uint32_t r) {
         const OpenTransferId t = open_.find_or_add(c, state_.sequence_of(id, part), part.message);
         OpenTransfer& transfer = open_.pool[t];
         const ConnectionMessage& message = plan_.transfers.messages[transfer.message];
-        state_.for_each_led(r, [&](std::uint32_t m) {
+        state_.for_each_led(r, [&](RankClassId m) {
             transfer.participants.push_back(state_.stream_of(m, stream.stream));
         });
         transfer.missing = 0;
@@ -252,11 +253,11 @@ void LocalClocks::end(std::uint32_t r) {
 }
 
 void LocalClocks::end_on(ConnectionClassId connection, Time now) {
-    const std::uint32_t group = open_.connections[connection].group;
+    const LockstepGroupId group = open_.connections[connection].group;
     if (group == kNoGroup) {
         return;
     }
-    const std::uint32_t r = state_.leader[plan_.members_of_group(group).front()];
+    const RankClassId r = state_.leader[plan_.members_of_group(group).front()];
     if (state_.ranks[r].local_clock) {
         catch_up(r, now);
         end(r);
@@ -264,7 +265,7 @@ void LocalClocks::end_on(ConnectionClassId connection, Time now) {
 }
 
 void LocalClocks::end_all(Time until) {
-    for (std::uint32_t r = 0; r < state_.ranks.size(); ++r) {
+    for (const RankClassId r : state_.ranks.ids()) {
         if (state_.ranks[r].local_clock) {
             catch_up(r, until);
             end(r);

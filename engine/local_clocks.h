@@ -21,7 +21,7 @@ public:
     using ExecutionPart::ExecutionPart;
 
     // Before something happens to the group of leader r at `now`.
-    void catch_up_before(std::uint32_t r, Time now) {
+    void catch_up_before(RankClassId r, Time now) {
         if (state_.ranks[r].local_clock) {
             catch_up(r, now);
             touched_.push_back(r);
@@ -30,34 +30,34 @@ public:
     // After all that happened at this instant to groups that caught up.
     void plan_wakes();
     // The group's event.
-    void wake(std::uint32_t r, Time now);
+    void wake(RankClassId r, Time now);
 
-    void begin_collective(std::uint32_t id, const TapeItem& item, Time now);
-    void end_collective(std::uint32_t id, Time now);
+    void begin_collective(RankStreamId id, const TapeItem& item, Time now);
+    void end_collective(RankStreamId id, Time now);
 
     // From the common clock to the group's own, if the group can keep one.
-    void begin(std::uint32_t r);
+    void begin(RankClassId r);
     // Back to the common clock, at an instant up to which the group has caught up.
-    void end(std::uint32_t r);
+    void end(RankClassId r);
     // Something comes over the links of the collectives on `connection`.
     void end_on(ConnectionClassId connection, Time now);
     // Nothing will ever happen before `until` but what the groups do by themselves.
     void end_all(Time until);
 
 private:
-    void catch_up(std::uint32_t r, Time until);
-    Time next_due(std::uint32_t r) const;
-    Time earliest_start(std::uint32_t stream) const;
-    Time earliest_end(std::uint32_t stream, std::uint32_t items) const;
-    Time earliest_end_in(std::uint32_t stream, std::uint32_t step, std::uint32_t items) const;
-    void plan_wake(std::uint32_t r);
-    bool may_begin(std::uint32_t r) const;
-    ConnectionClassId connection_of_group(std::uint32_t r) const {
+    void catch_up(RankClassId r, Time until);
+    Time next_due(RankClassId r) const;
+    Time earliest_start(RankStreamId id) const;
+    Time earliest_end(RankStreamId id, std::uint32_t items) const;
+    Time earliest_end_in(RankStreamId id, std::uint32_t step, std::uint32_t items) const;
+    void plan_wake(RankClassId r);
+    bool may_begin(RankClassId r) const;
+    ConnectionClassId connection_of_group(RankClassId r) const {
         return plan_.groups.groups[plan_.groups.group_of[r]].connection;
     }
-    const ConnectionMessage& group_message(std::uint32_t r, const TapeItem& item) const;
+    const ConnectionMessage& group_message(RankClassId r, const TapeItem& item) const;
 
-    std::vector<std::uint32_t> touched_;  // leaders with local clocks that an event changed
+    std::vector<RankClassId> touched_;  // leaders with local clocks that an event changed
 };
 
 }  // namespace orrery

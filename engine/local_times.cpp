@@ -20,8 +20,9 @@ LocalTimes::LocalTimes(const SimulationInput& input,
                        const std::vector<RunTimes>& runs)
     : tapes_(tapes), groups_(groups), possible_(groups.groups.size(), false) {
     std::vector<std::vector<Time>> meetings(tapes.roles.size());  // by role and message: the least
-    for (std::uint32_t t = 0; t < groups.groups.size(); ++t) {
-        const LockstepGroup& group = groups.groups[t];
+    for (const LockstepGroupId id : groups.groups.ids()) {
+        const LockstepGroup& group = groups.groups[id];
+        const std::size_t t = index(id);
         if (group.connection == kNoMeeting || !input.events.empty() ||
             !input.accelerations.local_clocks) {
             continue;

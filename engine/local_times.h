@@ -27,7 +27,7 @@ public:
                const std::vector<RunTimes>& runs);
 
     // Do the collectives on the group's connection always take the same while they are alone?
-    bool possible(std::uint32_t group) const { return possible_[group]; }
+    bool possible(LockstepGroupId group) const { return possible_[index(group)]; }
     bool is_group_collective(std::uint32_t role, const TapeItem& item) const {
         return item.kind == ItemKind::collective &&
                tapes_.roles[role].parts[item.first_part].connection == groups_.meeting[role];
@@ -54,7 +54,7 @@ private:
 
     const Tapes& tapes_;
     const LockstepGroups& groups_;
-    std::vector<bool> possible_;                          // by group
+    std::vector<bool> possible_;                          // by LockstepGroupId
     std::vector<Time> fastest_;                           // by shape
     std::vector<std::int64_t> paces_;                     // by device: at least so much slower
     std::vector<std::vector<std::vector<Place>>> spans_;  // by role, stream, item and the end

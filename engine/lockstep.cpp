@@ -20,20 +20,20 @@ bool same_path(const CauseTimes& a, const CauseTimes& b) {
 }  // namespace
 
 void Lockstep::form_all() {
-    for (std::uint32_t t = 0; t < plan_.groups.groups.size(); ++t) {
-        const std::span<const std::uint32_t> members = plan_.members_of_group(t);
+    for (const LockstepGroupId t : plan_.groups.groups.ids()) {
+        const std::span<const RankClassId> members = plan_.members_of_group(t);
         if (plan_.groups.groups[t].connection != kNoMeeting) {
             open_.connections[plan_.groups.groups[t].connection].group = t;
         }
-        for (const std::uint32_t m : members.subspan(1)) {
+        for (const RankClassId m : members.subspan(1)) {
             unite(members.front(), m);
         }
         parts_.clocks.begin(members.front());
     }
 }
 
-void Lockstep::end_part(std::uint32_t id, OpenTransferId t, Time now) {
-    const std::uint32_t ours = state_.leading(id);
+void Lockstep::end_part(RankStreamId id, OpenTransferId t, Time now) {
+    const RankStreamId ours = state_.leading(id);
     StreamState& stream = state_.streams[ours];
     single_ends_.push_back({.stream = id, .transfer = t, .item = stream.item});
     const OpenTransfer& transfer = open_.pool[t];
@@ -104,7 +104,7 @@ bool Lockstep::separate_different(Time now) {
 }
 
 // Some of the ranks that the leader stands for (`leaving`, a mask) go on together on their own.
-void Lockstep::separate(std::uint32_t leader, std::uint64_t leaving) {
+void Lockstep::separate(RankClassId leader, std::uint64_t leaving) {
     // A ready stream is on the list of the ready ones, not in its state.
     ORRERY_CHECK(parts_.streams.num_ready() == 0);
     // The lowest of each side leads it; the old leader stays where it is.
@@ -112,24 +112,24 @@ void Lockstep::separate(std::uint32_t leader, std::uint64_t leaving) {
     const std::uint64_t moving =
         (leaving & old_side) != 0 ? state_.ranks[leader].led & ~leaving : leaving;
     parts_.clocks.end(leader);
-    const std::uint32_t first = plan_.members_of_group(
+    const RankClassId first = plan_.members_of_group(
         plan_.groups.group_of[leader])[static_cast<std::size_t>(std::countr_zero(moving))];
     const Time offset = state_.ranks[first].kernel_time;
     copy_state(leader, first);
     state_.ranks[first].kernel_time += offset;
     state_.ranks[first].led = moving;
     state_.ranks[leader].led &= ~moving;
-    for (const std::uint32_t one : {leader, first}) {
+    for (const RankClassId one : {leader, first}) {
         state_.ranks[one].width = static_cast<std::uint32_t>(std::popcount(state_.ranks[one].led));
         count_sizes(one);
     }
-    state_.for_each_led(first, [&](std::uint32_t m) {
+    state_.for_each_led(first, [&](RankClassId m) {
         state_.leader[m] = first;
         state_.ranks[m].kernel_time -= m == first ? Time{} : offset;
     });
 }
 
-void Lockstep::separate_all(std::uint32_t leader) {
+void Lockstep::separate_all(RankClassId leader) {
     while (state_.ranks[leader].width > 1) {
         const std::uint64_t own = std::uint64_t{1} << plan_.groups.place[leader];
         const std::uint64_t others = state_.ranks[leader].led & ~own;
@@ -137,13 +137,13 @@ void Lockstep::separate_all(std::uint32_t leader) {
     }
 }
 
-void Lockstep::copy_state(std::uint32_t from, std::uint32_t to) {
+void Lockstep::copy_state(RankClassId from, RankClassId to) {
     state_.ranks[to] = state_.ranks[from];
     if (!state_.older_steps.empty()) {
         state_.older_steps[to] = state_.older_steps[from];
     }
     for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
-        const std::uint32_t id = state_.stream_of(to, s);
+        const RankStreamId id = state_.stream_of(to, s);
         StreamState& stream = state_.streams[id];
         const StreamState& model = state_.streams[state_.stream_of(from, s)];
         const std::uint32_t generation = stream.generation;
@@ -163,9 +163,9 @@ void Lockstep::copy_state(std::uint32_t from, std::uint32_t to) {
     }
 }
 
-void Lockstep::count_sizes(std::uint32_t leader) {
+void Lockstep::count_sizes(RankClassId leader) {
     std::uint32_t size = 0;
-    state_.for_each_led(leader, [&](std::uint32_t m) { size += plan_.quotient.ranks[m].size; });
+    state_.for_each_led(leader, [&](RankClassId m) { size += plan_.quotient.ranks[m].size; });
     for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
         state_.streams[state_.stream_of(leader, s)].size = size;
         state_.streams[state_.stream_of(leader, s)].ends_seen = 0;
@@ -173,14 +173,14 @@ void Lockstep::count_sizes(std::uint32_t leader) {
 }
 
 void Lockstep::dissolve() {
-    for (std::uint32_t r = 0; r < state_.ranks.size(); ++r) {
+    for (const RankClassId r : state_.ranks.ids()) {
         separate_all(state_.leader[r]);
     }
 }
 
 void Lockstep::reunite(Time now) {
-    for (const std::uint32_t t : meetings_) {
-        const std::span<const std::uint32_t> members = plan_.members_of_group(t);
+    for (const LockstepGroupId t : meetings_) {
+        const std::span<const RankClassId> members = plan_.members_of_group(t);
         for (std::size_t i = 1; i < members.size(); ++i) {
             for (std::size_t k = 0; k < i && !state_.follows(members[i]); ++k) {
                 if (!state_.follows(members[k]) && alike(members[k], members[i], now)) {
@@ -194,9 +194,9 @@ void Lockstep::reunite(Time now) {
 }
 
 // Both lead. All rank classes that the second one stands for follow the first.
-void Lockstep::unite(std::uint32_t leader, std::uint32_t joining) {
+void Lockstep::unite(RankClassId leader, RankClassId joining) {
     const Time lost = state_.ranks[joining].kernel_time;
-    state_.for_each_led(joining, [&](std::uint32_t m) {
+    state_.for_each_led(joining, [&](RankClassId m) {
         state_.leader[m] = leader;
         state_.ranks[m].kernel_time +=
             (m == joining ? Time{} : lost) - state_.ranks[leader].kernel_time;
@@ -208,7 +208,7 @@ void Lockstep::unite(std::uint32_t leader, std::uint32_t joining) {
         StreamState& stream = state_.streams[state_.stream_of(leader, s)];
         left.phase = StreamPhase::done;  // on its own
         stream.size += left.size;
-        const std::uint32_t id = state_.stream_of(leader, s);
+        const RankStreamId id = state_.stream_of(leader, s);
         if (stream.phase == StreamPhase::arrived && state_.in_last_step(id)) {
             log_.busy[state_.item_of(id).cause] +=
                 (stream.start - left.start) * static_cast<std::int64_t>(left.size);
@@ -222,7 +222,7 @@ void Lockstep::unite(std::uint32_t leader, std::uint32_t joining) {
 // Will two leaders do the same from here on, as long as their transfers do? Compares all that will
 // be read again. A path that is over matters only if something can still continue it at this
 // instant.
-bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
+bool Lockstep::alike(RankClassId a, RankClassId b, Time now) const {
     if (state_.ranks[a].held_sms != state_.ranks[b].held_sms || !same_steps(a, b, now)) {
         return false;
     }
@@ -275,7 +275,7 @@ bool same_end(const LastEnd& a, const LastEnd& b, Time now) {
 }  // namespace
 
 // The steps that two leaders are in.
-bool Lockstep::same_steps(std::uint32_t a, std::uint32_t b, Time now) const {
+bool Lockstep::same_steps(RankClassId a, RankClassId b, Time now) const {
     const RankState& one = state_.ranks[a];
     const RankState& two = state_.ranks[b];
     if (one.step != two.step || one.streams_left != two.streams_left ||
@@ -297,7 +297,7 @@ bool Lockstep::same_steps(std::uint32_t a, std::uint32_t b, Time now) const {
                               });
 }
 
-bool Lockstep::walk_alike(std::uint32_t a, std::uint32_t b) const {
+bool Lockstep::walk_alike(RankStreamId a, RankStreamId b) const {
     if (state_.walks.empty() ||
         (state_.walks[a].run == nullptr && state_.walks[b].run == nullptr)) {
         return true;

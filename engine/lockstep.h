@@ -20,11 +20,11 @@ public:
     // All groups are together at first.
     void form_all();
     // Ends a part of one member's.
-    void end_part(std::uint32_t id, OpenTransferId t, Time now);
+    void end_part(RankStreamId id, OpenTransferId t, Time now);
     // Before time moves on: ends that not all members of a group have had. True if there were any.
     bool separate_different(Time now);
     // Its members may have become alike at this instant.
-    void consider_reunion(std::uint32_t group) { meetings_.push_back(group); }
+    void consider_reunion(LockstepGroupId group) { meetings_.push_back(group); }
     void reunite(Time now);
     // Every rank class has its own state, which holds its results.
     void dissolve();
@@ -32,22 +32,22 @@ public:
 private:
     // A part of a member ended, and perhaps not those of all members.
     struct SingleEnd {
-        std::uint32_t stream = 0;  // the member's
+        RankStreamId stream{};  // the member's
         OpenTransferId transfer{};
         std::uint32_t item = 0;
     };
 
-    void separate(std::uint32_t leader, std::uint64_t leaving);
-    void separate_all(std::uint32_t leader);
-    void copy_state(std::uint32_t from, std::uint32_t to);
-    void count_sizes(std::uint32_t leader);
-    void unite(std::uint32_t leader, std::uint32_t joining);
-    bool alike(std::uint32_t a, std::uint32_t b, Time now) const;
-    bool same_steps(std::uint32_t a, std::uint32_t b, Time now) const;
-    bool walk_alike(std::uint32_t a, std::uint32_t b) const;
+    void separate(RankClassId leader, std::uint64_t leaving);
+    void separate_all(RankClassId leader);
+    void copy_state(RankClassId from, RankClassId to);
+    void count_sizes(RankClassId leader);
+    void unite(RankClassId leader, RankClassId joining);
+    bool alike(RankClassId a, RankClassId b, Time now) const;
+    bool same_steps(RankClassId a, RankClassId b, Time now) const;
+    bool walk_alike(RankStreamId a, RankStreamId b) const;
 
     std::vector<SingleEnd> single_ends_;
-    std::vector<std::uint32_t> meetings_;  // groups with events that have just met
+    std::vector<LockstepGroupId> meetings_;  // groups with events that have just met
 };
 
 }  // namespace orrery

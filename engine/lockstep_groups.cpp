@@ -7,11 +7,12 @@ namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kNoRank = UINT32_MAX;
+constexpr std::uint32_t kNoConnection = UINT32_MAX;
+constexpr LockstepGroupId kUngrouped{UINT32_MAX};
 
 // The collective connection of a role that is used most: its members meet there again and again.
 std::uint32_t meeting_connection(const RoleTape& tape) {
-    std::uint32_t best = kNoRank;
+    std::uint32_t best = kNoConnection;
     std::uint32_t most = 1;  // a single meeting in a step would never join anyone again
     for (std::uint32_t c = 0; c < tape.connections.size(); ++c) {
         if (tape.connections[c].kind == ConnectionKind::group &&
@@ -33,9 +34,9 @@ public:
           transfers_(transfers),
           quotient_(quotient),
           largest_(input.accelerations.lockstep_groups ? kLockstepGroupMax : 1),
-          traced_(quotient.ranks.size(), false) {
+          traced_(quotient.ranks.size(), 0) {
         for (const RankId rank : input.traced_ranks) {
-            traced_[quotient.class_of_rank[index(rank)]] = true;
+            traced_[quotient.class_of_rank[rank]] = 1;
         }
         for (const RoleTape& tape : tapes.roles) {
             meeting_.push_back(meeting_connection(tape));
@@ -43,11 +44,10 @@ public:
     }
 
     LockstepGroups find() {
-        const auto ranks = static_cast<std::uint32_t>(quotient_.ranks.size());
-        out_.group_of.assign(ranks, kNoRank);
-        out_.place.assign(ranks, 0);
-        for (std::uint32_t r = 0; r < ranks; ++r) {
-            if (out_.group_of[r] != kNoRank) {
+        out_.group_of.assign(quotient_.ranks.size(), kUngrouped);
+        out_.place.assign(quotient_.ranks.size(), 0);
+        for (const RankClassId r : quotient_.ranks.ids()) {
+            if (out_.group_of[r] != kUngrouped) {
                 continue;
             }
             const ConnectionClassId connection = meeting_of(r);
@@ -55,7 +55,7 @@ public:
                 add(members_of(connection), connection);
             } else {
                 const bool alone = connection != kNoMeeting && members_of(connection).size() == 1;
-                add({&r, 1}, alone && !traced_[r] ? connection : kNoMeeting);
+                add({&r, 1}, alone && traced_[r] == 0 ? connection : kNoMeeting);
             }
         }
         out_.meeting = meeting_;
@@ -63,25 +63,25 @@ public:
     }
 
 private:
-    ConnectionClassId meeting_of(std::uint32_t r) const {
+    ConnectionClassId meeting_of(RankClassId r) const {
         const RankClass& rank = quotient_.ranks[r];
         const std::uint32_t c = meeting_[index(rank.role)];
-        return c == kNoRank ? kNoMeeting : quotient_.connection_of[rank.first_connection + c];
+        return c == kNoConnection ? kNoMeeting : quotient_.connection_of[rank.first_connection + c];
     }
 
-    std::span<const std::uint32_t> members_of(ConnectionClassId connection) const {
+    std::span<const RankClassId> members_of(ConnectionClassId connection) const {
         const ConnectionClass& folded = quotient_.connections[connection];
         return {quotient_.members.data() + folded.first_member, folded.num_members};
     }
 
-    bool in_lockstep(std::uint32_t r, std::span<const std::uint32_t> members) const {
+    bool in_lockstep(RankClassId r, std::span<const RankClassId> members) const {
         return members.size() <= largest_ &&
-               std::all_of(members.begin(), members.end(), [&](std::uint32_t m) {
+               std::all_of(members.begin(), members.end(), [&](RankClassId m) {
                    const RankClass& a = quotient_.ranks[r];
                    const RankClass& b = quotient_.ranks[m];
                    return a.role == b.role && a.device == b.device &&
-                          meeting_of(m) == meeting_of(r) && out_.group_of[m] == kNoRank &&
-                          !traced_[m] && hold_the_same(a, b);
+                          meeting_of(m) == meeting_of(r) && out_.group_of[m] == kUngrouped &&
+                          traced_[m] == 0 && hold_the_same(a, b);
                });
     }
 
@@ -105,11 +105,11 @@ private:
         return transfers_.messages[transfers_.connections[folded.connection].first_message + m];
     }
 
-    void add(std::span<const std::uint32_t> members, ConnectionClassId connection) {
+    void add(std::span<const RankClassId> members, ConnectionClassId connection) {
         std::uint32_t place = 0;
-        for (const std::uint32_t m : members) {
+        for (const RankClassId m : members) {
             out_.place[m] = place++;
-            out_.group_of[m] = static_cast<std::uint32_t>(out_.groups.size());
+            out_.group_of[m] = out_.groups.next_id();
         }
         out_.groups.push_back({.first = static_cast<std::uint32_t>(out_.members.size()),
                                .size = static_cast<std::uint32_t>(members.size()),
@@ -121,7 +121,7 @@ private:
     const Transfers& transfers_;
     const Quotient& quotient_;
     std::size_t largest_;                 // group
-    std::vector<bool> traced_;            // by rank class
+    Table<RankClassId, std::uint8_t> traced_;
     std::vector<std::uint32_t> meeting_;  // by role
     LockstepGroups out_;
 };

@@ -28,13 +28,13 @@ struct LockstepGroup {
 };
 
 struct LockstepGroups {
-    std::vector<LockstepGroup> groups;    // of one: on its own for good
-    std::vector<std::uint32_t> members;   // all rank classes, group by group, ascending in each
-    std::vector<std::uint32_t> group_of;  // by rank class
-    std::vector<std::uint32_t> place;     // by rank class: its position in the group
+    Table<LockstepGroupId, LockstepGroup> groups;  // of one: on its own for good
+    std::vector<RankClassId> members;  // all rank classes, group by group, ascending in each
+    Table<RankClassId, LockstepGroupId> group_of;  // by rank class
+    Table<RankClassId, std::uint32_t> place;       // by rank class: its position in the group
     std::vector<std::uint32_t> meeting;   // by role: the connection of its tape, or UINT32_MAX
 
-    std::span<const std::uint32_t> members_of(const LockstepGroup& group) const {
+    std::span<const RankClassId> members_of(const LockstepGroup& group) const {
         return {members.data() + group.first, group.size};
     }
 };

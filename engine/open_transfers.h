@@ -14,14 +14,14 @@
 namespace orrery {
 
 inline constexpr OpenTransferId kNoTransfer{UINT32_MAX};
-inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
+inline constexpr LockstepGroupId kNoGroup{UINT32_MAX};
 
 // One connection class, and its transfers in flight.
 struct alignas(64) ConnectionState {
     std::uint32_t first_message = 0;  // Transfers::messages
     std::uint32_t num_members = 0;
-    std::uint32_t group_of_several = kNoGroup;  // the lockstep group of several that meets on it
-    std::uint32_t group = kNoGroup;             // the same, be it of one
+    LockstepGroupId group_of_several = kNoGroup;  // the lockstep group of several that meets on it
+    LockstepGroupId group = kNoGroup;             // the same, be it of one
     OpenTransferId open = kNoTransfer;
     std::uint32_t first_neighbour = 0;  // Quotient::neighbours
     std::uint32_t num_neighbours = 0;

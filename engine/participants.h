@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/execution_ids.h"
+
 namespace orrery {
 
 class Participants {
 public:
-    void push_back(std::uint32_t stream) {
+    void push_back(RankStreamId stream) {
         if (size_ < few_.size()) {
             few_[size_++] = stream;
             return;
@@ -25,16 +27,16 @@ public:
     void clear() { size_ = 0; }
 
     std::uint32_t size() const { return size_; }
-    std::uint32_t front() const { return *begin(); }
-    std::uint32_t* begin() { return size_ <= few_.size() ? few_.data() : many_.data(); }
-    std::uint32_t* end() { return begin() + size_; }
-    const std::uint32_t* begin() const { return size_ <= few_.size() ? few_.data() : many_.data(); }
-    const std::uint32_t* end() const { return begin() + size_; }
+    RankStreamId front() const { return *begin(); }
+    RankStreamId* begin() { return size_ <= few_.size() ? few_.data() : many_.data(); }
+    RankStreamId* end() { return begin() + size_; }
+    const RankStreamId* begin() const { return size_ <= few_.size() ? few_.data() : many_.data(); }
+    const RankStreamId* end() const { return begin() + size_; }
 
 private:
-    std::array<std::uint32_t, 2> few_{};
+    std::array<RankStreamId, 2> few_{};
     std::uint32_t size_ = 0;
-    std::vector<std::uint32_t> many_;  // all of them, if they are more than few_ takes
+    std::vector<RankStreamId> many_;  // all of them, if they are more than few_ takes
 };
 
 }  // namespace orrery

@@ -17,7 +17,7 @@ constexpr Time kLongAgo = Time::picoseconds(-(std::int64_t{1} << 60));
 
 PartyRuns::PartyRuns(Execution& execution)
     : ExecutionPart(execution), runs_(plan_.input.program->parties.size()), ranks_(runs_.size()) {
-    for (std::uint32_t r = 0; r < state_.ranks.size(); ++r) {
+    for (const RankClassId r : state_.ranks.ids()) {
         ranks_[state_.job_of(r)].push_back(r);
     }
 }
@@ -41,7 +41,7 @@ PartyRuns::Run& PartyRuns::add(std::uint32_t party, Time at, std::uint32_t steps
 
 void PartyRuns::start(std::uint32_t party, Time at, std::uint32_t steps) {
     add(party, at, steps);
-    for (const std::uint32_t r : ranks_[party]) {
+    for (const RankClassId r : ranks_[party]) {
         log_.expect_ops(state_.tape_of(r).num_ops * plan_.quotient.ranks[r].size * steps);
     }
 }
@@ -51,7 +51,7 @@ void PartyRuns::start_at_barrier(std::uint32_t party,
                                  std::vector<RoleBarrier> barriers) {
     ORRERY_CHECK(steps > 1);
     add(party, Time{}, steps).barriers = std::move(barriers);
-    for (const std::uint32_t r : ranks_[party]) {  // the last step, and a little
+    for (const RankClassId r : ranks_[party]) {  // the last step, and a little
         log_.expect_ops(state_.tape_of(r).num_ops * plan_.quotient.ranks[r].size);
     }
 }
@@ -71,7 +71,7 @@ bool PartyRuns::begin_due(Time now) {
 
 void PartyRuns::begin(std::uint32_t party, Time now) {
     const Run& run = runs_[party];
-    for (const std::uint32_t r : ranks_[party]) {
+    for (const RankClassId r : ranks_[party]) {
         if (state_.follows(r)) {
             continue;
         }
@@ -106,7 +106,7 @@ RunEnd PartyRuns::take_ended() {
 // --- steps ---
 
 // The host of a rank begins a step. Its streams enter it when they are done with the one before.
-void PartyRuns::begin_step(std::uint32_t r, std::uint32_t step, Time now) {
+void PartyRuns::begin_step(RankClassId r, std::uint32_t step, Time now) {
     RankState& rank = state_.ranks[r];
     rank.step = step;
     rank.in_last_step = step + 1 == runs_[state_.job_of(r)].steps;
@@ -121,7 +121,7 @@ void PartyRuns::begin_step(std::uint32_t r, std::uint32_t step, Time now) {
     }
 }
 
-void PartyRuns::begin_first_step(std::uint32_t r, Time now) {
+void PartyRuns::begin_first_step(RankClassId r, Time now) {
     RankState& rank = state_.ranks[r];
     if (rank.lost) {
         return;  // between two runs
@@ -129,7 +129,7 @@ void PartyRuns::begin_first_step(std::uint32_t r, Time now) {
     begin_step(r, 0, now);
     rank.host_start = now;
     for (std::uint32_t s = 0; s < rank.tape->streams.size(); ++s) {
-        const std::uint32_t id = state_.stream_of(r, s);
+        const RankStreamId id = state_.stream_of(r, s);
         state_.streams[id].ended = kLongAgo;  // the last run is over
         enter(id, 0);
     }
@@ -140,12 +140,12 @@ void PartyRuns::begin_first_step(std::uint32_t r, Time now) {
 }
 
 // In the last step but one. What led here is the same for all ranks: paths count from here as well.
-void PartyRuns::begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier) {
+void PartyRuns::begin_at_barrier(RankClassId r, const RoleBarrier& barrier) {
     RankState& rank = state_.ranks[r];
     begin_step(r, runs_[state_.job_of(r)].steps - 2, Time{});
     rank.host_start = kLongAgo;
     for (std::uint32_t s = 0; s < rank.tape->streams.size(); ++s) {
-        const std::uint32_t id = state_.stream_of(r, s);
+        const RankStreamId id = state_.stream_of(r, s);
         StreamState& stream = state_.streams[id];
         stream.step = rank.step;
         stream.item = barrier.ended[s];
@@ -166,7 +166,7 @@ void PartyRuns::begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier) {
     }
 }
 
-void PartyRuns::enter(std::uint32_t id, std::uint32_t step) {
+void PartyRuns::enter(RankStreamId id, std::uint32_t step) {
     StreamState& stream = state_.streams[id];
     stream.step = step;
     stream.item = 0;
@@ -177,9 +177,9 @@ void PartyRuns::enter(std::uint32_t id, std::uint32_t step) {
     }
 }
 
-void PartyRuns::end_stream(std::uint32_t id) {
+void PartyRuns::end_stream(RankStreamId id) {
     StreamState& stream = state_.streams[id];
-    const std::uint32_t r = stream.rank;
+    const RankClassId r = stream.rank;
     RankState& rank = state_.ranks[r];
     stream.phase = StreamPhase::done;
     if (stream.step == rank.step) {
@@ -199,7 +199,7 @@ void PartyRuns::end_stream(std::uint32_t id) {
     enter(id, stream.step + 1);
 }
 
-void PartyRuns::end_host_read(std::uint32_t id, Time now) {
+void PartyRuns::end_host_read(RankStreamId id, Time now) {
     RankState& rank = state_.ranks[state_.rank_of(id)];
     rank.last_read.offer(state_.streams[id]);
     if (--rank.host_reads_left == 0 && !rank.in_last_step) {
@@ -208,7 +208,7 @@ void PartyRuns::end_host_read(std::uint32_t id, Time now) {
 }
 
 // The host has read all that it waits for.
-void PartyRuns::next_step(std::uint32_t r, Time now) {
+void PartyRuns::next_step(RankClassId r, Time now) {
     RankState& rank = state_.ranks[r];
     if (rank.streams_left > 0) {
         state_.older_steps[r].push_back({.step = rank.step,
@@ -229,7 +229,7 @@ void PartyRuns::next_step(std::uint32_t r, Time now) {
     ORRERY_CHECK(rank.host_path.total() == rank.host_start);
     begin_step(r, rank.step + 1, now);
     for (std::uint32_t s = 0; s < rank.tape->streams.size(); ++s) {
-        const std::uint32_t id = state_.stream_of(r, s);
+        const RankStreamId id = state_.stream_of(r, s);
         if (state_.streams[id].phase == StreamPhase::done) {
             enter(id, rank.step);
         }
@@ -237,7 +237,7 @@ void PartyRuns::next_step(std::uint32_t r, Time now) {
 }
 
 // All streams of a rank are done with the step.
-void PartyRuns::end_step(std::uint32_t r, std::uint32_t step, const LastEnd& last) {
+void PartyRuns::end_step(RankClassId r, std::uint32_t step, const LastEnd& last) {
     const std::uint32_t party = state_.job_of(r);
     Run& run = runs_[party];
     StepEnd& end = run.ends[step];

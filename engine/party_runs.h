@@ -44,9 +44,9 @@ public:
     // The first steps of the runs that begin now; false if none does.
     bool begin_due(Time now);
     // A stream has ended all items of its step.
-    void end_stream(std::uint32_t id);
+    void end_stream(RankStreamId id);
     // It has ended the last item that its rank's host waits for before the next step.
-    void end_host_read(std::uint32_t id, Time now);
+    void end_host_read(RankStreamId id, Time now);
 
     // Runs that have not ended.
     std::uint32_t num_left() const { return num_left_; }
@@ -69,17 +69,17 @@ private:
     };
 
     void begin(std::uint32_t party, Time now);
-    void begin_step(std::uint32_t r, std::uint32_t step, Time now);
-    void begin_first_step(std::uint32_t r, Time now);
-    void begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier);
-    void next_step(std::uint32_t r, Time now);
-    void enter(std::uint32_t id, std::uint32_t step);
-    void end_step(std::uint32_t r, std::uint32_t step, const LastEnd& last);
+    void begin_step(RankClassId r, std::uint32_t step, Time now);
+    void begin_first_step(RankClassId r, Time now);
+    void begin_at_barrier(RankClassId r, const RoleBarrier& barrier);
+    void next_step(RankClassId r, Time now);
+    void enter(RankStreamId id, std::uint32_t step);
+    void end_step(RankClassId r, std::uint32_t step, const LastEnd& last);
     void end_rank(std::uint32_t party, std::uint32_t width);
     Run& add(std::uint32_t party, Time at, std::uint32_t steps);
 
     std::vector<Run> runs_;                          // by party
-    std::vector<std::vector<std::uint32_t>> ranks_;  // classes, by party
+    std::vector<std::vector<RankClassId>> ranks_;    // classes, by party
     std::vector<Start> starts_;                      // the earliest last
     std::vector<std::uint32_t> ended_;               // parties, the first last
     std::uint32_t num_left_ = 0;

@@ -71,7 +71,9 @@ public:
           alone_(alone) {}
 
     Quotient build(SharedRates& rates) {
-        out_.class_of_rank = partition_.class_of_rank;
+        for (const std::uint32_t c : partition_.class_of_rank) {
+            out_.class_of_rank.push_back(to_id<RankClassId>(c));
+        }
         connection_lowest_ =
             representatives(partition_.class_of_connection, partition_.connection_classes);
         add_ranks();
@@ -101,8 +103,8 @@ private:
                     partition_.class_of_connection[index(transfers_.connection_of[c])]));
             }
         }
-        for (const std::uint32_t c : partition_.class_of_rank) {
-            ++out_.ranks[c].size;
+        for (const RankClassId r : out_.class_of_rank) {
+            ++out_.ranks[r].size;
         }
     }
 
@@ -112,9 +114,9 @@ private:
             const Connection& connection = transfers_.connections[id];
             ConnectionClass folded{.connection = id,
                                    .first_member = static_cast<std::uint32_t>(out_.members.size())};
-            std::vector<std::uint32_t> classes;
+            std::vector<RankClassId> classes;
             for (const RankId rank : transfers_.members_of(connection)) {
-                classes.push_back(partition_.class_of_rank[index(rank)]);
+                classes.push_back(out_.class_of_rank[rank]);
             }
             if (connection.kind == ConnectionKind::group) {
                 std::sort(classes.begin(), classes.end());

@@ -13,7 +13,7 @@ RankStates::RankStates(const ExecutionPlan& plan)
       leader(ranks.size()),
       plan_(plan) {
     const SimulationInput& input = plan.input;
-    for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+    for (const RankClassId r : ranks.ids()) {
         ranks[r].device = plan.quotient.ranks[r].device;
         ranks[r].role = static_cast<std::uint32_t>(index(plan.quotient.ranks[r].role));
         ranks[r].tape = &plan.tapes.roles[ranks[r].role];
@@ -29,19 +29,19 @@ RankStates::RankStates(const ExecutionPlan& plan)
         walks.resize(streams.size());
     }
     for (std::uint32_t s = 0; s < num_streams; ++s) {
-        for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+        for (const RankClassId r : ranks.ids()) {
             set_up_stream(r, s);
         }
     }
     for (const RankId rank : input.traced_ranks) {
-        const std::uint32_t r = plan.quotient.class_of_rank[index(rank)];
+        const RankClassId r = plan.quotient.class_of_rank[rank];
         for (std::uint32_t s = 0; s < num_streams; ++s) {
             streams[stream_of(r, s)].traced = true;
         }
     }
 }
 
-void RankStates::set_up_stream(std::uint32_t r, std::uint32_t s) {
+void RankStates::set_up_stream(RankClassId r, std::uint32_t s) {
     const RoleTape& tape = tape_of(r);
     const RankClass& rank = plan_.quotient.ranks[r];
     StreamState& stream = streams[stream_of(r, s)];

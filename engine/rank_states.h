@@ -38,7 +38,7 @@ struct alignas(64) StreamState {
     bool traced : 1 = false;
     bool ends_differ : 1 = false;  // of ends_seen
     std::uint32_t generation = 0;  // of its event that counts
-    std::uint32_t rank = 0;        // class
+    RankClassId rank{};            // class
     std::uint32_t size = 0;        // ranks of the class, or of all classes of a lockstep group
     std::uint32_t parts_left = 0;  // of an arrived op
     std::uint32_t step = 0;        // of the run; no later than its rank's
@@ -121,16 +121,16 @@ class RankStates {
 public:
     explicit RankStates(const ExecutionPlan& plan);
 
-    std::uint32_t rank_of(std::uint32_t stream) const { return streams[stream].rank; }
-    std::uint32_t stream_of(std::uint32_t r, std::uint32_t s) const {
-        return (r << stream_bits) + s;
+    RankClassId rank_of(RankStreamId id) const { return streams[id].rank; }
+    RankStreamId stream_of(RankClassId r, std::uint32_t s) const {
+        return to_id<RankStreamId>((index(r) << stream_bits) + s);
     }
-    const RoleTape& tape_of(std::uint32_t r) const { return *ranks[r].tape; }
-    const TapeItem& item_of(std::uint32_t stream) const {
-        return streams[stream].tape->items[streams[stream].item];
+    const RoleTape& tape_of(RankClassId r) const { return *ranks[r].tape; }
+    const TapeItem& item_of(RankStreamId id) const {
+        return streams[id].tape->items[streams[id].item];
     }
     // Of its party's run.
-    bool in_last_step(std::uint32_t id) const {
+    bool in_last_step(RankStreamId id) const {
         return ranks[rank_of(id)].in_last_step && in_newest_step(id);
     }
     // Of an item of a stream in `step`. A carried one always holds in the first step.
@@ -138,81 +138,84 @@ public:
         return condition.carried ? step == 0 || other.has_ended(condition.items, step - 1)
                                  : other.has_ended(condition.items, step);
     }
-    std::uint32_t job_of(std::uint32_t r) const { return plan_.job_of_role[ranks[r].role]; }
+    std::uint32_t job_of(RankClassId r) const { return plan_.job_of_role[ranks[r].role]; }
 
     // Over all steps of a run: of the connection's messages.
-    std::uint32_t sequence_of(std::uint32_t id, const TapePart& part) const {
+    std::uint32_t sequence_of(RankStreamId id, const TapePart& part) const {
         return streams[id].step *
                    tape_of(rank_of(id)).connections[part.connection].messages_per_step +
                part.sequence;
     }
     // Is the stream in the step that its host began last?
-    bool in_newest_step(std::uint32_t id) const {
+    bool in_newest_step(RankStreamId id) const {
         return streams[id].step == ranks[rank_of(id)].step;
     }
     // Of the stream's step.
-    Time entered(std::uint32_t id) const {
+    Time entered(RankStreamId id) const {
         return in_newest_step(id) ? ranks[rank_of(id)].entered : older_step(id).entered;
     }
-    const CauseTimes& host_path(std::uint32_t id) const {
+    const CauseTimes& host_path(RankStreamId id) const {
         return in_newest_step(id) ? ranks[rank_of(id)].host_path : older_step(id).host_path;
     }
-    Time launch_of(std::uint32_t id, const TapeItem& item) const {
+    Time launch_of(RankStreamId id, const TapeItem& item) const {
         const Time start =
             in_newest_step(id) ? ranks[rank_of(id)].host_start : older_step(id).host_start;
         return start + item.launch;
     }
-    CauseTimes launch_path(std::uint32_t id, const TapeItem& item) const {
+    CauseTimes launch_path(RankStreamId id, const TapeItem& item) const {
         CauseTimes path = host_path(id);
         path[Cause::launch] += item.launch;
         return path;
     }
     // The step of a stream that its host has left behind.
-    const OlderStep& older_step(std::uint32_t id) const {
+    const OlderStep& older_step(RankStreamId id) const {
         const std::vector<OlderStep>& all = older_steps[rank_of(id)];
         return *std::ranges::find(all, streams[id].step, &OlderStep::step);
     }
 
     // --- followers and their leaders (engine/lockstep.h) ---
-    bool follows(std::uint32_t r) const { return leader[r] != r; }
+    bool follows(RankClassId r) const { return leader[r] != r; }
     // Of a stream that may be a follower's: its state is in memory that was not used lately.
-    std::uint32_t member_of(std::uint32_t id) const { return id >> stream_bits; }
+    RankClassId member_of(RankStreamId id) const {
+        return to_id<RankClassId>(index(id) >> stream_bits);
+    }
     // The stream whose state counts for a member's.
-    std::uint32_t leading(std::uint32_t id) const {
-        const std::uint32_t r = member_of(id);
-        return id + ((leader[r] - r) << stream_bits);
+    RankStreamId leading(RankStreamId id) const {
+        const RankClassId r = member_of(id);
+        return stream_of(leader[r],
+                         static_cast<std::uint32_t>(index(id) - (index(r) << stream_bits)));
     }
     // Calls f with each rank class that a leader stands for, in ascending order.
     template <class F>
-    void for_each_led(std::uint32_t r, F f) const {
+    void for_each_led(RankClassId r, F f) const {
         const LockstepGroups& all = plan_.groups;
-        const std::uint32_t* members = &all.members[all.groups[all.group_of[r]].first];
+        const RankClassId* members = &all.members[all.groups[all.group_of[r]].first];
         for (std::uint64_t left = ranks[r].led; left != 0; left &= left - 1) {
             f(members[std::countr_zero(left)]);
         }
     }
     // Calls f with each stream of a rank that has a run under way.
     template <class F>
-    void for_each_run(std::uint32_t r, F f) const {
+    void for_each_run(RankClassId r, F f) const {
         for (std::uint64_t left = ranks[r].running; left != 0; left &= left - 1) {
             f(stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left))));
         }
     }
 
-    void prefetch_rank(std::uint32_t r) const {
+    void prefetch_rank(RankClassId r) const {
         prefetch_all(&ranks[r], offsetof(RankState, host_path));
     }
 
     std::uint32_t num_streams;         // of a rank
     std::uint32_t stream_bits;         // of a stream's number in its position in `streams`
-    std::vector<StreamState> streams;  // rank class by rank class
-    std::vector<RankState> ranks;
-    std::vector<std::vector<OlderStep>> older_steps;  // by rank class; empty if none overlap
-    std::vector<RunWalk> walks;         // by stream; empty if no run is ever walked
-    std::vector<std::uint32_t> leader;  // by rank class: whose state counts for it
+    Table<RankStreamId, StreamState> streams;  // rank class by rank class
+    Table<RankClassId, RankState> ranks;
+    Table<RankClassId, std::vector<OlderStep>> older_steps;  // by rank class; empty if none overlap
+    Table<RankStreamId, RunWalk> walks;      // by stream; empty if no run is ever walked
+    Table<RankClassId, RankClassId> leader;  // by rank class: whose state counts for it
 
 private:
-    void set_up_stream(std::uint32_t r, std::uint32_t s);
+    void set_up_stream(RankClassId r, std::uint32_t s);
 
     const ExecutionPlan& plan_;
 };

@@ -156,7 +156,9 @@ SimulationOutcome simulate(const SimulationInput& input, SharedRates& rates) {
     result.trace = std::move(totals.trace);
     sort_trace(result.trace);
     const Quotient& quotient = world.plan().quotient;
-    result.fold_class_of_rank = quotient.class_of_rank;
+    for (const RankClassId r : quotient.class_of_rank) {
+        result.fold_class_of_rank.push_back(static_cast<std::uint32_t>(r));
+    }
     result.fold_classes = static_cast<std::uint32_t>(quotient.ranks.size());
     result.distinct_paths = quotient.distinct_footprints;
     result.flows = rates.num_flows_started();

@@ -44,7 +44,7 @@ bool StepEventEffects::apply(Time now) {
 
 // All members of a lockstep group have the device of their leader.
 void StepEventEffects::change_devices(const DeviceChange& change, Time now) {
-    for (std::uint32_t r = 0; r < state_.ranks.size(); ++r) {
+    for (const RankClassId r : state_.ranks.ids()) {
         if (plan_.quotient.ranks[r].device != change.device || state_.follows(r) ||
             state_.ranks[r].lost) {
             continue;
@@ -54,7 +54,7 @@ void StepEventEffects::change_devices(const DeviceChange& change, Time now) {
             continue;
         }
         parts_.kernels.walk_runs(r, now);
-        state_.for_each_run(r, [&](std::uint32_t id) {
+        state_.for_each_run(r, [&](RankStreamId id) {
             const std::uint32_t shape = state_.item_of(id).shape;
             change_device(state_.walks[id],
                           plan_.run(state_.ranks[r].device, shape),
@@ -67,7 +67,7 @@ void StepEventEffects::change_devices(const DeviceChange& change, Time now) {
     }
 }
 
-void StepEventEffects::lose_rank(std::uint32_t r) {
+void StepEventEffects::lose_rank(RankClassId r) {
     state_.ranks[r].lost = true;
     state_.ranks[r].running = 0;
     for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
@@ -76,7 +76,7 @@ void StepEventEffects::lose_rank(std::uint32_t r) {
             stream.phase = StreamPhase::lost;
         }
     }
-    state_.for_each_led(r, [&](std::uint32_t m) {
+    state_.for_each_led(r, [&](RankClassId m) {
         for (std::uint32_t c = 0; c < state_.tape_of(m).connections.size(); ++c) {
             const ConnectionClassId connection = plan_.connection_of(m, c);
             for (OpenTransferId t = open_.connections[connection].open; t != kNoTransfer;

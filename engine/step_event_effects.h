@@ -130,7 +130,7 @@ public:
 
 private:
     void change_devices(const DeviceChange& change, Time now);
-    void lose_rank(std::uint32_t r);
+    void lose_rank(RankClassId r);
     void take_path(const WaitingPart& waiting, Time now);
     void leave_paths(Time now);
 

@@ -12,7 +12,7 @@ StepLog::StepLog(const ExecutionPlan& plan, const RankStates& states)
       times_run_(plan.run_times.size(), 0),
       traced_(plan.quotient.ranks.size()) {
     for (const RankId rank : plan.input.traced_ranks) {
-        traced_[plan.quotient.class_of_rank[index(rank)]].push_back(rank);
+        traced_[plan.quotient.class_of_rank[rank]].push_back(rank);
     }
 }
 
@@ -37,8 +37,8 @@ void StepLog::add_counted_runs() {
     }
 }
 
-void StepLog::trace_item(std::uint32_t id, const TapeItem& item, Time data_start, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+void StepLog::trace_item(RankStreamId id, const TapeItem& item, Time data_start, Time now) {
+    const RankClassId r = state_.rank_of(id);
     const SlotOp& place = state_.streams[id].tape->ops[item.first_op];
     for (const RankId rank : traced_[r]) {
         trace_.push_back({.rank = rank,
@@ -51,7 +51,7 @@ void StepLog::trace_item(std::uint32_t id, const TapeItem& item, Time data_start
     }
 }
 
-void StepLog::trace_op(std::uint32_t id, const SlotOp& place, const WalkedOp& walked) {
+void StepLog::trace_op(RankStreamId id, const SlotOp& place, const WalkedOp& walked) {
     for (const RankId rank : traced_[state_.rank_of(id)]) {
         trace_.push_back({.rank = rank,
                           .step = state_.streams[id].step,

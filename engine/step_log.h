@@ -23,8 +23,8 @@ public:
     void add_counted_runs();
 
     // Of an op of a stream whose rank may be traced.
-    void trace_item(std::uint32_t id, const TapeItem& item, Time data_start, Time now);
-    void trace_op(std::uint32_t id, const SlotOp& place, const WalkedOp& walked);
+    void trace_item(RankStreamId id, const TapeItem& item, Time data_start, Time now);
+    void trace_op(RankStreamId id, const SlotOp& place, const WalkedOp& walked);
     std::vector<TracedOp> take_trace() { return std::move(trace_); }
 
     void expect_ops(std::int64_t count) { ops_total_ += count; }
@@ -43,7 +43,7 @@ private:
     const RankStates& state_;
     bool undisturbed_;                         // no device changes in the middle of a run
     std::vector<std::int64_t> times_run_;      // by ExecutionPlan::run_times
-    std::vector<std::vector<RankId>> traced_;  // by rank class
+    Table<RankClassId, std::vector<RankId>> traced_;
     std::vector<TracedOp> trace_;
     std::int64_t ops_done_ = 0;
     std::int64_t ops_total_ = 0;

@@ -18,8 +18,8 @@ void StreamRunner::process_ready(Time now, std::size_t first) {
     }
 }
 
-bool StreamRunner::conditions_hold(std::uint32_t id, const TapeItem& item, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+bool StreamRunner::conditions_hold(RankStreamId id, const TapeItem& item, Time now) {
+    const RankClassId r = state_.rank_of(id);
     const RoleTape& tape = state_.tape_of(r);
     StreamState& stream = state_.streams[id];
     for (std::uint32_t w = 0; w < item.num_waits; ++w) {
@@ -54,7 +54,7 @@ bool was_last(const StreamState& other, const ItemCondition& condition, std::uin
 
 // The path of the condition that became true last, at `now`, where that is not the end of the
 // stream's previous item.
-void StreamRunner::continue_path(std::uint32_t id, const TapeItem& item, Time now) {
+void StreamRunner::continue_path(RankStreamId id, const TapeItem& item, Time now) {
     StreamState& stream = state_.streams[id];
     if (stream.item == 0 && state_.entered(id) == now) {
         stream.path = state_.host_path(id);
@@ -77,7 +77,7 @@ void StreamRunner::continue_path(std::uint32_t id, const TapeItem& item, Time no
     stream.path = last->path;
 }
 
-void StreamRunner::try_start(std::uint32_t id, Time now) {
+void StreamRunner::try_start(RankStreamId id, Time now) {
     StreamState& stream = state_.streams[id];
     const TapeItem& item = state_.item_of(id);
     if (!conditions_hold(id, item, now)) {
@@ -96,7 +96,7 @@ void StreamRunner::try_start(std::uint32_t id, Time now) {
     parts_.transfers.arrive(id, item, now);
 }
 
-void StreamRunner::schedule(std::uint32_t id, Time due) {
+void StreamRunner::schedule(RankStreamId id, Time due) {
     StreamState& stream = state_.streams[id];
     stream.due = due;
     if (state_.ranks[stream.rank].local_clock) {
@@ -112,7 +112,9 @@ void StreamRunner::expect_event(StreamState& stream) {
     if (stream.due < stream.queued) {
         stream.queued = stream.due;
         clock_.queue.schedule(
-            stream.due, state_.stream_of(stream.rank, stream.stream), ++stream.generation);
+            stream.due,
+            static_cast<std::uint32_t>(state_.stream_of(stream.rank, stream.stream)),
+            ++stream.generation);
     }
 }
 
@@ -121,7 +123,7 @@ bool StreamRunner::awaits_event(const StreamState& stream) const {
            !state_.ranks[stream.rank].local_clock;
 }
 
-void StreamRunner::queued_event(std::uint32_t id, Time now) {
+void StreamRunner::queued_event(RankStreamId id, Time now) {
     StreamState& stream = state_.streams[id];
     stream.queued = Time::max();
     if (!awaits_event(stream)) {
@@ -134,7 +136,7 @@ void StreamRunner::queued_event(std::uint32_t id, Time now) {
     }
 }
 
-void StreamRunner::end_of_phase(std::uint32_t id, Time now) {
+void StreamRunner::end_of_phase(RankStreamId id, Time now) {
     const StreamPhase phase = state_.streams[id].phase;
     if (phase == StreamPhase::launching) {
         // Not before: an op that waited for the last end asks for the path to that end.
@@ -147,8 +149,8 @@ void StreamRunner::end_of_phase(std::uint32_t id, Time now) {
     }
 }
 
-void StreamRunner::end_item(std::uint32_t id, const TapeItem& item, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+void StreamRunner::end_item(RankStreamId id, const TapeItem& item, Time now) {
+    const RankClassId r = state_.rank_of(id);
     StreamState& stream = state_.streams[id];
     stream.ended = now;
     ++stream.item;

@@ -8,8 +8,8 @@
 
 namespace orrery {
 
-void TransferRunner::arrive(std::uint32_t id, const TapeItem& item, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+void TransferRunner::arrive(RankStreamId id, const TapeItem& item, Time now) {
+    const RankClassId r = state_.rank_of(id);
     if (state_.ranks[r].local_clock) {
         if (plan_.local_times.is_group_collective(state_.ranks[r].role, item)) {
             parts_.clocks.begin_collective(id, item, now);
@@ -37,18 +37,18 @@ void TransferRunner::arrive(std::uint32_t id, const TapeItem& item, Time now) {
     }
 }
 
-void TransferRunner::join(std::uint32_t id, const TapePart& part, Time now) {
+void TransferRunner::join(RankStreamId id, const TapePart& part, Time now) {
     if (parts_.bundles.join(id, part, now)) {
         return;
     }
-    const std::uint32_t r = state_.rank_of(id);
+    const RankClassId r = state_.rank_of(id);
     const std::uint32_t sequence = state_.sequence_of(id, part);
     if (state_.ranks[r].width > 1) {
         prefetch_transfers(r, part.connection);
     }
     ConnectionClassId last_connection{UINT32_MAX};
     OpenTransferId t = kNoTransfer;
-    state_.for_each_led(r, [&](std::uint32_t m) {
+    state_.for_each_led(r, [&](RankClassId m) {
         const ConnectionClassId c = plan_.connection_of(m, part.connection);
         if (c != last_connection) {
             last_connection = c;
@@ -64,12 +64,12 @@ void TransferRunner::join(std::uint32_t id, const TapePart& part, Time now) {
 }
 
 // What join() will ask for.
-void TransferRunner::prefetch_transfers(std::uint32_t r, std::uint32_t connection) const {
-    const auto connection_of = [&](std::uint32_t m) -> const ConnectionState& {
+void TransferRunner::prefetch_transfers(RankClassId r, std::uint32_t connection) const {
+    const auto connection_of = [&](RankClassId m) -> const ConnectionState& {
         return open_.connections[plan_.connection_of(m, connection)];
     };
-    state_.for_each_led(r, [&](std::uint32_t m) { prefetch_all(&connection_of(m)); });
-    state_.for_each_led(r, [&](std::uint32_t m) {
+    state_.for_each_led(r, [&](RankClassId m) { prefetch_all(&connection_of(m)); });
+    state_.for_each_led(r, [&](RankClassId m) {
         const OpenTransferId t = connection_of(m).open;
         if (t != kNoTransfer) {
             prefetch_all(&open_.pool[t]);
@@ -223,25 +223,25 @@ void TransferRunner::end(OpenTransferId t, Time now) {
         parts_.bundles.end(t, now);
         return;
     }
-    for (const std::uint32_t id : transfer.participants) {
+    for (const RankStreamId id : transfer.participants) {
         prefetch_all(&state_.streams[state_.leading(id)]);
         state_.prefetch_rank(state_.leader[state_.member_of(id)]);
     }
-    const std::uint32_t group = open_.connections[transfer.connection].group;
+    const LockstepGroupId group = open_.connections[transfer.connection].group;
     if (group != kNoGroup) {
         parts_.lockstep.consider_reunion(group);
-        const std::uint32_t leader = plan_.members_of_group(group).front();
+        const RankClassId leader = plan_.members_of_group(group).front();
         if (state_.ranks[leader].width == plan_.groups.groups[group].size) {
             end_part(state_.leading(transfer.participants.front()), transfer, now);
             return;
         }
     }
-    for (const std::uint32_t id : transfer.participants) {
+    for (const RankStreamId id : transfer.participants) {
         end_part_of_member(id, t, now);
     }
 }
 
-void TransferRunner::end_part_of_member(std::uint32_t id, OpenTransferId t, Time now) {
+void TransferRunner::end_part_of_member(RankStreamId id, OpenTransferId t, Time now) {
     if (state_.ranks[state_.leader[state_.member_of(id)]].width > 1) {
         parts_.lockstep.end_part(id, t, now);
     } else {
@@ -249,8 +249,8 @@ void TransferRunner::end_part_of_member(std::uint32_t id, OpenTransferId t, Time
     }
 }
 
-void TransferRunner::end_part(std::uint32_t id, const OpenTransfer& transfer, Time now) {
-    const std::uint32_t r = state_.rank_of(id);
+void TransferRunner::end_part(RankStreamId id, const OpenTransfer& transfer, Time now) {
+    const RankClassId r = state_.rank_of(id);
     parts_.clocks.catch_up_before(r, now);
     StreamState& stream = state_.streams[id];
     const TapeItem& item = state_.item_of(id);

@@ -14,7 +14,7 @@ public:
     using ExecutionPart::ExecutionPart;
 
     // A stream gets to a communication op.
-    void arrive(std::uint32_t id, const TapeItem& item, Time now);
+    void arrive(RankStreamId id, const TapeItem& item, Time now);
     // All members have arrived.
     void begin(OpenTransferId t, Time now);
     // The transfer's event has come: the end of a latency, of a part, or of all.
@@ -23,9 +23,9 @@ public:
     void end_flows(Time now);
 
     // Ends the part of one member, which may be led by another rank.
-    void end_part_of_member(std::uint32_t id, OpenTransferId t, Time now);
+    void end_part_of_member(RankStreamId id, OpenTransferId t, Time now);
     // Ends the part of a leader, or of a rank on its own.
-    void end_part(std::uint32_t id, const OpenTransfer& transfer, Time now);
+    void end_part(RankStreamId id, const OpenTransfer& transfer, Time now);
 
     // A flow of a transfer begins, on the path of its own or around an outage.
     void own_flow(OpenTransferId t, std::uint32_t part, FlowId flow, std::uint32_t path = kOwnPath);
@@ -33,8 +33,8 @@ public:
     void set_owner(FlowId flow, OpenTransferId t);
 
 private:
-    void join(std::uint32_t id, const TapePart& part, Time now);
-    void prefetch_transfers(std::uint32_t r, std::uint32_t connection) const;
+    void join(RankStreamId id, const TapePart& part, Time now);
+    void prefetch_transfers(RankClassId r, std::uint32_t connection) const;
     void go_on(OpenTransferId t, Time now);
     void start_parts(OpenTransferId t, Time now);
     void end(OpenTransferId t, Time now);

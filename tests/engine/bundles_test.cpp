@@ -52,7 +52,7 @@ TEST(Bundles, MessagesOfATeamToAnotherAreOne) {
     ASSERT_EQ(found.groups.groups.size(), 2u);
     ASSERT_EQ(found.bundles.bundles.size(), 1u);
     EXPECT_GE(found.bundles.bundles[0].size, 2u);
-    EXPECT_EQ(found.bundles.bundles[0].size, found.groups.groups[0].size);
+    EXPECT_EQ(found.bundles.bundles[0].size, found.groups.groups.front().size);
     const SimulationResult together = run_fluid(c.input);
     c.input.accelerations.fold(false);
     expect_equal(together, run_fluid(c.input));

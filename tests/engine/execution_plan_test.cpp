@@ -17,7 +17,7 @@ TEST(ExecutionPlan, FindsTheConnectionsAndRunsOfARankClass) {
     const std::vector<RoleConnection>& connections = plan.tapes.roles[0].connections;
     for (std::uint32_t c = 0; c < connections.size(); ++c) {
         // The members of a group meet on one connection; each rank has a connection to its peer.
-        EXPECT_EQ(plan.connection_of(0, c) == plan.connection_of(1, c),
+        EXPECT_EQ(plan.connection_of(RankClassId{0}, c) == plan.connection_of(RankClassId{1}, c),
                   connections[c].kind == ConnectionKind::group);
     }
     EXPECT_EQ(plan.run(0, plan.tapes.roles[1].streams[kCompute].items[0].shape).duration, 5_ns);

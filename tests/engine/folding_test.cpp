@@ -207,8 +207,8 @@ TEST(Folding, RepresentativesStandForTheSizeOfTheirClass) {
                       planned.contended,
                       rates);
     ASSERT_EQ(quotient.ranks.size(), 2u);
-    EXPECT_EQ(quotient.ranks[1].representative, RankId{4});
-    EXPECT_EQ(quotient.ranks[1].size, 4u);
+    EXPECT_EQ(quotient.ranks[RankClassId{1}].representative, RankId{4});
+    EXPECT_EQ(quotient.ranks[RankClassId{1}].size, 4u);
     EXPECT_LE(quotient.connections.size(), 3u);
 }
 

@@ -62,9 +62,9 @@ TEST(LocalTimes, IsNeverLongerThanWhatATeamTakes) {
         const LockstepGroups groups = find_lockstep_groups(c.input, tapes, transfers, quotient);
         const std::vector<RunTimes> runs = time_runs(c.input, tapes);
         const LocalTimes own(c.input, tapes, transfers, quotient, groups, runs);
-        for (std::uint32_t t = 0; t < groups.groups.size(); ++t) {
+        for (const LockstepGroupId t : groups.groups.ids()) {
             if (own.possible(t)) {
-                const std::uint32_t first = groups.members_of(groups.groups[t]).front();
+                const RankClassId first = groups.members_of(groups.groups[t]).front();
                 const auto role = static_cast<std::uint32_t>(index(quotient.ranks[first].role));
                 expect_bounds(own, tapes, groups, role, c.input.devices.size(), runs);
                 cases += groups.groups[t].size > 1 ? 1 : 0;

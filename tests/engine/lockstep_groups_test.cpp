@@ -19,16 +19,16 @@ TEST(LockstepGroups, HaveEveryRankClassOnce) {
         c.input.network = &network;
         c.input.traced_ranks.clear();
         const LockstepGroups groups = lockstep_groups_of(c.input);
-        std::vector<int> seen(groups.group_of.size(), 0);
-        for (std::size_t t = 0; t < groups.groups.size(); ++t) {
+        Table<RankClassId, int> seen(groups.group_of.size(), 0);
+        for (const LockstepGroupId t : groups.groups.ids()) {
             std::uint32_t place = 0;
-            for (const std::uint32_t m : groups.members_of(groups.groups[t])) {
+            for (const RankClassId m : groups.members_of(groups.groups[t])) {
                 EXPECT_EQ(groups.group_of[m], t) << "seed " << seed;
                 EXPECT_EQ(groups.place[m], place++) << "seed " << seed;
                 ++seen[m];
             }
         }
-        EXPECT_EQ(seen, std::vector<int>(seen.size(), 1)) << "seed " << seed;
+        EXPECT_EQ(seen, (Table<RankClassId, int>(seen.size(), 1))) << "seed " << seed;
     }
 }
 

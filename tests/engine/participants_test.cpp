@@ -9,24 +9,24 @@
 namespace orrery {
 namespace {
 
-std::vector<std::uint32_t> all(const Participants& participants) {
+std::vector<RankStreamId> all(const Participants& participants) {
     return {participants.begin(), participants.end()};
 }
 
 TEST(Participants, KeepTheirOrderHoweverManyTheyAre) {
     Participants participants;
-    std::vector<std::uint32_t> expected;
+    std::vector<RankStreamId> expected;
     for (std::uint32_t i = 0; i < 9; ++i) {
-        participants.push_back(100 - i);
-        expected.push_back(100 - i);
+        participants.push_back(RankStreamId{100 - i});
+        expected.push_back(RankStreamId{100 - i});
         ASSERT_EQ(all(participants), expected);
         ASSERT_EQ(participants.size(), expected.size());
-        ASSERT_EQ(participants.front(), 100u);
+        ASSERT_EQ(participants.front(), RankStreamId{100});
     }
     participants.clear();
     EXPECT_TRUE(all(participants).empty());
-    participants.push_back(7);
-    EXPECT_EQ(all(participants), std::vector<std::uint32_t>{7});
+    participants.push_back(RankStreamId{RankStreamId{7}});
+    EXPECT_EQ(all(participants), std::vector<RankStreamId>{RankStreamId{7}});
 }
 
 }  // namespace

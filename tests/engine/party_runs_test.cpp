@@ -102,7 +102,7 @@ TEST(PartyRuns, AStreamMayFallBehindByManySteps) {
 TEST(PartyRuns, ARankThatWasLostBetweenRunsNeverBegins) {
     SmallPlan small;
     Execution execution(*small.plan, *small.rates);
-    execution.state.ranks[1].lost = true;
+    execution.state.ranks[RankClassId{1}].lost = true;
     execution.runs.start(0, Time{}, 1);
     EXPECT_FALSE(execution.run_to_next_end());
     EXPECT_EQ(execution.runs.num_left(), 1u);

@@ -14,16 +14,16 @@ TEST(RankStates, AStreamKnowsItsRankAndItsItems) {
     const SmallPlan small;
     const RankStates states(*small.plan);
     EXPECT_EQ(states.num_streams, 3u);
-    for (std::uint32_t r = 0; r < 4; ++r) {
+    for (const RankClassId r : IdRange<RankClassId>{4}) {
         for (std::uint32_t s = 0; s < 3; ++s) {
-            const std::uint32_t id = states.stream_of(r, s);
+            const RankStreamId id = states.stream_of(r, s);
             EXPECT_EQ(states.rank_of(id), r);
             EXPECT_EQ(states.member_of(id), r);
             EXPECT_EQ(states.streams[id].stream, s);
             EXPECT_EQ(states.leading(id), id);
         }
     }
-    const std::uint32_t net = states.stream_of(1, kNet);
+    const RankStreamId net = states.stream_of(RankClassId{1}, kNet);
     EXPECT_EQ(&states.item_of(net), &states.streams[net].tape->items[0]);
     EXPECT_TRUE(states.streams[net].slows_kernels);  // its collectives could hold SMs
 }
@@ -31,18 +31,21 @@ TEST(RankStates, AStreamKnowsItsRankAndItsItems) {
 TEST(RankStates, AFollowersStreamIsItsLeaders) {
     const SmallPlan small;
     RankStates states(*small.plan);
-    states.leader[1] = 0;
-    EXPECT_TRUE(states.follows(1));
-    EXPECT_EQ(states.leading(states.stream_of(1, kNet)), states.stream_of(0, kNet));
+    states.leader[RankClassId{1}] = RankClassId{0};
+    EXPECT_TRUE(states.follows(RankClassId{1}));
+    EXPECT_EQ(states.leading(states.stream_of(RankClassId{1}, kNet)),
+              states.stream_of(RankClassId{0}, kNet));
 }
 
 TEST(RankStates, ARankWithRunsNamesTheirStreams) {
     const SmallPlan small;
     RankStates states(*small.plan);
-    states.ranks[2].running = 0b101;
-    std::vector<std::uint32_t> found;
-    states.for_each_run(2, [&](std::uint32_t id) { found.push_back(id); });
-    EXPECT_EQ(found, (std::vector{states.stream_of(2, 0), states.stream_of(2, 2)}));
+    states.ranks[RankClassId{2}].running = 0b101;
+    std::vector<RankStreamId> found;
+    states.for_each_run(RankClassId{2}, [&](RankStreamId id) { found.push_back(id); });
+    EXPECT_EQ(
+        found,
+        (std::vector{states.stream_of(RankClassId{2}, 0), states.stream_of(RankClassId{2}, 2)}));
 }
 
 }  // namespace rank_states_test
