@@ -9,6 +9,11 @@ Result<std::ifstream> open_input(const std::filesystem::path& path, const std::s
     std::error_code ignored;
     const auto or_else = [&](const char* otherwise) { return hint.empty() ? otherwise : hint; };
     if (!std::filesystem::exists(path, ignored)) {
+        if (std::filesystem::is_symlink(path, ignored)) {
+            return fail(path.string(),
+                        "is a symbolic link that leads nowhere",
+                        "`readlink -v` shows where");
+        }
         return fail(path.string(), "there is no such file", or_else("check the path"));
     }
     if (std::filesystem::is_directory(path, ignored)) {

@@ -4,14 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
-#include <variant>
 
-#include "engine/parallel.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/program/calibration_file.h"
 #include "scenarios/program/common_options.h"
@@ -25,162 +21,23 @@
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/report/timed_report.h"
 #include "scenarios/report/validation_report.h"
-#include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/validate/assumed_inputs.h"
 #include "scenarios/studies/validate/collective_cases.h"
-#include "scenarios/studies/validate/control.h"
 #include "scenarios/studies/validate/exchange_cases.h"
 #include "scenarios/studies/validate/layer_cases.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/serving_cases.h"
 #include "scenarios/studies/validate/serving_kernel_cases.h"
+#include "scenarios/studies/validate/step_validation.h"
 
 namespace orrery {
 namespace {
 
-// The rows that the control's constants are fitted on ship with the catalogue.
-std::filesystem::path control_table(const std::filesystem::path& root) {
-    return root / "published" / "training.csv";
-}
-
-ResultOrErrors<Control> fitted_control(const std::filesystem::path& root) {
-    const auto cases = read_published_cases(control_table(root));
-    if (!cases) {
-        return unexpected<Errors>(cases.error());
-    }
-    std::vector<MeasuredScenario> rows;
-    for (const PublishedCase& row : *cases) {
-        if (Result<Scenario> scenario = scenario_of(row, Catalogue{root})) {
-            rows.push_back({std::move(*scenario), row.family, row.measured_s});
-        }
-    }
-    return Control{rows};
-}
-
-// The same job with fewer replicas and a smaller batch, each replica as before: what an assumption
-// changes by a share shows there as well, in a fraction of the time.
-void take_few_replicas(Scenario& scenario) {
-    constexpr std::int64_t kReplicas = 8;
-    ParallelPlan& plan = scenario.plan;
-    const std::int64_t replicas = plan.data_parallel_size;
-    if (plan.hsdp_shard_size > 0) {
-        return;
-    }
-    for (std::int64_t few = kReplicas; few < replicas; ++few) {
-        const std::int64_t nodes = scenario.cluster.num_nodes * few;
-        if (nodes % replicas == 0 && plan.global_batch_size * few % replicas == 0) {
-            scenario.cluster.num_nodes = static_cast<std::uint32_t>(nodes / replicas);
-            plan.global_batch_size = plan.global_batch_size * few / replicas;
-            plan.data_parallel_size = few;
-            return;
-        }
-    }
-}
-
-// What the assumed columns spread, on a network without contention: what matters is the difference.
-double spread_of(const PublishedCase& row, const Catalogue& catalogue, const Answer& answer) {
-    if (row.assumed.empty()) {
-        return 0;
-    }
-    const PredictRow predict = [&](const PublishedCase& other) -> std::optional<double> {
-        Result<Scenario> scenario = scenario_of(other, catalogue);
-        if (!scenario) {
-            return std::nullopt;
-        }
-        scenario->network = NetworkFidelity::analytic;
-        take_few_replicas(*scenario);
-        const Result<Answer> found = simulate_scenario(*scenario);
-        return found && (found->memory.fits || !answer.memory.fits)
-                   ? std::optional{found->iteration.seconds()}
-                   : std::nullopt;
-    };
-    const std::optional<double> here = predict(row);
-    return here ? assumed_spread(row, *here, predict) : 0;
-}
-
-// What a search would have to choose a plan for.
-std::string choice_of(const PublishedCase& row) {
-    return fmt::format("{} {} {} x {} {} {} {} {} {} {}",
-                       row.family,
-                       row.stack,
-                       row.num_gpus,
-                       row.gpu,
-                       row.fabric,
-                       row.features,
-                       row.model.name,
-                       row.model.seq_length,
-                       row.plan.global_batch_size,
-                       static_cast<int>(row.plan.precision));
-}
-
-using CaseOutcome = std::variant<ValidatedCase, SkippedCase>;
-
-CaseOutcome validate_case(const PublishedCase& row,
-                          const Catalogue& catalogue,
-                          const Control& control,
-                          const EfficiencyTable& step_table) {
-    const auto skip = [&](const Error& error) {
-        const bool of_row = error.where.empty() || error.where == row.where;
-        return SkippedCase{
-            row.name, row.family, of_row ? error.what : error.where + ": " + error.what};
-    };
-    const Result<Scenario> scenario = scenario_of(row, catalogue);
-    if (!scenario) {
-        return skip(scenario.error());
-    }
-    const auto begin = std::chrono::steady_clock::now();
-    const Result<Answer> answer = simulate_scenario(*scenario, {.step_table = step_table});
-    if (!answer) {
-        return skip(answer.error());
-    }
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-    return ValidatedCase{
-        .name = row.name,
-        .family = row.family,
-        .measured_s = row.measured_s,
-        .predicted_s = answer->iteration.seconds(),
-        .control_s = control.predicted_s(*scenario),
-        .stack = row.stack,
-        .choice = choice_of(row),
-        .model = row.model.name,
-        .fits = answer->memory.fits,
-        .wall_s = wall.count(),
-        .sigma = std::hypot(answer->uncertainty, spread_of(row, catalogue, *answer))};
-}
-
-// In the order of the table, whatever the number of threads.
-Validation validate_cases(const std::vector<PublishedCase>& cases,
-                          const std::filesystem::path& root,
-                          const Control& control,
-                          const EfficiencyTable& step_table,
-                          std::uint32_t jobs) {
-    ProgressBar bar{"validating"};
-    std::vector<CaseOutcome> outcomes(cases.size());
-    for_each_index(
-        cases.size(),
-        jobs,
-        [&](std::size_t i) {
-            outcomes[i] = validate_case(cases[i], Catalogue{root}, control, step_table);
-        },
-        [&](std::size_t done) {
-            bar.show(static_cast<double>(done) / static_cast<double>(cases.size()));
-        });
-    Validation validation;
-    for (CaseOutcome& outcome : outcomes) {
-        if (auto* row = std::get_if<ValidatedCase>(&outcome)) {
-            validation.rows.push_back(std::move(*row));
-        } else {
-            validation.skipped.push_back(std::move(std::get<SkippedCase>(outcome)));
-        }
-    }
-    return validation;
-}
-
-// The cases of the families that were asked for.
-Result<std::vector<PublishedCase>> selected(const ValidateArguments& arguments,
-                                            std::vector<PublishedCase> cases) {
+// The rows of the families that were asked for.
+template <class Row>
+Result<std::vector<Row>> selected(const ValidateArguments& arguments, std::vector<Row> rows) {
     std::vector<std::string> known;
-    for (const PublishedCase& row : cases) {
+    for (const Row& row : rows) {
         if (std::ranges::find(known, row.family) == known.end()) {
             known.push_back(row.family);
         }
@@ -193,11 +50,11 @@ Result<std::vector<PublishedCase>> selected(const ValidateArguments& arguments,
         }
     }
     if (!arguments.families.empty()) {
-        std::erase_if(cases, [&](const PublishedCase& row) {
+        std::erase_if(rows, [&](const Row& row) {
             return std::ranges::find(arguments.families, row.family) == arguments.families.end();
         });
     }
-    return cases;
+    return rows;
 }
 
 ResultOrErrors<std::vector<PublishedCase>> cases_of(const ValidateArguments& arguments) {
@@ -309,13 +166,22 @@ int validate_command(const ValidateArguments& arguments) {
         }
         return validate_collective_table(arguments);
     }
-    const auto all = cases_of(arguments);
-    if (!all) {
-        return report_errors(all.error());
+    const bool own = is_run_table(arguments.file);
+    if (own && (!arguments.assume.empty() || arguments.calibrate_with > 0)) {
+        return report_error({arguments.file,
+                             "--assume and --calibrate-with take a table with the columns of "
+                             "published cases",
+                             "`orrery import log` makes one from a training's log"});
     }
-    const auto cases = selected(arguments, *all);
-    if (!cases) {
-        return report_error(cases.error());
+    const auto all = own ? std::vector<PublishedCase>{} : cases_of(arguments);
+    const auto runs = own ? read_measured_runs(arguments.file) : std::vector<MeasuredRun>{};
+    if (!all || !runs) {
+        return report_errors(all ? runs.error() : all.error());
+    }
+    const auto cases = own ? std::vector<PublishedCase>{} : selected(arguments, *all);
+    const auto own_runs = own ? selected(arguments, *runs) : std::vector<MeasuredRun>{};
+    if (!cases || !own_runs) {
+        return report_error(cases ? own_runs.error() : cases.error());
     }
     const std::filesystem::path root = default_catalogue();
     const ResultOrErrors<Control> control = fitted_control(root);
@@ -326,7 +192,13 @@ int validate_command(const ValidateArguments& arguments) {
     if (!table) {
         return report_errors(table.error());
     }
-    Validation validation = validate_cases(*cases, root, *control, *table, arguments.jobs);
+    ProgressBar bar{"validating"};
+    const StepValidationOptions options{.catalogue = root,
+                                        .step_table = *table,
+                                        .jobs = arguments.jobs,
+                                        .progress = [&](double share) { bar.show(share); }};
+    Validation validation = own ? validate_runs(*own_runs, *control, options)
+                                : validate_steps(*cases, *control, options);
     validation.assumed_instead = arguments.assume;
     summarise_families(validation);
     if (arguments.calibrate_with > 0) {

@@ -331,25 +331,27 @@ std::string collectives(const Answer& a) {
         return {};
     }
     std::string text =
-        "\nCollectives of a step           ranks      bytes  algorithm  protocol     moved by    "
-        "count\n"
+        "\nCollectives of a step       ranks      bytes  algorithm  protocol     moved by  count   "
+        "   "
+        "alone\n"
         "\n";
     const std::vector<CollectiveUse> merged = merged_collectives(a);
     for (std::size_t i = 0; i < std::min(merged.size(), kCollectivesShown); ++i) {
         const CollectiveUse& use = merged[i];
-        text += fmt::format("  {:<28}{:>7}  {:>9}  {:<10} {:<9} {:>11}  {:>7}\n",
-                            cut(words(use.name), 27),
+        text += fmt::format("  {:<25}{:>6}  {:>9}  {:<10} {:<9} {:>11} {:>6}  {:>9}\n",
+                            cut(words(use.name), 24),
                             use.ranks,
                             to_short_text(use.bytes),
                             cut(use.algorithm, 10),
                             use.protocol,
                             moved_by(use),
-                            thousands(use.count));
+                            thousands(use.count),
+                            to_short_text(use.alone));
     }
     if (merged.size() > kCollectivesShown) {
         text += fmt::format("  and {} smaller ones\n", merged.size() - kCollectivesShown);
     }
-    return text;
+    return text + "  alone: one call, while nothing else moves.\n";
 }
 
 // What became of a profile's collectives, including measurements of nccl-tests.

@@ -106,7 +106,8 @@ Json collectives_json(const Answer& answer) {
                         {"channels", use.channels},
                         {"moved_by", name(use.engine)},
                         {"sms", use.sms},
-                        {"count", use.count}});
+                        {"count", use.count},
+                        {"alone_s", use.alone.seconds()}});
     }
     return list;
 }

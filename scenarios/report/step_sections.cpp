@@ -100,7 +100,9 @@ ReportSection collectives_of(const Answer& a) {
                              {"algorithm"},
                              {"protocol"},
                              {"moved by"},
-                             {"count", Unit::count}};
+                             {"count", Unit::count},
+                             {"each alone", Unit::seconds},
+                             {"all", Unit::seconds}};
     for (const CollectiveUse& use : a.collectives) {
         section.table.rows.push_back({spaced(use.name),
                                       use.ranks,
@@ -108,7 +110,9 @@ ReportSection collectives_of(const Answer& a) {
                                       use.algorithm,
                                       use.protocol,
                                       spaced(name(use.engine)),
-                                      use.count});
+                                      use.count,
+                                      use.alone.seconds(),
+                                      use.alone.seconds() * static_cast<double>(use.count)});
     }
     return section;
 }

@@ -34,6 +34,14 @@ TEST(InputFile, SaysThatAFolderIsOne) {
     EXPECT_EQ(open_input(ORRERY_SOURCE_DIR, "a profile").error().hint, "a profile");
 }
 
+TEST(InputFile, SaysThatALinkLeadsNowhere) {
+    const std::filesystem::path link = testing::TempDir() + "orrery-input-file-loop";
+    std::filesystem::remove(link);
+    std::filesystem::create_symlink(link, link);
+    EXPECT_EQ(open_input(link).error().what, "is a symbolic link that leads nowhere");
+    std::filesystem::remove(link);
+}
+
 TEST(InputFile, SaysThatNothingIsThere) {
     const auto nothing = open_input("/nowhere/at/all");
     ASSERT_FALSE(nothing);

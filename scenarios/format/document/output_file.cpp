@@ -53,6 +53,12 @@ void remove_when_interrupted(const fs::path& temporary) {
     }
 }
 
+bool is_open(const fs::path& temporary) {
+    return std::ranges::any_of(open_temporaries, [&](const OpenTemporary& one) {
+        return one.owner == getpid() && temporary == one.path.data();
+    });
+}
+
 void keep_when_interrupted(const fs::path& temporary) {
     for (OpenTemporary& one : open_temporaries) {
         if (one.owner == getpid() && temporary == one.path.data()) {
@@ -86,6 +92,9 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
         temporary.clear();
     }
     if (!direct) {
+        if (is_open(temporary)) {
+            return fail(path.string(), "two options name this file", "a file for each");
+        }
         remove_when_interrupted(temporary);
     }
     std::unique_ptr<OutputFile> file{new OutputFile{path, temporary}};

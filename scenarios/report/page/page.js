@@ -143,11 +143,29 @@ function collectives() {
   page.append(element("h2", {}, "Collectives of a step"));
   const body = element("tbody");
   for (const c of data.collectives)
-    body.append(element("tr", {}, element("td", {}, words(c.name)), element("td", { class: "number" }, thousands(c.ranks)),
-      element("td", { class: "number" }, bytes(c.bytes)), element("td", {}, c.algorithm), element("td", {}, c.protocol),
-      element("td", {}, movedBy(c)), element("td", { class: "number" }, thousands(c.count))));
-  const head = ["collective", "ranks", "bytes", "algorithm", "protocol", "moved by", "count"].map((word, i) =>
-    element("th", [1, 2, 6].includes(i) ? { class: "number" } : {}, word));
+      body.append(element(
+          'tr',
+          {},
+          element('td', {}, words(c.name)),
+          element('td', {class: 'number'}, thousands(c.ranks)),
+          element('td', {class: 'number'}, bytes(c.bytes)),
+          element('td', {}, c.algorithm),
+          element('td', {}, c.protocol),
+          element('td', {}, movedBy(c)),
+          element('td', {class: 'number'}, thousands(c.count)),
+          element('td', {class: 'number'}, seconds(c.alone_s)),
+          element('td', {class: 'number'}, seconds(c.alone_s * c.count))));
+  const head = [
+      'collective',
+      'ranks',
+      'bytes',
+      'algorithm',
+      'protocol',
+      'moved by',
+      'count',
+      'each alone',
+      'all'
+  ].map((word, i) => element('th', [1, 2, 6, 7, 8].includes(i) ? {class: 'number'} : {}, word));
   page.append(element("div", { class: "wide" },
     element("table", {}, element("thead", {}, element("tr", {}, ...head)), body)));
 }

@@ -167,7 +167,9 @@ function heatOf(heat) {
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
   onResize(canvas, draw);
   onDarkChange(draw);
-  return canvas;
+  const bar = element('i');
+  bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(at).join(', ')})`;
+  return element('div', {}, canvas, element('p', {class: 'heat-scale'}, '0 %', bar, '100 %'));
 }
 
 // The rank x time picture: one lane a stream of a rank, drawn on a canvas between `from` and `to`.

@@ -67,6 +67,7 @@ struct CollectiveUse {
     TransferEngine engine = TransferEngine::sm;  // that moves the bytes
     std::uint32_t sms = 0;                       // that each member holds meanwhile
     std::int64_t count = 0;                      // a rank and step
+    Time alone;                                  // of one call while nothing else moves
 };
 
 // Shares of the kernels' time, adding up to 1.

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/rate_alone.h"
 #include "models/memory.h"
 
 namespace orrery {
@@ -58,7 +59,8 @@ std::vector<CollectiveUse> collective_uses(const Program& program, const Network
                         .channels = plan.channels,
                         .engine = plan.engine,
                         .sms = plan.sms,
-                        .count = use.first});
+                        .count = use.first,
+                        .alone = time_without_contention(plan, network.links())});
     }
     std::stable_sort(uses.begin(), uses.end(), [](const CollectiveUse& a, const CollectiveUse& b) {
         return a.bytes.count() * a.count > b.bytes.count() * b.count;

@@ -29,6 +29,17 @@ TEST(OutputFile, AppearsWholeWhenItIsCommitted) {
     EXPECT_EQ(folder.num_files(), 1U);
 }
 
+TEST(OutputFile, IsWrittenForOneOptionOnly) {
+    const TestFolder folder;
+    auto file = OutputFile::open(folder / "out");
+    ASSERT_TRUE(file);
+    const auto other = OutputFile::open(folder / "out");
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().what, "two options name this file");
+    file->reset();
+    EXPECT_TRUE(OutputFile::open(folder / "out"));
+}
+
 TEST(OutputFile, LeavesNothingAndChangesNothingIfItIsNotCommitted) {
     const TestFolder folder;
     folder.write("out", "old");
