@@ -35,7 +35,8 @@ TEST(InputFile, SaysThatAFolderIsOne) {
 }
 
 TEST(InputFile, SaysThatALinkLeadsNowhere) {
-    const std::filesystem::path link = testing::TempDir() + "orrery-input-file-loop";
+    const std::filesystem::path link =
+        std::filesystem::temp_directory_path() / "orrery-input-file-loop";
     std::filesystem::remove(link);
     std::filesystem::create_symlink(link, link);
     EXPECT_EQ(open_input(link).error().what, "is a symbolic link that leads nowhere");
