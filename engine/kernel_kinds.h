@@ -34,4 +34,8 @@
     KIND(lamb)                /* the update times its trust ratio added to the weights */    \
     KIND(transpose)           /* layout change in memory */                                  \
     KIND(router_forward)      /* experts of a token: scores, the k best, their weights */    \
-    KIND(router_backward)
+    KIND(router_backward)                                                                    \
+    KIND(expert_counts)       /* tokens of each expert; a capacity drops the others */       \
+    KIND(permute)             /* a row for each expert of a token, ordered by expert */      \
+    KIND(unpermute)           /* the sum of each token's rows */                             \
+    KIND(expert_bias)         /* biases of the choice of experts, from their tokens */

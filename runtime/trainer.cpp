@@ -182,6 +182,8 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
     set(DeviceScalar::weight_decay, job_.weight_decay);
     set(DeviceScalar::clip_norm, job_.clip_grad);
     set(DeviceScalar::step, static_cast<double>(step));
+    set(DeviceScalar::balance, model_.moe_aux_loss_coeff);
+    set(DeviceScalar::bias_update, model_.moe_router_bias_update_rate);
     const bool trains = step > 0;
     set(DeviceScalar::dropout, trains ? model_.dropout : 0);
     const auto set_bits = [&](DeviceScalar scalar, std::uint64_t bits) {

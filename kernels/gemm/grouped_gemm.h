@@ -22,6 +22,10 @@ namespace orrery {
 inline constexpr std::int64_t kGroupTileRows = 128;
 inline constexpr std::int64_t kScaledBlock = 128;
 
+inline bool is_grouped(const KernelCall& call) {
+    return call.kind == KernelKind::gemm && call.dims[4] > 0;
+}
+
 inline bool is_block_scaled(const KernelCall& call) {
     return call.kind == KernelKind::gemm && call.dims[5] > 0;
 }
