@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-std::vector<float> numbers(std::size_t seed) {
+std::vector<float> vector_numbers(std::size_t seed) {
     std::vector<float> values(37);
     auto state = static_cast<std::uint32_t>(seed * 2654435761U + 1);
     for (float& value : values) {
@@ -18,7 +18,7 @@ std::vector<float> numbers(std::size_t seed) {
     return values;
 }
 
-std::vector<float> sum_of(const std::vector<std::vector<float>>& vectors) {
+std::vector<float> pairwise_sum_of(const std::vector<std::vector<float>>& vectors) {
     PairwiseSum sum{vectors.front().size()};
     for (const std::vector<float>& one : vectors) {
         std::ranges::copy(one, sum.next().begin());
@@ -31,16 +31,16 @@ std::vector<float> sum_of(const std::vector<std::vector<float>>& vectors) {
 TEST(PairwiseSum, AddsUpEqualPartsFirstWithTheSameBits) {
     std::vector<std::vector<float>> all;
     for (std::size_t i = 0; i < 8; ++i) {
-        all.push_back(numbers(i));
+        all.push_back(vector_numbers(i));
     }
-    const std::vector<float> whole = sum_of(all);
+    const std::vector<float> whole = pairwise_sum_of(all);
     for (const std::size_t part : {1U, 2U, 4U, 8U}) {
         std::vector<std::vector<float>> parts;
         for (std::size_t first = 0; first < 8; first += part) {
-            parts.push_back(sum_of({all.begin() + static_cast<std::ptrdiff_t>(first),
+            parts.push_back(pairwise_sum_of({all.begin() + static_cast<std::ptrdiff_t>(first),
                                     all.begin() + static_cast<std::ptrdiff_t>(first + part)}));
         }
-        EXPECT_EQ(sum_of(parts), whole) << part;
+        EXPECT_EQ(pairwise_sum_of(parts), whole) << part;
     }
 }
 
@@ -49,12 +49,12 @@ TEST(PairwiseSum, TakesAnyNumberOfVectors) {
         std::vector<std::vector<float>> all;
         std::vector<double> expected(37);
         for (std::size_t i = 0; i < count; ++i) {
-            all.push_back(numbers(i));
+            all.push_back(vector_numbers(i));
             for (std::size_t e = 0; e < expected.size(); ++e) {
                 expected[e] += static_cast<double>(all.back()[e]);
             }
         }
-        const std::vector<float> total = sum_of(all);
+        const std::vector<float> total = pairwise_sum_of(all);
         for (std::size_t e = 0; e < expected.size(); ++e) {
             EXPECT_NEAR(total[e], expected[e], 1e-4);
         }

@@ -12,26 +12,26 @@ using numeric::Doubles;
 using numeric::Draw;
 using numeric::Tensor;
 
-double gelu(double x) {
+double weighted_gelu(double x) {
     return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
 }
 
-double curve(const WeightedActivation& s, double x) {
+double weighted_curve(const WeightedActivation& s, double x) {
     if (s.gated) {
-        return s.variant ? gelu(x) : x / (1 + std::exp(-x));
+        return s.variant ? weighted_gelu(x) : x / (1 + std::exp(-x));
     }
-    return s.variant ? std::pow(std::max(x, 0.0), 2) : gelu(x);
+    return s.variant ? std::pow(std::max(x, 0.0), 2) : weighted_gelu(x);
 }
 
 // Of one row, by the definition.
-double element(const WeightedActivation& s, const Doubles& x, double weight, std::int64_t at) {
+double weighted_element(const WeightedActivation& s, const Doubles& x, double weight, std::int64_t at) {
     const std::int64_t row = at / s.ffn;
     const auto first = static_cast<std::size_t>(row * s.ffn * (s.gated ? 2 : 1) + at % s.ffn);
     const double up = s.gated ? x[first + static_cast<std::size_t>(s.ffn)] : 1.0;
-    return weight * curve(s, x[first]) * up;
+    return weight * weighted_curve(s, x[first]) * up;
 }
 
-void check(const WeightedActivation& s, std::uint64_t seed) {
+void check_weighted(const WeightedActivation& s, std::uint64_t seed) {
     Draw draw{seed};
     const std::int64_t room = s.rows + 3;  // tensors with more rows than there are
     const std::int64_t columns = s.ffn * (s.gated ? 2 : 1);
@@ -50,14 +50,14 @@ void check(const WeightedActivation& s, std::uint64_t seed) {
         double sum = 0;
         for (std::int64_t i = 0; i < s.rows * s.ffn; ++i) {
             sum += gradients[static_cast<std::size_t>(i)] *
-                   element(s, at, by[static_cast<std::size_t>(i / s.ffn)], i);
+                   weighted_element(s, at, by[static_cast<std::size_t>(i / s.ffn)], i);
         }
         return sum;
     };
     for (std::int64_t i = 0; i < y.size(); ++i) {
         const double expected =
             i < s.rows * s.ffn
-                ? element(s, values, factors[static_cast<std::size_t>(i / s.ffn)], i)
+                ? weighted_element(s, values, factors[static_cast<std::size_t>(i / s.ffn)], i)
                 : 0;  // as it was
         EXPECT_NEAR(load(y.view(), i), expected, 1e-5);
     }
@@ -74,7 +74,7 @@ TEST(WeightedActivationCpu, IsItsDefinitionAndBackwardTheDerivative) {
         for (const bool variant : {false, true}) {
             for (const std::int64_t rows : {1, 7, 33, 64}) {
                 SCOPED_TRACE(testing::Message() << gated << variant << " " << rows);
-                check({.rows = rows, .ffn = 5, .gated = gated, .variant = variant},
+                check_weighted({.rows = rows, .ffn = 5, .gated = gated, .variant = variant},
                       static_cast<std::uint64_t>(rows));
             }
         }
@@ -82,7 +82,7 @@ TEST(WeightedActivationCpu, IsItsDefinitionAndBackwardTheDerivative) {
 }
 
 TEST(WeightedActivationCpu, NoRowsAreNothing) {
-    check({.rows = 0, .ffn = 5, .gated = true}, 1);
+    check_weighted({.rows = 0, .ffn = 5, .gated = true}, 1);
 }
 
 }  // namespace
