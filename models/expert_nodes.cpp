@@ -269,8 +269,8 @@ Edge& add_combine(Tape& tape,
     Edge& sums = tape.edge();
     if (plan.moe_fused_kernels) {
         Edge& combined = tape.edge();
-        all.push_back(&tape.add<MoveNode>(
-            "combine", Destination::residual, layer, made, combined, false));
+        all.push_back(
+            &tape.add<MoveNode>("combine", Destination::residual, layer, made, combined, false));
         all.push_back(&tape.add<FusedUnpermuteNode>(combined, sums));
         return sums;
     }

@@ -93,8 +93,8 @@ void FusedRouterNode::count(BlockBuilder& b, TokenRows::Counts& counts) {
                 .writes = {counts.sent},
                 .accumulates = {}};
     if (capacity > 0) {
-        const Value kept = b.rows_value(
-            "kept experts", all_rows(b), 1, logits_.layout, saved(), Dtype::int32);
+        const Value kept =
+            b.rows_value("kept experts", all_rows(b), 1, logits_.layout, saved(), Dtype::int32);
         counts.chosen = kept.tensor;
         spec.reads.push_back(weights_.value.tensor);
         spec.writes.push_back(kept.tensor);
@@ -147,8 +147,8 @@ void FusedRouterNode::forward(ForwardPass& pass) {
 
 void FusedRouterNode::backward(BackwardPass& pass) {
     BlockBuilder& b = pass.b;
-    const Value dlogits = b.value(
-        "router backward", logits_.shape[kWidth], logits_.layout, pass.read_later());
+    const Value dlogits =
+        b.value("router backward", logits_.shape[kWidth], logits_.layout, pass.read_later());
     RouterShape shape = router_shape(b, nullptr, b.local_tokens(logits_));
     shape.balanced = b.model.moe_aux_loss_coeff > 0;
     std::vector<TensorId> scalars;

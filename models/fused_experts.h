@@ -7,8 +7,8 @@
 //
 // How many rows travel is data: kernels and exchanges read the counts (TokenRows::Counts). Rows
 // arrive rank by rank, those of a rank expert by expert, and products take them so: no kernel sorts
-// them, and the gradient of a weight is a sum over ranks in a fixed order. A tensor of such rows has
-// room for the most that can arrive.
+// them, and the gradient of a weight is a sum over ranks in a fixed order. A tensor of such rows
+// has room for the most that can arrive.
 #pragma once
 
 #include <span>

@@ -43,9 +43,8 @@ void gate_activation_ops(BlockBuilder& b,
 
 // How many rows there are, where that is data; then one kernel does it all.
 std::vector<TensorId> counts_of(const Value* weights) {
-    return weights != nullptr && weights->rows.counts
-               ? std::vector{weights->rows.counts->received}
-               : std::vector<TensorId>{};
+    return weights != nullptr && weights->rows.counts ? std::vector{weights->rows.counts->received}
+                                                      : std::vector<TensorId>{};
 }
 
 void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {

@@ -96,9 +96,8 @@ LoadSummary summary_of(const std::vector<ExpertLoad>& loads) {
         taken += sum_of_tokens(load.taken);
         if (sum > 0) {
             const double mean = static_cast<double>(sum) / static_cast<double>(load.chosen.size());
-            summary.max_over_mean =
-                std::max(summary.max_over_mean,
-                         static_cast<double>(std::ranges::max(load.chosen)) / mean);
+            summary.max_over_mean = std::max(
+                summary.max_over_mean, static_cast<double>(std::ranges::max(load.chosen)) / mean);
         }
     }
     summary.dropped =

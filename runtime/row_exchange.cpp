@@ -25,8 +25,8 @@ std::vector<std::int64_t> parts_of(ConstTensorView counts,
     std::vector<std::int64_t> parts;
     for (std::size_t m = 0; m < members; ++m) {
         const auto of_member = rows.subspan(m * each, each);
-        parts.push_back(
-            std::accumulate(of_member.begin(), of_member.end(), std::int64_t{0}) * width);
+        parts.push_back(std::accumulate(of_member.begin(), of_member.end(), std::int64_t{0}) *
+                        width);
     }
     return parts;
 }
@@ -70,9 +70,8 @@ Result<void> exchange_rows(const CollectiveCall& call,
     const std::uint32_t members = communicator.size();
     const std::vector<std::int64_t> sent = parts_of(operands.reads[1].view, members, width);
     const std::vector<std::int64_t> received = parts_of(operands.reads[2].view, members, width);
-    return call.rows.combine
-               ? communicator.all_to_all_parts(from.view, received, to.view, sent)
-               : communicator.all_to_all_parts(from.view, sent, to.view, received);
+    return call.rows.combine ? communicator.all_to_all_parts(from.view, received, to.view, sent)
+                             : communicator.all_to_all_parts(from.view, sent, to.view, received);
 }
 
 }  // namespace orrery

@@ -138,11 +138,10 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
 }
 
 Result<void> check_gpu_model(const Transformer& model) {
-    return model.num_experts == 0
-               ? Result<void>{}
-               : fail("model.num_experts",
-                      "training on GPUs has no experts yet: it has on CPUs",
-                      "--device cpu, or 0");
+    return model.num_experts == 0 ? Result<void>{}
+                                  : fail("model.num_experts",
+                                         "training on GPUs has no experts yet: it has on CPUs",
+                                         "--device cpu, or 0");
 }
 
 Result<void> check_cpu_ranks(std::int64_t num_ranks) {

@@ -3,9 +3,8 @@
 // and a row for each. The rows of the first expert come first, those of one expert in the order of
 // their tokens.
 //   expert_counts: dims = {tokens, experts, k, capacity or 0}; dtype = int32.
-//   permute:       dims = {tokens, width, k, experts}; dtype = of the rows; variant: 1 with weights.
-//   unpermute:     the same.
-//   expert_bias:   dims = {experts, 1}; dtype = fp32.
+//   permute:       dims = {tokens, width, k, experts}; dtype = of the rows; variant: 1 with
+//   weights. unpermute:     the same. expert_bias:   dims = {experts, 1}; dtype = fp32.
 #pragma once
 
 #include "kernels/memory_bound.h"
@@ -47,13 +46,13 @@ namespace detail {
 
 inline KernelCall rows_call(KernelKind kind, const ExpertRows& shape, Dtype dtype, double flop) {
     const std::int64_t rows = shape.tokens * shape.k;
-    return memory_bound_call(kind,
-                             dtype,
-                             shape.weights ? 1 : 0,
-                             {shape.tokens, shape.width, shape.k, shape.experts},
-                             flop,
-                             (shape.tokens + rows) * shape.width * size_bytes(dtype) +
-                                 rows * (shape.weights ? 12 : 4));
+    return memory_bound_call(
+        kind,
+        dtype,
+        shape.weights ? 1 : 0,
+        {shape.tokens, shape.width, shape.k, shape.experts},
+        flop,
+        (shape.tokens + rows) * shape.width * size_bytes(dtype) + rows * (shape.weights ? 12 : 4));
 }
 
 }  // namespace detail
@@ -63,10 +62,8 @@ inline KernelCall permute(const ExpertRows& shape, Dtype dtype) {
 }
 
 inline KernelCall unpermute(const ExpertRows& shape, Dtype dtype) {
-    return detail::rows_call(KernelKind::unpermute,
-                             shape,
-                             dtype,
-                             element_count(shape.tokens * shape.k, shape.width));
+    return detail::rows_call(
+        KernelKind::unpermute, shape, dtype, element_count(shape.tokens * shape.k, shape.width));
 }
 
 inline KernelCall expert_bias(std::int64_t experts) {

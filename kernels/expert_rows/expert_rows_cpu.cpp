@@ -44,9 +44,8 @@ void drop(std::vector<std::size_t>& places,
     if (std::ssize(places) <= capacity) {
         return;
     }
-    std::ranges::stable_sort(places, std::ranges::greater{}, [&](std::size_t place) {
-        return weights[place];
-    });
+    std::ranges::stable_sort(
+        places, std::ranges::greater{}, [&](std::size_t place) { return weights[place]; });
     for (auto i = static_cast<std::size_t>(capacity); i < places.size(); ++i) {
         kept[places[i]] = -1;
     }
@@ -132,9 +131,8 @@ void unpermute(const ExpertRows& shape,
                 add_to(sum, row);
             }
             if (!weights.empty()) {
-                store(weights,
-                      t * shape.k + j,
-                      place < 0 ? 0.0f : orrery::load(row_weights, place));
+                store(
+                    weights, t * shape.k + j, place < 0 ? 0.0f : orrery::load(row_weights, place));
             }
         }
         store_row(y, t * shape.width, sum);
@@ -187,11 +185,10 @@ void Unpermute::run(const KernelArguments& op) {
 }
 
 void ExpertBias::run(const KernelArguments& op) {
-    cpu::expert_bias(
-        op.call.dims[0],
-        load(op.reads[1].view, static_cast<std::int64_t>(DeviceScalar::bias_update)),
-        op.reads[0].view,
-        op.accumulates[0].view);
+    cpu::expert_bias(op.call.dims[0],
+                     load(op.reads[1].view, static_cast<std::int64_t>(DeviceScalar::bias_update)),
+                     op.reads[0].view,
+                     op.accumulates[0].view);
 }
 
 }  // namespace orrery::kernel

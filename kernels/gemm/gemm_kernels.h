@@ -25,6 +25,12 @@ struct Gemm {
         if (epilogue == GemmEpilogue::bias) {
             forms.add(Access::read, gemm_output(call), {n});
         }
+        if (is_grouped(call)) {
+            forms.add({.dtype = Dtype::int32,
+                       .shape = {batch},
+                       .values = OperandValues::equal,
+                       .ids = adds ? k : m});
+        }
         forms.add(adds ? Access::accumulate : Access::write, gemm_output(call), {batch, m, n});
         return true;
     }
@@ -58,16 +64,19 @@ struct Gemm {
     static constexpr KernelDescriptor kDescriptor{.kind = KernelKind::gemm,
                                                   .efficiency = EfficiencyClass::product,
                                                   .num_dims = 4,
+                                                  .num_optional_dims = 2,
                                                   .takes = takes,
                                                   .call =
                                                       [](const KernelCall& key) {
-                                                          return gemm(key.dims[0],
-                                                                      key.dims[1],
-                                                                      key.dims[2],
-                                                                      key.dims[3],
-                                                                      key.dtype,
-                                                                      gemm_epilogue(key),
-                                                                      gemm_output(key));
+                                                          return is_grouped(key)
+                                                                     ? grouped_gemm_of_key(key)
+                                                                     : gemm(key.dims[0],
+                                                                            key.dims[1],
+                                                                            key.dims[2],
+                                                                            key.dims[3],
+                                                                            key.dtype,
+                                                                            gemm_epilogue(key),
+                                                                            gemm_output(key));
                                                       },
                                                   .operands = operands,
                                                   .why_not = why_not};

@@ -56,6 +56,9 @@ KernelCall grouped_gemm(std::int64_t groups,
 // The gradient of the weights: group i adds its [k, rows[i]] x [rows[i], n] to its own k x n.
 KernelCall grouped_gemm_weights(const GroupedGemm& product);
 
+// The call of a key, its groups taken to have equally many rows.
+KernelCall grouped_gemm_of_key(const KernelCall& key);
+
 // Tiles of `tile_rows` rows that a gemm call has, all groups or matrices together; of ragged groups
 // the mean, where a group's last tile is half full.
 double row_tiles(const KernelCall& call, std::int64_t tile_rows);

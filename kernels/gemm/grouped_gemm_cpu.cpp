@@ -58,9 +58,8 @@ public:
         }
         PairwiseSum all{static_cast<std::size_t>(out.size)};
         for (std::int64_t source = 0; source < sources; ++source) {
-            product(static_cast<std::size_t>(source * matrices + matrix),
-                    view_of(all.next()),
-                    false);
+            product(
+                static_cast<std::size_t>(source * matrices + matrix), view_of(all.next()), false);
             all.add_next();
         }
         const std::span<float> total = all.total();

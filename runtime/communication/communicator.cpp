@@ -17,8 +17,7 @@ constexpr std::int64_t kElementsAtOnce = 4096;
 template <class VectorOf>
 void reduce(std::uint32_t members, bool sums, TensorView out, const VectorOf& vector_of) {
     for (std::int64_t first = 0; first < out.size; first += kElementsAtOnce) {
-        const auto count =
-            static_cast<std::size_t>(std::min(kElementsAtOnce, out.size - first));
+        const auto count = static_cast<std::size_t>(std::min(kElementsAtOnce, out.size - first));
         PairwiseSum sum{count};
         std::vector<float> largest;
         for (std::uint32_t m = 0; m < members; ++m) {
@@ -29,9 +28,8 @@ void reduce(std::uint32_t members, bool sums, TensorView out, const VectorOf& ve
             } else if (m == 0) {
                 largest.assign(row.begin(), row.end());
             } else {
-                std::ranges::transform(row, largest, largest.begin(), [](float x, float y) {
-                    return std::max(y, x);
-                });
+                std::ranges::transform(
+                    row, largest, largest.begin(), [](float x, float y) { return std::max(y, x); });
             }
         }
         store_row(out, first, sums ? sum.total() : std::span{largest});

@@ -2,9 +2,9 @@
 // Collectives of a group of processes, from messages. Sums are taken pairwise in the order of the
 // members (kernels/pairwise_sum.h), in fp32, and rounded once, so they are the same bits however
 // the vector is cut up, whichever member computes them, and whether equal numbers of neighbours
-// have added up theirs before. Exchange is direct: in reduce_scatter every member gets its part of the
-// vector from everybody, in all_gather it sends its part to everybody; all_reduce is one after the
-// other (or, if short, everything to everybody). Each member sends and receives (n-1)/n of the
+// have added up theirs before. Exchange is direct: in reduce_scatter every member gets its part of
+// the vector from everybody, in all_gather it sends its part to everybody; all_reduce is one after
+// the other (or, if short, everything to everybody). Each member sends and receives (n-1)/n of the
 // vector in either, as in a ring.
 //
 // Vectors are flat: parts lie one after the other in the order of the members. All members call the

@@ -94,12 +94,13 @@ void TrainingLog::step(const StepReport& mean) {
 
 void TrainingLog::experts(std::int64_t step, const std::vector<ExpertLoad>& loads) {
     const LoadSummary summary = summary_of(loads);
-    write_line(fmt::format("{{\"step\":{},\"expert_max_over_mean\":{:.6g},\"dropped\":{:.6g},"
-                           "\"expert_tokens\":{}}}",
-                           step,
-                           summary.max_over_mean,
-                           summary.dropped,
-                           json_of(loads)));
+    write_line(
+        fmt::format("{{\"step\":{},\"expert_max_over_mean\":{:.6g},\"dropped\":{:.6g},"
+                    "\"expert_tokens\":{}}}",
+                    step,
+                    summary.max_over_mean,
+                    summary.dropped,
+                    json_of(loads)));
     write_scalars(step,
                   std::array{ScalarEvent{"experts/max_over_mean", summary.max_over_mean},
                              ScalarEvent{"experts/dropped", summary.dropped}});

@@ -148,8 +148,7 @@ ParameterBlock block_of_parameter(const Program& program, const Tensor& weight, 
     std::int64_t offset = 0;
     const std::vector<std::int64_t> whole{block.columns};
     for (const std::int64_t width : weight.column_parts.empty() ? whole : weight.column_parts) {
-        append(
-            block.column_pieces, pieces_of(width, last, weight, mesh, rank), offset);
+        append(block.column_pieces, pieces_of(width, last, weight, mesh, rank), offset);
         offset += width;
     }
     ORRERY_CHECK(offset == block.columns);

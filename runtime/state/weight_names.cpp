@@ -25,8 +25,7 @@ bool is_gpt2(const Transformer& m) {
 bool is_llama(const Transformer& m) {
     return m.normalization == Normalization::rmsnorm &&
            m.position_embedding == PositionEmbedding::rope && m.activation == Activation::swiglu &&
-           !m.add_bias_linear && m.sliding_window == 0 && !m.parallel_block &&
-           m.num_experts == 0;
+           !m.add_bias_linear && m.sliding_window == 0 && !m.parallel_block && m.num_experts == 0;
 }
 
 // Lists the weights of one of our parameters after another.

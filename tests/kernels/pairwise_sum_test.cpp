@@ -37,8 +37,9 @@ TEST(PairwiseSum, AddsUpEqualPartsFirstWithTheSameBits) {
     for (const std::size_t part : {1U, 2U, 4U, 8U}) {
         std::vector<std::vector<float>> parts;
         for (std::size_t first = 0; first < 8; first += part) {
-            parts.push_back(pairwise_sum_of({all.begin() + static_cast<std::ptrdiff_t>(first),
-                                    all.begin() + static_cast<std::ptrdiff_t>(first + part)}));
+            parts.push_back(
+                pairwise_sum_of({all.begin() + static_cast<std::ptrdiff_t>(first),
+                                 all.begin() + static_cast<std::ptrdiff_t>(first + part)}));
         }
         EXPECT_EQ(pairwise_sum_of(parts), whole) << part;
     }

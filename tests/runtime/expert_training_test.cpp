@@ -197,12 +197,10 @@ TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
         p.schedule = ScheduleKind::zero_bubble;
         p.data_parallel_size = 2;
     });
-    compare("full recomputation", [](ParallelPlan& p) {
-        p.recompute_granularity = Recompute::full;
-    });
-    compare("shared expert beside the exchange", [](ParallelPlan& p) {
-        p.moe_shared_expert_overlap = true;
-    });
+    compare("full recomputation",
+            [](ParallelPlan& p) { p.recompute_granularity = Recompute::full; });
+    compare("shared expert beside the exchange",
+            [](ParallelPlan& p) { p.moe_shared_expert_overlap = true; });
     compare("gradients apart", [](ParallelPlan& p) { p.gradient_accumulation_fusion = false; });
 }
 

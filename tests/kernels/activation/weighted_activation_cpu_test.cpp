@@ -24,7 +24,10 @@ double weighted_curve(const WeightedActivation& s, double x) {
 }
 
 // Of one row, by the definition.
-double weighted_element(const WeightedActivation& s, const Doubles& x, double weight, std::int64_t at) {
+double weighted_element(const WeightedActivation& s,
+                        const Doubles& x,
+                        double weight,
+                        std::int64_t at) {
     const std::int64_t row = at / s.ffn;
     const auto first = static_cast<std::size_t>(row * s.ffn * (s.gated ? 2 : 1) + at % s.ffn);
     const double up = s.gated ? x[first + static_cast<std::size_t>(s.ffn)] : 1.0;
@@ -75,7 +78,7 @@ TEST(WeightedActivationCpu, IsItsDefinitionAndBackwardTheDerivative) {
             for (const std::int64_t rows : {1, 7, 33, 64}) {
                 SCOPED_TRACE(testing::Message() << gated << variant << " " << rows);
                 check_weighted({.rows = rows, .ffn = 5, .gated = gated, .variant = variant},
-                      static_cast<std::uint64_t>(rows));
+                               static_cast<std::uint64_t>(rows));
             }
         }
     }
