@@ -108,7 +108,10 @@ KernelCall grouped_gemm_weights(const GroupedGemm& product) {
 KernelCall grouped_gemm_of_key(const KernelCall& key) {
     const auto [m, n, k, groups, tiles, block] = key.dims;
     const bool weights = gemm_epilogue(key) == GemmEpilogue::accumulate_fp32;
-    if (groups > kKeyGroupsMax || (block > 0 && key.dtype != Dtype::fp8)) {
+    // A group's last tile may be part of one.
+    const std::int64_t most =
+        weights ? groups * up(m, kGroupTileRows) : groups + groups * m / kGroupTileRows;
+    if (groups > kKeyGroupsMax || tiles > most || (block > 0 && key.dtype != Dtype::fp8)) {
         return {};
     }
     const std::vector<std::int64_t> rows(static_cast<std::size_t>(groups), weights ? k : m);

@@ -66,6 +66,13 @@ TEST(ExpertLoads, AreOfAllRanksAndStages) {
             CpuExecutor::create(program, static_cast<RankId>(transport->rank()), transport.get());
         ASSERT_TRUE(executor) << executor.error().to_string();
         initialise_weights(**executor, {.seed = 1, .num_layers = 4});
+        for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+            if (program.tensors[t].name == "device scalars") {
+                const TensorView scalars = (*executor)->view(to_id<TensorId>(t));
+                store(scalars, static_cast<std::int64_t>(DeviceScalar::step), 1.0f);
+                store(scalars, static_cast<std::int64_t>(DeviceScalar::epsilon), 1.0f);
+            }
+        }
         ASSERT_TRUE((*executor)->run_step());
         const auto loads = expert_loads(**executor);
         ASSERT_TRUE(loads);
