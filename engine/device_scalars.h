@@ -22,6 +22,8 @@ enum class DeviceScalar : std::uint8_t {
     seed_low,
     seed_high,
     first_round,
+    balance,      // coefficient of the loss that balances experts
+    bias_update,  // of a step, to the biases by which experts are chosen
 };
 inline constexpr std::int64_t kNumDeviceScalars = 16;
 

@@ -10,6 +10,7 @@
 #include "kernels/cross_entropy/cross_entropy_kernels.h"
 #include "kernels/elementwise/elementwise_kernels.h"
 #include "kernels/embedding/embedding_kernels.h"
+#include "kernels/expert_rows/expert_rows_kernels.h"
 #include "kernels/gemm/gemm_kernels.h"
 #include "kernels/layernorm/layernorm_kernels.h"
 #include "kernels/optimizer/optimizer_kernels.h"
@@ -56,7 +57,11 @@ using All = KernelList<Gemm,
                        Lamb,
                        Transpose,
                        RouterForward,
-                       RouterBackward>;
+                       RouterBackward,
+                       ExpertCounts,
+                       Permute,
+                       Unpermute,
+                       ExpertBias>;
 
 // table[kind] = of<Kernel>() for every kernel.
 template <class Value, class Of, class... Kernels>

@@ -11,7 +11,8 @@
 namespace orrery {
 
 // What values an operand begins with where a kernel runs by itself.
-enum class OperandValues : std::uint8_t { any, positive, ids, scalars };
+// `equal`: all of them OperandForm::ids.
+enum class OperandValues : std::uint8_t { any, positive, ids, scalars, equal };
 
 struct OperandForm {
     Access access = Access::read;

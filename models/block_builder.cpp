@@ -28,6 +28,13 @@ std::string piece_name(std::string_view name, std::size_t i, std::size_t pieces)
     return pieces == 1 ? std::string{name} : std::string{name} + "[" + std::to_string(i) + "]";
 }
 
+// How many rows each matrix has, where that is data.
+void add_counts(OpSpec& spec, const Value& x, const Parameter& w) {
+    if (w.of_experts() && x.rows.counts) {
+        spec.reads.push_back(x.rows.counts->received);
+    }
+}
+
 std::vector<TensorId> tensors_of(const std::vector<const Value*>& values) {
     std::vector<TensorId> tensors;
     for (const Value* v : values) {
@@ -97,7 +104,11 @@ Value BlockBuilder::rows_value(std::string_view name,
     const std::int64_t extent = with_experts ? rows.with_experts : rows.with_tokens;
     const std::vector<std::int64_t> shape{extent, batch_of_all_ranks(), width};
     Value v = shaped_value(name, shape, layout, lifetime, dtype, kind, 1);
-    v.rows = rows;
+    if (with_experts && rows.counts) {
+        ops.tables().program().tensors[index(v.tensor)].bytes =
+            Bytes{rows.most * local_width(v) * size_bytes(dtype)};
+    }
+    v.rows = std::move(rows);
     return v;
 }
 
@@ -326,6 +337,7 @@ void BlockBuilder::chunked_gemm(std::string_view name,
         if (extent.bias != nullptr && extent.bias->elements > 0) {
             spec.reads.push_back(extent.bias->weight);
         }
+        add_counts(spec, x, w);
         (accumulate ? spec.accumulates : spec.writes).push_back(y.tensor);
         ops.kernel(call, spec);
     }
@@ -431,6 +443,7 @@ void BlockBuilder::weight_product(std::string_view name,
                 .writes = {},
                 .accumulates = {},
                 .transposed = {x.tensor}};
+    add_counts(spec, x, w);
     if (fused) {
         spec.accumulates = {w.gradient};
         if (w.transposed) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,15 @@ struct TokenRows {
     std::int64_t with_experts = 0;
     // Of the rows of that rank, the part of each of its experts; empty: equal parts.
     std::vector<double> of_experts{};
+    // With plan.moe_fused_kernels: the experts of each token, the tokens that the rank has for each
+    // expert, and the rows that each of the ranks sharing them has for each of this rank's experts.
+    struct Counts {
+        TensorId chosen{};
+        TensorId sent{};
+        TensorId received{};
+    };
+    std::optional<Counts> counts{};
+    std::int64_t most = 0;  // with `counts`: rows that one rank's experts may get
 };
 
 // An activation.

@@ -7,6 +7,7 @@
 
 #include "kernels/embedding/embedding.h"
 #include "kernels/residual/residual.h"
+#include "models/fused_experts.h"
 #include "models/head_lowering.h"
 #include "models/layer_nodes.h"
 #include "models/parameters.h"
@@ -409,6 +410,7 @@ std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,
     chunk->shape = shape;
     chunk->splits_backward = plan.schedule == ScheduleKind::zero_bubble;
     create_parameters(tables, model, layouts, tied, *chunk);
+    create_router_states(tables, model, plan, layouts, *chunk);
     ChunkLowering lowering{tables, model, plan, layouts, *chunk};
     lowering.forward();
     lowering.backward();

@@ -4,6 +4,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/softmax/softmax.h"
 #include "models/expert_moves.h"
+#include "models/fused_experts.h"
 #include "models/layer_nodes.h"
 #include "models/relayout.h"
 #include "models/router_load.h"
@@ -208,6 +209,17 @@ ExpertPath add_dispatch(Tape& tape,
                         Edge& own_weights,
                         std::vector<Node*>& all) {
     Edge& weights = tape.edge();
+    if (plan.moe_fused_kernels) {
+        Edge& rows = tape.edge();
+        Edge& row_weights = tape.edge();
+        Edge& dispatched = tape.edge();
+        all.push_back(&tape.add<FusedPermuteNode>(layer, x, own_weights, rows, row_weights));
+        all.push_back(
+            &tape.add<MoveNode>("dispatch", Destination::experts, layer, rows, dispatched, true));
+        all.push_back(&tape.add<MoveNode>(
+            "dispatch of weights", Destination::experts, layer, row_weights, weights, true));
+        return {dispatched, weights};
+    }
     const auto add_weights = [&](Destination to) {
         all.push_back(
             &tape.add<MoveNode>("dispatch of weights", to, layer, own_weights, weights, true));
@@ -255,6 +267,13 @@ Edge& add_combine(Tape& tape,
                   Edge& made,
                   std::vector<Node*>& all) {
     Edge& sums = tape.edge();
+    if (plan.moe_fused_kernels) {
+        Edge& combined = tape.edge();
+        all.push_back(
+            &tape.add<MoveNode>("combine", Destination::residual, layer, made, combined, false));
+        all.push_back(&tape.add<FusedUnpermuteNode>(combined, sums));
+        return sums;
+    }
     if (plan.moe_token_dispatcher_type == TokenDispatcher::allgather) {
         Edge& scattered = tape.edge();
         all.push_back(&tape.add<UnpermuteNode>(made, sums));
@@ -299,13 +318,16 @@ ExpertBranch add_experts(Tape& tape,
         all = add_shared();
     }
     Edge& own_weights = tape.edge();
-    auto& router = tape.add<RouterNode>(p.router, p.router_bias, layer, x, own_weights);
-    all.push_back(&router);
+    Node* const router =
+        plan.moe_fused_kernels
+            ? static_cast<Node*>(&tape.add<FusedRouterNode>(p, layer, x, own_weights))
+            : &tape.add<RouterNode>(p.router, p.router_bias, layer, x, own_weights);
+    all.push_back(router);
     const ExpertPath path = add_dispatch(tape, plan, model, layer, x, own_weights, all);
-    branch.nodes.reader = &router;
+    branch.nodes.reader = router;
     if (plan.moe_shared_expert_overlap) {
         const std::vector<Node*> shared = add_shared();
-        branch.nodes.reader = shared.empty() ? &router : shared.front();
+        branch.nodes.reader = shared.empty() ? router : shared.front();
         all.insert(all.end(), shared.begin(), shared.end());
     }
     Edge& fc1 = tape.edge();

@@ -9,6 +9,7 @@
 
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/random.h"
+#include "models/fused_experts.h"
 #include "models/relayout.h"
 
 namespace orrery {
@@ -445,6 +446,7 @@ OptimizerSegments lower_optimizer(ProgramTables& tables,
             .accumulates = gradients};
     b.kernel(gradient_scale(elements, layouts.state.gradient_dtype), spec);
     lower_step(b, plan, layouts, first);
+    lower_router_states(b, layouts, all);
     out.first = b.finish();
     if (apart) {
         SegmentBuilder others{tables, fmt::format("stage {} optimizer of the rest", stage)};

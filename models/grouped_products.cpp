@@ -96,6 +96,10 @@ Value BlockBuilder::relayout_rows(std::string_view name,
         Value moved = value_like(
             v, name, v.shape[kWidth], step.to, lifetime, v.dtype, TensorKind::communication);
         set_column_parts(moved, v.column_parts);
+        std::vector<TensorId> reads{now.tensor};
+        if (exchanges && v.rows.counts) {
+            reads.insert(reads.end(), {v.rows.counts->sent, v.rows.counts->received});
+        }
         emit(ops,
              step,
              {.traffic = Traffic::expert,
@@ -104,7 +108,7 @@ Value BlockBuilder::relayout_rows(std::string_view name,
                             static_cast<std::uint16_t>(exchanges ? plan.moe_dispatcher_sms : 0)},
               .rows = exchange},
              {.name = std::string{name},
-              .reads = {now.tensor},
+              .reads = std::move(reads),
               .writes = {moved.tensor},
               .accumulates = {},
               .launches = exchanges ? launches : std::uint8_t{1}});

@@ -3,6 +3,7 @@
 // layouts (block_builder.h); this file knows the transformer, not the plan's sizes.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -11,7 +12,15 @@
 
 namespace orrery {
 
+// What persists of a router beside its weights, with plan.moe_fused_kernels.
+struct RouterState {
+    // fp32: tokens that chose each expert in a step, then the tokens that it took.
+    TensorId load{};
+    std::optional<TensorId> bias{};  // fp32, by which experts are chosen
+};
+
 struct LayerParameters {
+    std::optional<RouterState> router_state{};
     Parameter norm1;
     Parameter qkv;
     Parameter qkv_bias;

@@ -41,6 +41,12 @@ void gate_activation_ops(BlockBuilder& b,
                   .read_parts = {kUp}});
 }
 
+// How many rows there are, where that is data; then one kernel does it all.
+std::vector<TensorId> counts_of(const Value* weights) {
+    return weights != nullptr && weights->rows.counts ? std::vector{weights->rows.counts->received}
+                                                      : std::vector<TensorId>{};
+}
+
 void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
     if (weights != nullptr) {
         b.kernel("activation weights",
@@ -64,7 +70,8 @@ Value activation_forward(BlockBuilder& b,
     const std::int64_t ffn = b.local_width(y);
     const bool variant =
         b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
-    const bool fused = b.plan.fused_activation || b.plan.compiled;
+    const std::vector<TensorId> counts = counts_of(weights);
+    const bool fused = b.plan.fused_activation || b.plan.compiled || !counts.empty();
     std::vector<const Value*> reads{&fc1};
     if (weights != nullptr) {
         reads.push_back(weights);
@@ -80,7 +87,8 @@ Value activation_forward(BlockBuilder& b,
                  swiglu_forward(tokens, ffn, fc1.dtype, variant),
                  kMemoryBound,
                  reads,
-                 {&y});
+                 {&y},
+                 counts);
         return y;
     }
     if (!fused && b.model.add_bias_linear) {
@@ -90,8 +98,12 @@ Value activation_forward(BlockBuilder& b,
                  {&fc1},
                  {&y});
     }
-    b.kernel(
-        "activation", gelu_forward(tokens, ffn, fc1.dtype, variant), kMemoryBound, reads, {&y});
+    b.kernel("activation",
+             gelu_forward(tokens, ffn, fc1.dtype, variant),
+             kMemoryBound,
+             reads,
+             {&y},
+             counts);
     return y;
 }
 
@@ -116,7 +128,8 @@ Value activation_backward(BlockBuilder& b,
         b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
     const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
                                                 : gelu_backward(tokens, ffn, fc1.dtype, variant);
-    if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled) {
+    const std::vector<TensorId> counts = counts_of(weights);
+    if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled && counts.empty()) {
         gate_activation_ops(b, call, dy, fc1, dx, kMemoryBound);
         if (weights != nullptr) {
             b.kernel("activation weights backward",
@@ -127,7 +140,7 @@ Value activation_backward(BlockBuilder& b,
         }
         return dx;
     }
-    b.kernel("activation backward", call, kMemoryBound, reads, writes);
+    b.kernel("activation backward", call, kMemoryBound, reads, writes, counts);
     return dx;
 }
 

@@ -186,6 +186,10 @@ struct ParallelPlan {
     std::int64_t expert_model_parallel_size = 1;
     std::int64_t expert_tensor_parallel_size = 0;
     TokenDispatcher moe_token_dispatcher_type = TokenDispatcher::alltoall;
+    // One kernel each chooses experts, counts their tokens and moves rows, products take the counts
+    // where they lie, and rows arrive in the order in which products read them: Orrery's own
+    // runtime. false: the kernels of Megatron-Core.
+    bool moe_fused_kernels = false;
     // The shared expert works while tokens are on their way to the other experts.
     bool moe_shared_expert_overlap = false;
     RouterLoad moe_router_load = RouterLoad::balanced;
@@ -237,6 +241,7 @@ struct ParallelPlan {
     ParallelPlan launched_from_cpp() const {
         ParallelPlan plan = *this;
         plan.eager_framework = false;
+        plan.moe_fused_kernels = moe_token_dispatcher_type == TokenDispatcher::alltoall;
         return plan;
     }
     // The order says nothing about plans: it is for maps whose key is a plan.

@@ -280,6 +280,9 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "An expert takes at most this many times the mean number of tokens, others "
                    "are dropped; 0: all are taken.",
         .values = {0, 1000}, .flags = {"--moe-expert-capacity-factor"}),
+    ORRERY_PLAN_FIELD(moe_fused_kernels, pass,
+        .meaning = "One kernel each chooses experts, counts their tokens and moves rows, as in "
+                   "Orrery's own runtime; false: as in Megatron-Core."),
     ORRERY_PLAN_FIELD(moe_shared_expert_overlap, pass,
         .meaning = "The shared expert works while tokens travel to the other experts.",
         .flags = {"--moe-shared-expert-overlap"}),

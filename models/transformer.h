@@ -10,6 +10,7 @@ namespace orrery {
 enum class Normalization : std::uint8_t { layernorm, rmsnorm };
 enum class PositionEmbedding : std::uint8_t { learned, rope, none };
 enum class Activation : std::uint8_t { gelu, squared_relu, swiglu, geglu };
+enum class RouterScoreFunction : std::uint8_t { softmax, sigmoid };
 
 struct Transformer {
     std::string name{};
@@ -46,6 +47,14 @@ struct Transformer {
     // (DeepSeek-V3, arXiv 2412.19437, section 2.1.2: a group is a node); 0: in any.
     std::int64_t moe_router_num_groups = 0;
     std::int64_t moe_router_group_topk = 0;
+    // Scores of experts, from which the weights of the chosen ones are made so that they add up to
+    // 1.
+    RouterScoreFunction moe_router_score_function = RouterScoreFunction::softmax;
+    // Of the loss that balances experts (Fedus et al., arXiv 2101.03961, section 2.2); 0: none.
+    double moe_aux_loss_coeff = 0;
+    // What a step adds to, or takes from, the bias by which an expert is chosen (Wang et al.,
+    // arXiv 2408.15664); 0: none.
+    double moe_router_bias_update_rate = 0;
     // Modules that predict further tokens: each a layer more, with the products before and behind
     // it (section 2.2).
     std::int64_t mtp_num_layers = 0;

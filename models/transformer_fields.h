@@ -35,6 +35,11 @@ inline constexpr Choice<Activation> kActivations[] = {
     {"geglu", Activation::geglu},
 };
 
+inline constexpr Choice<RouterScoreFunction> kRouterScoreFunctions[] = {
+    {"softmax", RouterScoreFunction::softmax},
+    {"sigmoid", RouterScoreFunction::sigmoid},
+};
+
 template <class T>
 struct ModelField {
     std::string_view field;  // the member's name, which checkpoints have
@@ -150,6 +155,16 @@ inline constexpr std::tuple kModelFields{
     ORRERY_MODEL_FIELD(moe_router_group_topk,
         .meaning = "Groups that the experts of a token are in; 0: any.",
         .values = {0, 10'000}, .unit = "groups", .flags = {"--moe-router-group-topk"}),
+    ORRERY_MODEL_FIELD(moe_router_score_function,
+        .meaning = "Scores of experts: softmax over all of them, or a sigmoid of each.",
+        .values = kRouterScoreFunctions, .flags = {"--moe-router-score-function"}),
+    ORRERY_MODEL_FIELD(moe_aux_loss_coeff,
+        .meaning = "Coefficient of the loss that balances experts; 0: none.",
+        .values = {0, 1000}, .flags = {"--moe-aux-loss-coeff"}),
+    ORRERY_MODEL_FIELD(moe_router_bias_update_rate,
+        .meaning = "What a step adds to, or takes from, the bias by which an expert is chosen; "
+                   "0: no bias.",
+        .values = {0, 1000}, .flags = {"--moe-router-bias-update-rate"}),
     ORRERY_MODEL_FIELD(mtp_num_layers,
         .meaning = "Modules that predict further tokens, each with a layer of its own.",
         .values = {0, 16}, .unit = "modules", .flags = {"--mtp-num-layers"}),

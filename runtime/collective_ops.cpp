@@ -7,6 +7,7 @@
 
 #include "engine/check.h"
 #include "runtime/operand_lists.h"
+#include "runtime/row_exchange.h"
 #include "runtime/state/parameter_shards.h"
 #include "runtime/state/redistribute.h"
 
@@ -79,6 +80,9 @@ std::string CollectiveOps::why_not(const Op& op) const {
         return "copies and host work are not executed";
     }
     const CollectiveCall& call = program_.collective(op);
+    if (is_row_exchange(call)) {
+        return why_not_exchange_rows(program_, op);
+    }
     const bool parameters = !reads.empty() && !program_.tensors[index(reads[0])].parameter.empty();
     if (reads.size() == 1 && writes.size() == 1 && sums.empty() && !parameters) {
         const Tensor& from = program_.tensors[index(reads[0])];
@@ -124,6 +128,9 @@ Result<void> CollectiveOps::run(const Op& op, const BoundTransfer& operands) {
 
 Result<void> CollectiveOps::run_collective(const CollectiveCall& call,
                                            const BoundTransfer& operands) {
+    if (is_row_exchange(call)) {
+        return exchange_rows(call, operands, communicator_of(call));
+    }
     if (!operands.reads.empty()) {
         const bool parameters = !operands.reads[0].tensor->parameter.empty();
         if (call.kind == CollectiveKind::reduce_scatter && parameters) {

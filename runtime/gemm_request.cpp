@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/gemm_request.h"
 
+#include "kernels/gemm/grouped_gemm.h"
 #include "runtime/attention_operands.h"
 
 namespace orrery {
@@ -56,7 +57,8 @@ GemmRequest gemm_request(const BoundOp& op, std::int32_t reserved_sms) {
             .transpose_a = op.reads[0].transposed,
             .transpose_b = op.reads[1].transposed,
             .transpose_c = c.transposed,
-            .epilogue = op.reads.size() > 2 ? GemmEpilogue::bias : GemmEpilogue::none,
+            .epilogue = op.reads.size() > 2 && !is_grouped(op.call) ? GemmEpilogue::bias
+                                                                    : GemmEpilogue::none,
             .accumulate = op.writes.empty(),
             .steps_a = {0, blocks ? op.reads[0].block_stride : 0},
             .steps_c = {0, blocks ? c.block_stride : 0},

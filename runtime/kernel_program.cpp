@@ -92,8 +92,9 @@ void fill_operands(const KernelProgram& kernel, Executor& executor) {
         for (std::int64_t e = 0; e < view.size; ++e) {
             state = state * 1664525u + 1013904223u;
             const std::uint32_t bits = state >> 8;  // 24
-            if (values == OperandValues::ids) {
-                const auto id = static_cast<std::int32_t>(bits % kernel.ids[t]);
+            if (values == OperandValues::ids || values == OperandValues::equal) {
+                const auto id = static_cast<std::int32_t>(
+                    values == OperandValues::ids ? bits % kernel.ids[t] : kernel.ids[t]);
                 std::memcpy(view.data + 4 * e, &id, 4);
             } else {
                 const float unit = static_cast<float>(bits) * 0x1p-24f;

@@ -74,7 +74,8 @@ inline TensorView widened_logits(const std::vector<BoundOperand>& operands, std:
 
 // Norms and biases, which do not decay (as in Megatron-LM).
 inline bool is_vector(const Tensor& weight) {
-    return weight.global_shape.size() < 2 || weight.global_shape.front() == 1;
+    return weight.global_shape.size() < 2 ||
+           (weight.global_shape.size() == 2 && weight.global_shape.front() == 1);
 }
 
 }  // namespace orrery

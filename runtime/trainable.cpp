@@ -22,10 +22,6 @@ public:
 };
 
 void require_model(const Transformer& model, Requirements& require) {
-    require(model.num_experts == 0,
-            "model.num_experts",
-            "training has no experts yet: they can be simulated",
-            "0");
     require(model.mtp_num_layers == 0,
             "model.mtp_num_layers",
             "training predicts one token: modules for more can be simulated",
@@ -40,11 +36,42 @@ void require_model(const Transformer& model, Requirements& require) {
             "an even number");
 }
 
+void require_experts(const Transformer& model, const ParallelPlan& plan, Requirements& require) {
+    if (model.num_experts == 0) {
+        return;
+    }
+    require(!model.add_bias_linear,
+            "model.add_bias_linear",
+            "experts are trained without biases: they can be simulated",
+            "false");
+    require(plan.expert_tensor_size() == 1,
+            "plan.expert_tensor_parallel_size",
+            "training has whole experts on a rank",
+            "1");
+    require(plan.moe_token_dispatcher_type == TokenDispatcher::alltoall,
+            "plan.moe_token_dispatcher_type",
+            "training exchanges tokens by one all-to-all: others can be simulated",
+            "alltoall");
+    require(plan.moe_dispatch_dtype == Dtype::bf16,
+            "plan.moe_dispatch_dtype",
+            "training sends tokens as they are",
+            "bf16");
+    require(!plan.overlap_moe_expert_parallel_comm,
+            "plan.overlap_moe_expert_parallel_comm",
+            "training runs one pass of a rank at a time",
+            "false");
+    require(plan.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params,
+            "plan.data_parallel_sharding_strategy",
+            "training has no sharded weights of experts",
+            "optim_grads");
+}
+
 }  // namespace
 
 Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks) {
     Requirements require;
     require_model(model, require);
+    require_experts(model, plan, require);
     require(
         num_ranks <= kMostGpuRanks,
         "cluster.nodes",
@@ -108,6 +135,13 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "training computes no losses for reports",
             "0");
     return std::move(require.errors);
+}
+
+Result<void> check_gpu_model(const Transformer& model) {
+    return model.num_experts == 0 ? Result<void>{}
+                                  : fail("model.num_experts",
+                                         "training on GPUs has no experts yet: it has on CPUs",
+                                         "--device cpu, or 0");
 }
 
 Result<void> check_cpu_ranks(std::int64_t num_ranks) {

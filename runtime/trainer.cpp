@@ -12,6 +12,7 @@
 #include "engine/check.h"
 #include "engine/device_scalars.h"
 #include "models/lowering.h"
+#include "runtime/expert_loads.h"
 #include "runtime/generate.h"
 #include "runtime/learning_rate.h"
 #include "runtime/log/iteration_line.h"
@@ -182,6 +183,8 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
     set(DeviceScalar::weight_decay, job_.weight_decay);
     set(DeviceScalar::clip_norm, job_.clip_grad);
     set(DeviceScalar::step, static_cast<double>(step));
+    set(DeviceScalar::balance, model_.moe_aux_loss_coeff);
+    set(DeviceScalar::bias_update, model_.moe_router_bias_update_rate);
     const bool trains = step > 0;
     set(DeviceScalar::dropout, trains ? model_.dropout : 0);
     const auto set_bits = [&](DeviceScalar scalar, std::uint64_t bits) {
@@ -376,6 +379,21 @@ Result<void> sample(Trainer& trainer, const TrainingJob& job, const Reports& rep
     return {};
 }
 
+// Before an evaluation counts its own tokens.
+Result<void> tell_experts(Trainer& trainer, const Reports& reports) {
+    const auto loads = expert_loads(trainer.executor());
+    if (!loads) {
+        return unexpected<Error>(loads.error());
+    }
+    if (!loads->empty()) {
+        reports.line(experts_line(trainer.steps_done(), summary_of(*loads)));
+        if (reports.log != nullptr) {
+            reports.log->experts(trainer.steps_done(), *loads);
+        }
+    }
+    return {};
+}
+
 // What is due after a step.
 Result<void> after_step(Trainer& trainer, const TrainingJob& job, const Reports& reports) {
     const std::int64_t step = trainer.steps_done();
@@ -418,6 +436,9 @@ Result<void> train(Trainer& trainer,
             reports.line(iteration_line(mean, job.steps, plan.global_batch_size));
             if (reports.log != nullptr) {
                 reports.log->step(mean);
+            }
+            if (Result<void> told = tell_experts(trainer, reports); !told) {
+                return told;
             }
         }
         if (Result<void> done = after_step(trainer, job, reports); !done) {

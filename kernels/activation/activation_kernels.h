@@ -3,6 +3,9 @@
 // gate, then up.
 //   gelu_, swiglu_forward   reads x (gate alone: y = f(gate)), writes y
 //   gelu_, swiglu_backward  reads dy x (gate alone: nothing times up), writes dx
+// Of experts (kernels/activation/weighted_activation_cpu.h), where the first rows alone count:
+//   ..._forward             reads x weights counts, writes y
+//   ..._backward            reads dy x weights counts, writes dx dweights
 #pragma once
 
 #include "kernels/activation/activation.h"
@@ -45,6 +48,32 @@ inline bool activation_operands(OperandForms& forms,
     return true;
 }
 
+// Rows of experts have a weight each, and their tensors may have more rows than the call.
+inline std::string activation_why_not(const KernelCall& call,
+                                      const OperandSizes& sizes,
+                                      std::int64_t columns,
+                                      bool forward) {
+    const std::size_t x = forward ? 0 : 1;
+    if (sizes.reads.size() != x + 3) {
+        OperandForms forms{call};
+        activation_operands(forms, call, columns, forward);
+        return compare(sizes, sizes_of(forms));
+    }
+    const std::int64_t rows = sizes.reads[x + 1];
+    const std::int64_t ffn = call.dims[1];
+    ExpectedSizes e{.reads = {}, .writes = {}, .accumulates = {}};
+    e.reads = {rows * columns * ffn, rows, sizes.reads[x + 2]};
+    e.writes = {rows * ffn};
+    if (!forward) {
+        e.reads.insert(e.reads.begin(), rows * ffn);
+        e.writes = {rows * columns * ffn, rows};
+    }
+    return compare(sizes, e);
+}
+
+// Whether the operands have weights; then runs the activation of experts.
+bool run_weighted(const KernelArguments& op, bool gated, bool forward);
+
 struct GeluForward {
     static constexpr KernelDescriptor kDescriptor{
         .kind = KernelKind::gelu_forward,
@@ -56,9 +85,16 @@ struct GeluForward {
         .operands =
             [](OperandForms& forms, const KernelCall& call) {
                 return activation_operands(forms, call, 1, true);
+            },
+        .why_not =
+            [](const KernelCall& call, const OperandSizes& sizes) {
+                return activation_why_not(call, sizes, 1, true);
             }};
 
     static void run(const KernelArguments& op) {
+        if (run_weighted(op, false, true)) {
+            return;
+        }
         cpu::gelu_forward(activation_shape(op.call),
                           ungated_function(op.call),
                           op.reads[0].view,
@@ -87,9 +123,16 @@ struct GeluBackward {
         .operands =
             [](OperandForms& forms, const KernelCall& call) {
                 return activation_operands(forms, call, 1, false);
+            },
+        .why_not =
+            [](const KernelCall& call, const OperandSizes& sizes) {
+                return activation_why_not(call, sizes, 1, false);
             }};
 
     static void run(const KernelArguments& op) {
+        if (run_weighted(op, false, false)) {
+            return;
+        }
         cpu::gelu_backward(activation_shape(op.call),
                            ungated_function(op.call),
                            op.reads[0].view,
@@ -119,9 +162,16 @@ struct SwigluForward {
         .operands =
             [](OperandForms& forms, const KernelCall& call) {
                 return activation_operands(forms, call, 2, true);
+            },
+        .why_not =
+            [](const KernelCall& call, const OperandSizes& sizes) {
+                return activation_why_not(call, sizes, 2, true);
             }};
 
     static void run(const KernelArguments& op) {
+        if (run_weighted(op, true, true)) {
+            return;
+        }
         cpu::swiglu_forward(activation_shape(op.call),
                             gated_function(op.call),
                             op.reads[0].view,
@@ -151,9 +201,16 @@ struct SwigluBackward {
         .operands =
             [](OperandForms& forms, const KernelCall& call) {
                 return activation_operands(forms, call, 2, false);
+            },
+        .why_not =
+            [](const KernelCall& call, const OperandSizes& sizes) {
+                return activation_why_not(call, sizes, 2, false);
             }};
 
     static void run(const KernelArguments& op) {
+        if (run_weighted(op, true, false)) {
+            return;
+        }
         cpu::swiglu_backward(activation_shape(op.call),
                              gated_function(op.call),
                              op.reads[0].view,

@@ -9,6 +9,8 @@
 namespace orrery {
 namespace {
 
+constexpr std::int64_t kKeyGroupsMax = 1 << 20;
+
 std::int64_t up(std::int64_t value, std::int64_t divisor) {
     return (value + divisor - 1) / divisor;
 }
@@ -100,6 +102,28 @@ KernelCall grouped_gemm_weights(const GroupedGemm& product) {
                  groups,
                  groups * up(product.k, kGroupTileRows),
                  product.block_scaled ? kScaledBlock : 0};
+    return call;
+}
+
+KernelCall grouped_gemm_of_key(const KernelCall& key) {
+    const auto [m, n, k, groups, tiles, block] = key.dims;
+    const bool weights = gemm_epilogue(key) == GemmEpilogue::accumulate_fp32;
+    // A group's last tile may be part of one.
+    const std::int64_t most =
+        weights ? groups * up(m, kGroupTileRows) : groups + groups * m / kGroupTileRows;
+    if (groups > kKeyGroupsMax || tiles > most || (block > 0 && key.dtype != Dtype::fp8)) {
+        return {};
+    }
+    const std::vector<std::int64_t> rows(static_cast<std::size_t>(groups), weights ? k : m);
+    const GroupedGemm product{.rows = rows,
+                              .n = n,
+                              .k = weights ? m : k,
+                              .in = key.dtype,
+                              .out = gemm_output(key),
+                              .epilogue = gemm_epilogue(key),
+                              .block_scaled = block > 0};
+    KernelCall call = weights ? grouped_gemm_weights(product) : grouped_gemm(product);
+    call.dims[4] = tiles;
     return call;
 }
 

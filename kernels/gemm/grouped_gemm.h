@@ -22,6 +22,10 @@ namespace orrery {
 inline constexpr std::int64_t kGroupTileRows = 128;
 inline constexpr std::int64_t kScaledBlock = 128;
 
+inline bool is_grouped(const KernelCall& call) {
+    return call.kind == KernelKind::gemm && call.dims[4] > 0;
+}
+
 inline bool is_block_scaled(const KernelCall& call) {
     return call.kind == KernelKind::gemm && call.dims[5] > 0;
 }
@@ -51,6 +55,9 @@ KernelCall grouped_gemm(std::int64_t groups,
                         bool block_scaled = false);
 // The gradient of the weights: group i adds its [k, rows[i]] x [rows[i], n] to its own k x n.
 KernelCall grouped_gemm_weights(const GroupedGemm& product);
+
+// The call of a key, its groups taken to have equally many rows.
+KernelCall grouped_gemm_of_key(const KernelCall& key);
 
 // Tiles of `tile_rows` rows that a gemm call has, all groups or matrices together; of ragged groups
 // the mean, where a group's last tile is half full.

@@ -2,6 +2,10 @@
 // Products of groups on the CPU (kernels/gemm/grouped_gemm.h): the rows of group i follow those of
 // group i - 1 in A and C, and its B is the i-th matrix of B. Every element has the bits that a
 // product of its group alone would give (kernels/gemm/gemm_cpu.h).
+//
+// Rows of several sources have a group for each source and matrix, those of the first source first:
+// group i then has matrix i modulo their number. The gradient of a matrix is the sum of what each
+// source alone would give, pairwise in the order of the sources (kernels/pairwise_sum.h).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +20,7 @@ struct GroupedGemmShape {
     std::int64_t n = 0;
     std::int64_t k = 0;
     bool transpose_b = false;  // each B is stored [n, k]
+    std::int64_t matrices = 0;  // of B; 0: one a group
 };
 
 // C[sum of rows, n] = A[sum of rows, k] B[group][k, n] (+ C).

@@ -4,8 +4,11 @@
 // be added to the scores that are compared; the weights are made of the scores alone (Wang et al.,
 // arXiv 2408.15664). Of several groups of neighbouring experts only those with the largest sums of
 // their two best scores may be chosen from (DeepSeek-V3, arXiv 2412.19437, section 2.1.2).
+// The gradient of a loss that balances experts may be added: coefficient x experts x the sum over
+// experts of the part of the choices that each has times its mean probability (Fedus et al., arXiv
+// 2101.03961, section 2.2); sigmoids over their sum are the probabilities.
 //   dims = {tokens, experts, k, groups, kept_groups}; dtype = of the logits; variant = sigmoid
-//   + 2 * biased + 4 * normalised.
+//   + 2 * biased + 4 * normalised + 8 * balanced.
 #pragma once
 
 #include "kernels/memory_bound.h"
@@ -23,6 +26,7 @@ struct RouterShape {
     RouterScore score = RouterScore::softmax;
     bool biased = false;
     bool normalised = true;  // the weights of a token add up to 1
+    bool balanced = false;   // of the backward pass
     bool operator==(const RouterShape&) const = default;
 };
 
@@ -34,7 +38,8 @@ inline RouterShape router_shape(const KernelCall& call) {
             .kept_groups = call.dims[4],
             .score = call.variant % 2 == 1 ? RouterScore::sigmoid : RouterScore::softmax,
             .biased = call.variant / 2 % 2 == 1,
-            .normalised = call.variant / 4 == 1};
+            .normalised = call.variant / 4 % 2 == 1,
+            .balanced = call.variant / 8 == 1};
 }
 
 // Whether k different experts can be chosen.
@@ -53,7 +58,7 @@ inline KernelCall router_call(KernelKind kind,
         kind,
         dtype,
         (shape.score == RouterScore::sigmoid ? 1 : 0) + (shape.biased ? 2 : 0) +
-            (shape.normalised ? 4 : 0),
+            (shape.normalised ? 4 : 0) + (shape.balanced ? 8 : 0),
         {shape.tokens, shape.experts, shape.k, shape.groups, shape.kept_groups},
         flop_per_score * element_count(shape.tokens, shape.experts),
         bytes);
@@ -81,12 +86,13 @@ constexpr bool router_gradient_is_dense(const RouterShape& shape) {
 
 // Gradients of the weights, experts and logits read, gradients of all logits written.
 inline KernelCall router_backward(const RouterShape& shape, Dtype dtype) {
-    const std::int64_t read = router_gradient_is_dense(shape) ? shape.experts : shape.k;
+    const bool reads_all = router_gradient_is_dense(shape) || shape.balanced;
+    const std::int64_t read = reads_all ? shape.experts : shape.k;
     return router_call(
         KernelKind::router_backward,
         shape,
         dtype,
-        router_gradient_is_dense(shape) ? 6.0 : 1.0,
+        (reads_all ? 6.0 : 1.0) + (shape.balanced ? 4.0 : 0.0),
         shape.tokens * ((read + shape.experts) * size_bytes(dtype) + shape.k * kRouterChoiceSize));
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/device_scalars.h"
 #include "kernels/router/router_kernels.h"
 
 namespace orrery::cpu {
@@ -143,6 +144,24 @@ public:
         }
     }
 
+    // Adds the gradient of the sum over experts of factors times their probabilities.
+    void add_balance(std::span<const float> factors, std::span<float> out) {
+        scores(choice_);
+        const bool sigmoids = shape_.score == RouterScore::sigmoid;
+        float sum = sigmoids ? kRouterSumFloor : 1.0f;
+        for (std::size_t i = 0; sigmoids && i < choice_.size(); ++i) {
+            sum += choice_[i];
+        }
+        float mean = 0;
+        for (std::size_t i = 0; i < choice_.size(); ++i) {
+            mean += choice_[i] / sum * factors[i];
+        }
+        for (std::size_t i = 0; i < choice_.size(); ++i) {
+            const float slope = choice_[i] / sum * (sigmoids ? 1.0f - choice_[i] : 1.0f);
+            out[i] += slope * (factors[i] - mean);
+        }
+    }
+
 private:
     void scores(std::vector<float>& out) const {
         if (shape_.score == RouterScore::softmax) {
@@ -159,6 +178,20 @@ private:
     std::vector<float> weights_;
     float sum_ = 0;  // of the chosen sigmoids
 };
+
+// By expert: the balancing loss of a token over its probability of the expert.
+std::vector<float> balance_factors(const RouterShape& shape,
+                                   std::span<const std::int32_t> chosen,
+                                   float balance) {
+    std::vector<float> factors(shape.balanced ? static_cast<std::size_t>(shape.experts) : 0);
+    const float one =
+        balance * static_cast<float>(shape.experts) / static_cast<float>(shape.tokens * shape.k);
+    for (std::size_t i = 0; shape.balanced && i < chosen.size(); ++i) {
+        ORRERY_CHECK(chosen[i] >= 0 && chosen[i] < shape.experts);
+        factors[static_cast<std::size_t>(chosen[i])] += one;
+    }
+    return factors;
+}
 
 }  // namespace
 
@@ -186,9 +219,11 @@ void router_backward(const RouterShape& shape,
                      ConstTensorView dweights,
                      ConstTensorView logits,
                      ConstTensorView experts,
-                     TensorView dlogits) {
+                     TensorView dlogits,
+                     float balance) {
     ORRERY_CHECK(is_router_shape(shape));
     const std::span<const std::int32_t> chosen = ids(experts);
+    const std::vector<float> factors = balance_factors(shape, chosen, balance);
     RouterRow row{shape};
     std::vector<float> g(static_cast<std::size_t>(shape.k));
     std::vector<float> d(static_cast<std::size_t>(shape.experts));
@@ -202,6 +237,9 @@ void router_backward(const RouterShape& shape,
         }
         row.weigh();
         row.gradient(g, d);
+        if (shape.balanced) {
+            row.add_balance(factors, d);
+        }
         store_row(dlogits, t * shape.experts, d);
     }
 }
@@ -209,6 +247,15 @@ void router_backward(const RouterShape& shape,
 }  // namespace orrery::cpu
 
 namespace orrery::kernel {
+namespace {
+
+// The loss is a mean over the tokens of the global batch.
+float balance_of_token(ConstTensorView scalars) {
+    return load(scalars, static_cast<std::int64_t>(DeviceScalar::balance)) *
+           load(scalars, static_cast<std::int64_t>(DeviceScalar::loss_scale));
+}
+
+}  // namespace
 
 void RouterForward::run(const KernelArguments& op) {
     cpu::router_forward(router_shape(op.call),
@@ -223,7 +270,8 @@ void RouterBackward::run(const KernelArguments& op) {
                          op.reads[0].view,
                          op.reads[1].view,
                          op.reads[2].view,
-                         op.writes[0].view);
+                         op.writes[0].view,
+                         op.reads.size() > 3 ? balance_of_token(op.reads[3].view) : 0.0f);
 }
 
 }  // namespace orrery::kernel

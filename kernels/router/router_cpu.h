@@ -6,6 +6,7 @@
 //   whose score is not a number are chosen last, and then expert 0 stands for them.
 // Normalised weights: softmax over the chosen logits; s_i / (sum of s + 1e-20) of sigmoids, as
 // DeepSeek-V3's published model does. The choice itself has no gradient, and neither has the bias.
+// `balance`: coefficient of the balancing loss of one token, the whole loss's over the tokens.
 #pragma once
 
 #include "kernels/router/router.h"
@@ -24,6 +25,7 @@ void router_backward(const RouterShape& shape,
                      ConstTensorView dweights,
                      ConstTensorView logits,
                      ConstTensorView experts,
-                     TensorView dlogits);
+                     TensorView dlogits,
+                     float balance = 0);
 
 }  // namespace orrery::cpu

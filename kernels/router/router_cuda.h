@@ -13,6 +13,9 @@ inline constexpr std::int64_t kRouterExpertsMax = 4096;
 inline constexpr std::int64_t kRouterChoicesMax = 32;
 
 inline std::string why_no_router(const RouterShape& shape) {
+    if (shape.balanced) {
+        return "the gradient of the loss that balances experts has no kernel on a GPU yet";
+    }
     return shape.experts <= kRouterExpertsMax && shape.k <= kRouterChoicesMax
                ? ""
                : "the router on a GPU takes up to 4096 experts, of which a token has up to 32";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The router's kernels in the list of kernels (kernels/kernel_list.h).
 //   router_forward   reads logits [bias], writes weights experts
-//   router_backward  reads dweights logits experts, writes dlogits
+//   router_backward  reads dweights logits experts [scalars], writes dlogits
 #pragma once
 
 #include "kernels/kernel_arguments.h"
@@ -11,7 +11,7 @@
 namespace orrery::kernel {
 
 inline bool router_takes(const KernelCall& key) {
-    return key.variant < 8 && is_router_shape(router_shape(key));
+    return key.variant < 16 && is_router_shape(router_shape(key));
 }
 
 struct RouterForward {
@@ -53,6 +53,9 @@ struct RouterBackward {
         forms.add(Access::read, Dtype::fp32, {s.tokens, 1, s.k});
         forms.read({s.tokens, 1, s.experts});
         forms.ids({s.tokens, 1, s.k}, s.experts);
+        if (s.balanced) {
+            forms.scalars();
+        }
         forms.write({s.tokens, 1, s.experts});
         return true;
     }

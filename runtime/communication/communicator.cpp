@@ -3,11 +3,38 @@
 
 #include <algorithm>
 
+#include "kernels/pairwise_sum.h"
+
 namespace orrery {
 namespace {
 
 // Vectors up to this size are sent whole to everybody: what they cost is the number of messages.
 constexpr std::int64_t kFewBytes = 16 << 10;
+
+constexpr std::int64_t kElementsAtOnce = 4096;
+
+// out = the sum or the maximum of the members' vectors, all as long as `out`.
+template <class VectorOf>
+void reduce(std::uint32_t members, bool sums, TensorView out, const VectorOf& vector_of) {
+    for (std::int64_t first = 0; first < out.size; first += kElementsAtOnce) {
+        const auto count = static_cast<std::size_t>(std::min(kElementsAtOnce, out.size - first));
+        PairwiseSum sum{count};
+        std::vector<float> largest;
+        for (std::uint32_t m = 0; m < members; ++m) {
+            const std::span<float> row = sum.next();
+            load_row(vector_of(m), first, row);
+            if (sums) {
+                sum.add_next();
+            } else if (m == 0) {
+                largest.assign(row.begin(), row.end());
+            } else {
+                std::ranges::transform(
+                    row, largest, largest.begin(), [](float x, float y) { return std::max(y, x); });
+            }
+        }
+        store_row(out, first, sums ? sum.total() : std::span{largest});
+    }
+}
 
 }  // namespace
 
@@ -61,20 +88,12 @@ Result<void> Communicator::reduce_part(ConstTensorView in, TensorView out, Reduc
     if (const Result<void> done = transport_.exchange(messages); !done) {
         return done;
     }
-    for (std::int64_t i = 0; i < own.count; ++i) {
-        float result = 0;
-        for (std::uint32_t m = 0; m < size(); ++m) {
-            const float value =
-                m == position_
-                    ? load(in, own.first + i)
-                    : load({received_.data() + m * own.count * element, in.dtype, own.count}, i);
-            const bool first = m == 0;
-            result = first                         ? value
-                     : reduction == Reduction::sum ? result + value
-                                                   : std::max(result, value);
-        }
-        store(out, i, result);
-    }
+    reduce(size(), reduction == Reduction::sum, out, [&](std::uint32_t m) {
+        return m == position_
+                   ? slice(in, own.first, own.count)
+                   : ConstTensorView{
+                         received_.data() + m * own.count * element, in.dtype, own.count};
+    });
     return {};
 }
 
@@ -110,16 +129,9 @@ Result<void> Communicator::reduce_by_all(TensorView vector, Reduction reduction)
         return done;
     }
     std::memcpy(received_.data() + position_ * bytes, vector.data, static_cast<std::size_t>(bytes));
-    for (std::int64_t i = 0; i < vector.size; ++i) {
-        const auto value = [&](std::uint32_t m) {
-            return load({received_.data() + m * bytes, vector.dtype, vector.size}, i);
-        };
-        float result = value(0);
-        for (std::uint32_t m = 1; m < size(); ++m) {
-            result = reduction == Reduction::sum ? result + value(m) : std::max(result, value(m));
-        }
-        store(vector, i, result);
-    }
+    reduce(size(), reduction == Reduction::sum, vector, [&](std::uint32_t m) {
+        return ConstTensorView{received_.data() + m * bytes, vector.dtype, vector.size};
+    });
     return {};
 }
 
@@ -175,6 +187,37 @@ Result<void> Communicator::all_to_all(ConstTensorView in, TensorView out) {
         }
         messages.push_back(message(true, m, source + m * bytes, bytes));
         messages.push_back(message(false, m, out.data + m * bytes, bytes));
+    }
+    return transport_.exchange(messages);
+}
+
+Result<void> Communicator::all_to_all_parts(ConstTensorView in,
+                                            std::span<const std::int64_t> sent,
+                                            TensorView out,
+                                            std::span<const std::int64_t> received) {
+    ORRERY_CHECK(in.dtype == out.dtype && sent.size() == size() && received.size() == size());
+    const std::int64_t element = size_bytes(in.dtype);
+    auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
+    std::vector<Message> messages;
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    for (std::uint32_t m = 0; m < size(); ++m) {
+        std::byte* const first_sent = source + from * element;
+        std::byte* const first_received = out.data + to * element;
+        from += sent[m];
+        to += received[m];
+        ORRERY_CHECK(from <= in.size && to <= out.size);
+        if (m == position_) {
+            ORRERY_CHECK(sent[m] == received[m]);
+            std::memmove(first_received, first_sent, static_cast<std::size_t>(sent[m] * element));
+            continue;
+        }
+        if (sent[m] > 0) {
+            messages.push_back(message(true, m, first_sent, sent[m] * element));
+        }
+        if (received[m] > 0) {
+            messages.push_back(message(false, m, first_received, received[m] * element));
+        }
     }
     return transport_.exchange(messages);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of a group of processes, from messages. Sums are taken in the order of the members,
-// in fp32, and rounded once, so they are the same bits however the vector is cut up and whichever
-// member computes them. Exchange is direct: in reduce_scatter every member gets its part of the
-// vector from everybody, in all_gather it sends its part to everybody; all_reduce is one after the
-// other (or, if short, everything to everybody). Each member sends and receives (n-1)/n of the
+// Collectives of a group of processes, from messages. Sums are taken pairwise in the order of the
+// members (kernels/pairwise_sum.h), in fp32, and rounded once, so they are the same bits however
+// the vector is cut up, whichever member computes them, and whether equal numbers of neighbours
+// have added up theirs before. Exchange is direct: in reduce_scatter every member gets its part of
+// the vector from everybody, in all_gather it sends its part to everybody; all_reduce is one after
+// the other (or, if short, everything to everybody). Each member sends and receives (n-1)/n of the
 // vector in either, as in a ring.
 //
 // Vectors are flat: parts lie one after the other in the order of the members. All members call the
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/result.h"
@@ -38,6 +40,12 @@ public:
     Result<void> reduce_scatter(ConstTensorView in, TensorView out);
     // Part i of `in` goes to member i, part i of `out` comes from it; equal sizes.
     Result<void> all_to_all(ConstTensorView in, TensorView out);
+    // The same of parts of any size: sent[i] elements of `in` to member i, received[i] from it.
+    // Members agree on them.
+    Result<void> all_to_all_parts(ConstTensorView in,
+                                  std::span<const std::int64_t> sent,
+                                  TensorView out,
+                                  std::span<const std::int64_t> received);
     Result<void> broadcast(TensorView vector, std::uint32_t root);
     Result<void> barrier();
 

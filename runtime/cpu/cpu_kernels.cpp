@@ -8,6 +8,8 @@
 #include "kernels/embedding/embedding_cpu.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_cpu.h"
+#include "kernels/gemm/grouped_gemm.h"
+#include "kernels/gemm/grouped_gemm_cpu.h"
 #include "kernels/residual/residual_cpu.h"
 #include "kernels/rope/rope_cpu.h"
 #include "runtime/attention_operands.h"
@@ -19,9 +21,42 @@
 namespace orrery {
 namespace {
 
+// Products of experts, whose rows are counted where they are made.
+void run_grouped_gemm(const BoundOp& op) {
+    const std::int64_t n = op.call.dims[1];
+    const std::int64_t k = op.call.dims[2];
+    const std::span<const std::int32_t> counts = ids(op.reads[2].view);
+    const std::vector<std::int64_t> rows(counts.begin(), counts.end());
+    const TensorView c = op.output().view;
+    const bool adds = op.writes.empty();
+    if (!op.reads[0].transposed) {
+        const TensorView weights = op.reads[1].view;
+        cpu::grouped_gemm({.rows = rows,
+                           .n = n,
+                           .k = k,
+                           .transpose_b = op.reads[1].transposed,
+                           .matrices = weights.size / (n * k)},
+                          op.reads[0].view,
+                          weights,
+                          c,
+                          adds);
+        return;
+    }
+    const std::int64_t inputs = op.call.dims[0];
+    cpu::grouped_gemm_weights(
+        {.rows = rows, .n = n, .k = inputs, .matrices = c.size / (n * inputs)},
+        op.reads[0].view,
+        op.reads[1].view,
+        c,
+        adds);
+}
+
 void run_gemm(const BoundOp& op) {
     if (is_head_product(op)) {
         return run_head_product(op);
+    }
+    if (is_grouped(op.call)) {
+        return run_grouped_gemm(op);
     }
     const auto [m, n, k] = std::array{op.call.dims[0], op.call.dims[1], op.call.dims[2]};
     const BoundOperand& a = op.reads[0];
@@ -170,7 +205,8 @@ Binder binder_of(KernelKind kind) {
 }  // namespace
 
 std::string why_not_on_cpu(const KernelCall& call) {
-    if (call.dtype != Dtype::fp32 && call.dtype != Dtype::bf16) {
+    if (call.dtype != Dtype::fp32 && call.dtype != Dtype::bf16 &&
+        call.kind != KernelKind::expert_counts) {
         return "the CPU has no kernels for " + std::string{name(call.dtype)};
     }
     if (cpu_kernel(call.kind) == nullptr && binder_of(call.kind) == nullptr) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "runtime/expert_loads.h"
 #include "runtime/trainer.h"
 
 namespace orrery {
@@ -29,6 +30,15 @@ std::string validation_line(std::int64_t step, double loss) {
         step,
         loss,
         std::exp(loss));
+}
+
+std::string experts_line(std::int64_t step, const LoadSummary& loads) {
+    return fmt::format(
+        " experts at iteration {} | tokens of the busiest over the mean: {:.3f} | dropped (%): "
+        "{:.2f} |",
+        step,
+        loads.max_over_mean,
+        100 * loads.dropped);
 }
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "runtime/expert_loads.h"
 #include "runtime/trainer.h"
 
 namespace orrery {
@@ -89,6 +90,20 @@ void TrainingLog::step(const StepReport& mean) {
                              ScalarEvent{"grad_norm", mean.gradient_norm},
                              ScalarEvent{"learning_rate", mean.learning_rate},
                              ScalarEvent{"seconds_per_step", mean.seconds}});
+}
+
+void TrainingLog::experts(std::int64_t step, const std::vector<ExpertLoad>& loads) {
+    const LoadSummary summary = summary_of(loads);
+    write_line(
+        fmt::format("{{\"step\":{},\"expert_max_over_mean\":{:.6g},\"dropped\":{:.6g},"
+                    "\"expert_tokens\":{}}}",
+                    step,
+                    summary.max_over_mean,
+                    summary.dropped,
+                    json_of(loads)));
+    write_scalars(step,
+                  std::array{ScalarEvent{"experts/max_over_mean", summary.max_over_mean},
+                             ScalarEvent{"experts/dropped", summary.dropped}});
 }
 
 void TrainingLog::validation(std::int64_t step, double loss) {

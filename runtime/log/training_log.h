@@ -10,12 +10,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/log/event_file.h"
 #include "runtime/training_job.h"
 
 namespace orrery {
 
+struct ExpertLoad;
 struct StepReport;
 
 // `text` as a JSON string, with what is no UTF-8 as U+FFFD.
@@ -28,6 +30,7 @@ public:
     static Result<TrainingLog> open(const TrainingJob& job, Warn warn);
 
     void step(const StepReport& mean);
+    void experts(std::int64_t step, const std::vector<ExpertLoad>& loads);
     void validation(std::int64_t step, double loss);
     void sample(std::int64_t step, std::string_view prompt, std::string_view text);
 

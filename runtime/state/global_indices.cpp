@@ -7,19 +7,25 @@
 namespace orrery {
 
 GlobalIndices::GlobalIndices(const Program& program, RankId rank, const Tensor& parameter)
-    : row_length_(parameter.global_shape[1]) {
-    ORRERY_CHECK(parameter.global_shape.size() == 2);
+    : row_length_(parameter.global_shape.back()) {
+    const std::vector<std::int64_t>& shape = parameter.global_shape;
+    ORRERY_CHECK(shape.size() == 2 || shape.size() == 3);
+    const int columns = static_cast<int>(shape.size()) - 1;
     const auto range = [&](std::int64_t extent, int dim) {
         return local_range(extent, dim, parameter.layout, program.mesh_of(rank), rank);
     };
-    first_row_ = range(parameter.global_shape[0], kInput).first;
+    first_row_ = range(shape[0], kInput).first;
+    if (shape.size() == 3) {  // matrices one after the other
+        ORRERY_CHECK(range(shape[1], 1).count == shape[1]);
+        first_row_ *= shape[1];
+    }
     std::vector<std::int64_t> parts = parameter.column_parts;
     if (parts.empty()) {
         parts = {row_length_};
     }
     std::int64_t first = 0;
     for (const std::int64_t part : parts) {
-        const DimensionRange own = range(part, kOutput);
+        const DimensionRange own = range(part, columns);
         for (std::int64_t c = 0; c < own.count; ++c) {
             columns_.push_back(first + own.first + c);
         }

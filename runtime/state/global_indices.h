@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which elements of a whole parameter a rank holds: its rank-local elements in row-major order, by
 // their index in the whole tensor. Rows and columns are cut as the layout says; where the columns
-// consist of parts (heads of Q, K and V; gate and up) each part is cut.
+// consist of parts (heads of Q, K and V; gate and up) each part is cut. Matrices of experts are
+// rows of one.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 
 #include "engine/check.h"
 #include "kernels/optimizer/optimizer.h"
+#include "runtime/operand_lists.h"
 
 namespace orrery {
 namespace {
@@ -54,6 +55,22 @@ void add_parameters_of(const Op& op, Executor& executor, std::vector<HeldParamet
     ORRERY_CHECK(first <= call.dims[0]);  // the last parts of what divides unevenly are padding
 }
 
+// What the step changes without an optimizer, and without a gradient.
+HeldParameter bias_of(const Op& op, Executor& executor) {
+    const Program& program = executor.program();
+    const TensorId id = operands_of(program, op).accumulates.front();
+    const Tensor& tensor = program.tensors[index(id)];
+    const TensorView view = executor.view(id);
+    return {.name = tensor.parameter,
+            .block = block_of_parameter(program, tensor, executor.rank()),
+            .held = {0, view.size},
+            .weight = view,
+            .own = {},
+            .first_moment = {},
+            .second_moment = {},
+            .master = {}};
+}
+
 }  // namespace
 
 std::vector<HeldParameter> held_parameters(Executor& executor) {
@@ -70,6 +87,9 @@ std::vector<HeldParameter> held_parameters(Executor& executor) {
                                                 program.kernel(op).kind == KernelKind::lamb);
             if (updates) {
                 add_parameters_of(op, executor, all);
+            } else if (op.kind() == OpKind::kernel &&
+                       program.kernel(op).kind == KernelKind::expert_bias) {
+                all.push_back(bias_of(op, executor));
             }
         }
     }

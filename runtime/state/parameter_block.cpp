@@ -132,14 +132,23 @@ Result<ParameterBlock> ParameterBlock::from_text(const std::string& text) {
 }
 
 ParameterBlock block_of_parameter(const Program& program, const Tensor& weight, RankId rank) {
-    ORRERY_CHECK(weight.global_shape.size() == 2);
-    ParameterBlock block{weight.global_shape[0], weight.global_shape[1], {}, {}};
-    append(block.row_pieces, pieces_of(block.rows, 0, weight, program.mesh_of(rank), rank), 0);
+    const std::vector<std::int64_t>& shape = weight.global_shape;
+    ORRERY_CHECK(shape.size() == 2 || shape.size() == 3);
+    const Mesh& mesh = program.mesh_of(rank);
+    const int last = static_cast<int>(shape.size()) - 1;
+    const std::int64_t rows = last == 1 ? 1 : shape[1];  // of each first index
+    ORRERY_CHECK(last == 1 || local_range(rows, 1, weight.layout, mesh, rank).count == rows);
+    ParameterBlock block{shape[0] * rows, shape.back(), {}, {}};
+    std::vector<BlockPiece> pieces = pieces_of(shape[0], 0, weight, mesh, rank);
+    for (BlockPiece& piece : pieces) {
+        piece.first *= piece.first < 0 ? 1 : rows;
+        piece.count *= rows;
+    }
+    append(block.row_pieces, std::move(pieces), 0);
     std::int64_t offset = 0;
     const std::vector<std::int64_t> whole{block.columns};
     for (const std::int64_t width : weight.column_parts.empty() ? whole : weight.column_parts) {
-        append(
-            block.column_pieces, pieces_of(width, 1, weight, program.mesh_of(rank), rank), offset);
+        append(block.column_pieces, pieces_of(width, last, weight, mesh, rank), offset);
         offset += width;
     }
     ORRERY_CHECK(offset == block.columns);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which elements of a whole parameter a rank's part of it has, where a parameter is a row-major
-// matrix and a part takes pieces of its rows and of its columns. Matrices that hold several
-// parts side by side (queries, keys and values; gate and up) are cut part by part, so that
-// a tensor-parallel rank has the heads that belong together.
+// matrix, or matrices of experts one below the other, and a part takes pieces of its rows and of
+// its columns. Matrices that hold several parts side by side (queries, keys and values; gate and
+// up) are cut part by part, so that a tensor-parallel rank has the heads that belong together.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include "engine/input_file.h"
 #include "runtime/state/checkpoint_files.h"
 #include "runtime/state/held_parameters.h"
+#include "runtime/state/upcycling.h"
 #include "runtime/state/weight_names.h"
 
 namespace orrery {
@@ -109,17 +110,27 @@ Result<RunState> resume_training(Executor& executor,
 ResultOrErrors<std::size_t> import_weights(Executor& executor,
                                            const Transformer& model,
                                            const std::filesystem::path& file) {
-    const auto imported = ImportedWeights::open(file, model);
+    const Result<Transformer> dense = dense_counterpart(model);
+    if (!dense) {
+        return unexpected<Errors>(Errors{{file.string(), dense.error().what, dense.error().hint}});
+    }
+    const auto imported = ImportedWeights::open(file, *dense);
     if (!imported) {
         return unexpected<Errors>(imported.error());
     }
     const std::vector<HeldParameter> parameters = held_parameters(executor);
     for (const HeldParameter& p : parameters) {
-        const auto whole = imported->parameter(p.name);
-        if (!whole) {
-            return unexpected<Errors>(Errors{whole.error()});
+        const std::string name = dense_parameter(p.name);
+        if (name.empty()) {
+            continue;
         }
-        set_weights(p, *whole);
+        auto values = imported->parameter(name);
+        if (!values) {
+            return unexpected<Errors>(Errors{values.error()});
+        }
+        set_weights(p,
+                    for_every_expert(std::move(*values),
+                                     static_cast<std::size_t>(p.block.rows * p.block.columns)));
     }
     return parameters.size();
 }

@@ -30,7 +30,8 @@ Result<RunState> resume_training(Executor& executor,
                                  const RunState& run,
                                  const std::filesystem::path& folder);
 
-// Replaces the weights by those of a safetensors file; the optimizer's state stays.
+// Replaces the weights by those of a safetensors file; the optimizer's state stays. Experts may
+// begin as a model without them (runtime/state/upcycling.h).
 ResultOrErrors<std::size_t> import_weights(Executor& executor,
                                            const Transformer& model,
                                            const std::filesystem::path& file);

@@ -18,13 +18,14 @@ bool is_gpt2(const Transformer& m) {
     return m.normalization == Normalization::layernorm &&
            m.position_embedding == PositionEmbedding::learned && m.activation == Activation::gelu &&
            m.add_bias_linear && m.num_query_groups == m.num_attention_heads &&
-           m.query_size() == m.hidden_size && m.sliding_window == 0 && !m.parallel_block;
+           m.query_size() == m.hidden_size && m.sliding_window == 0 && !m.parallel_block &&
+           m.num_experts == 0;
 }
 
 bool is_llama(const Transformer& m) {
     return m.normalization == Normalization::rmsnorm &&
            m.position_embedding == PositionEmbedding::rope && m.activation == Activation::swiglu &&
-           !m.add_bias_linear && m.sliding_window == 0 && !m.parallel_block;
+           !m.add_bias_linear && m.sliding_window == 0 && !m.parallel_block && m.num_experts == 0;
 }
 
 // Lists the weights of one of our parameters after another.

@@ -74,6 +74,23 @@ void spread_experts(Scenario& s) {
     s.plan.expert_model_parallel_size = 2;
 }
 
+void fuse_experts(Scenario& s) {
+    spread_experts(s);
+    s.plan.moe_fused_kernels = true;
+}
+
+void score_by_sigmoid(Scenario& s) {
+    s.model.moe_router_score_function = RouterScoreFunction::sigmoid;
+}
+
+void balance_by_loss(Scenario& s) {
+    s.model.moe_aux_loss_coeff = 0.01;
+}
+
+void balance_by_bias(Scenario& s) {
+    s.model.moe_router_bias_update_rate = 0.001;
+}
+
 void overlappable_experts(Scenario& s) {
     spread_experts(s);
     s.plan.pipeline_model_parallel_size = 1;
@@ -280,6 +297,7 @@ const Row kPlanRows[] = {
          s.plan.moe_router_load = RouterLoad::trace;
          s.plan.moe_router_load_trace = {1, 1, 1, 1};
      }},
+    {"moe_fused_kernels", [](Scenario& s) { s.plan.moe_fused_kernels = true; }, spread_experts},
     {"moe_shared_expert_overlap",
      [](Scenario& s) { s.plan.moe_shared_expert_overlap = true; },
      spread_experts},
@@ -366,6 +384,9 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
         {"moe_router_group_topk",
          [](Scenario& s) { s.model.moe_router_group_topk = 1; },
          group_experts},
+        {"moe_router_score_function", score_by_sigmoid, fuse_experts},
+        {"moe_aux_loss_coeff", balance_by_loss, fuse_experts},
+        {"moe_router_bias_update_rate", balance_by_bias, fuse_experts},
         {"mtp_num_layers",
          [](Scenario& s) { s.model.mtp_num_layers = 1; },
          [](Scenario& s) { s.model.tied_embeddings = false; }},

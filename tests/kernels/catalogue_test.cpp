@@ -162,7 +162,8 @@ TEST(Catalogue, HasADescriptorThatMakesCallsOfItsKind) {
 TEST(Catalogue, RejectsKeysThatNoDescriptorMakes) {
     EXPECT_FALSE(call_from_key(KernelKind::gemm, kBf16, 0, {0, 1, 1, 1}));
     EXPECT_FALSE(call_from_key(KernelKind::gemm, kBf16, 7, {1, 1, 1, 1}));
-    EXPECT_FALSE(call_from_key(KernelKind::gemm, kBf16, 0, {1, 1, 1, 1, 1}));
+    EXPECT_FALSE(call_from_key(KernelKind::gemm, kBf16, 0, {1, 1, 1, 1, 2}));  // one row, two tiles
+    EXPECT_FALSE(call_from_key(KernelKind::gemm, kBf16, 0, {1, 1, 1, 1, 1, 128}));  // no FP8
     EXPECT_FALSE(call_from_key(KernelKind::dropout, kBf16, 1, {1, 1}));
     EXPECT_FALSE(call_from_key(KernelKind::attention_forward, kBf16, 3, {1, 1, 1, 1, 1, 64}));
     EXPECT_FALSE(call_from_key(KernelKind::attention_forward, kBf16, 2, {1, 1, 1, 1, 1, 1 << 16}));

@@ -7,6 +7,7 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "engine/device_scalars.h"
 #include "models/lowering.h"
@@ -83,6 +84,8 @@ public:
         set(DeviceScalar::weight_decay, 0.1);
         set(DeviceScalar::clip_norm, clip_norm);
         set(DeviceScalar::dropout, model_.dropout);
+        set(DeviceScalar::balance, model_.moe_aux_loss_coeff);
+        set(DeviceScalar::bias_update, model_.moe_router_bias_update_rate);
         const std::int64_t micro_batches = plan_.global_batch_size / plan_.micro_batch_size;
         set(DeviceScalar::first_round,
             std::bit_cast<float>(static_cast<std::uint32_t>((number - 1) * micro_batches)));
@@ -109,12 +112,15 @@ public:
         for (std::size_t t = 0; t < program_.tensors.size(); ++t) {
             const Tensor& tensor = program_.tensors[t];
             const TensorView v = executor_->view(to_id<TensorId>(t));
-            if (tensor.kind != TensorKind::weights || v.empty()) {
+            const bool bias = tensor.parameter.ends_with("expert_bias");
+            if ((tensor.kind != TensorKind::weights && !bias) || v.empty()) {
                 continue;
             }
             auto& whole = result.weights[tensor.parameter];
-            whole.resize(static_cast<std::size_t>(tensor.global_shape[0] * tensor.global_shape[1]),
-                         kUnset);
+            const std::vector<std::int64_t>& shape = tensor.global_shape;
+            const std::int64_t elements =
+                std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies{});
+            whole.resize(static_cast<std::size_t>(elements), kUnset);
             const GlobalIndices indices{program_, rank_, tensor};
             const ElementRange stored = executor_->shards().stored(to_id<TensorId>(t));
             for (std::int64_t i = 0; i < stored.count; ++i) {
@@ -146,7 +152,7 @@ private:
         const SampleOrder order{.seed = 5, .seq_length = model_.seq_length};
         const std::int64_t dp = plan_.data_parallel_size;
         const std::int64_t d =
-            program_.mesh_of(rank_).coordinate(rank_, program_.mesh_of(rank_).digit("dp"));
+            program_.mesh_of(rank_).combined_coordinate(rank_, program_.mesh_of(rank_).axis("dp"));
         for (std::int32_t m = 0; m < plan_.num_micro_batches(); ++m) {
             const auto batch = draw_batch(tokens,
                                           order,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/attention/mla.h"
+#include "kernels/catalogue.h"
 #include "kernels/efficiency.h"
 #include "tests/kernels/devices.h"
 
@@ -96,6 +97,29 @@ TEST(MlaCore, WorkIsThatOfBothWidths) {
     EXPECT_DOUBLE_EQ(mla_backward(core, Dtype::bf16).flop, 2 * (3 * 192 + 2 * 128) * pairs);
     const KernelCall same = attention_forward(mla_shape(core), Dtype::bf16);
     EXPECT_EQ(forward.bytes, same.bytes);
+}
+
+// Of equal rows a key says everything; of ragged ones it keeps their tiles.
+TEST(GroupedGemm, IsFoundAgainByItsKey) {
+    const auto again = [](const KernelCall& call) {
+        return call_from_key(call.kind, call.dtype, call.variant, call.dims);
+    };
+    const std::vector<std::int64_t> equal(6, 200);
+    const std::vector<std::int64_t> ragged{200, 1, 700, 0, 3, 90};
+    for (const bool gradient : {false, true}) {
+        const auto call_of = [&](const std::vector<std::int64_t>& rows) {
+            const GroupedGemm product{
+                .rows = rows,
+                .n = 96,
+                .k = 64,
+                .epilogue = gradient ? GemmEpilogue::accumulate_fp32 : GemmEpilogue::none};
+            return gradient ? grouped_gemm_weights(product) : grouped_gemm(product);
+        };
+        EXPECT_EQ(again(call_of(equal)), call_of(equal));
+        const auto found = again(call_of(ragged));
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->dims, call_of(ragged).dims);
+    }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/router/router_cpu.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -69,6 +70,48 @@ TEST(RouterCpu, BackwardIsTheDerivative) {
             },
             logits.doubles());
         EXPECT_LT(numeric::distance(dlogits, expected), 2e-6);
+    }
+}
+
+// The loss of all tokens: experts x the sum of each expert's part of the choices times its mean
+// probability, times the coefficient of a token for each.
+TEST(RouterCpu, TheBalancingLossHasItsDerivative) {
+    for (const RouterScore score : {RouterScore::softmax, RouterScore::sigmoid}) {
+        Draw draw{5};
+        const RouterShape s{.tokens = 7, .experts = 5, .k = 2, .score = score, .balanced = true};
+        const Tensor logits = draw.tensor(s.tokens * s.experts, Dtype::fp32, -2, 2);
+        const Chosen chosen = route(s, logits, Tensor{0, Dtype::fp32});
+        const Tensor none{s.tokens * s.k, Dtype::fp32};
+        constexpr double kOfToken = 0.3;
+        Tensor dlogits{logits.size(), Dtype::fp32};
+        router_backward(s,
+                        none.view(),
+                        logits.view(),
+                        view_of(std::span<const std::int32_t>{chosen.experts}),
+                        dlogits.view(),
+                        static_cast<float>(kOfToken));
+        const auto loss = [&](const Doubles& at) {
+            double sum = 0;
+            for (std::int64_t t = 0; t < s.tokens; ++t) {
+                Doubles p;
+                double all = 0;
+                for (std::int64_t e = 0; e < s.experts; ++e) {
+                    const double x = at[static_cast<std::size_t>(t * s.experts + e)];
+                    p.push_back(score == RouterScore::softmax ? std::exp(x)
+                                                              : 1 / (1 + std::exp(-x)));
+                    all += p.back();
+                }
+                for (std::size_t e = 0; e < p.size(); ++e) {
+                    const auto part = static_cast<double>(
+                        std::ranges::count(chosen.experts, static_cast<std::int32_t>(e)));
+                    sum += part / static_cast<double>(s.tokens * s.k) * p[e] / all;
+                }
+            }
+            return kOfToken * static_cast<double>(s.experts) * sum;
+        };
+        const Doubles expected = numeric::numeric_gradient(loss, logits.doubles());
+        EXPECT_LT(numeric::distance(dlogits, expected), 2e-6);
+        EXPECT_GT(numeric::distance(dlogits, Doubles(expected.size())), 1e-3);
     }
 }
 

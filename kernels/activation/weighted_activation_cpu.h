@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activations of experts on the CPU: the functions of kernels/activation/activation_cpu.h, each row
+// times its weight, rounded once. Of tensors that have room for more, the first `rows` rows.
+//   y = w f(x); dx = w f'(x) dy; dw = the row's sum of f(x) dy.
+#pragma once
+
+#include "kernels/activation/activation_cpu.h"
+
+namespace orrery::cpu {
+
+struct WeightedActivation {
+    std::int64_t rows = 0;
+    std::int64_t ffn = 0;
+    bool gated = false;
+    bool variant = false;  // squared ReLU, GEGLU
+};
+
+void weighted_forward(const WeightedActivation& shape,
+                      ConstTensorView x,
+                      ConstTensorView weights,
+                      TensorView y);
+void weighted_backward(const WeightedActivation& shape,
+                       ConstTensorView dy,
+                       ConstTensorView x,
+                       ConstTensorView weights,
+                       TensorView dx,
+                       TensorView dweights);
+
+}  // namespace orrery::cpu
