@@ -258,8 +258,9 @@ std::vector<ArenaUse> arena_uses(const RankProgram& rank, std::uint32_t slot, co
         });
     std::vector<ArenaUse> uses;
     for (const Operand& operand : operands) {
-        const std::int64_t bytes = rank.program().tensors[index(operand.tensor)].bytes.count();
-        if (bytes == 0) {
+        const Tensor& tensor = rank.program().tensors[index(operand.tensor)];
+        const std::int64_t bytes = tensor.bytes.count();
+        if (bytes == 0 || tensor.tier != MemoryTier::hbm) {
             continue;
         }
         const std::int64_t begin = rank.plan().offset(slot, operand.tensor);

@@ -6,6 +6,7 @@
 #include "engine/check.h"
 #include "models/layout.h"
 #include "runtime/operand_lists.h"
+#include "runtime/stepped_weights.h"
 
 namespace orrery {
 
@@ -14,7 +15,35 @@ RankProgram::RankProgram(const Program& program, RankId rank)
       rank_(rank),
       role_(program.roles[index(program.role_of(rank))]),
       plan_(program, program.role_of(rank)),
-      shards_(program, rank) {}
+      shards_(program, rank) {
+    hold_on_host();
+}
+
+void RankProgram::hold_on_host() {
+    for (const Slot& slot : role_.slots) {
+        for (const Op& op : program_.segment_of(slot).ops) {
+            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+                const TensorId id = program_.operands[op.first_operand + i].tensor;
+                const Tensor& tensor = program_.tensors[index(id)];
+                if (tensor.tier != MemoryTier::hbm) {
+                    on_host_[id].resize(static_cast<std::size_t>(tensor.bytes.count()));
+                }
+            }
+        }
+    }
+}
+
+// Empty if it is not in the host's memory.
+TensorView RankProgram::host_view(TensorId tensor) const {
+    const auto held = on_host_.find(tensor);
+    if (held == on_host_.end()) {
+        return {};
+    }
+    const Dtype dtype = program_.tensors[index(tensor)].dtype;
+    // The bytes are the device's memory, as those of the arena are.
+    auto* const bytes = const_cast<std::byte*>(held->second.data());  // NOLINT(*-const-cast)
+    return {bytes, dtype, static_cast<std::int64_t>(held->second.size()) / size_bytes(dtype)};
+}
 
 std::string RankProgram::describe(std::uint32_t slot, const Op& op) const {
     return program_.segment_of(role_.slots[slot]).name + ", " + program_.names[op.name];
@@ -27,12 +56,17 @@ TensorView RankProgram::at(std::int64_t offset, const Tensor& tensor) const {
 }
 
 TensorView RankProgram::instance(TensorId tensor, std::int32_t micro_batch) const {
+    if (const TensorView on_host = host_view(tensor); !on_host.empty()) {
+        return on_host;
+    }
     const std::int64_t offset = plan_.offset_of_instance(tensor, micro_batch);
     return offset < 0 ? TensorView{} : at(offset, program_.tensors[index(tensor)]);
 }
 
 TensorView RankProgram::operand(std::uint32_t slot, TensorId tensor) const {
-    return at(plan_.offset(slot, tensor), program_.tensors[index(tensor)]);
+    const TensorView on_host = host_view(tensor);
+    return on_host.empty() ? at(plan_.offset(slot, tensor), program_.tensors[index(tensor)])
+                           : on_host;
 }
 
 BoundOperand RankProgram::bind(std::uint32_t slot, const Operand& operand) const {
@@ -65,6 +99,10 @@ BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
                   .reads = {},
                   .writes = {},
                   .accumulates = {}};
+    if (bound.call.tier != MemoryTier::hbm) {
+        take_own_weights(slot, op, bound);
+        return bound;
+    }
     const bool optimizer = role_.slots[slot].pass == Pass::optimizer;
     const bool norm = bound.call.kind == KernelKind::gradient_norm;
     add_operands(program_, op, bound, [&](const Operand& operand) {
@@ -90,9 +128,38 @@ BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
     return bound;
 }
 
+// Of an optimizer on the host: the rank's parts of gradients and weights, out of the vectors that
+// hold all of them.
+void RankProgram::take_own_weights(std::uint32_t slot, const Op& op, BoundOp& bound) const {
+    const OperandLists lists = operands_of(program_, op);
+    const TensorView gradients = operand(slot, lists.reads[0]);
+    const TensorView weights = operand(slot, lists.writes[0]);
+    std::int64_t first = 0;
+    const Segment& segment = program_.segment_of(role_.slots[slot]);
+    for (const TensorId id : stepped_weights(program_, segment, op)) {
+        const ElementRange own = shards_.own(id);
+        BoundOperand part{.tensor = &program_.tensors[index(id)]};
+        part.first_element = shards_.stored(id).first + own.first;
+        part.view = slice(gradients, first, own.count);
+        bound.reads.push_back(part);
+        part.view = slice(weights, first, own.count);
+        bound.writes.push_back(part);
+        first += own.count;
+    }
+    bound.reads.push_back({.view = operand(slot, lists.reads[1])});
+    bound.accumulates.push_back({.view = operand(slot, lists.accumulates[0])});
+}
+
 BoundTransfer RankProgram::bind_transfer(std::uint32_t slot, const Op& op) const {
     BoundTransfer bound;
-    add_operands(program_, op, bound, [&](const Operand& operand) { return bind(slot, operand); });
+    add_operands(program_, op, bound, [&](const Operand& operand) {
+        BoundOperand one = bind(slot, operand);
+        if (op.kind() == OpKind::copy && host_view(operand.tensor).empty()) {
+            const ElementRange own = shards_.own(operand.tensor);
+            one.view = slice(one.view, own.first, own.count);
+        }
+        return one;
+    });
     return bound;
 }
 
@@ -114,9 +181,7 @@ Result<void> RankProgram::check_ops(const WhyNot& why_not) const {
             if (is_restart(program_, op)) {
                 continue;
             }
-            std::string why = op.kind() == OpKind::copy
-                                  ? "copies between memory tiers are not executed yet"
-                                  : why_not(op);
+            std::string why = why_not(op);
             if (!why.empty()) {
                 return fail(program_.segment_of(slot).name + ", " + program_.names[op.name],
                             std::move(why));

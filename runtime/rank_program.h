@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ private:
     TensorView at(std::int64_t offset, const Tensor& tensor) const;
     BoundOperand bind(std::uint32_t slot, const Operand& operand) const;
     void take_own_parts(BoundOp& bound) const;
+    void take_own_weights(std::uint32_t slot, const Op& op, BoundOp& bound) const;
+    void hold_on_host();
+    TensorView host_view(TensorId tensor) const;
 
     const Program& program_;
     RankId rank_;
@@ -60,6 +64,8 @@ private:
     MemoryPlan plan_;
     ParameterShards shards_;
     std::byte* arena_ = nullptr;
+    // Tensors in the host's memory.
+    std::map<TensorId, std::vector<std::byte>> on_host_;
 };
 
 }  // namespace orrery

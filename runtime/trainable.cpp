@@ -120,10 +120,11 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.fsdp_copy_out",
             "training gathers weights where they are used",
             "false");
-    require(!plan.optimizer_cpu_offload,
+    require(!plan.optimizer_cpu_offload ||
+                (plan.precision == Dtype::bf16 && plan.main_params_dtype == Dtype::fp32),
             "plan.optimizer_cpu_offload",
-            "training keeps the optimizer's state in the devices' memory",
-            "false");
+            "the optimizer in host memory steps fp32 copies of bf16 weights",
+            "false, or precision bf16 with main_params_dtype fp32");
     constexpr auto kApart = static_cast<std::uint32_t>(RecomputeModule::every_second_projection);
     require(plan.recompute_granularity != Recompute::selective ||
                 (plan.recompute_modules & kApart) == 0,
@@ -137,11 +138,18 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
     return std::move(require.errors);
 }
 
-Result<void> check_gpu_model(const Transformer& model) {
-    return model.num_experts == 0 ? Result<void>{}
-                                  : fail("model.num_experts",
-                                         "training on GPUs has no experts yet: it has on CPUs",
-                                         "--device cpu, or 0");
+Result<void> check_gpu_job(const Transformer& model, const ParallelPlan& plan) {
+    if (model.num_experts > 0) {
+        return fail("model.num_experts",
+                    "training on GPUs has no experts yet: it has on CPUs",
+                    "--device cpu, or 0");
+    }
+    return plan.optimizer_cpu_offload
+               ? fail("plan.optimizer_cpu_offload",
+                      "training on GPUs keeps the optimizer's state on them: processes on CPUs "
+                      "copy it",
+                      "--device cpu, or false")
+               : Result<void>{};
 }
 
 Result<void> check_cpu_ranks(std::int64_t num_ranks) {

@@ -13,8 +13,8 @@ namespace orrery {
 // Error::where is the key ("plan.precision"), as in models/validate_plan.h.
 Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks);
 
-// Whether the model can train on GPUs.
-Result<void> check_gpu_model(const Transformer& model);
+// Whether the job can train on GPUs.
+Result<void> check_gpu_job(const Transformer& model, const ParallelPlan& plan);
 
 // Whether this number of ranks can train on CPUs.
 Result<void> check_cpu_ranks(std::int64_t num_ranks);

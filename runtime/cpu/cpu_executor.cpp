@@ -6,6 +6,7 @@
 
 #include "runtime/cpu/cpu_kernels.h"
 #include "runtime/kernel_operands.h"
+#include "runtime/operand_lists.h"
 
 namespace orrery {
 namespace {
@@ -14,9 +15,35 @@ void clear(const TensorView& view) {
     std::memset(view.data, 0, static_cast<std::size_t>(view.size * size_bytes(view.dtype)));
 }
 
+// Of a list of tensors that are one vector on the other side.
+void copy_vector(const BoundTransfer& copy) {
+    const bool joins = copy.writes.size() == 1;
+    const TensorView vector = joins ? copy.writes[0].view : copy.reads[0].view;
+    std::int64_t first = 0;
+    for (const BoundOperand& part : joins ? copy.reads : copy.writes) {
+        const TensorView in_vector = slice(vector, first, part.view.size);
+        ORRERY_CHECK(in_vector.dtype == part.view.dtype);
+        std::memcpy(joins ? in_vector.data : part.view.data,
+                    joins ? part.view.data : in_vector.data,
+                    static_cast<std::size_t>(part.view.size * size_bytes(part.view.dtype)));
+        first += part.view.size;
+    }
+}
+
 }  // namespace
 
 std::string CpuExecutor::why_not(const Op& op) const {
+    if (op.kind() == OpKind::copy) {
+        const OperandLists lists = operands_of(program(), op);
+        return lists.reads.size() == 1 || lists.writes.size() == 1
+                   ? ""
+                   : "copies between memory tiers are of one vector";
+    }
+    if (op.kind() == OpKind::kernel && program().kernel(op).tier != MemoryTier::hbm) {
+        return program().kernel(op).kind == KernelKind::adamw
+                   ? ""
+                   : "only the optimizer works in host memory";
+    }
     if (op.kind() != OpKind::kernel) {
         return communication_ ? communication_->why_not(op)
                               : "communication needs a transport between the ranks";
@@ -88,7 +115,12 @@ Result<void> CpuExecutor::run_launch(const Launch& launch) {
     }
     const BoundTransfer bound = rank_.bind_transfer(launch.slot, op);
     const auto begin = recorder_ == nullptr ? StepRecorder::Clocks{} : StepRecorder::now();
-    Result<void> done = communication_->run(op, bound);
+    Result<void> done;
+    if (op.kind() == OpKind::copy) {
+        copy_vector(bound);
+    } else {
+        done = communication_->run(op, bound);
+    }
     if (recorder_ != nullptr) {
         recorder_->add(launch.slot, launch.op, begin, StepRecorder::now());
     }

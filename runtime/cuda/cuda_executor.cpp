@@ -88,6 +88,9 @@ CudaExecutor::~CudaExecutor() {
 }
 
 std::string CudaExecutor::why_not(const Op& op) const {
+    if (op.kind() == OpKind::copy) {
+        return "copies between memory tiers are not executed on a GPU yet";
+    }
     if (op.kind() != OpKind::kernel) {
         return world_ ? why_not_nccl(program(), rank(), op)
                       : "communication needs a transport between the ranks";

@@ -7,23 +7,19 @@
 #include "engine/check.h"
 #include "kernels/optimizer/optimizer.h"
 #include "runtime/operand_lists.h"
+#include "runtime/stepped_weights.h"
 
 namespace orrery {
 namespace {
 
-void add_parameters_of(const Op& op, Executor& executor, std::vector<HeldParameter>& all) {
+void add_parameters_of(const Segment& segment,
+                       const Op& op,
+                       Executor& executor,
+                       std::vector<HeldParameter>& all) {
     const Program& program = executor.program();
     const KernelCall& call = program.kernel(op);
-    std::vector<TensorId> weights;
-    TensorView state;
-    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-        const Operand& operand = program.operands[op.first_operand + i];
-        if (operand.access == Access::write) {
-            weights.push_back(operand.tensor);
-        } else if (operand.access == Access::accumulate) {
-            state = executor.view(operand.tensor);
-        }
-    }
+    const std::vector<TensorId> weights = stepped_weights(program, segment, op);
+    const TensorView state = executor.view(operands_of(program, op).accumulates.front());
     std::int64_t first = 0;
     for (const TensorId id : weights) {
         const Tensor& tensor = program.tensors[index(id)];
@@ -86,7 +82,7 @@ std::vector<HeldParameter> held_parameters(Executor& executor) {
                 op.kind() == OpKind::kernel && (program.kernel(op).kind == KernelKind::adamw ||
                                                 program.kernel(op).kind == KernelKind::lamb);
             if (updates) {
-                add_parameters_of(op, executor, all);
+                add_parameters_of(program.segment_of(slot), op, executor, all);
             } else if (op.kind() == OpKind::kernel &&
                        program.kernel(op).kind == KernelKind::expert_bias) {
                 all.push_back(bias_of(op, executor));

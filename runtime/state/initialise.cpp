@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -15,7 +14,9 @@
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/random.h"
 #include "models/layout.h"
+#include "runtime/operand_lists.h"
 #include "runtime/state/global_indices.h"
+#include "runtime/stepped_weights.h"
 
 namespace orrery {
 namespace {
@@ -170,15 +171,20 @@ std::int64_t hidden_size(const Program& program) {
     return 0;
 }
 
+struct OptimizerOp {
+    const Segment* segment;
+    const Op* op;
+};
+
 // The optimizer ops of the rank, whose operands pair weights with their state.
-std::vector<const Op*> optimizers_of(const Executor& executor) {
+std::vector<OptimizerOp> optimizers_of(const Executor& executor) {
     const Program& program = executor.program();
-    std::vector<const Op*> found;
+    std::vector<OptimizerOp> found;
     for (const Slot& slot : executor.role().slots) {
         for (const Op& op : program.segment_of(slot).ops) {
             if (op.kind() == OpKind::kernel && (program.kernel(op).kind == KernelKind::adamw ||
                                                 program.kernel(op).kind == KernelKind::lamb)) {
-                found.push_back(&op);
+                found.push_back({&program.segment_of(slot), &op});
             }
         }
     }
@@ -186,26 +192,19 @@ std::vector<const Op*> optimizers_of(const Executor& executor) {
 }
 
 // What one of them steps. False if the device could not lend a weight: the next run says why.
-bool add_weights_of(const Op& optimizer,
+bool add_weights_of(const OptimizerOp& optimizer,
                     Executor& executor,
                     const InitialWeights& options,
                     DrawnState& drawn) {
     const Program& program = executor.program();
     const std::int64_t hidden = hidden_size(program);
-    const KernelCall& call = program.kernel(optimizer);
-    std::vector<TensorId> weights;
-    std::optional<TensorId> state;
-    for (std::uint32_t i = 0; i < optimizer.num_operands; ++i) {
-        const Operand& operand = program.operands[optimizer.first_operand + i];
-        if (operand.access == Access::write) {
-            weights.push_back(operand.tensor);
-        } else if (operand.access == Access::accumulate) {
-            state = operand.tensor;
-        }
-    }
+    const KernelCall& call = program.kernel(*optimizer.op);
+    const std::vector<TensorId> weights =
+        stepped_weights(program, *optimizer.segment, *optimizer.op);
+    const std::vector<TensorId> states = operands_of(program, *optimizer.op).accumulates;
     TensorView masters;
-    if (state && has_master(call)) {
-        const TensorView all = executor.overwrite(*state);
+    if (!states.empty() && has_master(call)) {
+        const TensorView all = executor.overwrite(states.front());
         const std::int64_t moments = std::min(all.size, 2 * call.dims[0]);
         drawn.moments.push_back(slice(all, 0, moments));
         masters = slice(all, moments, all.size - moments);
@@ -251,11 +250,11 @@ std::uint32_t stream_of_parameter(std::string_view name) {
 }
 
 void initialise_weights(Executor& executor, const InitialWeights& options) {
-    const std::vector<const Op*> optimizers = optimizers_of(executor);
+    const std::vector<OptimizerOp> optimizers = optimizers_of(executor);
     ORRERY_CHECK(!optimizers.empty());
     DrawnState drawn;
-    const bool all = std::ranges::all_of(optimizers, [&](const Op* optimizer) {
-        return add_weights_of(*optimizer, executor, options, drawn);
+    const bool all = std::ranges::all_of(optimizers, [&](const OptimizerOp& optimizer) {
+        return add_weights_of(optimizer, executor, options, drawn);
     });
     if (all) {
         draw_all(drawn);

@@ -338,7 +338,7 @@ Result<void> choose_device(Scenario& scenario, const std::string& asked, bool sp
         if (Result<void> enough = check_cpu_ranks(scenario.cluster.num_ranks()); !enough) {
             return enough;
         }
-    } else if (Result<void> known = check_gpu_model(scenario.model); !known) {
+    } else if (Result<void> known = check_gpu_job(scenario.model, scenario.plan); !known) {
         return known;
     }
     if (speaks && !decided.why.empty()) {

@@ -244,10 +244,10 @@ TEST(ExpertTraining, RefusesWhatItCannotDoByKey) {
               "plan.moe_token_dispatcher_type");
     EXPECT_EQ(key([](Transformer&, ParallelPlan& p) { p.moe_dispatch_dtype = Dtype::fp8; }),
               "plan.moe_dispatch_dtype");
-    const Result<void> gpu = check_gpu_model(tiny_experts());
+    const Result<void> gpu = check_gpu_job(tiny_experts(), tiny_plan());
     ASSERT_FALSE(gpu);
     EXPECT_EQ(gpu.error().where, "model.num_experts");
-    EXPECT_TRUE(check_gpu_model(tiny_llama()));
+    EXPECT_TRUE(check_gpu_job(tiny_llama(), tiny_plan()));
 }
 
 }  // namespace

@@ -113,7 +113,8 @@ public:
             const Tensor& tensor = program_.tensors[t];
             const TensorView v = executor_->view(to_id<TensorId>(t));
             const bool bias = tensor.parameter.ends_with("expert_bias");
-            if ((tensor.kind != TensorKind::weights && !bias) || v.empty()) {
+            if ((tensor.kind != TensorKind::weights && !bias) || tensor.parameter.empty() ||
+                v.empty()) {
                 continue;
             }
             auto& whole = result.weights[tensor.parameter];

@@ -68,14 +68,11 @@ constexpr std::array<std::string_view, 22> kNoEffectBeginnings{
     "--wandb-",     "--rdzv",       "--use-rot",      "--use-checkpoint", "--dist-ckpt",
     "--start-weig", "--end-weight",
 };
-constexpr std::array<std::string_view, 50> kNoEffect{
+constexpr std::array<std::string_view, 47> kNoEffect{
     "--moe-grouped-gemm",  // always
     "--moe-router-load-balancing-type",
-    "--moe-aux-loss-coeff",
     "--moe-z-loss-coeff",
-    "--moe-router-score-function",
     "--moe-router-enable-expert-bias",
-    "--moe-router-bias-update-rate",
     "--moe-router-topk-scaling-factor",
     "--split",
     "--vocab-file",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What NCCL's documentation says that collectives compute, on the host, for the transfer plans of
-// all members of a communicator at once. Sums are in fp32 in the order of the members.
+// all members of a communicator at once. Sums are in fp32, pairwise in the order of the
+// members as the processes on CPUs take them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "kernels/pairwise_sum.h"
 #include "runtime/cuda/nccl_transfer.h"
 
 namespace orrery {
@@ -111,16 +113,23 @@ private:
                        const NcclCall& call,
                        std::int64_t first,
                        TensorView out) {
-        for (std::int64_t i = 0; i < out.size; ++i) {
-            float result = 0;
+        const auto view = [&](std::size_t m) {
+            return ConstTensorView{in[m].data(), call.dtype, first + out.size};
+        };
+        if (call.reduction != Reduction::max) {
+            PairwiseSum sum{static_cast<std::size_t>(out.size)};
             for (std::size_t m = 0; m < in.size(); ++m) {
-                const ConstTensorView view{in[m].data(), call.dtype, first + out.size};
-                const float value = load(view, first + i);
-                result = m == 0                             ? value
-                         : call.reduction == Reduction::max ? std::max(result, value)
-                                                            : result + value;
+                load_row(view(m), first, sum.next());
+                sum.add_next();
             }
-            store(out, i, result);
+            return store_row(out, 0, sum.total());
+        }
+        for (std::int64_t i = 0; i < out.size; ++i) {
+            float largest = load(view(0), first + i);
+            for (std::size_t m = 1; m < in.size(); ++m) {
+                largest = std::max(largest, load(view(m), first + i));
+            }
+            store(out, i, largest);
         }
     }
 
