@@ -366,12 +366,36 @@ private:
             shape.seq_kv = ceil_div(shape_.generating_context, shape_.generating);
             attention_kernel("decode attention", shape, layers);
         }
+        prompt_attention(shape, layers);
+    }
+
+    // One kernel for all prompts of the step, whatever their lengths: as many rows and keys as the
+    // mean chunk has, and the sum of all chunks' operations and bytes.
+    void prompt_attention(AttentionShape shape, std::int64_t layers) {
+        if (shape_.chunks.empty()) {
+            return;
+        }
+        double flop = 0;
+        std::int64_t bytes = 0;
+        std::int64_t rows = 0;
+        std::int64_t seen = 0;
+        shape.batch = 1;
         for (const PromptChunk& chunk : shape_.chunks) {
-            shape.batch = 1;
             shape.seq_q = chunk.new_tokens;
             shape.seq_kv = chunk.context + chunk.new_tokens;
-            attention_kernel("prompt attention", shape, layers);
+            const KernelCall call = attention_call(shape);
+            flop += call.flop;
+            bytes += call.bytes;
+            rows += shape.seq_q;
+            seen += shape.seq_kv;
         }
+        shape.batch = static_cast<std::int64_t>(shape_.chunks.size());
+        shape.seq_q = ceil_div(rows, shape.batch);
+        shape.seq_kv = ceil_div(seen, shape.batch);
+        KernelCall call = attention_call(shape);
+        call.flop = flop;
+        call.bytes = bytes;
+        add_attention_kernel("prompt attention", call, layers);
     }
 
     // Sequences that generate attend to the latent vectors themselves: all heads share them, and
@@ -393,28 +417,27 @@ private:
                              layers_.all);
             context_product("value absorption", shape_.generating, model_.v_head_dim, latent);
         }
+        std::int64_t seen = 0;
         for (const PromptChunk& chunk : shape_.chunks) {
-            const std::int64_t seen = chunk.context + chunk.new_tokens;
-            KernelCall up = gemm(seen,
-                                 heads() * (model_.qk_head_dim + model_.v_head_dim),
-                                 latent,
-                                 1,
-                                 kStream,
-                                 GemmEpilogue::none,
-                                 kStream);
+            seen += chunk.context + chunk.new_tokens;
+        }
+        if (seen > 0) {
+            const KernelCall up = gemm(seen,
+                                       heads() * (model_.qk_head_dim + model_.v_head_dim),
+                                       latent,
+                                       1,
+                                       kStream,
+                                       GemmEpilogue::none,
+                                       kStream);
             ops_.push_back(
                 {.name = "key value up", .work = up, .count = layers_.all, .of_context = true});
-            attention_kernel("prompt attention",
-                             {.batch = 1,
-                              .seq_q = chunk.new_tokens,
-                              .seq_kv = seen,
-                              .heads = heads(),
-                              .kv_heads = heads(),
-                              .head_dim = model_.query_head(),
-                              .generation = plan_.attention,
-                              .value_dim = model_.v_head_dim},
-                             layers_.all);
         }
+        prompt_attention({.heads = heads(),
+                          .kv_heads = heads(),
+                          .head_dim = model_.query_head(),
+                          .generation = plan_.attention,
+                          .value_dim = model_.v_head_dim},
+                         layers_.all);
     }
 
     // A product a head.
@@ -428,6 +451,14 @@ private:
     }
 
     void attention_kernel(std::string_view name, const AttentionShape& shape, std::int64_t layers) {
+        add_attention_kernel(name, attention_call(shape), layers);
+    }
+
+    void add_attention_kernel(std::string_view name, const KernelCall& call, std::int64_t layers) {
+        ops_.push_back({.name = name, .work = call, .count = layers, .of_context = true});
+    }
+
+    KernelCall attention_call(const AttentionShape& shape) const {
         KernelCall call = attention_forward(shape, kStream);
         // Queries and outputs are in 16 bits, what is read of the cache is in its own precision.
         const std::int64_t seen = shape.window > 0
@@ -444,7 +475,7 @@ private:
             model_.multi_latent_attention && !one_vector ? kStream : plan_.key_value_precision;
         call.bytes +=
             cached * seen * size_bytes(stored) - counted * shape.seq_kv * size_bytes(kStream);
-        ops_.push_back({.name = name, .work = call, .count = layers, .of_context = true});
+        return call;
     }
 
     const Transformer& model_;

@@ -50,6 +50,14 @@ constexpr Key kEngineRows[] = {
                                      "Other kernels write FP8 operands and the cache on the way."),
     key<&ServingEngine::attention_latency>(
         "attention_latency", "Time of an attention kernel beyond that of an empty one."),
+    key<&ServingEngine::attention_block>(
+        "attention_block",
+        "SM time of a sequence's key-value head beside the reading of its cache."),
+    key<&ServingEngine::shared_query_heads>(
+        "shared_query_heads",
+        "Size of the only group of query heads that reads its cache once; 0: all do.")
+        .range(0, 1024)
+        .of("heads"),
     key<&ServingEngine::reserved_memory>(
         "reserved_memory", "Memory of each GPU beside weights, cache and activations."),
     key<&ServingEngine::memory_share>("memory_share",
@@ -64,6 +72,9 @@ constexpr Key kEngineRows[] = {
                                                 "Tokens of a step at most.")
         .range(1, kManyTokens)
         .of("tokens"),
+    key<&ServingEngine::tokens_of_all_ranks>(
+        "tokens_of_all_ranks",
+        "max_num_batched_tokens is of all data-parallel ranks together, not of each."),
 };
 
 constexpr Key kPoolRows[] = {

@@ -34,6 +34,14 @@ struct ServingEngine {
     // Of an attention kernel that reads a paged cache, beyond the device's kernel_latency: block
     // tables, and a second kernel that joins the parts of a split context.
     Time attention_latency{};
+    // Of a kernel that generates, on one SM: a key-value head of a sequence beside the reading of
+    // its cache, with a cache of 16 bits; twice as long with one of 8 bits, whose tiles hold twice
+    // as many tokens.
+    Time attention_block{};
+    // Query heads that share a key-value head in the one shape whose shared keys and values are
+    // read once (with 128 elements a head); in others every query head reads them, by way of the L2
+    // cache. 0: all shapes share.
+    std::int64_t shared_query_heads = 0;
     // Memory of each GPU that neither weights, keys and values nor activations get: captured
     // graphs, the CUDA context.
     Bytes reserved_memory{};
@@ -42,6 +50,8 @@ struct ServingEngine {
     std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
     std::int64_t max_num_seqs = 1024;
     std::int64_t max_num_batched_tokens = 8192;
+    // max_num_batched_tokens are of all data-parallel ranks together, otherwise of each.
+    bool tokens_of_all_ranks = false;
 };
 
 // What the instances of a pool do.

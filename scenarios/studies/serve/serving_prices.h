@@ -59,6 +59,8 @@ private:
         std::int64_t stage = 0;
         auto operator<=>(const FixedPart&) const = default;
     };
+    // An attention kernel over a paged cache, which takes `alone` over a contiguous one.
+    Time paged_attention(const KernelCall& kernel, Time alone) const;
     Time collective_time(const CollectiveCall& call, ServingGroup group, std::int64_t stage) const;
 
     Transformer model_;
