@@ -21,6 +21,9 @@ namespace orrery {
 // Ranks that take part in a collective of a stage.
 enum class ServingGroup : std::uint8_t { tensor, stage };
 
+// The attention kernel of the sequences that generate.
+inline constexpr std::string_view kDecodeAttention = "decode attention";
+
 struct ServingOp {
     std::string_view name;
     // A collective of the group (bytes as engine/program.h counts them), or a message to the next

@@ -45,7 +45,7 @@ struct EngineWord {
     std::string_view engine;
 };
 constexpr EngineWord kEngines[] = {{"trtllm-1.", "tensorrt-llm-1"},
-                                   {"trtllm-0.6", "tensorrt-llm-0.9"},
+                                   {"trtllm-0.6", "tensorrt-llm-0.6"},
                                    {"trtllm-0.9", "tensorrt-llm-0.9"},
                                    {"trtllm", "tensorrt-llm"},
                                    {"vllm-2024", "vllm-v0"},

@@ -57,7 +57,7 @@ TEST(HighestRate, RefusesObjectivesThatNothingMeets) {
     const auto highest = find_highest_rate(scenario,
                                            scenario.serving,
                                            synthetic_requests(scenario.workload),
-                                           {.tpot = Time::microseconds(1)});
+                                           {.tpot = Time::seconds(1e-6)});
     ASSERT_FALSE(highest);
     EXPECT_NE(highest.error().what.find("miss the objectives"), std::string::npos);
 }
