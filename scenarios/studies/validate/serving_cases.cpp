@@ -102,6 +102,9 @@ void apply_words(const std::string& notes, ServingCase& row) {
     // Every rank holds attention whole, and the experts are spread over all.
     if (notes.ends_with("attention data parallel") && row.data_parallel == 1) {
         std::swap(row.data_parallel, row.tensor_parallel);
+        // TensorRT-LLM's limits are then of a rank (documentation, "Attention data parallelism").
+        row.max_num_seqs *= row.data_parallel;
+        row.max_num_batched_tokens *= row.data_parallel;
     }
     // Systems name the product that has 144 GB of HBM3e instead of 96 GB of HBM3.
     if (row.gpu == "gh200" && row.name.find("144gb") != std::string::npos) {
