@@ -119,7 +119,9 @@ Result<WorkloadSpec> workload_of(const ServingCase& row) {
         const std::int64_t all = stated > 0 ? stated : 10 * workload.users;
         workload.num_requests = std::min(all, std::max(kMost, 4 * workload.users));
     } else if (row.load == "offline") {
-        workload.num_requests = stated > 0 ? std::min(stated, kLongest) : 2 * kMost;
+        // Sequences that run together are replaced at least once.
+        workload.num_requests =
+            stated > 0 ? std::min(stated, kLongest) : std::max(2 * kMost, 2 * row.max_num_seqs);
     } else if (row.load == "poisson") {
         workload.request_rate = row.request_rate / static_cast<double>(row.replicas);
         workload.num_requests = stated > 0 ? std::min(stated, 2 * kMost) : 2 * kMost;

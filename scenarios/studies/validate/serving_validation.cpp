@@ -19,24 +19,23 @@ namespace orrery {
 
 namespace {
 
-// Of the middle of a run in which all requests come at once: the first requests fill the cache and
-// the last ones leave it empty, which a long run does not notice.
+// Of the middle half of a run in which all requests come at once: the first requests fill the cache
+// and the last ones leave it empty, which a long run does not notice. A request's tokens come
+// evenly between its first and its last one.
 double steady_output_rate(const ServingResult& result) {
-    std::vector<std::pair<Time, std::int64_t>> ends;
+    const double begin = 0.25 * result.end.seconds();
+    const double end = 0.75 * result.end.seconds();
+    double tokens = 0;
     for (const RequestRecord& record : result.records) {
-        if (record.finished()) {
-            ends.emplace_back(record.last_token, record.output_tokens);
+        if (!record.finished()) {
+            continue;
         }
+        const double first = record.first_token.seconds();
+        const double last = std::max(record.last_token.seconds(), first + 1e-9);
+        const double inside = std::max(0.0, std::min(last, end) - std::max(first, begin));
+        tokens += static_cast<double>(record.output_tokens) * inside / (last - first);
     }
-    std::sort(ends.begin(), ends.end());
-    const std::size_t first = ends.size() / 4;
-    const std::size_t last = ends.size() * 3 / 4;
-    std::int64_t tokens = 0;
-    for (std::size_t i = first + 1; i <= last && i < ends.size(); ++i) {
-        tokens += ends[i].second;
-    }
-    const Time lasted = last < ends.size() ? ends[last].first - ends[first].first : Time{};
-    return lasted > Time{} ? static_cast<double>(tokens) / lasted.seconds() : 0;
+    return end > begin ? tokens / (end - begin) : 0;
 }
 
 std::vector<ServingMetric> metrics_of(const ServingCase& row,
