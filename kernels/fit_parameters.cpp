@@ -134,6 +134,15 @@ EfficiencyTable fixed_parameters() {
     // A memory-bound kernel keeps HBM busy with most, not all, of its SMs.
     table.set("memory.sm_sensitivity", "*", "*", {0.3, 0.5, "assumed"});
     table.set("gemm.asymptote", "*", "fp32", {0.8, 0.15, "assumed: as half precision"});
+    // No table of products on this generation is at hand.
+    table.set("gemm.asymptote",
+              "cdna3",
+              "fp16",
+              {0.47, 0.15, "SemiAnalysis December 2024: 620 of 1307 TFLOP/s on MI300X"});
+    table.set("gemm.asymptote",
+              "cdna3",
+              "fp8",
+              {0.38, 0.15, "SemiAnalysis December 2024: 990 of 2615 TFLOP/s on MI300X"});
     table.set("memory.residual", "*", "*", {0.15, 0.5, "assumed"});
     table.set("gemm.residual", "*", "*", {0.2, 0.5, "assumed"});
     for (const char* kernel : {"flash_1", "flash_2", "flash_3"}) {

@@ -18,9 +18,10 @@ BatchShape shape_of(const Batch& batch) {
     BatchShape shape;
     for (const SequenceStep& step : batch.steps) {
         shape.tokens += step.new_tokens;
-        shape.sampled += step.samples ? 1 : 0;
-        if (step.new_tokens == 1 && step.context > 0) {
+        shape.sampled += step.samples ? 1 + step.drafted : 0;
+        if (step.new_tokens - step.drafted == 1 && step.context > 0) {
             ++shape.generating;
+            shape.drafted += step.drafted;
             shape.generating_context += step.context + 1;
         } else {
             shape.chunks.push_back({.new_tokens = step.new_tokens, .context = step.context});
@@ -39,7 +40,10 @@ BatchShape share_of(const BatchShape& shape, std::int64_t ranks) {
         share.generating_context =
             share_rounded_up(shape.generating_context * share.generating, shape.generating);
     }
-    share.tokens = share.generating;
+    if (shape.drafted > 0) {
+        share.drafted = share_rounded_up(shape.drafted * share.generating, shape.generating);
+    }
+    share.tokens = share.generating + share.drafted;
     std::vector<PromptChunk> chunks = shape.chunks;
     std::ranges::sort(chunks, std::greater{}, &PromptChunk::new_tokens);
     for (std::size_t i = 0; i < chunks.size(); i += static_cast<std::size_t>(ranks)) {

@@ -23,6 +23,7 @@ struct BatchShape {
     std::int64_t tokens = 0;              // rows of every product
     std::int64_t sampled = 0;             // rows of the output layer
     std::int64_t generating = 0;          // sequences that compute one token on top of a context
+    std::int64_t drafted = 0;             // proposals that these verify beside their own tokens
     std::int64_t generating_context = 0;  // tokens that these see, their own among them
     std::vector<PromptChunk> chunks;
     bool operator==(const BatchShape&) const = default;

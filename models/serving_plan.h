@@ -31,9 +31,12 @@ struct ServingPlan {
     std::int64_t weight_bits = 16;  // 4 where weights are unpacked on the way to the product
     Dtype key_value_precision = Dtype::bf16;
     AttentionGeneration attention = AttentionGeneration::flash_2;
-    // Norms, activations and rotary embedding write the operands of FP8 products and the cache
-    // themselves (TensorRT-LLM's plugins). Otherwise kernels of their own do.
+    // Norms and activations write the operands of FP8 products themselves (TensorRT-LLM's plugins).
+    // Otherwise kernels of their own do.
     bool fused_casts = false;
+    // Rotary embedding or attention write keys and values into the cache; otherwise a kernel of
+    // their own does.
+    bool fused_cache_write = false;
 
     std::int64_t ranks_of_stage() const { return tensor_model_parallel_size * data_parallel_size; }
     std::int64_t num_ranks() const { return ranks_of_stage() * pipeline_model_parallel_size; }

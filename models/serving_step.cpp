@@ -15,6 +15,7 @@
 #include "kernels/rmsnorm/rmsnorm.h"
 #include "kernels/rope/rope.h"
 #include "kernels/router/router.h"
+#include "models/cached_attention.h"
 
 namespace orrery {
 
@@ -193,7 +194,7 @@ private:
     }
 
     void write_cache() {
-        if (plan_.fused_casts) {
+        if (plan_.fused_cache_write) {
             return;
         }
         const std::int64_t width = key_value_bytes_of_rank(model_, plan_, stage_).count() /
@@ -362,15 +363,22 @@ private:
                              .generation = plan_.attention};
         if (shape_.generating > 0) {
             shape.batch = shape_.generating;
-            shape.seq_q = 1;
-            shape.seq_kv = ceil_div(shape_.generating_context, shape_.generating);
-            attention_kernel("decode attention", shape, layers);
+            shape.seq_q = rows_of_sequence();
+            shape.seq_kv = ceil_div(shape_.generating_context, shape_.generating) + shape.seq_q - 1;
+            attention_kernel(kDecodeAttention, shape, layers);
         }
-        for (const PromptChunk& chunk : shape_.chunks) {
-            shape.batch = 1;
-            shape.seq_q = chunk.new_tokens;
-            shape.seq_kv = chunk.context + chunk.new_tokens;
-            attention_kernel("prompt attention", shape, layers);
+        prompt_kernel(shape, layers);
+    }
+
+    // Its own token, and the mean number of proposals.
+    std::int64_t rows_of_sequence() const {
+        return 1 + ceil_div(shape_.drafted, shape_.generating);
+    }
+
+    void prompt_kernel(const AttentionShape& shape, std::int64_t layers) {
+        if (!shape_.chunks.empty()) {
+            add_attention_kernel(
+                "prompt attention", prompt_attention(model_, plan_, shape, shape_.chunks), layers);
         }
     }
 
@@ -380,41 +388,42 @@ private:
     void add_latent_attention() {
         const std::int64_t latent = model_.kv_lora_rank;
         if (shape_.generating > 0) {
-            context_product("query absorption", shape_.generating, latent, model_.qk_head_dim);
-            attention_kernel("decode attention",
+            const std::int64_t rows = shape_.generating + shape_.drafted;
+            context_product("query absorption", rows, latent, model_.qk_head_dim);
+            attention_kernel(kDecodeAttention,
                              {.batch = shape_.generating,
-                              .seq_q = 1,
-                              .seq_kv = ceil_div(shape_.generating_context, shape_.generating),
+                              .seq_q = rows_of_sequence(),
+                              .seq_kv = ceil_div(shape_.generating_context, shape_.generating) +
+                                        rows_of_sequence() - 1,
                               .heads = heads(),
                               .kv_heads = 1,
                               .head_dim = latent + model_.qk_pos_emb_head_dim,
                               .generation = plan_.attention,
                               .value_dim = latent},
                              layers_.all);
-            context_product("value absorption", shape_.generating, model_.v_head_dim, latent);
+            context_product("value absorption", rows, model_.v_head_dim, latent);
         }
+        std::int64_t seen = 0;
         for (const PromptChunk& chunk : shape_.chunks) {
-            const std::int64_t seen = chunk.context + chunk.new_tokens;
-            KernelCall up = gemm(seen,
-                                 heads() * (model_.qk_head_dim + model_.v_head_dim),
-                                 latent,
-                                 1,
-                                 kStream,
-                                 GemmEpilogue::none,
-                                 kStream);
+            seen += chunk.context + chunk.new_tokens;
+        }
+        if (seen > 0) {
+            const KernelCall up = gemm(seen,
+                                       heads() * (model_.qk_head_dim + model_.v_head_dim),
+                                       latent,
+                                       1,
+                                       kStream,
+                                       GemmEpilogue::none,
+                                       kStream);
             ops_.push_back(
                 {.name = "key value up", .work = up, .count = layers_.all, .of_context = true});
-            attention_kernel("prompt attention",
-                             {.batch = 1,
-                              .seq_q = chunk.new_tokens,
-                              .seq_kv = seen,
-                              .heads = heads(),
-                              .kv_heads = heads(),
-                              .head_dim = model_.query_head(),
-                              .generation = plan_.attention,
-                              .value_dim = model_.v_head_dim},
-                             layers_.all);
         }
+        prompt_kernel({.heads = heads(),
+                       .kv_heads = heads(),
+                       .head_dim = model_.query_head(),
+                       .generation = plan_.attention,
+                       .value_dim = model_.v_head_dim},
+                      layers_.all);
     }
 
     // A product a head.
@@ -428,22 +437,10 @@ private:
     }
 
     void attention_kernel(std::string_view name, const AttentionShape& shape, std::int64_t layers) {
-        KernelCall call = attention_forward(shape, kStream);
-        // Queries and outputs are in 16 bits, what is read of the cache is in its own precision.
-        const std::int64_t seen = shape.window > 0
-                                      ? std::min(shape.window + shape.seq_q - 1, shape.seq_kv)
-                                      : shape.seq_kv;
-        const std::int64_t counted =
-            shape.batch * shape.kv_heads * (shape.head_dim + shape.value_head_dim());
-        // Latent attention reads one vector as keys and values.
-        const bool one_vector = model_.multi_latent_attention && shape.seq_q == 1;
-        const std::int64_t cached =
-            one_vector ? shape.batch * shape.kv_heads * shape.head_dim : counted;
-        // Prompts of latent attention read keys and values that were computed just before.
-        const Dtype stored =
-            model_.multi_latent_attention && !one_vector ? kStream : plan_.key_value_precision;
-        call.bytes +=
-            cached * seen * size_bytes(stored) - counted * shape.seq_kv * size_bytes(kStream);
+        add_attention_kernel(name, cached_attention(model_, plan_, shape), layers);
+    }
+
+    void add_attention_kernel(std::string_view name, const KernelCall& call, std::int64_t layers) {
         ops_.push_back({.name = name, .work = call, .count = layers, .of_context = true});
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One forward pass of an inference engine over a mixed batch: the kernels and collectives that each
 // rank of a pipeline stage runs, one after the other. Sequences that generate share one attention
-// kernel, every chunk of a prompt has its own, all tokens go through the products together.
+// kernel, and so do the chunks of prompts; all tokens go through the products together.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,9 @@ namespace orrery {
 
 // Ranks that take part in a collective of a stage.
 enum class ServingGroup : std::uint8_t { tensor, stage };
+
+// The attention kernel of the sequences that generate.
+inline constexpr std::string_view kDecodeAttention = "decode attention";
 
 struct ServingOp {
     std::string_view name;

@@ -155,7 +155,7 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
         const std::int64_t left = sequence.total - sequence.computed;
         const bool other_phase =
             phase != Phase::any && sequence.generates() != (phase == Phase::generation);
-        if (left == 0 || sequence.awaits_cache || other_phase) {
+        if (left <= 0 || sequence.awaits_cache || other_phase) {
             continue;
         }
         // After a preemption a sequence that computes whole prompts may exceed the budget: it then
@@ -164,6 +164,8 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
         if (rules_.chunks_prompts) {
             tokens = std::min(tokens, budget_);
         }
+        const std::int64_t drafted = std::min(drafts_of(sequence), budget_ - tokens);
+        tokens += std::max<std::int64_t>(drafted, 0);
         while (!reserve(sequence, sequence.computed + tokens)) {
             room = false;
             const bool itself = running_.back() == id;
@@ -172,7 +174,7 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
                 return false;
             }
         }
-        schedule(id, tokens, batch);
+        schedule(id, tokens, std::max<std::int64_t>(drafted, 0), batch);
     }
     return room;
 }
@@ -194,8 +196,13 @@ void BatchScheduler::fill_waiting(Batch& batch) {
         if (!admit_head(hit, tokens, batch)) {
             return;
         }
-        schedule(id, tokens, batch);
+        schedule(id, tokens, 0, batch);
     }
+}
+
+std::int64_t BatchScheduler::drafts_of(const Sequence& sequence) const {
+    return sequence.generates() ? std::min(limits_.draft_tokens, sequence.last - sequence.total - 1)
+                                : 0;
 }
 
 std::int64_t BatchScheduler::prefix_hit(RequestId id) const {
@@ -248,16 +255,20 @@ bool BatchScheduler::reserve(Sequence& sequence, std::int64_t tokens) {
     return true;
 }
 
-void BatchScheduler::schedule(RequestId id, std::int64_t new_tokens, Batch& batch) {
+void BatchScheduler::schedule(RequestId id,
+                              std::int64_t new_tokens,
+                              std::int64_t drafted,
+                              Batch& batch) {
     Sequence& sequence = at(id);
     batch.steps.push_back({.request = id,
                            .new_tokens = new_tokens,
                            .context = sequence.computed,
-                           .samples = sequence.computed + new_tokens == sequence.total,
+                           .drafted = drafted,
+                           .samples = sequence.computed + new_tokens - drafted == sequence.total,
                            .attempt = sequence.attempt});
     sequence.computed += new_tokens;
     budget_ -= new_tokens;
-    pending_tokens_ -= new_tokens;
+    pending_tokens_ -= new_tokens - drafted;
     publish_prefix(id);
 }
 
@@ -283,7 +294,7 @@ void BatchScheduler::preempt_last(Batch& batch) {
     running_.pop_back();
     Sequence& sequence = at(id);
     pool_.release(sequence.blocks);
-    pending_tokens_ += sequence.computed;
+    pending_tokens_ += std::min(sequence.computed, sequence.total);
     sequence.computed = 0;
     sequence.awaits_cache = false;  // it computes its prompt here instead
     ++sequence.attempt;
@@ -300,7 +311,9 @@ void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled)
             continue;
         }
         Sequence& sequence = found->second;
-        ++sequence.total;
+        ORRERY_CHECK(step.accepted >= 0 && step.accepted <= step.drafted);
+        sequence.computed -= step.drafted - step.accepted;
+        sequence.total += 1 + step.accepted;
         const bool finished = sequence.total == sequence.last;
         if (finished) {
             running_.erase(std::find(running_.begin(), running_.end(), step.request));
@@ -310,7 +323,8 @@ void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled)
         } else {
             ++pending_tokens_;
         }
-        sampled.push_back({.request = step.request, .finished = finished});
+        sampled.push_back(
+            {.request = step.request, .finished = finished, .tokens = 1 + step.accepted});
     }
 }
 
@@ -333,7 +347,7 @@ void BatchScheduler::cancel(RequestId id) {
         running_.erase(runs);
         pool_.release(found->second.blocks);
     }
-    pending_tokens_ -= found->second.total - found->second.computed;
+    pending_tokens_ -= std::max<std::int64_t>(0, found->second.total - found->second.computed);
     sequences_.erase(found);
 }
 

@@ -72,13 +72,18 @@ struct SchedulerLimits {
     // The most tokens of one prompt in one step; 0: as the budget allows.
     std::int64_t long_prefill_token_threshold = 0;
     bool enable_prefix_caching = true;
+    // Tokens that a draft proposes for each sequence that generates; its next step verifies them
+    // together (Leviathan et al., ICML 2023).
+    std::int64_t draft_tokens = 0;
 };
 
 struct SequenceStep {
     RequestId request{};
     std::int64_t new_tokens = 0;
     std::int64_t context = 0;   // tokens computed before
-    bool samples = false;       // yields an output token
+    std::int64_t drafted = 0;   // of the new tokens: proposals that the step verifies
+    std::int64_t accepted = 0;  // of these; known when the batch is computed
+    bool samples = false;       // yields an output token, and one more for each accepted proposal
     std::uint32_t attempt = 0;  // a preemption makes the results of earlier attempts void
 };
 
@@ -92,6 +97,7 @@ struct Batch {
 struct Sampled {
     RequestId request{};
     bool finished = false;
+    std::int64_t tokens = 1;
 };
 
 class BatchScheduler {
@@ -113,7 +119,8 @@ public:
     // The next step; without steps if nothing can run before a batch under way is completed. A
     // pipeline may ask for the next batch while others are under way.
     Batch next();
-    // The batch was computed; appends the tokens that it sampled. Batches complete in their order.
+    // The batch was computed, and its steps say what was accepted; appends the tokens that it
+    // sampled. Batches complete in their order. Rejected proposals leave the cache.
     void complete(const Batch& batch, std::vector<Sampled>& sampled);
     // The request leaves the queue or the running sequences; what is under way for it is void.
     void cancel(RequestId request);
@@ -162,7 +169,9 @@ private:
     // Blocks for `tokens` tokens of the sequence in all; false, and nothing changed, if there are
     // too few.
     bool reserve(Sequence& sequence, std::int64_t tokens);
-    void schedule(RequestId id, std::int64_t new_tokens, Batch& batch);
+    // Proposals that a step of the sequence verifies: none beyond its last output.
+    std::int64_t drafts_of(const Sequence& sequence) const;
+    void schedule(RequestId id, std::int64_t new_tokens, std::int64_t drafted, Batch& batch);
     void preempt_last(Batch& batch);
     void publish_prefix(RequestId id);
 

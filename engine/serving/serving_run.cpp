@@ -6,11 +6,14 @@
 #include <memory>
 
 #include "engine/check.h"
+#include "engine/counter_random.h"
 #include "engine/event_queue.h"
 
 namespace orrery {
 
 namespace {
+
+constexpr std::uint32_t kProposals = 0x44726166;  // a stream of random numbers of its own
 
 struct UnderWay {
     Batch batch;
@@ -21,6 +24,8 @@ struct Instance {
     std::unique_ptr<BatchScheduler> scheduler;
     StepCost* cost = nullptr;
     std::size_t pool = 0;
+    double acceptance = 0;
+    std::uint64_t seed = 0;
     std::deque<UnderWay> under_way;
     std::vector<Time> stage_free;
     InstanceTotals totals;
@@ -56,6 +61,8 @@ public:
                 std::make_unique<BatchScheduler>(pool.rules, pool.limits, requests_);
             instance.cost = pool.cost;
             instance.pool = pools_.size() - 1;
+            instance.acceptance = pool.acceptance;
+            instance.seed = pool.seed;
             instance.stage_free.resize(pool.cost->num_stages());
             pools_.back().schedulers.push_back(instance.scheduler.get());
         }
@@ -215,14 +222,30 @@ private:
         }
     }
 
-    void complete(std::size_t number) {
-        Instance& instance = instances_[number];
-        sampled_.clear();
-        instance.scheduler->complete(instance.under_way.front().batch, sampled_);
-        instance.under_way.pop_front();
-        for (const Sampled& sampled : sampled_) {
-            const auto id = static_cast<std::size_t>(sampled.request);
-            RequestRecord& record = result_.records[id];
+    // Proposals up to the first rejected one. The draw is the request's and its position's, so
+    // that it does not depend on the other requests.
+    void accept_proposals(Instance& instance, Batch& batch) const {
+        for (SequenceStep& step : batch.steps) {
+            if (step.drafted == 0) {
+                continue;
+            }
+            CounterRandom random(instance.seed,
+                                 (static_cast<std::uint64_t>(step.request) << 32) +
+                                     static_cast<std::uint64_t>(step.context),
+                                 kProposals);
+            while (step.accepted < step.drafted && random.uniform() < instance.acceptance) {
+                ++step.accepted;
+            }
+            instance.totals.drafted_tokens += step.drafted;
+            instance.totals.accepted_tokens += step.accepted;
+        }
+    }
+
+    // Tokens of a request that came with one step.
+    void record_tokens(RequestId request, std::int64_t tokens) {
+        const auto id = static_cast<std::size_t>(request);
+        RequestRecord& record = result_.records[id];
+        for (std::int64_t token = 0; token < tokens; ++token) {
             if (record.output_tokens++ == 0) {
                 record.first_token = now_;
             } else {
@@ -231,6 +254,19 @@ private:
                 result_.token_gaps.push_back(gap);
             }
             last_token_[id] = now_;
+        }
+    }
+
+    void complete(std::size_t number) {
+        Instance& instance = instances_[number];
+        sampled_.clear();
+        accept_proposals(instance, instance.under_way.front().batch);
+        instance.scheduler->complete(instance.under_way.front().batch, sampled_);
+        instance.under_way.pop_front();
+        for (const Sampled& sampled : sampled_) {
+            const auto id = static_cast<std::size_t>(sampled.request);
+            RequestRecord& record = result_.records[id];
+            record_tokens(sampled.request, sampled.tokens);
             if (!sampled.finished) {
                 continue;
             }

@@ -44,6 +44,10 @@ struct ServingPool {
     BatchingRules rules;
     SchedulerLimits limits;
     StepCost* cost = nullptr;  // of each instance; outlives the run
+    // Probability that a proposed token is the one that the model samples, given that those before
+    // it were; drawn from streams of `seed`.
+    double acceptance = 0;
+    std::uint64_t seed = 0;
 };
 
 struct ServingLoad {
@@ -57,7 +61,9 @@ struct ServingLoad {
 struct InstanceTotals {
     Time busy;  // that stage 0 computed
     std::int64_t batches = 0;
-    std::int64_t computed_tokens = 0;
+    std::int64_t computed_tokens = 0;  // proposals among them
+    std::int64_t drafted_tokens = 0;
+    std::int64_t accepted_tokens = 0;
     std::int64_t most_blocks = 0;  // of the cache in use
 };
 

@@ -27,14 +27,21 @@ bool is_cluster_alone(const std::string& file, const std::vector<std::string>& o
            has_no_step(*document) && std::ranges::none_of(overrides, gives_a_step);
 }
 
+bool is_served_load(const std::string& file) {
+    const auto document = read_yaml_file(file);
+    return document && document->is_map() && document->find("serving") != nullptr;
+}
+
 }  // namespace
 
 ResultOrErrors<Scenario> read_any_scenario(const std::string& file,
                                            const std::vector<std::string>& overrides) {
+    const bool served = is_served_load(file);
     return read_scenario(file,
                          {.overrides = overrides,
-                          .network_only = is_cluster_alone(file, overrides),
-                          .several_jobs = true});
+                          .network_only = !served && is_cluster_alone(file, overrides),
+                          .several_jobs = !served,
+                          .serving = served});
 }
 
 bool is_network_alone(const Scenario& scenario) {

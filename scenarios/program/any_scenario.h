@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a scenario for commands that take every kind: of a step, of several jobs, or of a network
-// alone.
+// Reads a scenario for commands that take every kind: of a step, of several jobs, of a served load,
+// or of a network alone.
 #pragma once
 
 #include <string>

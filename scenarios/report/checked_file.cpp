@@ -36,6 +36,13 @@ std::string summary_of(const Scenario& scenario, bool network_alone) {
         return fmt::format(
             "{} ({})", counted(scenario.cluster.num_ranks(), "rank"), words_of(scenario.cluster));
     }
+    if (scenario.document != nullptr && scenario.document->find("serving") != nullptr) {
+        return fmt::format("{} by {} on {} ({})",
+                           scenario.model.name,
+                           scenario.serving.engine.name,
+                           counted(scenario.serving.num_gpus(), "rank"),
+                           words_of(scenario.cluster));
+    }
     if (!scenario.jobs.empty()) {
         return fmt::format("{} on {} ({})",
                            counted(static_cast<std::int64_t>(scenario.jobs.size()), "job"),

@@ -47,7 +47,9 @@ std::string words_of_load(const WorkloadSpec& load) {
         return "requests of " + load.trace.filename().string();
     }
     const std::string lengths =
-        fmt::format("{:g} tokens in, {:g} out", load.input_tokens, load.output_tokens);
+        load.lengths.empty()
+            ? fmt::format("{:g} tokens in, {:g} out", load.input_tokens, load.output_tokens)
+            : "lengths of " + load.lengths.filename().string();
     if (load.users > 0) {
         return fmt::format("{} users, {}", load.users, lengths);
     }
@@ -98,6 +100,14 @@ ReportSection pools(const Scenario& scenario, const ServingAnswer& answer) {
                                       pool.mean_batch,
                                       pool.cache_tokens,
                                       pool.most_cache_tokens});
+    }
+    for (const ServingAnswer::Pool& pool : answer.pools) {
+        if (pool.drafted_tokens > 0) {
+            section.after.push_back(fmt::format("{} of {} proposed tokens were accepted ({}).",
+                                                pool.accepted_tokens,
+                                                pool.drafted_tokens,
+                                                word_of_role(pool.role)));
+        }
     }
     if (answer.transfers > 0) {
         section.after.push_back(
@@ -200,7 +210,9 @@ std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) 
                             {"steps", pool.batches},
                             {"tokens_per_step", pool.mean_batch},
                             {"cache_tokens", pool.cache_tokens},
-                            {"most_cache_tokens", pool.most_cache_tokens}});
+                            {"most_cache_tokens", pool.most_cache_tokens},
+                            {"drafted_tokens", pool.drafted_tokens},
+                            {"accepted_tokens", pool.accepted_tokens}});
     }
     const Json json = {{"scenario", scenario.name},
                        {"model", scenario.model.name},

@@ -10,8 +10,8 @@ printf '| scenario | GPUs | step s | MFU | ops | flows | wall s | peak MiB |\n'
 printf '|---|---:|---:|---:|---:|---:|---:|---:|\n'
 for file; do
     [[ $file != */network-* ]] || continue  # no training step
-    # Weeks of steps, a study, several jobs
-    ! grep -Eq "^(campaign|scenario|jobs):" "$file" || continue
+    # Weeks of steps, a study, several jobs, served loads (serving.sh)
+    ! grep -Eq "^(campaign|scenario|jobs|serving):" "$file" || continue
     ./orrery simulate "$file" --json | python3 -c '
 import json, sys
 a = json.load(sys.stdin)

@@ -66,6 +66,39 @@ TEST(ServingStep, AChunkSeesItsContext) {
         32 * 4.0 * 4096 * 100 * (900 + 101.0 / 2));
 }
 
+// Chunks of several prompts share a kernel that does all of their work.
+TEST(ServingStep, PromptsOfAStepShareAKernel) {
+    const BatchShape one{.tokens = 100, .chunks = {{.new_tokens = 100, .context = 900}}};
+    const BatchShape other{.tokens = 30, .chunks = {{.new_tokens = 30}}};
+    const BatchShape both{.tokens = 130,
+                          .chunks = {{.new_tokens = 100, .context = 900}, {.new_tokens = 30}}};
+    const auto flop = [](const BatchShape& shape) {
+        return flop_of(attention_ops(llama3_8b(), {}, shape, 0), KernelKind::attention_forward);
+    };
+    EXPECT_DOUBLE_EQ(flop(both), flop(one) + flop(other));
+    EXPECT_EQ(attention_ops(llama3_8b(), {}, both, 0).size(), 1U);
+}
+
+// A sequence verifies its proposals in one pass: as many rows, the cache read once.
+TEST(ServingStep, ProposalsAreRowsOfOneKernel) {
+    const BatchShape plain{
+        .tokens = 8, .sampled = 8, .generating = 8, .generating_context = 8000, .chunks = {}};
+    BatchShape drafted = plain;
+    drafted.tokens = drafted.sampled = 8 * 4;
+    drafted.drafted = 8 * 3;
+    const auto attention = [](const BatchShape& shape) {
+        const auto ops = attention_ops(llama3_8b(), {}, shape, 0);
+        EXPECT_EQ(ops.size(), 1U);
+        return std::get<KernelCall>(ops.front().work);
+    };
+    EXPECT_NEAR(attention(drafted).flop / attention(plain).flop, 4, 0.02);
+    EXPECT_LT(20 * attention(drafted).bytes, 21 * attention(plain).bytes);
+    const auto products = [](const BatchShape& shape) {
+        return flop_of(serving_ops(llama3_8b(), {}, shape, 0), KernelKind::gemm);
+    };
+    EXPECT_DOUBLE_EQ(products(drafted), 4 * products(plain));
+}
+
 TEST(ServingStep, RanksShareTheWorkAndAddItUp) {
     const BatchShape shape{
         .tokens = 64, .sampled = 64, .generating = 64, .generating_context = 64 * 1000};

@@ -21,7 +21,7 @@ struct GpuName {
 constexpr std::array kGpuNames{
     GpuName{{"GB300"}, 0, "gb300"},
     GpuName{{"B300"}, 0, "b300"},
-    GpuName{{"GH200"}, 120, ""},
+    GpuName{{"GH200"}, 120, "gh200-144gb"},
     GpuName{{"GH200"}, 0, "gh200"},
     GpuName{{"GB200"}, 0, "gb200"},
     GpuName{{"B200"}, 0, "b200"},

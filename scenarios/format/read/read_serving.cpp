@@ -11,6 +11,7 @@
 #include "kernels/csv_rows.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/key_tables.h"
+#include "scenarios/format/read/read_sections.h"
 
 namespace orrery {
 namespace {
@@ -46,10 +47,19 @@ constexpr Key kEngineRows[] = {
                                       "The host prepares a step while the device works."),
     key<&ServingEngine::direct_all_reduce>(
         "direct_all_reduce", "Small sums by the engine's own kernel instead of NCCL."),
-    key<&ServingEngine::fused_casts>("fused_casts",
-                                     "Other kernels write FP8 operands and the cache on the way."),
+    key<&ServingEngine::fused_casts>("fused_casts", "Other kernels write FP8 operands on the way."),
+    key<&ServingEngine::fused_cache_write>(
+        "fused_cache_write", "Other kernels write keys and values into the cache on the way."),
     key<&ServingEngine::attention_latency>(
         "attention_latency", "Time of an attention kernel beyond that of an empty one."),
+    key<&ServingEngine::attention_block>(
+        "attention_block",
+        "SM time of a sequence's key-value head beside the reading of its cache."),
+    key<&ServingEngine::shared_query_heads>(
+        "shared_query_heads",
+        "Size of the only group of query heads that reads its cache once; 0: all do.")
+        .range(0, 1024)
+        .of("heads"),
     key<&ServingEngine::reserved_memory>(
         "reserved_memory", "Memory of each GPU beside weights, cache and activations."),
     key<&ServingEngine::memory_share>("memory_share",
@@ -64,6 +74,9 @@ constexpr Key kEngineRows[] = {
                                                 "Tokens of a step at most.")
         .range(1, kManyTokens)
         .of("tokens"),
+    key<&ServingEngine::tokens_of_all_ranks>(
+        "tokens_of_all_ranks",
+        "max_num_batched_tokens is of all data-parallel ranks together, not of each."),
 };
 
 constexpr Key kPoolRows[] = {
@@ -135,6 +148,18 @@ constexpr Key kObjectiveRows[] = {
 const KeyTable<ServingObjectives> kObjectiveKeys =
     key_table<ServingObjectives>("serving_objectives", kObjectiveRows, "{ttft: 2 s, tpot: 200 ms}");
 
+constexpr Key kSpeculationRows[] = {
+    key<&Speculation::draft_tokens>("draft_tokens", "Tokens that a draft proposes a step; 0: none.")
+        .range(0, 64)
+        .of("tokens"),
+    key<&Speculation::acceptance>("acceptance",
+                                  "Probability of a proposal if those before it were accepted.")
+        .range(0.0, 1.0),
+    entry("draft_model", "models", kModelKeys, "Model that proposes.").by("proposals cost nothing"),
+};
+const KeyTable<Speculation> kSpeculationKeys =
+    key_table<Speculation>("speculation", kSpeculationRows, "{draft_tokens: 4, acceptance: 0.7}");
+
 constexpr Key kServingRows[] = {
     entry("engine", "engines", kEngineKeys, "Software that serves.").by("vllm-v1"),
     nested("pools", KeyShape::map_or_list, kPoolKeys, "Instances; or prefill, then decode."),
@@ -142,6 +167,7 @@ constexpr Key kServingRows[] = {
            KeyShape::map,
            kObjectiveKeys,
            "What a request must reach to count in goodput."),
+    nested("speculation", KeyShape::map, kSpeculationKeys, "Proposals that steps verify."),
     key<&ServingSpec::seed>("seed", "Seed of routers that draw.").range(0, kManyTokens),
 };
 
@@ -166,6 +192,14 @@ constexpr Key kWorkloadRows[] = {
     key<&WorkloadSpec::length_spread>(
         "length_spread", "Shortest length as a share of the stated one; drawn uniformly.")
         .range(0.0, 1.0),
+    key<&WorkloadSpec::arrival_variation>(
+        "arrival_variation",
+        "Open load: standard deviation of the times between arrivals over their mean.")
+        .range(0.01, 100.0),
+    plain("lengths",
+          KeyShape::path,
+          "Table of share, input_tokens and output_tokens: lengths that a share does not exceed.")
+        .by("the two lengths"),
     key<&WorkloadSpec::seed>("seed", "Seed of arrivals and lengths.").range(0, kManyTokens),
     plain("trace", KeyShape::path, "Table of arrival_s, input_tokens and output_tokens.")
         .by("synthetic"),
@@ -236,6 +270,27 @@ void read_engine_map(const DocumentNode& map, ServingEngine& engine, Errors& err
     reader.finish();
 }
 
+void read_speculation(DocumentNode& map,
+                      const Catalogue& catalogue,
+                      Speculation& speculation,
+                      Errors& errors) {
+    if (!map.is_map()) {
+        errors.push_back({map.where(),
+                          "serving.speculation must be a map, not " + map.describe(),
+                          std::string{kSpeculationKeys.example}});
+        return;
+    }
+    MapReader reader{map, "serving.speculation", errors};
+    read_keys(reader, kSpeculationKeys, speculation);
+    if (reader.find("draft_model") != nullptr) {
+        std::vector<std::string> remarks;
+        speculation.draft_model = Transformer{};
+        read_model(
+            *map.find("draft_model"), catalogue, ".", speculation.draft_model, remarks, errors);
+    }
+    reader.finish();
+}
+
 }  // namespace
 
 const KeyTable<ServingEngine> kEngineKeys = key_table<ServingEngine>("engine", kEngineRows);
@@ -280,6 +335,9 @@ void read_serving(DocumentNode& section,
     if (const DocumentNode* objectives = reader.find("objectives")) {
         read_map(*objectives, "serving.objectives", kObjectiveKeys, spec.objectives, errors);
     }
+    if (reader.find("speculation") != nullptr) {
+        read_speculation(*section.find("speculation"), catalogue, spec.speculation, errors);
+    }
     if (const DocumentNode* pools = reader.find("pools")) {
         const bool list = pools->is_sequence();
         spec.pools.assign(list ? pools->items.size() : 1, {});
@@ -320,6 +378,16 @@ void read_workload(const DocumentNode& section,
                                             "given",
                                             key),
                                 "keep one");
+            }
+        }
+    }
+    std::string lengths;
+    if (reader.word("lengths", lengths)) {
+        workload.lengths = folder / lengths;
+        for (const char* key : {"trace", "input_tokens", "output_tokens", "length_spread"}) {
+            if (section.find(key) != nullptr) {
+                reader.complain(
+                    key, fmt::format("workload.lengths stands for workload.{}", key), "keep one");
             }
         }
     }

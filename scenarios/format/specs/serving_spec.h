@@ -11,6 +11,7 @@
 #include "engine/serving/batch_scheduler.h"
 #include "engine/units.h"
 #include "models/serving_plan.h"
+#include "models/transformer.h"
 
 namespace orrery {
 
@@ -30,10 +31,20 @@ struct ServingEngine {
     // Sums of tensor parallelism by the engine's own kernel where that is faster than NCCL
     // (network/collectives/direct_all_reduce.h).
     bool direct_all_reduce = true;
-    bool fused_casts = false;  // models/serving_plan.h: ServingPlan::fused_casts
+    // models/serving_plan.h: the same of ServingPlan
+    bool fused_casts = false;
+    bool fused_cache_write = false;
     // Of an attention kernel that reads a paged cache, beyond the device's kernel_latency: block
     // tables, and a second kernel that joins the parts of a split context.
     Time attention_latency{};
+    // Of a kernel that generates, on one SM: a key-value head of a sequence beside the reading of
+    // its cache, with a cache of 16 bits; twice as long with one of 8 bits, whose tiles hold twice
+    // as many tokens.
+    Time attention_block{};
+    // Query heads that share a key-value head in the one shape whose shared keys and values are
+    // read once (with 128 elements a head); in others every query head reads them, by way of the L2
+    // cache. 0: all shapes share.
+    std::int64_t shared_query_heads = 0;
     // Memory of each GPU that neither weights, keys and values nor activations get: captured
     // graphs, the CUDA context.
     Bytes reserved_memory{};
@@ -42,6 +53,8 @@ struct ServingEngine {
     std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
     std::int64_t max_num_seqs = 1024;
     std::int64_t max_num_batched_tokens = 8192;
+    // max_num_batched_tokens are of all data-parallel ranks together, otherwise of each.
+    bool tokens_of_all_ranks = false;
 };
 
 // What the instances of a pool do.
@@ -63,8 +76,21 @@ struct ServingObjectives {
     Time e2e{};
 };
 
+// Speculative decoding (Leviathan et al., ICML 2023): a draft proposes tokens, which the next step
+// of the sequence verifies together.
+struct Speculation {
+    std::int64_t draft_tokens = 0;  // 0: none
+    // Probability that a proposal is accepted if those before it were.
+    double acceptance = 0.7;
+    // Proposes on the same GPUs, one step a proposal. Without layers: proposals cost nothing, as
+    // those that are looked up in the prompt.
+    Transformer draft_model{.num_layers = 0};
+    bool has_model() const { return draft_tokens > 0 && draft_model.num_layers > 0; }
+};
+
 struct ServingSpec {
     ServingEngine engine;
+    Speculation speculation;
     ServingObjectives objectives;
     // One aggregated pool, or one that computes prompts and then one that generates. Their
     // instances stand on the cluster's GPUs in this order.
@@ -89,6 +115,12 @@ struct WorkloadSpec {
     double input_tokens = 1024;
     double output_tokens = 128;
     double length_spread = 1;  // 1: all equal
+    // Of the times between arrivals, their standard deviation over their mean: 1 is Poisson's,
+    // otherwise they are gamma distributed.
+    double arrival_variation = 1;
+    // share,input_tokens,output_tokens: shares of requests with at most these lengths. Prompts and
+    // outputs are drawn from it independently, instead of the two lengths; empty: no table.
+    std::filesystem::path lengths{};
     std::uint64_t seed = 0;
     std::filesystem::path trace{};  // arrival_s,input_tokens,output_tokens; empty: synthetic
 };

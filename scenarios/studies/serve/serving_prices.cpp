@@ -65,6 +65,7 @@ ServingPrices::ServingPrices(const Scenario& cluster,
       plan_([&] {
           ServingPlan fused = plan;
           fused.fused_casts = engine.fused_casts;
+          fused.fused_cache_write = engine.fused_cache_write;
           return fused;
       }()),
       engine_(engine),
@@ -99,11 +100,39 @@ Time ServingPrices::collective_time(const CollectiveCall& call,
     return by_nccl;
 }
 
+Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool generates) const {
+    // Bandwidth of the L2 cache for each SM: microbenchmarks reach about 4.5 TB/s on an A100 and
+    // 5.6 TB/s on an H100.
+    constexpr double kCachePerSm = 42e9;
+    const AttentionShape shape = attention_shape(kernel);
+    if (!generates) {
+        return alone + engine_.attention_latency;
+    }
+    const auto sms = static_cast<double>(std::max<std::uint32_t>(device_.num_sms, 1));
+    const double cache_bytes = static_cast<double>(size_bytes(plan_.key_value_precision));
+    const double blocks = static_cast<double>(shape.batch * shape.kv_heads) / sms;
+    const Time block = Time::seconds(engine_.attention_block.seconds() * blocks * 2 / cache_bytes);
+    const std::int64_t group = shape.heads / shape.kv_heads;
+    constexpr std::int64_t kSharedWidth = 128;
+    const bool shared = engine_.shared_query_heads == 0 || group == 1 ||
+                        (group == engine_.shared_query_heads && shape.head_dim == kSharedWidth);
+    if (shared) {
+        return alone + engine_.attention_latency + block;
+    }
+    const double read = static_cast<double>(shape.batch * shape.heads) *
+                        static_cast<double>(shape.seq_kv) *
+                        static_cast<double>(shape.head_dim + shape.value_head_dim()) * cache_bytes;
+    return std::max(alone, Time::seconds(read / (kCachePerSm * sms))) + engine_.attention_latency +
+           block;
+}
+
 Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
     if (const auto* kernel = std::get_if<KernelCall>(&op.work)) {
-        const Time paged =
-            kernel->kind == KernelKind::attention_forward ? engine_.attention_latency : Time{};
-        return ((op.fp4 ? fp4_cost_ : cost_).time(*kernel).duration + paged) * op.count;
+        const Time alone = (op.fp4 ? fp4_cost_ : cost_).time(*kernel).duration;
+        return (kernel->kind == KernelKind::attention_forward
+                    ? paged_attention(*kernel, alone, op.name == kDecodeAttention)
+                    : alone) *
+               op.count;
     }
     if (const auto* call = std::get_if<CollectiveCall>(&op.work)) {
         return collective_time(*call, op.group, stage) * op.count;
@@ -138,12 +167,37 @@ Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
     return sum;
 }
 
+Time ServingPrices::proposal_time(const BatchShape& shape) {
+    Time sum;
+    BatchShape prompts;
+    for (const PromptChunk& chunk : shape.chunks) {
+        prompts.tokens += chunk.new_tokens;
+    }
+    prompts.chunks = shape.chunks;
+    if (prompts.tokens > 0) {
+        sum += stage_time(prompts, 0);
+    }
+    if (shape.drafted > 0) {
+        const BatchShape one{.tokens = shape.generating,
+                             .sampled = shape.generating,
+                             .generating = shape.generating,
+                             .generating_context = shape.generating_context,
+                             .chunks = {}};
+        const std::int64_t steps = (shape.drafted + shape.generating - 1) / shape.generating;
+        sum += stage_time(one, 0) * steps;
+    }
+    return sum;
+}
+
 void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const BatchShape shape = shape_of(batch);
     const Time host = engine_.host_per_step +
                       engine_.host_per_sequence * static_cast<std::int64_t>(batch.steps.size());
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
         Time device = stage_time(shape, static_cast<std::int64_t>(stage));
+        if (stage == 0 && draft_ != nullptr) {
+            device += draft_->proposal_time(shape);
+        }
         if (engine_.host_per_launch > Time{}) {
             // The device works off what is launched while the host launches the rest.
             const std::int64_t launches =

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/result.h"
@@ -35,6 +36,10 @@ public:
         return static_cast<std::size_t>(plan_.pipeline_model_parallel_size);
     }
     void times(const Batch& batch, std::vector<Time>& stages) override;
+    // Proposals of speculative decoding come from a model on the same GPUs.
+    void use_draft(std::unique_ptr<ServingPrices> draft) { draft_ = std::move(draft); }
+    // As a draft: a step a proposal, and the prompts of the batch.
+    Time proposal_time(const BatchShape& shape);
 
     // Of the device alone.
     Time stage_time(const BatchShape& shape, std::int64_t stage);
@@ -59,6 +64,8 @@ private:
         std::int64_t stage = 0;
         auto operator<=>(const FixedPart&) const = default;
     };
+    // An attention kernel over a paged cache, which takes `alone` over a contiguous one.
+    Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
     Time collective_time(const CollectiveCall& call, ServingGroup group, std::int64_t stage) const;
 
     Transformer model_;
@@ -71,6 +78,7 @@ private:
     CostModel fp4_cost_;
     NcclNetwork network_;
     std::map<FixedPart, Time> fixed_;
+    std::unique_ptr<ServingPrices> draft_;
 };
 
 }  // namespace orrery

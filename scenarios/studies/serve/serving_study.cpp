@@ -111,6 +111,8 @@ ServingAnswer::Pool use_of(const ServingResult& result,
         use.batches += totals.batches;
         tokens += totals.computed_tokens;
         busy += totals.busy;
+        use.drafted_tokens += totals.drafted_tokens;
+        use.accepted_tokens += totals.accepted_tokens;
         use.most_cache_tokens =
             std::max(use.most_cache_tokens, totals.most_blocks * pool.limits.block_size);
     }
@@ -119,6 +121,13 @@ ServingAnswer::Pool use_of(const ServingResult& result,
         use.busy = busy.seconds() / makespan_s / static_cast<double>(pool.num_instances);
     }
     return use;
+}
+
+// The draft stands on the ranks of the first stage.
+ServingPlan draft_plan(ServingPlan plan) {
+    plan.pipeline_model_parallel_size = 1;
+    plan.expert_model_parallel_size = 1;
+    return plan;
 }
 
 // The objects that a run of a spec needs.
@@ -154,10 +163,21 @@ Result<void> add_pool(const Scenario& scenario,
         }
         limits.num_blocks = *blocks;
     }
+    limits.draft_tokens = spec.speculation.draft_tokens;
     serving.pools.push_back({.num_instances = static_cast<std::size_t>(pool.instances),
                              .rules = *rules,
                              .limits = limits,
-                             .cost = prices->get()});
+                             .cost = prices->get(),
+                             .acceptance = spec.speculation.acceptance,
+                             .seed = spec.seed});
+    if (spec.speculation.has_model()) {
+        auto draft = ServingPrices::make(
+            scenario, spec.speculation.draft_model, draft_plan(pool.plan), spec.engine, first_rank);
+        if (!draft) {
+            return tl::unexpected(draft.error());
+        }
+        (*prices)->use_draft(std::move(*draft));
+    }
     serving.prices.push_back(std::move(*prices));
     return {};
 }
@@ -207,13 +227,24 @@ ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload) {
     if (!workload.trace.empty()) {
         return read_request_trace(workload.trace);
     }
-    return synthetic_requests(workload);
+    if (workload.lengths.empty()) {
+        return synthetic_requests(workload);
+    }
+    const auto table = read_length_table(workload.lengths);
+    if (!table) {
+        return unexpected<Errors>(table.error());
+    }
+    return synthetic_requests(workload, &*table);
 }
 
-std::vector<Request> synthetic_requests(const WorkloadSpec& workload) {
+std::vector<Request> synthetic_requests(const WorkloadSpec& workload, const LengthTable* table) {
     CounterRandom arrivals(workload.seed, 0, kArrivals);
     CounterRandom lengths(workload.seed, 0, kLengths);
-    const auto length = [&](double stated) {
+    const auto length = [&](double stated, const std::vector<double> LengthTable::*column) {
+        if (table != nullptr) {
+            return std::max<std::int64_t>(
+                1, std::llround(length_at(*table, table->*column, lengths.uniform())));
+        }
         const double share =
             workload.length_spread + (1 - workload.length_spread) * lengths.uniform();
         return std::max<std::int64_t>(1, std::llround(stated * share));
@@ -222,11 +253,14 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload) {
     double now = 0;
     for (std::int64_t i = 0; i < workload.num_requests; ++i) {
         if (workload.users == 0 && workload.request_rate > 0) {
-            now += arrivals.exponential() / workload.request_rate;
+            const double variation = workload.arrival_variation;
+            now += (variation == 1 ? arrivals.exponential()
+                                   : arrivals.gamma(1 / (variation * variation))) /
+                   workload.request_rate;
         }
         Request request{.arrival = Time::seconds(now)};
-        request.prompt_tokens = length(workload.input_tokens);
-        request.output_tokens = length(workload.output_tokens);
+        request.prompt_tokens = length(workload.input_tokens, &LengthTable::input_tokens);
+        request.output_tokens = length(workload.output_tokens, &LengthTable::output_tokens);
         requests.push_back(std::move(request));
     }
     return requests;
@@ -236,19 +270,27 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
                                   const ServingPoolSpec& pool,
                                   const Transformer& model,
                                   const DeviceSpec& device) {
+    const Speculation& speculation = spec.speculation;
+    const ServingPlan of_draft = draft_plan(pool.plan);
     std::int64_t least = -1;
     for (std::int64_t stage = 0; stage < pool.plan.pipeline_model_parallel_size; ++stage) {
         const Bytes weights = serving_weight_bytes(model, pool.plan, stage);
         const Bytes activations = serving_activation_bytes(
             model, pool.plan, pool.limits.max_num_batched_tokens, pool.limits.max_num_seqs);
-        const std::int64_t used =
-            weights.count() + spec.engine.reserved_memory.count() + activations.count();
+        const bool drafts = stage == 0 && speculation.has_model();
+        const std::int64_t draft_weights =
+            drafts ? serving_weight_bytes(speculation.draft_model, of_draft, 0).count() : 0;
+        const std::int64_t used = weights.count() + draft_weights +
+                                  spec.engine.reserved_memory.count() + activations.count();
         const std::int64_t shared = device.memory.count() - (spec.engine.share_of_rest ? used : 0);
         const std::int64_t left =
             static_cast<std::int64_t>(spec.engine.memory_share * static_cast<double>(shared)) -
             (spec.engine.share_of_rest ? 0 : used);
+        const std::int64_t draft_token =
+            drafts ? key_value_bytes_of_rank(speculation.draft_model, of_draft, 0).count() : 0;
         const std::int64_t block =
-            key_value_bytes_of_rank(model, pool.plan, stage).count() * pool.limits.block_size;
+            (key_value_bytes_of_rank(model, pool.plan, stage).count() + draft_token) *
+            pool.limits.block_size;
         if (left < block) {
             return fail("",
                         fmt::format("{:.1f} GB of weights on a GPU of stage {} leave no room for a "

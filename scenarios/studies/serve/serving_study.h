@@ -8,6 +8,7 @@
 
 #include "engine/result.h"
 #include "engine/serving/serving_run.h"
+#include "scenarios/format/read/length_table.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/serving_spec.h"
 
@@ -44,6 +45,8 @@ struct ServingAnswer {
         std::int64_t batches = 0;
         std::int64_t cache_tokens = 0;       // that the cache of an instance holds
         std::int64_t most_cache_tokens = 0;  // in use at once, of the fullest instance
+        std::int64_t drafted_tokens = 0;     // proposals of speculative decoding
+        std::int64_t accepted_tokens = 0;    // of these
     };
     std::vector<Pool> pools;
     // Keys and values that moved from one pool to the other.
@@ -56,7 +59,9 @@ struct ServingAnswer {
 
 // The trace's requests, or synthetic ones.
 ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload);
-std::vector<Request> synthetic_requests(const WorkloadSpec& workload);
+// `table`: of workload.lengths, or null.
+std::vector<Request> synthetic_requests(const WorkloadSpec& workload,
+                                        const LengthTable* table = nullptr);
 
 // Blocks of an instance's cache: what the fullest GPU has left beside its weights. An Error if that
 // is not a block, with the figures.

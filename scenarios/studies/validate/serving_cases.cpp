@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <utility>
 
 #include "kernels/csv_rows.h"
 
@@ -49,7 +50,8 @@ const std::vector<std::string> kColumns = {"case",
                                            "decode_workers",
                                            "decode_tp",
                                            "decode_dp",
-                                           "decode_ep"};
+                                           "decode_ep",
+                                           "notes"};
 
 const std::vector<std::string> kModelColumns = {"model",
                                                 "num_layers",
@@ -80,6 +82,34 @@ std::int64_t integer_or(const std::string& field, std::int64_t otherwise) {
 
 double number_or_zero(const std::string& field) {
     return parse_number(field).value_or(0);
+}
+
+// "Server; SLO p99 TTFT 2000 ms TPOT 200 ms" -> 2 behind "TTFT"; 0 without the word.
+double seconds_behind(const std::string& notes, const char* word) {
+    const std::string wanted = std::string{word} + " ";
+    const std::size_t at = notes.find(wanted);
+    if (at == std::string::npos || notes.find("SLO p99") == std::string::npos) {
+        return 0;
+    }
+    const std::size_t begin = at + wanted.size();
+    return number_or_zero(notes.substr(begin, notes.find(' ', begin) - begin)) * 1e-3;
+}
+
+// What the words of a row say about its split and its product, beside the columns.
+void apply_words(const std::string& notes, ServingCase& row) {
+    row.ttft_objective_s = seconds_behind(notes, "TTFT");
+    row.tpot_objective_s = seconds_behind(notes, "TPOT");
+    // Every rank holds attention whole, and the experts are spread over all.
+    if (notes.ends_with("attention data parallel") && row.data_parallel == 1) {
+        std::swap(row.data_parallel, row.tensor_parallel);
+        // TensorRT-LLM's limits are then of a rank (documentation, "Attention data parallelism").
+        row.max_num_seqs *= row.data_parallel;
+        row.max_num_batched_tokens *= row.data_parallel;
+    }
+    // Systems name the product that has 144 GB of HBM3e instead of 96 GB of HBM3.
+    if (row.gpu == "gh200" && row.name.find("144gb") != std::string::npos) {
+        row.gpu = "gh200-144gb";
+    }
 }
 
 Transformer transformer_of(const std::vector<std::string>& f) {
@@ -181,6 +211,7 @@ ResultOrErrors<std::vector<ServingCase>> read_serving_cases(const std::string& f
                          .e2e_s = number_or_zero(f[29]) * 1e-3,
                          .output_tokens_per_s = number_or_zero(f[30]),
                          .where = row.where});
+        apply_words(f.back(), cases.back());
     }
     return cases;
 }

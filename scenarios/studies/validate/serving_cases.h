@@ -53,7 +53,16 @@ struct ServingCase {
     double tpot_s = 0;
     double e2e_s = 0;
     double output_tokens_per_s = 0;
+    // What 99 of 100 requests of the published run stayed below; 0: not stated.
+    double ttft_objective_s = 0;
+    double tpot_objective_s = 0;
     std::string where;  // "serving.csv:12"
+
+    // MLPerf's server rate is by its rules the largest one at which a system meets the objectives
+    // (MLCommons inference rules, "Scenarios").
+    bool at_highest_rate() const {
+        return load == "poisson" && (ttft_objective_s > 0 || tpot_objective_s > 0);
+    }
 };
 
 // Whether the file's first line is that of a table of served loads.

@@ -164,7 +164,10 @@ Result<PricedRow> price_row(const ServingKernelCase& row, const ServingPrices& p
         return priced(call, "product");
     }
     if (row.kernel == "decode_attention" || row.kernel == "prefill_attention") {
-        return priced(attention_of(row), "attention");
+        const bool generates = row.kernel == "decode_attention";
+        const ServingOp op{.name = generates ? kDecodeAttention : "attention",
+                           .work = attention_of(row)};
+        return PricedRow{prices.time_of(op, 0).microseconds(), "attention"};
     }
     const ProductPrecision products =
         row.dtype == "fp8" ? ProductPrecision::fp8 : ProductPrecision::bf16;

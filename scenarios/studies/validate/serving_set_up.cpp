@@ -10,6 +10,7 @@
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/serve/serving_study.h"
+#include "scenarios/studies/validate/trtllm_bench.h"
 
 namespace orrery {
 
@@ -27,6 +28,7 @@ constexpr ServedNode kNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr2
                                  {"h200", "hgx-h200", "ndr400-rail"},
                                  {"h200-nvl", "pcie-h200-nvl-8gpu", "ndr400-rail"},
                                  {"gh200", "gh200", "ndr400-rail"},
+                                 {"gh200-144gb", "gh200-144gb", "ndr400-rail"},
                                  {"b200", "hgx-b200", "ndr400-rail"},
                                  {"gb200", "gb200-nvl72", "ndr400-rail"},
                                  {"b300", "hgx-b300", "ndr400-rail"},
@@ -42,7 +44,10 @@ struct EngineWord {
     std::string_view begins;
     std::string_view engine;
 };
-constexpr EngineWord kEngines[] = {{"trtllm", "tensorrt-llm"},
+constexpr EngineWord kEngines[] = {{"trtllm-1.", "tensorrt-llm-1"},
+                                   {"trtllm-0.6", "tensorrt-llm-0.6"},
+                                   {"trtllm-0.9", "tensorrt-llm-0.9"},
+                                   {"trtllm", "tensorrt-llm"},
                                    {"vllm-2024", "vllm-v0"},
                                    {"vllm-2023", "vllm-2023"},
                                    {"vllm-mlperf-v4", "vllm-v0"},
@@ -99,7 +104,8 @@ Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, Ser
 Result<WorkloadSpec> workload_of(const ServingCase& row) {
     constexpr std::int64_t kMost = 2000;
     constexpr std::int64_t kLongest = 6000;  // begin and end matter little beyond
-    const std::int64_t stated = row.num_requests / row.replicas;
+    const std::int64_t of_table = is_trtllm_bench(row) ? trtllm_bench_requests(row) : 0;
+    const std::int64_t stated = (row.num_requests > 0 ? row.num_requests : of_table) / row.replicas;
     WorkloadSpec workload{.num_requests = std::max<std::int64_t>(1, row.concurrency / row.replicas),
                           .input_tokens = row.input_tokens,
                           .output_tokens = std::max(row.output_tokens, 1.0)};
@@ -113,7 +119,9 @@ Result<WorkloadSpec> workload_of(const ServingCase& row) {
         const std::int64_t all = stated > 0 ? stated : 10 * workload.users;
         workload.num_requests = std::min(all, std::max(kMost, 4 * workload.users));
     } else if (row.load == "offline") {
-        workload.num_requests = stated > 0 ? std::min(stated, kLongest) : 2 * kMost;
+        // Sequences that run together are replaced at least once.
+        workload.num_requests =
+            stated > 0 ? std::min(stated, kLongest) : std::max(2 * kMost, 2 * row.max_num_seqs);
     } else if (row.load == "poisson") {
         workload.request_rate = row.request_rate / static_cast<double>(row.replicas);
         workload.num_requests = stated > 0 ? std::min(stated, 2 * kMost) : 2 * kMost;
@@ -143,14 +151,26 @@ std::vector<ServingPoolSpec> pools_of(const ServingCase& row) {
     return {pool(PoolRole::prefill, row.prefill), pool(PoolRole::decode, row.decode)};
 }
 
-// Limits that the row states, else the engine's, which are of a data-parallel rank.
-void set_limits(const ServingCase& row, const ServingEngine& engine, ServingPoolSpec& pool) {
+// Limits that the row states, else those of its benchmark, else the engine's, which are of a
+// data-parallel rank.
+void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpec& pool) {
+    const ServingEngine& engine = scenario.serving.engine;
+    if (is_trtllm_bench(row)) {
+        const auto limits = trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device);
+        if (limits) {
+            pool.limits.max_num_seqs = limits->max_num_seqs;
+            pool.limits.max_num_batched_tokens = limits->max_num_batched_tokens;
+            return;
+        }
+    }
     const auto stated = [&](std::int64_t value, std::int64_t otherwise) {
         return value > 0 ? value : otherwise * pool.plan.data_parallel_size;
     };
     pool.limits.max_num_seqs = stated(row.max_num_seqs, engine.max_num_seqs);
     pool.limits.max_num_batched_tokens =
-        stated(row.max_num_batched_tokens, engine.max_num_batched_tokens);
+        engine.tokens_of_all_ranks && row.max_num_batched_tokens == 0
+            ? engine.max_num_batched_tokens
+            : stated(row.max_num_batched_tokens, engine.max_num_batched_tokens);
 }
 
 Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
@@ -169,7 +189,7 @@ Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
         if (scenario.device.generation != "ampere") {
             pool.plan.attention = AttentionGeneration::flash_3_or_cudnn;
         }
-        set_limits(row, spec.engine, pool);
+        set_limits(row, scenario, pool);
         // Lengths of a static batch are known: it is computed in as few steps as the cache allows.
         if (spec.engine.scheduler == "static") {
             pool.limits.max_num_batched_tokens =

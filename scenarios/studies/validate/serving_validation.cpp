@@ -10,6 +10,7 @@
 
 #include "engine/parallel.h"
 #include "engine/statistics.h"
+#include "scenarios/studies/serve/highest_rate.h"
 #include "scenarios/studies/serve/serving_study.h"
 #include "scenarios/studies/validate/serving_control.h"
 #include "scenarios/studies/validate/serving_set_up.h"
@@ -18,24 +19,23 @@ namespace orrery {
 
 namespace {
 
-// Of the middle of a run in which all requests come at once: the first requests fill the cache and
-// the last ones leave it empty, which a long run does not notice.
+// Of the middle half of a run in which all requests come at once: the first requests fill the cache
+// and the last ones leave it empty, which a long run does not notice. A request's tokens come
+// evenly between its first and its last one.
 double steady_output_rate(const ServingResult& result) {
-    std::vector<std::pair<Time, std::int64_t>> ends;
+    const double begin = 0.25 * result.end.seconds();
+    const double end = 0.75 * result.end.seconds();
+    double tokens = 0;
     for (const RequestRecord& record : result.records) {
-        if (record.finished()) {
-            ends.emplace_back(record.last_token, record.output_tokens);
+        if (!record.finished()) {
+            continue;
         }
+        const double first = record.first_token.seconds();
+        const double last = std::max(record.last_token.seconds(), first + 1e-9);
+        const double inside = std::max(0.0, std::min(last, end) - std::max(first, begin));
+        tokens += static_cast<double>(record.output_tokens) * inside / (last - first);
     }
-    std::sort(ends.begin(), ends.end());
-    const std::size_t first = ends.size() / 4;
-    const std::size_t last = ends.size() * 3 / 4;
-    std::int64_t tokens = 0;
-    for (std::size_t i = first + 1; i <= last && i < ends.size(); ++i) {
-        tokens += ends[i].second;
-    }
-    const Time lasted = last < ends.size() ? ends[last].first - ends[first].first : Time{};
-    return lasted > Time{} ? static_cast<double>(tokens) / lasted.seconds() : 0;
+    return end > begin ? tokens / (end - begin) : 0;
 }
 
 std::vector<ServingMetric> metrics_of(const ServingCase& row,
@@ -71,6 +71,26 @@ std::vector<ServingMetric> metrics_of(const ServingCase& row,
     return metrics;
 }
 
+// A published rate that is the largest one with the objectives met says how close to saturation
+// the system is: the simulated system's latencies are those at its own largest rate. At the
+// published rate a few per cent of a step decide between an idle system and an endless queue.
+Result<ServingAnswer> latencies_of(const ServingCase& row,
+                                   const ServingSetUp& set_up,
+                                   const ServingAnswer& at_published_rate) {
+    if (!row.at_highest_rate()) {
+        return at_published_rate;
+    }
+    auto highest = find_highest_rate(
+        set_up.scenario,
+        set_up.scenario.serving,
+        set_up.requests,
+        {.ttft = Time::seconds(row.ttft_objective_s), .tpot = Time::seconds(row.tpot_objective_s)});
+    if (!highest) {
+        return tl::unexpected(highest.error());
+    }
+    return std::move(highest->answer);
+}
+
 Result<std::vector<ServingMetric>> predict_row(const ServingCase& row,
                                                const std::vector<Transformer>& models,
                                                const ServingValidationOptions& options) {
@@ -96,9 +116,13 @@ Result<std::vector<ServingMetric>> predict_row(const ServingCase& row,
     // many requests as their tables state, begin empty and end empty.
     const bool steady = row.load == "offline" && row.engine.find("mlperf") != std::string::npos;
     const double rate = steady ? steady_output_rate(result) : answer->output_tokens_per_s;
-    const ServedFigures predicted{.ttft_s = answer->ttft_s.mean,
-                                  .tpot_s = answer->tpot_s.mean,
-                                  .e2e_s = answer->e2e_s.mean,
+    const auto latencies = latencies_of(row, *set_up, *answer);
+    if (!latencies) {
+        return tl::unexpected(latencies.error());
+    }
+    const ServedFigures predicted{.ttft_s = latencies->ttft_s.mean,
+                                  .tpot_s = latencies->tpot_s.mean,
+                                  .e2e_s = latencies->e2e_s.mean,
                                   .output_tokens_per_s = rate * static_cast<double>(row.replicas)};
     const bool nvlink = scenario.cluster.node.intra_node != IntraNodeKind::pcie;
     return metrics_of(row, predicted, closed_form(row, *model, scenario.device, nvlink));

@@ -263,6 +263,60 @@ TEST(ServingRun, SplitPoolsServeEveryRequestUnderPressure) {
     }
 }
 
+// k proposals of which each is accepted with probability a if those before it were: a step yields
+// (1 - a^(k+1)) / (1 - a) tokens (Leviathan et al., ICML 2023, equation 1).
+TEST(ServingRun, ProposalsYieldTokensAsLeviathanSays) {
+    struct Golden {
+        double acceptance;
+        std::int64_t drafts;
+        double tokens;
+    };
+    for (const Golden& golden : {Golden{0.6, 1, 1.6},
+                                 Golden{0.7, 3, 2.533},
+                                 Golden{0.8, 5, 3.68928},
+                                 Golden{0.9, 7, 5.69533},
+                                 Golden{0, 4, 1},
+                                 Golden{1, 4, 5}}) {
+        LinearCost cost(10_ms, Time{});
+        ServingPool pool = pool_of(cost);
+        pool.limits.draft_tokens = golden.drafts;
+        pool.acceptance = golden.acceptance;
+        const std::vector<Request> requests(1, {.prompt_tokens = 10, .output_tokens = 60'000});
+        const ServingResult result = run(requests, pool);
+        const InstanceTotals& totals = result.instances.front();
+        // The first step computes the prompt and yields one token.
+        EXPECT_NEAR(
+            59'999.0 / static_cast<double>(totals.batches - 1), golden.tokens, 0.01 * golden.tokens)
+            << golden.acceptance << " " << golden.drafts;
+        EXPECT_EQ(result.records.front().output_tokens, 60'000);
+        // Token conservation: prompts + outputs - requests + rejected proposals.
+        EXPECT_EQ(totals.computed_tokens,
+                  10 + 60'000 - 1 + totals.drafted_tokens - totals.accepted_tokens);
+    }
+}
+
+TEST(ServingRun, ProposalsUnderPressureLoseNoToken) {
+    LinearCost cost(1_ms, 1_ms);
+    CounterRandom random(8, 0, 1);
+    for (const BatchingRules& rules : batching_rules()) {
+        std::vector<Request> requests = poisson(200, 100, 1);
+        for (Request& request : requests) {
+            request.prompt_tokens = 1 + static_cast<std::int64_t>(random.next() % 60);
+            request.output_tokens = 1 + static_cast<std::int64_t>(random.next() % 60);
+        }
+        ServingPool pool = pool_of(cost, 8, 2);
+        pool.rules = rules;
+        pool.limits.block_size = 4;
+        pool.limits.num_blocks = 60;
+        pool.limits.draft_tokens = 3;
+        pool.acceptance = 0.5;
+        const ServingResult result = run(requests, pool);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            EXPECT_EQ(result.records[i].output_tokens, requests[i].output_tokens) << rules.name;
+        }
+    }
+}
+
 TEST(ServingRun, ARequestThatCanNeverFitIsRefusedAndCounted) {
     LinearCost cost(1_ms, Time{});
     ServingPool pool = pool_of(cost);

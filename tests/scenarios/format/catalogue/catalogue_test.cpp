@@ -124,6 +124,7 @@ TEST(ShippedScenarios, AllReadAndAreNamedLikeTheirFiles) {
         } else if (entry.path().extension() == ".yaml") {
             // For `orrery network` a cluster is enough.
             options.network_only = entry.path().stem().string().starts_with("network-");
+            options.serving = entry.path().stem().string().starts_with("serve-");
             const auto scenario = read_scenario(entry.path(), options);
             ASSERT_TRUE(scenario) << joined(scenario.error());
             EXPECT_EQ(scenario->name, entry.path().stem());

@@ -38,6 +38,7 @@ constexpr Known kKnown[] = {
     {"NVIDIA GB300", 276, "gb300"},
     {"NVIDIA B300 SXM6 AC", 268, "b300"},
     {"NVIDIA GH200 480GB", 95, "gh200"},
+    {"NVIDIA GH200 144G HBM3e", 140, "gh200-144gb"},
     {"NVIDIA H20", 95, "h20"},
     {"AMD Instinct MI300X", 192, "mi300x"},
     {"AMD Instinct MI325X", 256, "mi325x"},

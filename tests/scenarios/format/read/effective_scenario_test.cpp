@@ -46,6 +46,7 @@ TEST(EffectiveScenario, OfEveryShippedScenarioReadsBackAsTheSame) {
         SCOPED_TRACE(name);
         ReadOptions options;
         options.network_only = name.starts_with("network-");
+        options.serving = name.starts_with("serve-");
         options.several_jobs = true;
         const auto scenario = read_scenario(entry.path(), options);
         ASSERT_TRUE(scenario) << scenario.error()[0].to_string();

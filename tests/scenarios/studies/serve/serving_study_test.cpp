@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "scenarios/format/read/reader.h"
 #include "tests/models/known_models.h"
 
@@ -133,6 +135,59 @@ TEST(ServingStudy, UnknownPoliciesAreErrors) {
     spec = {};
     spec.pools.front().router = "magic";
     EXPECT_EQ(serve_scenario(server(), spec, {}, {}).error().what, "no router 'magic'");
+}
+
+// A draft helps while steps read weights, and costs when they compute; its weights take room.
+TEST(ServingStudy, ProposalsHelpFewSequencesMoreThanMany) {
+    const Scenario scenario = server();
+    const auto tokens_per_s = [&](std::int64_t users, std::int64_t drafts, bool model) {
+        ServingSpec spec;
+        spec.speculation.draft_tokens = drafts;
+        spec.speculation.acceptance = 0.7;
+        if (model) {
+            spec.speculation.draft_model = llama(16, 2048, 8192, 8, 128256);
+        }
+        const WorkloadSpec load{
+            .num_requests = 2 * users, .users = users, .input_tokens = 256, .output_tokens = 128};
+        return serve_scenario(scenario, spec, synthetic_requests(load), {.users = users})
+            ->output_tokens_per_s;
+    };
+    const double few = tokens_per_s(1, 3, true) / tokens_per_s(1, 0, false);
+    const double many = tokens_per_s(512, 3, true) / tokens_per_s(512, 0, false);
+    EXPECT_GT(few, 1.2);
+    EXPECT_LT(many, few);
+    // A draft that costs nothing yields 2.533 tokens a step at most.
+    const double free = tokens_per_s(1, 3, false) / tokens_per_s(1, 0, false);
+    EXPECT_GT(free, few);
+    EXPECT_LT(free, 2.6);
+
+    ServingSpec spec;
+    const auto blocks = [&] {
+        return cache_blocks(spec, spec.pools.front(), scenario.model, scenario.device).value();
+    };
+    const std::int64_t without = blocks();
+    spec.speculation = {.draft_tokens = 3, .draft_model = llama(16, 2048, 8192, 8, 128256)};
+    EXPECT_LT(blocks(), without);
+}
+
+TEST(ServingStudy, LengthsAndGapsFollowTheirTable) {
+    LengthTable table{
+        .shares = {0, 0.5, 1}, .input_tokens = {10, 20, 100}, .output_tokens = {5, 5, 5}};
+    WorkloadSpec load{.num_requests = 20'000, .request_rate = 10, .arrival_variation = 3};
+    const std::vector<Request> requests = synthetic_requests(load, &table);
+    double prompts = 0;
+    double gap = 0;
+    double square = 0;
+    for (std::size_t i = 1; i < requests.size(); ++i) {
+        prompts += static_cast<double>(requests[i].prompt_tokens) / 20'000;
+        EXPECT_EQ(requests[i].output_tokens, 5);
+        const double between = (requests[i].arrival - requests[i - 1].arrival).seconds();
+        gap += between / 20'000;
+        square += between * between / 20'000;
+    }
+    EXPECT_NEAR(prompts, (15 + 60) / 2.0, 0.7);
+    EXPECT_NEAR(gap, 0.1, 0.01);
+    EXPECT_NEAR(std::sqrt(square - gap * gap) / gap, 3, 0.3);
 }
 
 }  // namespace

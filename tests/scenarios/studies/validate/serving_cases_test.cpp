@@ -21,6 +21,27 @@ TEST(ServingCases, TablesAreKnownByTheirColumns) {
     EXPECT_EQ(traced->load, "trace");
     EXPECT_DOUBLE_EQ(traced->e2e_s, 86.608);
     EXPECT_EQ(traced->gpus_per_node, 1);
+    EXPECT_FALSE(traced->at_highest_rate());
+}
+
+// Objectives, attention that is data-parallel, and a product of 144 GB stand in notes and names.
+TEST(ServingCases, WordsOfARowAreRead) {
+    const auto cases = read_serving_cases((kPublished / "serving.csv").string()).value();
+    const auto ends_with = [&](const char* family, const char* end) {
+        return *std::ranges::find_if(cases, [&](const ServingCase& row) {
+            return row.family == family && row.name.ends_with(end);
+        });
+    };
+    const ServingCase deepseek = ends_with("mlperf-deepseek-r1-gb200", "-server");
+    EXPECT_TRUE(deepseek.at_highest_rate());
+    EXPECT_DOUBLE_EQ(deepseek.ttft_objective_s, 2);
+    EXPECT_DOUBLE_EQ(deepseek.tpot_objective_s, 0.08);
+    EXPECT_EQ(deepseek.data_parallel, 8);
+    EXPECT_EQ(deepseek.tensor_parallel, 1);
+    EXPECT_EQ(deepseek.max_num_seqs, 8 * 512);
+    EXPECT_FALSE(ends_with("mlperf-deepseek-r1-gb200", "-offline").at_highest_rate());
+    EXPECT_EQ(ends_with("mlperf-llama-2-70b-gh200", "aarch64x1_trt-server").gpu, "gh200-144gb");
+    EXPECT_EQ(ends_with("mlperf-llama-2-70b-h200", "-server").gpu, "h200");
 }
 
 // The parameters that the table states beside the dimensions, in billions.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/read/length_table.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "engine/check.h"
+#include "kernels/csv_rows.h"
+
+namespace orrery {
+
+double length_at(const LengthTable& table, const std::vector<double>& lengths, double share) {
+    ORRERY_CHECK(table.shares.size() > 1 && lengths.size() == table.shares.size());
+    const auto above = std::upper_bound(table.shares.begin(), table.shares.end(), share);
+    const auto last = static_cast<std::ptrdiff_t>(table.shares.size()) - 1;
+    const auto i =
+        static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(above - table.shares.begin(), 1, last));
+    const double width = table.shares[i] - table.shares[i - 1];
+    const double part = width > 0 ? (share - table.shares[i - 1]) / width : 1;
+    return lengths[i - 1] + (lengths[i] - lengths[i - 1]) * std::clamp(part, 0.0, 1.0);
+}
+
+ResultOrErrors<LengthTable> read_length_table(const std::filesystem::path& file) {
+    const auto rows = read_csv(file.string(), {"share", "input_tokens", "output_tokens"}, true);
+    if (!rows) {
+        return unexpected<Errors>(rows.error());
+    }
+    constexpr double kLongest = 1e9;
+    LengthTable table;
+    Errors errors;
+    for (const CsvRow& row : *rows) {
+        const auto share = parse_number(row.fields[0]);
+        const auto input = parse_number(row.fields[1]);
+        const auto output = parse_number(row.fields[2]);
+        const auto length = [&](const auto& value, const std::vector<double>& before) {
+            return value && *value >= 1 && *value <= kLongest &&
+                   (before.empty() || *value >= before.back());
+        };
+        const bool ascends = table.shares.empty() || (share && *share > table.shares.back());
+        if (!share || !ascends || *share < 0 || *share > 1 || !length(input, table.input_tokens) ||
+            !length(output, table.output_tokens)) {
+            errors.push_back({row.where,
+                              "shares must ascend from 0 to 1, and lengths above zero with them",
+                              "0.5,1020,129"});
+            continue;
+        }
+        table.shares.push_back(*share);
+        table.input_tokens.push_back(*input);
+        table.output_tokens.push_back(*output);
+    }
+    if (errors.empty() &&
+        (table.shares.size() < 2 || table.shares.front() != 0 || table.shares.back() != 1)) {
+        errors.push_back({file.string(), "the table must reach from share 0 to share 1", "0,2,7"});
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
+    return table;
+}
+
+}  // namespace orrery

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The largest Poisson rate at which a served load meets its objectives: what MLPerf's server
+// scenario publishes, and the goodput of DistServe (Zhong et al., OSDI 2024, section 2).
+#pragma once
+
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/studies/serve/serving_study.h"
+
+namespace orrery {
+
+struct HighestRate {
+    double rate = 0;       // requests a second
+    ServingAnswer answer;  // at that rate
+};
+
+// 99 of 100 requests stay below each objective. `requests` arrive at the workload's request_rate,
+// which must be above zero; other rates stretch their arrivals. The result is within 3 % of the
+// largest rate. An Error if a hundredth of the stated rate misses an objective.
+Result<HighestRate> find_highest_rate(const Scenario& scenario,
+                                      const ServingSpec& spec,
+                                      const std::vector<Request>& requests,
+                                      const ServingObjectives& objectives);
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/read/length_table.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace orrery {
+namespace {
+
+ResultOrErrors<LengthTable> table_of(const std::string& rows) {
+    const std::string file = testing::TempDir() + "/lengths.csv";
+    std::ofstream{file} << "share,input_tokens,output_tokens\n" << rows;
+    return read_length_table(file);
+}
+
+TEST(LengthTable, IsLinearBetweenItsShares) {
+    const auto table = table_of("0,10,1\n0.5,20,1\n1,100,9\n");
+    ASSERT_TRUE(table);
+    EXPECT_DOUBLE_EQ(length_at(*table, table->input_tokens, 0), 10);
+    EXPECT_DOUBLE_EQ(length_at(*table, table->input_tokens, 0.25), 15);
+    EXPECT_DOUBLE_EQ(length_at(*table, table->input_tokens, 0.75), 60);
+    EXPECT_DOUBLE_EQ(length_at(*table, table->output_tokens, 1), 9);
+}
+
+TEST(LengthTable, RefusesTablesThatDoNotAscendOrReach) {
+    for (const char* rows : {"0,10,1\n",
+                             "0,10,1\n0.5,20,2\n",
+                             "0,10,1\n1,9,2\n",
+                             "0,10,1\n0,11,2\n1,12,3\n",
+                             "0,0,1\n1,2,3\n",
+                             "0,x,1\n1,2,3\n"}) {
+        EXPECT_FALSE(table_of(rows)) << rows;
+    }
+}
+
+}  // namespace
+}  // namespace orrery

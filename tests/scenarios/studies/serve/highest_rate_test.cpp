@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/highest_rate.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/format/read/reader.h"
+#include "tests/models/known_models.h"
+
+namespace orrery {
+namespace {
+
+Scenario loaded_server() {
+    ReadOptions options;
+    options.network_only = true;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    Scenario scenario =
+        read_scenario_text("cluster: {nodes: 1, node: dgx-h100}\n", "test", ".", options).value();
+    scenario.model = llama(32, 4096, 14336, 8, 128256);
+    scenario.workload = {
+        .num_requests = 400, .request_rate = 20, .input_tokens = 512, .output_tokens = 64};
+    return scenario;
+}
+
+TEST(HighestRate, MeetsTheObjectivesAndAHigherRateDoesNot) {
+    const Scenario scenario = loaded_server();
+    const std::vector<Request> requests = synthetic_requests(scenario.workload);
+    const ServingObjectives objectives{.ttft = Time::seconds(1), .tpot = Time::seconds(0.02)};
+    const auto highest = find_highest_rate(scenario, scenario.serving, requests, objectives);
+    ASSERT_TRUE(highest);
+    EXPECT_GT(highest->rate, 1);
+    EXPECT_LE(highest->answer.ttft_s.p99, 1);
+    EXPECT_LE(highest->answer.tpot_s.p99, 0.02);
+    EXPECT_EQ(highest->answer.requests, 400);
+
+    Scenario busier = scenario;
+    busier.workload.request_rate = highest->rate * 1.05;
+    const auto answer =
+        serve_scenario(busier, busier.serving, synthetic_requests(busier.workload), {});
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(answer->ttft_s.p99 > 1 || answer->tpot_s.p99 > 0.02);
+}
+
+TEST(HighestRate, DependsNotOnTheStatedRate) {
+    Scenario scenario = loaded_server();
+    const ServingObjectives objectives{.tpot = Time::seconds(0.02)};
+    const auto one = find_highest_rate(
+        scenario, scenario.serving, synthetic_requests(scenario.workload), objectives);
+    scenario.workload.request_rate = 200;
+    const auto other = find_highest_rate(
+        scenario, scenario.serving, synthetic_requests(scenario.workload), objectives);
+    ASSERT_TRUE(one && other);
+    EXPECT_NEAR(one->rate / other->rate, 1, 0.06);
+}
+
+TEST(HighestRate, RefusesObjectivesThatNothingMeets) {
+    const Scenario scenario = loaded_server();
+    const auto highest = find_highest_rate(scenario,
+                                           scenario.serving,
+                                           synthetic_requests(scenario.workload),
+                                           {.tpot = Time::seconds(1e-6)});
+    ASSERT_FALSE(highest);
+    EXPECT_NE(highest.error().what.find("miss the objectives"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery
