@@ -37,8 +37,8 @@ install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/orrery RENAME co
 include(CMakePackageConfigHelpers)
 set(package lib/cmake/orrery)
 set(libraries)
-foreach(library options engine kernels kernels_cpu network models communication runtime format
-                studies report)
+foreach(library options engine kernels kernels_cpu network models communication runtime serve
+                format studies report)
     list(APPEND libraries orrery_${library})
     set_target_properties(orrery_${library} PROPERTIES EXPORT_NAME ${library})
 endforeach()

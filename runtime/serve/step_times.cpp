@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/serve/step_times.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "engine/check.h"
+#include "runtime/generate.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kRepeats = 7;
+
+// Rows that the CPU's products compute at once (kernels/gemm/gemm_cpu.cpp: kTileRows).
+constexpr std::int64_t kRowsOfTile = 6;
+
+double tiles(std::int64_t rows) {
+    return static_cast<double>((rows + kRowsOfTile - 1) / kRowsOfTile * kRowsOfTile);
+}
+
+std::vector<StepSize> probes(const SchedulerLimits& limits, std::int64_t context) {
+    std::vector<StepSize> sizes;
+    const std::int64_t cache = limits.num_blocks * limits.block_size;
+    const std::int64_t longest = std::min(context, cache);
+    const std::int64_t most = std::min(limits.max_num_seqs, limits.max_num_batched_tokens);
+    for (std::int64_t chunks = 1; chunks <= most; chunks *= 2) {
+        for (const std::int64_t seen : {std::int64_t{0}, longest / 2, longest - 1}) {
+            sizes.push_back({.chunks = chunks, .new_tokens = 1, .context = seen});
+        }
+    }
+    const std::int64_t prompt = std::min(longest, limits.max_num_batched_tokens);
+    for (std::int64_t tokens = 2; tokens <= prompt; tokens *= 2) {
+        sizes.push_back({.new_tokens = tokens, .samples = tokens % 3 == 1});
+        sizes.push_back({.new_tokens = tokens, .context = longest - tokens});
+        if (2 * tokens <= limits.max_num_batched_tokens && limits.max_num_seqs > 1) {
+            const std::int64_t chunks =
+                std::min(limits.max_num_seqs, limits.max_num_batched_tokens / tokens);
+            sizes.push_back({.chunks = chunks, .new_tokens = tokens});
+        }
+    }
+    return sizes;
+}
+
+// Sequences of a probe read and write the same blocks: what is in them does not matter.
+std::vector<DecodeChunk> chunks_of(const StepSize& size, std::int64_t block_size) {
+    DecodeChunk chunk{
+        .tokens = std::vector<std::int32_t>(static_cast<std::size_t>(size.new_tokens)),
+        .context = size.context,
+        .blocks = {},
+        .samples = size.samples};
+    const std::int64_t blocks = (size.context + size.new_tokens + block_size - 1) / block_size;
+    chunk.blocks.resize(static_cast<std::size_t>(blocks));
+    std::iota(chunk.blocks.begin(), chunk.blocks.end(), KvBlock{1});
+    return std::vector<DecodeChunk>(static_cast<std::size_t>(size.chunks), chunk);
+}
+
+Batch batch_of(const StepSize& size) {
+    Batch batch;
+    batch.steps.resize(
+        static_cast<std::size_t>(size.chunks),
+        {.new_tokens = size.new_tokens, .context = size.context, .samples = size.samples});
+    return batch;
+}
+
+// The median of some runs, draws of greedy tokens included.
+Result<double> measured_seconds(DecodeStep& step, const std::vector<DecodeChunk>& chunks) {
+    using Clock = std::chrono::steady_clock;
+    std::vector<double> seconds;
+    std::vector<float> logits;
+    for (int i = 0; i < kRepeats; ++i) {
+        const auto begin = Clock::now();
+        if (const Result<void> done = step.run(chunks, logits); !done) {
+            return unexpected<Error>(done.error());
+        }
+        const std::size_t samples = chunks.front().samples ? chunks.size() : 0;
+        for (std::size_t row = 0; row < samples; ++row) {
+            const std::size_t width = logits.size() / samples;
+            draw_token({logits.data() + row * width, width}, {.temperature = 0}, 0);
+        }
+        seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    }
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[seconds.size() / 2];
+}
+
+}  // namespace
+
+MeasuredStepCost::Sizes sizes_of(const Batch& batch) {
+    MeasuredStepCost::Sizes sizes{1, 0, 0, 0, 0, 0, 0};
+    std::int64_t tokens = 0;
+    for (const SequenceStep& step : batch.steps) {
+        const std::int64_t all = step.context + step.new_tokens;
+        tokens += step.new_tokens;
+        sizes[3] += step.samples ? 1 : 0;
+        sizes[4] += 1;
+        sizes[5] += tiles(step.new_tokens) * static_cast<double>(all);
+        sizes[6] += static_cast<double>(all);
+    }
+    sizes[1] = static_cast<double>(tokens);
+    sizes[2] = tiles(tokens);
+    return sizes;
+}
+
+// Least squares; the most negative factor leaves until none is negative.
+MeasuredStepCost::Sizes fit_step_times(std::span<const MeasuredStepCost::Sizes> sizes,
+                                       std::span<const double> seconds) {
+    ORRERY_CHECK(sizes.size() == seconds.size() && !sizes.empty());
+    std::vector<std::size_t> used(MeasuredStepCost::kSizes);
+    std::iota(used.begin(), used.end(), std::size_t{0});
+    MeasuredStepCost::Sizes factors{};
+    while (!used.empty()) {
+        Eigen::MatrixXd a(std::ssize(sizes), std::ssize(used));
+        for (std::size_t row = 0; row < sizes.size(); ++row) {
+            for (std::size_t column = 0; column < used.size(); ++column) {
+                a(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) =
+                    sizes[row][used[column]] / seconds[row];
+            }
+        }
+        const Eigen::VectorXd x =
+            a.colPivHouseholderQr().solve(Eigen::VectorXd::Ones(std::ssize(sizes)));
+        Eigen::Index worst = 0;
+        if (x.minCoeff(&worst) >= 0 || used.size() == 1) {
+            for (std::size_t column = 0; column < used.size(); ++column) {
+                factors[used[column]] = std::max(0.0, x(static_cast<Eigen::Index>(column)));
+            }
+            break;
+        }
+        used.erase(used.begin() + worst);
+    }
+    return factors;
+}
+
+Result<MeasuredStepCost> MeasuredStepCost::measure(DecodeStep& step,
+                                                   const SchedulerLimits& limits,
+                                                   std::int64_t context) {
+    std::vector<Sizes> sizes;
+    std::vector<double> seconds;
+    for (const StepSize& size : probes(limits, context)) {
+        const auto time = measured_seconds(step, chunks_of(size, limits.block_size));
+        if (!time) {
+            return unexpected<Error>(time.error());
+        }
+        sizes.push_back(sizes_of(batch_of(size)));
+        seconds.push_back(*time);
+    }
+    return MeasuredStepCost{fit_step_times(sizes, seconds)};
+}
+
+void MeasuredStepCost::times(const Batch& batch, std::vector<Time>& stages) {
+    const Sizes sizes = sizes_of(batch);
+    double seconds = 0;
+    for (std::size_t i = 0; i < kSizes; ++i) {
+        seconds += sizes[i] * seconds_[i];
+    }
+    stages.front() = Time::seconds(seconds);
+}
+
+}  // namespace orrery
