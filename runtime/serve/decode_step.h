@@ -25,6 +25,8 @@ public:
     // One row of the vocabulary for each chunk that samples, in their order. After an error it is
     // of no further use.
     virtual Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) = 0;
+    // Called every few seconds while there is nothing to compute: others may wait for a sign.
+    virtual Result<void> keep_alive() { return {}; }
 };
 
 }  // namespace orrery

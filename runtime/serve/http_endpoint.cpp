@@ -155,6 +155,14 @@ private:
     std::optional<CompletionAnswers> answers_;
 };
 
+// `counted` lives as long as the answer does.
+httplib::ContentProviderWithoutLength provider_of(std::shared_ptr<OpenAnswer> answer,
+                                                  std::shared_ptr<void> counted,
+                                                  const std::atomic<bool>& ends) {
+    return [answer = std::move(answer), counted = std::move(counted), &ends](
+               std::size_t, httplib::DataSink& sink) { return answer->write(sink, ends); };
+}
+
 std::string metrics_text(const LiveCounters& counters) {
     std::string text;
     const auto metric =
@@ -327,11 +335,8 @@ private:
         if (stream) {
             response.set_header("Cache-Control", "no-cache");
         }
-        response.set_chunked_content_provider(
-            stream ? "text/event-stream" : kJsonType,
-            [this, answer, counted](std::size_t, httplib::DataSink& sink) {
-                return answer->write(sink, ends_);
-            });
+        response.set_chunked_content_provider(stream ? "text/event-stream" : kJsonType,
+                                              provider_of(answer, counted, ends_));
     }
 
     LiveServer& server_;

@@ -17,6 +17,8 @@ std::int64_t steady_ns() {
         .count();
 }
 
+constexpr auto kSignOfLife = std::chrono::seconds{10};  // between calls of keep_alive()
+
 // How the samples of a step are drawn, in their order.
 struct Draws {
     std::vector<DrawOptions> options;
@@ -219,7 +221,7 @@ void LiveServer::work(std::size_t number) {
         Batch batch;
         const std::vector<DecodeChunk> chunks = begin(instance, batch);
         if (chunks.empty()) {
-            work_.wait(lock);
+            wait_for_work(instance, lock);
             continue;
         }
         Draws draws;
@@ -241,10 +243,7 @@ void LiveServer::work(std::size_t number) {
         instance.totals.busy += now() - began;
         instance.computes = false;
         if (!done) {
-            status_ = unexpected<Error>(done.error());
-            work_.notify_all();
-            idle_.notify_all();
-            return;
+            return fail_with(done.error());
         }
         const std::vector<Delivery> deliveries = complete(instance, batch, drawn);
         cancel_marked(number);
@@ -257,6 +256,26 @@ void LiveServer::work(std::size_t number) {
         }
         lock.lock();
     }
+}
+
+void LiveServer::wait_for_work(Instance& instance, std::unique_lock<std::mutex>& lock) {
+    if (work_.wait_for(lock, kSignOfLife) == std::cv_status::no_timeout) {
+        return;
+    }
+    instance.computes = true;
+    lock.unlock();
+    const Result<void> done = instance.step->keep_alive();
+    lock.lock();
+    instance.computes = false;
+    if (!done) {
+        fail_with(done.error());
+    }
+}
+
+void LiveServer::fail_with(const Error& error) {
+    status_ = unexpected<Error>(error);
+    work_.notify_all();
+    idle_.notify_all();
 }
 
 void LiveServer::cancel_marked(std::size_t number) {

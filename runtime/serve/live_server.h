@@ -122,6 +122,8 @@ private:
     };
 
     void work(std::size_t number);
+    void wait_for_work(Instance& instance, std::unique_lock<std::mutex>& lock);
+    void fail_with(const Error& error);
     std::vector<DecodeChunk> begin(Instance& instance, Batch& batch);
     std::vector<Delivery> complete(Instance& instance,
                                    const Batch& batch,

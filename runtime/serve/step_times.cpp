@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr int kRepeats = 7;
+constexpr int kRounds = 9;
 
 // Rows that the CPU's products compute at once (kernels/gemm/gemm_cpu.cpp: kTileRows).
 constexpr std::int64_t kRowsOfTile = 6;
@@ -65,25 +65,20 @@ Batch batch_of(const StepSize& size) {
     return batch;
 }
 
-// The median of some runs, draws of greedy tokens included.
+// Of one run, draws of greedy tokens included.
 Result<double> measured_seconds(DecodeStep& step, const std::vector<DecodeChunk>& chunks) {
     using Clock = std::chrono::steady_clock;
-    std::vector<double> seconds;
     std::vector<float> logits;
-    for (int i = 0; i < kRepeats; ++i) {
-        const auto begin = Clock::now();
-        if (const Result<void> done = step.run(chunks, logits); !done) {
-            return unexpected<Error>(done.error());
-        }
-        const std::size_t samples = chunks.front().samples ? chunks.size() : 0;
-        for (std::size_t row = 0; row < samples; ++row) {
-            const std::size_t width = logits.size() / samples;
-            draw_token({logits.data() + row * width, width}, {.temperature = 0}, 0);
-        }
-        seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    const auto begin = Clock::now();
+    if (const Result<void> done = step.run(chunks, logits); !done) {
+        return unexpected<Error>(done.error());
     }
-    std::sort(seconds.begin(), seconds.end());
-    return seconds[seconds.size() / 2];
+    const std::size_t samples = chunks.front().samples ? chunks.size() : 0;
+    for (std::size_t row = 0; row < samples; ++row) {
+        const std::size_t width = logits.size() / samples;
+        draw_token({logits.data() + row * width, width}, {.temperature = 0}, 0);
+    }
+    return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 }  // namespace
@@ -136,15 +131,21 @@ MeasuredStepCost::Sizes fit_step_times(std::span<const MeasuredStepCost::Sizes> 
 Result<MeasuredStepCost> MeasuredStepCost::measure(DecodeStep& step,
                                                    const SchedulerLimits& limits,
                                                    std::int64_t context) {
+    // The mean over rounds: other work of the machine slows the server, too. The first one warms.
+    const std::vector<StepSize> all = probes(limits, context);
     std::vector<Sizes> sizes;
-    std::vector<double> seconds;
-    for (const StepSize& size : probes(limits, context)) {
-        const auto time = measured_seconds(step, chunks_of(size, limits.block_size));
-        if (!time) {
-            return unexpected<Error>(time.error());
+    std::vector<double> seconds(all.size());
+    for (int round = 0; round <= kRounds; ++round) {
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const auto time = measured_seconds(step, chunks_of(all[i], limits.block_size));
+            if (!time) {
+                return unexpected<Error>(time.error());
+            }
+            seconds[i] += round > 0 ? *time / kRounds : 0.0;
         }
+    }
+    for (const StepSize& size : all) {
         sizes.push_back(sizes_of(batch_of(size)));
-        seconds.push_back(*time);
     }
     return MeasuredStepCost{fit_step_times(sizes, seconds)};
 }

@@ -11,6 +11,7 @@
 
 #include "runtime/serve/http_endpoint.h"
 #include "runtime/supervisor/stop_signals.h"
+#include "runtime/world.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/real_serving_report.h"
@@ -19,16 +20,17 @@
 namespace orrery {
 namespace {
 
-constexpr Time kGrace = Time::seconds(10);  // for answers under way, after a signal
+// For answers under way, after a signal: less than the launcher of ranks has patience.
+constexpr Time kGrace = Time::seconds(4);
 // Connections beside those whose requests wait or run: health, metrics, idle clients.
 constexpr std::int64_t kOtherConnections = 32;
 
-ResultOrErrors<StudyOutput> served_for_real(const Scenario& scenario) {
+ResultOrErrors<StudyOutput> served_for_real(const Scenario& scenario, Transport* transport) {
     const auto requests = requests_of(scenario.workload);
     if (!requests) {
         return unexpected<Errors>(requests.error());
     }
-    const auto instances = real_instances(scenario);
+    const auto instances = real_instances(scenario, transport);
     if (!instances) {
         return unexpected<Errors>(instances.error());
     }
@@ -112,6 +114,52 @@ Result<void> serve_clients(const ServeArguments& arguments,
     return status;
 }
 
+// The same command line, once more for each rank.
+int start_ranks(const ServeArguments& arguments, std::int64_t num_ranks) {
+    std::vector<std::string> again{"serve", arguments.file, "--real"};
+    const auto pass_on = [&](const char* option, const std::string& value) {
+        if (!value.empty()) {
+            again.insert(again.end(), {option, value});
+        }
+    };
+    for (const std::string& one : arguments.overrides) {
+        pass_on("--set", one);
+    }
+    pass_on("--listen", arguments.listen);
+    pass_on("--max-queue", std::to_string(arguments.max_queue));
+    pass_on("--max-body", std::to_string(arguments.max_body));
+    pass_on("--format", arguments.format);
+    pass_on("--html", arguments.html_file);
+    pass_on("--csv", arguments.csv_file);
+    if (arguments.json) {
+        again.emplace_back("--json");
+    }
+    const Result<int> status = run_ranks(static_cast<std::uint32_t>(num_ranks), again);
+    return status ? *status : report_error(status.error());
+}
+
+// Ranks other than 0 end when rank 0 does: a signal to all is for rank 0 to answer.
+int follow(const ServeArguments& arguments, const Scenario& scenario, World& world) {
+    const StopSignals signals;
+    const Errors errors = follow_instance(scenario, *world.transport);
+    return errors.empty() ? kExitOk : report_errors(placed(errors, arguments.file));
+}
+
+int serve_here(const ServeArguments& arguments, const Scenario& scenario, Transport* transport) {
+    if (arguments.listen.empty()) {
+        return run_study(arguments,
+                         {.source = arguments.file, .label = "serving", .study = [&](const auto&) {
+                              return served_for_real(scenario, transport);
+                          }});
+    }
+    const auto instances = real_instances(scenario, transport);
+    if (!instances) {
+        return report_errors(placed(instances.error(), arguments.file));
+    }
+    const Result<void> served = serve_clients(arguments, scenario, *instances);
+    return served ? kExitOk : report_error(served.error());
+}
+
 }  // namespace
 
 int serve_for_real_command(const ServeArguments& arguments, const Scenario& scenario) {
@@ -119,18 +167,34 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
         return report_error(
             {"--listen", "answers clients of a model that is served for real", "--real"});
     }
-    if (arguments.listen.empty()) {
-        return run_study(arguments,
-                         {.source = arguments.file, .label = "serving", .study = [&](const auto&) {
-                              return served_for_real(scenario);
-                          }});
+    const auto grid = real_grid(scenario);
+    if (!grid) {
+        return report_errors(placed(grid.error(), arguments.file));
     }
-    const auto instances = real_instances(scenario);
-    if (!instances) {
-        return report_errors(placed(instances.error(), arguments.file));
+    const std::int64_t num_ranks = grid->num_ranks();
+    if (num_ranks == 1) {
+        return serve_here(arguments, scenario, nullptr);
     }
-    const Result<void> served = serve_clients(arguments, scenario, *instances);
-    return served ? kExitOk : report_error(served.error());
+    const Result<Place> place = find_place();
+    if (!place) {
+        return report_error(place.error());
+    }
+    if (place->num_ranks == 1) {
+        return start_ranks(arguments, num_ranks);
+    }
+    if (place->num_ranks != static_cast<std::uint32_t>(num_ranks)) {
+        return report_error({arguments.file,
+                             fmt::format("the instance has {} ranks, and there are {} processes",
+                                         num_ranks,
+                                         place->num_ranks),
+                             "one process for each rank, or none but this one"});
+    }
+    Result<World> world = join_world();
+    if (!world) {
+        return report_error(world.error());
+    }
+    return world->rank > 0 ? follow(arguments, scenario, *world)
+                           : serve_here(arguments, scenario, world->transport.get());
 }
 
 }  // namespace orrery

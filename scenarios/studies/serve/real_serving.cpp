@@ -13,21 +13,6 @@
 namespace orrery {
 namespace {
 
-Result<void> check_pools(const ServingSpec& spec) {
-    if (spec.pools.size() > 1) {
-        return fail("serving.pools",
-                    "prompts and generation on instances of their own are only simulated",
-                    "one aggregated pool");
-    }
-    const ServingPlan& plan = spec.pools.front().plan;
-    if (plan.num_ranks() > 1) {
-        return fail("serving.pools",
-                    fmt::format("an instance of {} ranks is only simulated", plan.num_ranks()),
-                    "tensor, pipeline and data parallel sizes of 1");
-    }
-    return {};
-}
-
 Result<void> check_lengths(const std::vector<Request>& requests, std::int64_t context) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const std::int64_t tokens = requests[i].prompt_tokens + requests[i].output_tokens;
@@ -62,6 +47,17 @@ ServingAnswer predicted_answer(const Scenario& scenario,
     return answer;
 }
 
+// Without a number of blocks the cache holds the longest sequences, as many as run at once.
+SchedulerLimits real_limits(const Scenario& scenario) {
+    SchedulerLimits limits = scenario.serving.pools.front().limits;
+    if (limits.num_blocks == 0) {
+        const std::int64_t of_sequence =
+            (scenario.model.seq_length + limits.block_size - 1) / limits.block_size;
+        limits.num_blocks = of_sequence * limits.max_num_seqs;
+    }
+    return limits;
+}
+
 }  // namespace
 
 std::vector<DecodeStep*> RealInstances::all() const {
@@ -72,32 +68,70 @@ std::vector<DecodeStep*> RealInstances::all() const {
     return found;
 }
 
-ResultOrErrors<RealInstances> real_instances(const Scenario& scenario) {
+ResultOrErrors<RankGrid> real_grid(const Scenario& scenario) {
     const ServingSpec& spec = scenario.serving;
-    if (const Result<void> good = check_pools(spec); !good) {
-        return unexpected<Errors>(Errors{good.error()});
+    const ServingPoolSpec& pool = spec.pools.front();
+    const RankGrid grid{.tensor_size = pool.plan.tensor_model_parallel_size,
+                        .num_stages = pool.plan.pipeline_model_parallel_size};
+    Errors errors;
+    if (spec.pools.size() > 1) {
+        errors.push_back({"serving.pools",
+                          "prompts and generation on instances of their own are only simulated",
+                          "one aggregated pool"});
     }
+    if (pool.plan.num_ranks() != grid.num_ranks() || pool.plan.expert_model_parallel_size > 1) {
+        errors.push_back({"serving.pools",
+                          "data and expert parallel instances are only simulated",
+                          "data and expert parallel sizes of 1"});
+    }
+    if (grid.num_ranks() > 1 && pool.instances > 1) {
+        errors.push_back({"serving.pools.instances",
+                          "several instances of several ranks are only simulated",
+                          "one instance, or instances of one rank"});
+    }
+    const Errors cut = check_cut(scenario.model, grid);
+    errors.insert(errors.end(), cut.begin(), cut.end());
+    return errors.empty() ? ResultOrErrors<RankGrid>{grid} : unexpected<Errors>(errors);
+}
+
+ResultOrErrors<RealInstances> real_instances(const Scenario& scenario, Transport* transport) {
+    const auto grid = real_grid(scenario);
+    if (!grid) {
+        return unexpected<Errors>(grid.error());
+    }
+    ORRERY_CHECK((grid->num_ranks() > 1) == (transport != nullptr));
+    const ServingSpec& spec = scenario.serving;
     auto served = load_served_model(scenario.model, spec.weights, spec.seed);
     if (!served) {
         return unexpected<Errors>(served.error());
     }
-    const ServingPoolSpec& pool = spec.pools.front();
     RealInstances instances{.served = std::move(*served),
+                            .rank = nullptr,
                             .steps = {},
                             .rules = *find_batching_rules(spec.engine.scheduler),
-                            .limits = pool.limits};
-    SchedulerLimits& limits = instances.limits;
-    if (limits.num_blocks == 0) {
-        const std::int64_t of_sequence =
-            (scenario.model.seq_length + limits.block_size - 1) / limits.block_size;
-        limits.num_blocks = of_sequence * limits.max_num_seqs;
+                            .limits = real_limits(scenario)};
+    const CacheShape cache{.num_blocks = instances.limits.num_blocks,
+                           .block_size = instances.limits.block_size};
+    if (transport != nullptr) {
+        instances.rank = std::make_unique<RankStep>(instances.served, cache, *grid, *transport);
+        if (transport->rank() == 0) {
+            instances.steps.push_back(std::make_unique<HeadStep>(*instances.rank));
+        }
+        return instances;
     }
-    for (std::int64_t i = 0; i < pool.instances; ++i) {
-        instances.steps.push_back(std::make_unique<PagedDecoder>(
-            instances.served,
-            CacheShape{.num_blocks = limits.num_blocks, .block_size = limits.block_size}));
+    for (std::int64_t i = 0; i < spec.pools.front().instances; ++i) {
+        instances.steps.push_back(std::make_unique<PagedDecoder>(instances.served, cache));
     }
     return instances;
+}
+
+Errors follow_instance(const Scenario& scenario, Transport& transport) {
+    const auto instances = real_instances(scenario, &transport);
+    if (!instances) {
+        return instances.error();
+    }
+    const Result<void> done = instances->rank->follow();
+    return done ? Errors{} : Errors{done.error()};
 }
 
 ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,

@@ -10,15 +10,18 @@
 
 #include "engine/result.h"
 #include "runtime/serve/live_server.h"
+#include "runtime/serve/rank_step.h"
 #include "runtime/serve/served_model.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {
 
-// The instances of a scenario, ready to compute.
+// The instances of a scenario, ready to compute. An instance of several ranks has a process for
+// each; what is here is rank 0's.
 struct RealInstances {
     ServedModel served;
+    std::unique_ptr<RankStep> rank;  // of an instance of several ranks
     std::vector<std::unique_ptr<DecodeStep>> steps;
     BatchingRules rules;
     SchedulerLimits limits;
@@ -26,9 +29,16 @@ struct RealInstances {
     std::vector<DecodeStep*> all() const;
 };
 
-// An Error for what is only simulated: two pools, instances of many ranks, models that are not
-// trained here.
-ResultOrErrors<RealInstances> real_instances(const Scenario& scenario);
+// How the instances of a scenario are cut into processes. Errors for what is only simulated: two
+// pools, data and expert parallelism, several instances of several ranks.
+ResultOrErrors<RankGrid> real_grid(const Scenario& scenario);
+
+// `transport` joins the ranks of an instance that has several, and outlives the instances. Errors
+// for models that are not trained here, and weights that can't be read.
+ResultOrErrors<RealInstances> real_instances(const Scenario& scenario,
+                                             Transport* transport = nullptr);
+// Of every rank but 0: computes what rank 0 tells, until its end.
+Errors follow_instance(const Scenario& scenario, Transport& transport);
 
 struct RealServingAnswer {
     ServingAnswer measured;
