@@ -14,7 +14,7 @@ TEST(ServedModel, ACheckpointAndItsExportHaveTheSameWeights) {
     const TemporaryFolder folder;
     const Transformer model = tiny_llama();
     TinyRun run{model, tiny_plan()};
-    RunState state{.model = model, .step = 4};
+    const RunState state{.model = model, .precision = "fp32", .step = 4};
     ASSERT_TRUE(save_training(run.executor(), state, folder.path()));
     const auto stored = load_served_model(model, folder.path(), 0);
     ASSERT_TRUE(stored) << stored.error().front().to_string();
