@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr int kRounds = 9;
+constexpr std::size_t kRounds = 15;
 
 // Rows that the CPU's products compute at once (kernels/gemm/gemm_cpu.cpp: kTileRows).
 constexpr std::int64_t kRowsOfTile = 6;
@@ -131,21 +131,24 @@ MeasuredStepCost::Sizes fit_step_times(std::span<const MeasuredStepCost::Sizes> 
 Result<MeasuredStepCost> MeasuredStepCost::measure(DecodeStep& step,
                                                    const SchedulerLimits& limits,
                                                    std::int64_t context) {
-    // The mean over rounds: other work of the machine slows the server, too. The first one warms.
+    // The median over rounds, so that a step finds the caches as another one left them.
     const std::vector<StepSize> all = probes(limits, context);
-    std::vector<Sizes> sizes;
-    std::vector<double> seconds(all.size());
-    for (int round = 0; round <= kRounds; ++round) {
+    std::vector<std::vector<double>> rounds(all.size());
+    for (std::size_t round = 0; round < kRounds; ++round) {
         for (std::size_t i = 0; i < all.size(); ++i) {
             const auto time = measured_seconds(step, chunks_of(all[i], limits.block_size));
             if (!time) {
                 return unexpected<Error>(time.error());
             }
-            seconds[i] += round > 0 ? *time / kRounds : 0.0;
+            rounds[i].push_back(*time);
         }
     }
-    for (const StepSize& size : all) {
-        sizes.push_back(sizes_of(batch_of(size)));
+    std::vector<Sizes> sizes;
+    std::vector<double> seconds;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        sizes.push_back(sizes_of(batch_of(all[i])));
+        std::nth_element(rounds[i].begin(), rounds[i].begin() + kRounds / 2, rounds[i].end());
+        seconds.push_back(rounds[i][kRounds / 2]);
     }
     return MeasuredStepCost{fit_step_times(sizes, seconds)};
 }

@@ -32,7 +32,8 @@ TEST(ServeRealCommand, PrintsTheKeysOfASimulatedRunAndThePrediction) {
     arguments.real = false;
     const CommandRun simulated = serve_real(arguments);
     ASSERT_EQ(simulated.status, kExitOk) << simulated.err;
-    for (const auto& [key, value] : nlohmann::json::parse(simulated.out).items()) {
+    const auto keys = nlohmann::json::parse(simulated.out);
+    for (const auto& [key, value] : keys.items()) {
         EXPECT_TRUE(json.contains(key)) << key;
     }
     EXPECT_EQ(json["requests"], 8);

@@ -40,7 +40,10 @@ TEST(RealServing, ServesWhatTheSimulatorServes) {
                   one.outputs)
             << scheduler;
     }
-    EXPECT_EQ(served({"serving.pools.instances=2", "workload.users=3"}).outputs.size(), 12u);
+    EXPECT_EQ(served({"serving.pools.instances=2",
+                      "workload={num_requests: 9, users: 3, input_tokens: 20, output_tokens: 9}"})
+                  .outputs.size(),
+              9u);
 }
 
 TEST(RealServing, WhatIsOnlySimulatedIsAnError) {
