@@ -44,17 +44,24 @@ std::vector<StepSize> probes(const SchedulerLimits& limits, std::int64_t context
     return sizes;
 }
 
-// Sequences of a probe read and write the same blocks: what is in them does not matter.
-std::vector<DecodeChunk> chunks_of(const StepSize& size, std::int64_t block_size) {
-    DecodeChunk chunk{
-        .tokens = std::vector<std::int32_t>(static_cast<std::size_t>(size.new_tokens)),
-        .context = size.context,
-        .blocks = {},
-        .samples = size.samples};
-    const std::int64_t blocks = (size.context + size.new_tokens + block_size - 1) / block_size;
-    chunk.blocks.resize(static_cast<std::size_t>(blocks));
-    std::iota(chunk.blocks.begin(), chunk.blocks.end(), KvBlock{1});
-    return std::vector<DecodeChunk>(static_cast<std::size_t>(size.chunks), chunk);
+// Sequences have blocks of their own as far as there are any: what caches of the CPU do not hold
+// costs more. What is in the blocks does not matter.
+std::vector<DecodeChunk> chunks_of(const StepSize& size, const SchedulerLimits& limits) {
+    const std::int64_t tokens = size.context + size.new_tokens;
+    const std::int64_t of_chunk = (tokens + limits.block_size - 1) / limits.block_size;
+    std::vector<DecodeChunk> chunks;
+    std::int64_t next = 0;
+    for (std::int64_t i = 0; i < size.chunks; ++i) {
+        DecodeChunk& chunk = chunks.emplace_back();
+        chunk.tokens.resize(static_cast<std::size_t>(size.new_tokens));
+        chunk.context = size.context;
+        chunk.samples = size.samples;
+        next = next + of_chunk > limits.num_blocks ? 0 : next;
+        for (std::int64_t block = 0; block < of_chunk; ++block) {
+            chunk.blocks.push_back(static_cast<KvBlock>(1 + next++));
+        }
+    }
+    return chunks;
 }
 
 Batch batch_of(const StepSize& size) {
@@ -136,7 +143,7 @@ Result<MeasuredStepCost> MeasuredStepCost::measure(DecodeStep& step,
     std::vector<std::vector<double>> rounds(all.size());
     for (std::size_t round = 0; round < kRounds; ++round) {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const auto time = measured_seconds(step, chunks_of(all[i], limits.block_size));
+            const auto time = measured_seconds(step, chunks_of(all[i], limits));
             if (!time) {
                 return unexpected<Error>(time.error());
             }
