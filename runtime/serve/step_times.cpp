@@ -4,6 +4,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <numeric>
 
 #include "engine/check.h"
@@ -12,7 +13,8 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kRounds = 15;
+constexpr std::size_t kRounds = 5;
+constexpr int kInARow = 4;  // of which the first one is not counted
 
 // Rows that the CPU's products compute at once (kernels/gemm/gemm_cpu.cpp: kTileRows).
 constexpr std::int64_t kRowsOfTile = 6;
@@ -27,7 +29,7 @@ std::vector<StepSize> probes(const SchedulerLimits& limits, std::int64_t context
     const std::int64_t longest = std::min(context, cache);
     const std::int64_t most = std::min(limits.max_num_seqs, limits.max_num_batched_tokens);
     for (std::int64_t chunks = 1; chunks <= most; chunks *= 2) {
-        for (const std::int64_t seen : {std::int64_t{0}, longest / 2, longest - 1}) {
+        for (const std::int64_t seen : {std::int64_t{0}, longest / 4, longest / 2, longest - 1}) {
             sizes.push_back({.chunks = chunks, .new_tokens = 1, .context = seen});
         }
     }
@@ -88,10 +90,33 @@ Result<double> measured_seconds(DecodeStep& step, const std::vector<DecodeChunk>
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+using RelativeSizes = Eigen::MatrixXd;  // divided by the seconds of their row
+
+// Least squares; the most negative factor leaves until none is negative.
+MeasuredStepCost::Sizes positive_factors(const RelativeSizes& all) {
+    std::vector<Eigen::Index> used(MeasuredStepCost::kSizes);
+    std::iota(used.begin(), used.end(), Eigen::Index{0});
+    MeasuredStepCost::Sizes factors{};
+    while (!used.empty()) {
+        const Eigen::MatrixXd a = all(Eigen::all, used);
+        const Eigen::VectorXd x = a.colPivHouseholderQr().solve(Eigen::VectorXd::Ones(a.rows()));
+        Eigen::Index worst = 0;
+        if (x.minCoeff(&worst) >= 0 || used.size() == 1) {
+            for (std::size_t i = 0; i < used.size(); ++i) {
+                factors[static_cast<std::size_t>(used[i])] =
+                    std::max(0.0, x(static_cast<Eigen::Index>(i)));
+            }
+            break;
+        }
+        used.erase(used.begin() + worst);
+    }
+    return factors;
+}
+
 }  // namespace
 
-MeasuredStepCost::Sizes sizes_of(const Batch& batch) {
-    MeasuredStepCost::Sizes sizes{1, 0, 0, 0, 0, 0, 0};
+MeasuredStepCost::Sizes sizes_of(const Batch& batch, double held_tokens) {
+    MeasuredStepCost::Sizes sizes{1};
     std::int64_t tokens = 0;
     for (const SequenceStep& step : batch.steps) {
         const std::int64_t all = step.context + step.new_tokens;
@@ -103,68 +128,73 @@ MeasuredStepCost::Sizes sizes_of(const Batch& batch) {
     }
     sizes[1] = static_cast<double>(tokens);
     sizes[2] = tiles(tokens);
+    sizes[7] = std::max(0.0, sizes[6] - held_tokens);
     return sizes;
 }
 
-// Least squares; the most negative factor leaves until none is negative.
-MeasuredStepCost::Sizes fit_step_times(std::span<const MeasuredStepCost::Sizes> sizes,
-                                       std::span<const double> seconds) {
-    ORRERY_CHECK(sizes.size() == seconds.size() && !sizes.empty());
-    std::vector<std::size_t> used(MeasuredStepCost::kSizes);
-    std::iota(used.begin(), used.end(), std::size_t{0});
-    MeasuredStepCost::Sizes factors{};
-    while (!used.empty()) {
-        Eigen::MatrixXd a(std::ssize(sizes), std::ssize(used));
-        for (std::size_t row = 0; row < sizes.size(); ++row) {
-            for (std::size_t column = 0; column < used.size(); ++column) {
+MeasuredStepCost::Fit fit_step_times(std::span<const Batch> batches,
+                                     std::span<const double> seconds) {
+    ORRERY_CHECK(batches.size() == seconds.size() && !batches.empty());
+    constexpr double kFewest = 64;
+    constexpr double kMost = 1 << 20;
+    MeasuredStepCost::Fit best;
+    double least = std::numeric_limits<double>::infinity();
+    for (double held = kFewest; held <= kMost; held *= 2) {
+        RelativeSizes a(std::ssize(batches), MeasuredStepCost::kSizes);
+        for (std::size_t row = 0; row < batches.size(); ++row) {
+            const MeasuredStepCost::Sizes sizes = sizes_of(batches[row], held);
+            for (std::size_t column = 0; column < sizes.size(); ++column) {
                 a(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) =
-                    sizes[row][used[column]] / seconds[row];
+                    sizes[column] / seconds[row];
             }
         }
-        const Eigen::VectorXd x =
-            a.colPivHouseholderQr().solve(Eigen::VectorXd::Ones(std::ssize(sizes)));
-        Eigen::Index worst = 0;
-        if (x.minCoeff(&worst) >= 0 || used.size() == 1) {
-            for (std::size_t column = 0; column < used.size(); ++column) {
-                factors[used[column]] = std::max(0.0, x(static_cast<Eigen::Index>(column)));
-            }
-            break;
+        const MeasuredStepCost::Sizes factors = positive_factors(a);
+        const Eigen::Map<const Eigen::VectorXd> x{factors.data(), std::ssize(factors)};
+        const double error = (a * x - Eigen::VectorXd::Ones(a.rows())).squaredNorm();
+        if (error < least) {
+            least = error;
+            best = {.seconds = factors, .held_tokens = held};
         }
-        used.erase(used.begin() + worst);
     }
-    return factors;
+    return best;
 }
 
 Result<MeasuredStepCost> MeasuredStepCost::measure(DecodeStep& step,
                                                    const SchedulerLimits& limits,
                                                    std::int64_t context) {
-    // The median over rounds, so that a step finds the caches as another one left them.
+    // A step of a server follows one of nearly the same shape, which left the CPU's caches so.
     const std::vector<StepSize> all = probes(limits, context);
-    std::vector<std::vector<double>> rounds(all.size());
+    std::vector<std::vector<double>> times(all.size());
     for (std::size_t round = 0; round < kRounds; ++round) {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const auto time = measured_seconds(step, chunks_of(all[i], limits));
-            if (!time) {
-                return unexpected<Error>(time.error());
+            const std::vector<DecodeChunk> chunks = chunks_of(all[i], limits);
+            for (int number = 0; number < kInARow; ++number) {
+                const auto time = measured_seconds(step, chunks);
+                if (!time) {
+                    return unexpected<Error>(time.error());
+                }
+                if (number > 0) {
+                    times[i].push_back(*time);
+                }
             }
-            rounds[i].push_back(*time);
         }
     }
-    std::vector<Sizes> sizes;
+    std::vector<Batch> batches;
     std::vector<double> seconds;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        sizes.push_back(sizes_of(batch_of(all[i])));
-        std::nth_element(rounds[i].begin(), rounds[i].begin() + kRounds / 2, rounds[i].end());
-        seconds.push_back(rounds[i][kRounds / 2]);
+        batches.push_back(batch_of(all[i]));
+        const auto middle = times[i].begin() + std::ssize(times[i]) / 2;
+        std::nth_element(times[i].begin(), middle, times[i].end());
+        seconds.push_back(*middle);
     }
-    return MeasuredStepCost{fit_step_times(sizes, seconds)};
+    return MeasuredStepCost{fit_step_times(batches, seconds)};
 }
 
 void MeasuredStepCost::times(const Batch& batch, std::vector<Time>& stages) {
-    const Sizes sizes = sizes_of(batch);
+    const Sizes sizes = sizes_of(batch, fit_.held_tokens);
     double seconds = 0;
     for (std::size_t i = 0; i < kSizes; ++i) {
-        seconds += sizes[i] * seconds_[i];
+        seconds += sizes[i] * fit_.seconds[i];
     }
     stages.front() = Time::seconds(seconds);
 }

@@ -25,26 +25,31 @@ struct StepSize {
 class MeasuredStepCost final : public StepCost {
 public:
     // Sizes that the time is a sum of: a step, its tokens, products' tiles of tokens, samples,
-    // chunks, attention's tiles, tokens of context.
-    static constexpr std::size_t kSizes = 7;
+    // chunks, attention's tiles, tokens of context, and those that the CPU's caches do not hold.
+    static constexpr std::size_t kSizes = 8;
     using Sizes = std::array<double, kSizes>;
+    struct Fit {
+        Sizes seconds{};         // of each size
+        double held_tokens = 0;  // of context, by the caches
+    };
 
     // Overwrites the cache. `context`: tokens of a sequence at most.
     static Result<MeasuredStepCost> measure(DecodeStep& step,
                                             const SchedulerLimits& limits,
                                             std::int64_t context);
-    explicit MeasuredStepCost(const Sizes& seconds) : seconds_(seconds) {}
+    explicit MeasuredStepCost(const Fit& fit) : fit_(fit) {}
 
     void times(const Batch& batch, std::vector<Time>& stages) override;
-    const Sizes& seconds_of_sizes() const { return seconds_; }
+    const Fit& fit() const { return fit_; }
 
 private:
-    Sizes seconds_;
+    Fit fit_;
 };
 
-MeasuredStepCost::Sizes sizes_of(const Batch& batch);
-// The factors, none negative, whose sums come closest to the seconds; errors count relatively.
-MeasuredStepCost::Sizes fit_step_times(std::span<const MeasuredStepCost::Sizes> sizes,
-                                       std::span<const double> seconds);
+MeasuredStepCost::Sizes sizes_of(const Batch& batch, double held_tokens);
+// The factors, none negative, whose sums come closest to the seconds of these batches, and the
+// number of held tokens among powers of two with which they come closest. Errors count relatively.
+MeasuredStepCost::Fit fit_step_times(std::span<const Batch> batches,
+                                     std::span<const double> seconds);
 
 }  // namespace orrery

@@ -13,31 +13,39 @@ Batch batch_of_steps(std::vector<SequenceStep> steps) {
 }
 
 TEST(StepTimes, SizesCountTokensTilesAndContext) {
-    const MeasuredStepCost::Sizes sizes = sizes_of(batch_of_steps(
-        {{.new_tokens = 1, .context = 9, .samples = true}, {.new_tokens = 7, .context = 0}}));
-    EXPECT_EQ(sizes, (MeasuredStepCost::Sizes{1, 8, 12, 1, 2, 6 * 10 + 12 * 7, 17}));
+    const Batch batch = batch_of_steps(
+        {{.new_tokens = 1, .context = 9, .samples = true}, {.new_tokens = 7, .context = 0}});
+    EXPECT_EQ(sizes_of(batch, 10),
+              (MeasuredStepCost::Sizes{1, 8, 12, 1, 2, 6 * 10 + 12 * 7, 17, 7}));
+    EXPECT_EQ(sizes_of(batch, 100)[7], 0);
 }
 
-TEST(StepTimes, AFitFindsTheFactorsAndNoneBelowZero) {
-    std::vector<MeasuredStepCost::Sizes> sizes;
+TEST(StepTimes, AFitFindsTheFactorsAndTheCache) {
+    std::vector<Batch> batches;
     std::vector<double> seconds;
     for (std::int64_t chunks = 1; chunks < 30; chunks += 3) {
         for (std::int64_t tokens = 1; tokens < 20; tokens += 4) {
-            std::vector<SequenceStep> steps(
+            const std::vector<SequenceStep> steps(
                 static_cast<std::size_t>(chunks),
-                {.new_tokens = tokens, .context = 3 * tokens, .samples = chunks % 2 == 0});
-            sizes.push_back(sizes_of(batch_of_steps(std::move(steps))));
-            seconds.push_back(1e-3 + 2e-5 * sizes.back()[2] + 3e-6 * sizes.back()[5]);
+                {.new_tokens = tokens, .context = 7 * tokens, .samples = chunks % 2 == 0});
+            batches.push_back(batch_of_steps(steps));
+            const auto sizes = sizes_of(batches.back(), 512);
+            seconds.push_back(1e-3 + 2e-5 * sizes[2] + 3e-6 * sizes[5] + 4e-6 * sizes[7]);
         }
     }
-    const auto factors = fit_step_times(sizes, seconds);
-    EXPECT_NEAR(factors[0], 1e-3, 1e-6);
-    EXPECT_NEAR(factors[2], 2e-5, 1e-8);
-    EXPECT_NEAR(factors[5], 3e-6, 1e-9);
+    const MeasuredStepCost::Fit fit = fit_step_times(batches, seconds);
+    EXPECT_EQ(fit.held_tokens, 512);
+    EXPECT_NEAR(fit.seconds[0], 1e-3, 1e-6);
+    EXPECT_NEAR(fit.seconds[2], 2e-5, 1e-8);
+    EXPECT_NEAR(fit.seconds[5], 3e-6, 1e-9);
+    EXPECT_NEAR(fit.seconds[7], 4e-6, 1e-9);
+    std::vector<Time> stages(1);
+    MeasuredStepCost{fit}.times(batches.front(), stages);
+    EXPECT_NEAR(stages.front().seconds(), seconds.front(), 1e-8);
     for (double& one : seconds) {
         one -= 0.9e-3;  // the fixed part nearly gone
     }
-    for (const double factor : fit_step_times(sizes, seconds)) {
+    for (const double factor : fit_step_times(batches, seconds).seconds) {
         EXPECT_GE(factor, 0);
     }
 }
