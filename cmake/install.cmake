@@ -37,8 +37,8 @@ install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/orrery RENAME co
 include(CMakePackageConfigHelpers)
 set(package lib/cmake/orrery)
 set(libraries)
-foreach(library options engine kernels kernels_cpu network models communication runtime format
-                studies report)
+foreach(library options engine kernels kernels_cpu network models communication runtime serve
+                format studies report)
     list(APPEND libraries orrery_${library})
     set_target_properties(orrery_${library} PROPERTIES EXPORT_NAME ${library})
 endforeach()
@@ -77,8 +77,8 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME liborrery-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 string(CONCAT CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "orrery (= ${PROJECT_VERSION}), libexpected-dev, libfmt-dev, libgloo-dev, libpugixml-dev, "
-    "libsqlite3-dev, libyaml-cpp-dev")
+    "orrery (= ${PROJECT_VERSION}), libcpp-httplib-dev, libexpected-dev, libfmt-dev, libgloo-dev, "
+    "libpugixml-dev, libsqlite3-dev, libyaml-cpp-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Orrery's studies as a C++ library, for find_package(orrery)")
 set(CPACK_COMPONENT_MPI_DESCRIPTION "Lets orrery sweep run under mpirun")
 set(CPACK_COMPONENT_SIMGRID_DESCRIPTION "Lets orrery simulate networks by SimGrid")

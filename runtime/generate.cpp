@@ -113,13 +113,14 @@ std::int32_t draw_token(std::span<const float> logits,
         options.vocabulary > 0
             ? std::min(logits.size(), static_cast<std::size_t>(options.vocabulary))
             : logits.size();
+    if (options.temperature <= 0) {
+        return static_cast<std::int32_t>(std::ranges::max_element(logits.first(allowed)) -
+                                         logits.begin());
+    }
     std::vector<std::int32_t> order(allowed);
     std::iota(order.begin(), order.end(), 0);
     const auto logit = [&](std::int32_t id) { return logits[static_cast<std::size_t>(id)]; };
     std::ranges::stable_sort(order, [&](auto a, auto b) { return logit(a) > logit(b); });
-    if (options.temperature <= 0) {
-        return order.front();
-    }
     if (options.top_k > 0) {
         order.resize(std::min(order.size(), static_cast<std::size_t>(options.top_k)));
     }

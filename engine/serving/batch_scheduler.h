@@ -136,6 +136,9 @@ public:
     // Of the prompt of a request that waits or runs: found in the prefix cache when it was last
     // admitted.
     std::int64_t cached_tokens(RequestId request) const { return at(request).cached; }
+    // Of the cache, in the order of the tokens, of a request that runs: a real server reads and
+    // writes them. Valid until the next step is chosen.
+    std::span<const KvBlock> blocks(RequestId request) const { return at(request).blocks; }
 
 private:
     struct Sequence {

@@ -6,6 +6,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/serve_real.h"
 #include "scenarios/report/serving_report.h"
 #include "scenarios/studies/serve/serving_study.h"
 
@@ -38,6 +39,9 @@ int serve_command(const ServeArguments& arguments) {
     if (!scenario) {
         return report_errors(scenario.error());
     }
+    if (arguments.real || !arguments.listen.empty()) {
+        return serve_for_real_command(arguments, *scenario);
+    }
     return run_study(arguments,
                      {.source = arguments.file, .label = "serving", .study = [&](const auto&) {
                           return served(*scenario);
@@ -48,14 +52,36 @@ Command describe_serve() {
     const auto arguments = std::make_shared<ServeArguments>();
     return {
         .name = "serve",
-        .help = "Serve a load of requests in simulated time",
+        .help = "Serve a load of requests in simulated time, or for real",
         .options =
             joined({{scenario_option(arguments->file, "of kind serving"),
-                     override_option(arguments->overrides)},
+                     override_option(arguments->overrides),
+                     {"--real",
+                      &arguments->real,
+                      "Decode on this machine's CPU and replay the load in real time"},
+                     {"--listen",
+                      &arguments->listen,
+                      "Answer clients of OpenAI's API instead of a load (with --real)",
+                      "ADDRESS:PORT"},
+                     {"--max-queue",
+                      &arguments->max_queue,
+                      "Requests of clients that wait or run at most (256)",
+                      "N",
+                      false,
+                      1,
+                      1'000'000},
+                     {"--max-body",
+                      &arguments->max_body,
+                      "Bytes of a client's request at most (1048576)",
+                      "BYTES",
+                      false,
+                      1,
+                      1'000'000'000}},
                     view_options(*arguments,
                                  {.html = kPageHelp, .csv = "Write the latencies as a table"})}),
         .examples = {"serve scenarios/serving/llama3-70b.yaml",
-                     "serve scenarios/serving/llama3-70b.yaml --set workload.request_rate=20"},
+                     "serve scenarios/serving/llama3-70b.yaml --set workload.request_rate=20",
+                     "serve --real scenarios/serve-tiny-cpu.yaml"},
         .run = [arguments] { return serve_command(*arguments); },
     };
 }

@@ -35,7 +35,8 @@ Findings file_names(const SourceTree& tree);
 Findings mirrored_test(const SourceTree& tree);
 // A source that no CMakeLists.txt names is dead.
 Findings dead_source(const SourceTree& tree);
-// Each big library has one owner (JSON two: a reader and a report); fmt stays out of headers.
+// Each big library has one owner (JSON three: two readers and a served API); fmt stays out of
+// headers.
 Findings third_party(const SourceTree& tree);
 // nvcc never sees fmt, spdlog, yaml-cpp, nlohmann-json or CLI11, however indirectly.
 Findings cuda_reach(const SourceTree& tree);

@@ -168,7 +168,10 @@ constexpr Key kServingRows[] = {
            kObjectiveKeys,
            "What a request must reach to count in goodput."),
     nested("speculation", KeyShape::map, kSpeculationKeys, "Proposals that steps verify."),
-    key<&ServingSpec::seed>("seed", "Seed of routers that draw.").range(0, kManyTokens),
+    key<&ServingSpec::seed>("seed", "Seed of routers that draw, and of weights that are drawn.")
+        .range(0, kManyTokens),
+    plain("weights", KeyShape::path, "Of a real run: a checkpoint, or a safetensors file.")
+        .by("drawn"),
 };
 
 constexpr Key kWorkloadRows[] = {
@@ -313,6 +316,7 @@ Result<ServingEngine> read_engine(std::string_view name, const std::filesystem::
 
 void read_serving(DocumentNode& section,
                   const Catalogue& catalogue,
+                  const std::filesystem::path& folder,
                   ServingSpec& spec,
                   Errors& errors) {
     if (!section.is_map()) {
@@ -332,6 +336,9 @@ void read_serving(DocumentNode& section,
     }
     MapReader reader{section, "serving", errors};
     read_keys(reader, kServingKeys, spec);
+    if (std::string weights; reader.word("weights", weights)) {
+        spec.weights = folder / weights;
+    }
     if (const DocumentNode* objectives = reader.find("objectives")) {
         read_map(*objectives, "serving.objectives", kObjectiveKeys, spec.objectives, errors);
     }

@@ -16,6 +16,7 @@ namespace orrery {
 
 void read_serving(DocumentNode& section,
                   const Catalogue& catalogue,
+                  const std::filesystem::path& folder,
                   ServingSpec& spec,
                   Errors& errors);
 void read_workload(const DocumentNode& section,

@@ -300,7 +300,7 @@ void read_served(DocumentNode& root,
         read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
     });
     read_section(root, reader, "serving", required, errors, [&](DocumentNode& section) {
-        read_serving(section, catalogue, scenario.serving, errors);
+        read_serving(section, catalogue, folder, scenario.serving, errors);
     });
     read_section(root, reader, "workload", required, errors, [&](DocumentNode& section) {
         read_workload(section, folder, scenario.workload, errors);

@@ -96,6 +96,8 @@ struct ServingSpec {
     // instances stand on the cluster's GPUs in this order.
     std::vector<ServingPoolSpec> pools{1};
     std::uint64_t seed = 0;
+    // Of a real run: a checkpoint's folder or a safetensors file; empty: drawn from the seed.
+    std::filesystem::path weights{};
 
     std::int64_t num_gpus() const {
         std::int64_t gpus = 0;

@@ -306,6 +306,23 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
     return least * pool.plan.data_parallel_size;
 }
 
+ServingAnswer serving_answer(const ServingResult& served,
+                             const std::vector<Request>& requests,
+                             const ServingSpec& spec,
+                             std::span<const ServingPool> pools) {
+    ServingAnswer answer;
+    answer.seed = spec.seed;
+    add_latencies(served, spec.objectives, answer);
+    answer.cached_share = cached_share(served, requests);
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < pools.size(); ++i) {
+        answer.pools.push_back(
+            use_of(served, pools[i], spec.pools[i].role, first, answer.makespan.seconds()));
+        first += pools[i].num_instances;
+    }
+    return answer;
+}
+
 Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingSpec& spec,
                                      const std::vector<Request>& requests,
@@ -319,17 +336,7 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
     ServingLoad queued = load;
     queued.front_end = spec.engine.host_per_request;
     ServingResult served = run(*serving, requests, queued);
-    ServingAnswer answer;
-    answer.seed = spec.seed;
-    add_latencies(served, spec.objectives, answer);
-    answer.cached_share = cached_share(served, requests);
-    std::size_t first = 0;
-    for (std::size_t i = 0; i < serving->pools.size(); ++i) {
-        const ServingPool& pool = serving->pools[i];
-        answer.pools.push_back(
-            use_of(served, pool, spec.pools[i].role, first, answer.makespan.seconds()));
-        first += pool.num_instances;
-    }
+    ServingAnswer answer = serving_answer(served, requests, spec, serving->pools);
     if (const FabricTransport* transport = serving->transport.get();
         transport != nullptr && transport->ended() > 0) {
         answer.transfers = transport->ended();

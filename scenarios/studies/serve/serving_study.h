@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/result.h"
@@ -69,6 +70,12 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
                                   const ServingPoolSpec& pool,
                                   const Transformer& model,
                                   const DeviceSpec& device);
+
+// What requests met that were served, in simulated or in real time, by pools of these limits.
+ServingAnswer serving_answer(const ServingResult& served,
+                             const std::vector<Request>& requests,
+                             const ServingSpec& spec,
+                             std::span<const ServingPool> pools);
 
 // The cluster, the device and the model are the scenario's. `result` gets every request's record if
 // it is not null.

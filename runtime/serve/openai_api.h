@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests and answers of OpenAI's API as JSON: completions, chat completions, models, errors.
+// Without a network: what a request means, and how an answer is written.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/result.h"
+#include "runtime/data/tokenizer.h"
+#include "runtime/generate.h"
+
+namespace orrery {
+
+struct ApiError {
+    int status = 400;
+    std::string message;
+    std::string type = "invalid_request_error";
+    std::string param{};  // the field; empty: null
+    std::string code{};   // empty: null
+};
+std::string error_json(const ApiError& error);
+
+// What is served.
+struct ServedName {
+    std::string model;
+    std::int64_t vocabulary = 0;  // ids that a client may send
+    std::int64_t context = 0;     // tokens of prompt and output together
+    Tokenizer tokenizer{};
+};
+
+struct CompletionRequest {
+    bool chat = false;
+    std::vector<std::int32_t> prompt;
+    std::int64_t max_tokens = 16;
+    bool stream = false;
+    bool include_usage = false;  // an event of a stream
+    DrawOptions draw{};
+    std::vector<std::string> stops;
+};
+
+// Fields that change nothing here are passed over; those that would change the answer and are not
+// supported are errors.
+tl::expected<CompletionRequest, ApiError> parse_completion(std::string_view body,
+                                                           bool chat,
+                                                           const ServedName& served,
+                                                           std::uint64_t seed);
+
+struct Usage {
+    std::int64_t prompt_tokens = 0;
+    std::int64_t completion_tokens = 0;
+};
+
+// The answers to one request: all of them name it.
+class CompletionAnswers {
+public:
+    CompletionAnswers(bool chat, std::string model, std::uint64_t number, std::int64_t created_s);
+
+    // The answer as a whole. `reason`: "stop" or "length".
+    std::string whole(const std::string& text, std::string_view reason, const Usage& usage) const;
+    // Events of a stream, each with its frame: the role of a chat, a piece of text, the reason of
+    // the end, usage, and the mark behind the last one.
+    std::string begin() const;
+    std::string piece(const std::string& text) const;
+    std::string end(std::string_view reason) const;
+    std::string usage(const Usage& usage) const;
+    static std::string done();
+    static std::string error(const ApiError& error);
+
+private:
+    bool chat_;
+    std::string model_;
+    std::string id_;
+    std::int64_t created_s_;
+};
+
+std::string models_json(const std::string& model, std::int64_t created_s);
+
+}  // namespace orrery

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names under which the full blocks of a prompt can be found (engine/serving/block_pool.h): a
+// hash of all tokens up to the block's end. The salt keeps clients from choosing prompts of equal
+// hashes, which would read each other's keys and values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/splitmix.h"
+
+namespace orrery {
+
+inline std::vector<std::uint64_t> prefix_hashes(std::span<const std::int32_t> tokens,
+                                                std::int64_t block_size,
+                                                std::uint64_t salt) {
+    std::vector<std::uint64_t> hashes;
+    std::uint64_t hash = splitmix64(salt);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        hash = splitmix64(hash ^ splitmix64(salt + static_cast<std::uint32_t>(tokens[i])));
+        if ((static_cast<std::int64_t>(i) + 1) % block_size == 0) {
+            hashes.push_back(hash);
+        }
+    }
+    return hashes;
+}
+
+}  // namespace orrery

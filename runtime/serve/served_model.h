@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model to serve: its dimensions and its whole weights in fp32, by the names of
+// models/parameters.cpp. They come from a checkpoint, a safetensors file, or a seed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "models/transformer.h"
+
+namespace orrery {
+
+struct ServedModel {
+    Transformer model;
+    std::map<std::string, std::vector<float>, std::less<>> weights;
+};
+
+// Reads a run's folder, that of one step, or a safetensors file with Hugging Face's names; an empty
+// path draws the weights from the seed. An error if a checkpoint is of another model.
+ResultOrErrors<ServedModel> load_served_model(const Transformer& model,
+                                              const std::filesystem::path& weights,
+                                              std::uint64_t seed);
+
+}  // namespace orrery

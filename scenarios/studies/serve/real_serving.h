@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serves a scenario's workload on this machine, in real time, and predicts the same run: the
+// simulator serves the same requests with the same policies and the step times that were measured
+// here before the run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "runtime/serve/live_server.h"
+#include "runtime/serve/rank_step.h"
+#include "runtime/serve/served_model.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/serve/serving_study.h"
+
+namespace orrery {
+
+// The instances of a scenario, ready to compute. An instance of several ranks has a process for
+// each; what is here is rank 0's.
+struct RealInstances {
+    ServedModel served;
+    std::unique_ptr<RankStep> rank;  // of an instance of several ranks
+    std::vector<std::unique_ptr<DecodeStep>> steps;
+    BatchingRules rules;
+    SchedulerLimits limits;
+
+    std::vector<DecodeStep*> all() const;
+};
+
+// How the instances of a scenario are cut into processes. Errors for what is only simulated: two
+// pools, data and expert parallelism, several instances of several ranks.
+ResultOrErrors<RankGrid> real_grid(const Scenario& scenario);
+
+// `transport` joins the ranks of an instance that has several, and outlives the instances. Errors
+// for models that are not trained here, and weights that can't be read.
+ResultOrErrors<RealInstances> real_instances(const Scenario& scenario,
+                                             Transport* transport = nullptr);
+// Of every rank but 0: computes what rank 0 tells, until its end.
+Errors follow_instance(const Scenario& scenario, Transport& transport);
+
+struct RealServingAnswer {
+    ServingAnswer measured;
+    ServingAnswer predicted;
+    std::vector<std::vector<std::int32_t>> outputs;  // greedy tokens, by request
+};
+
+// The prompts are drawn from the workload's seed. An Error for a request that is longer than the
+// model's sequence. `result` gets every request's record if it is not null.
+ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,
+                                                 const RealInstances& instances,
+                                                 std::vector<Request> requests,
+                                                 ServingResult* result = nullptr);
+
+}  // namespace orrery

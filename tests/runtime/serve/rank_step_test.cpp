@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/serve/rank_step.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/communication/local_ranks.h"
+#include "tests/runtime/tiny_model.h"
+
+namespace orrery {
+namespace {
+
+ServedModel shared_model(Activation activation) {
+    Transformer model = tiny_gpt();
+    model.seq_length = 40;
+    model.num_layers = 3;
+    if (activation == Activation::swiglu) {
+        model = tiny_llama();
+        model.seq_length = 40;
+        model.num_layers = 3;
+        model.num_query_groups = 2;
+    }
+    return *load_served_model(model, {}, 3);
+}
+
+constexpr CacheShape kCache{.num_blocks = 12, .block_size = 4};
+
+// Two sequences: a prompt in two parts beside one that generates.
+std::vector<std::vector<DecodeChunk>> batches() {
+    return {{{.tokens = {5, 6, 7, 8, 9}, .blocks = {4, 2}},
+             {.tokens = {1, 2}, .blocks = {7}, .samples = true}},
+            {{.tokens = {10, 11}, .context = 5, .blocks = {4, 2}, .samples = true},
+             {.tokens = {3}, .context = 2, .blocks = {7}, .samples = true}}};
+}
+
+std::vector<std::vector<float>> run_all(DecodeStep& step) {
+    std::vector<std::vector<float>> all;
+    for (const std::vector<DecodeChunk>& chunks : batches()) {
+        EXPECT_TRUE(step.run(chunks, all.emplace_back()));
+    }
+    return all;
+}
+
+TEST(RankStep, EveryCutGivesTheBitsOfOneRank) {
+    for (const Activation activation : {Activation::gelu, Activation::swiglu}) {
+        const ServedModel served = shared_model(activation);
+        PagedDecoder one{served, kCache};
+        const auto expected = run_all(one);
+        for (const RankGrid grid :
+             {RankGrid{2, 1}, RankGrid{1, 2}, RankGrid{2, 2}, RankGrid{1, 3}}) {
+            ASSERT_TRUE(check_cut(served.model, grid).empty());
+            run_as_ranks(static_cast<std::uint32_t>(grid.num_ranks()),
+                         [&](std::unique_ptr<Transport> transport) {
+                             RankStep rank{served, kCache, grid, *transport};
+                             if (transport->rank() > 0) {
+                                 EXPECT_TRUE(rank.follow());
+                                 return;
+                             }
+                             HeadStep head{rank};
+                             EXPECT_TRUE(head.keep_alive());
+                             EXPECT_EQ(run_all(head), expected);
+                         });
+        }
+    }
+}
+
+TEST(RankStep, ABatchSurvivesItsMessage) {
+    for (const std::vector<DecodeChunk>& chunks : batches()) {
+        const auto again = chunks_of_words(words_of_chunks(chunks));
+        ASSERT_EQ(again.size(), chunks.size());
+        for (std::size_t i = 0; i < chunks.size(); ++i) {
+            EXPECT_EQ(again[i].tokens, chunks[i].tokens);
+            EXPECT_EQ(again[i].context, chunks[i].context);
+            EXPECT_EQ(again[i].blocks, chunks[i].blocks);
+            EXPECT_EQ(again[i].samples, chunks[i].samples);
+        }
+    }
+}
+
+TEST(RankStep, CutsThatDontDivideAreErrors) {
+    const Transformer model = tiny_llama();  // one key-value head, two layers
+    EXPECT_EQ(check_cut(model, {2, 1}).size(), 1u);
+    EXPECT_EQ(check_cut(model, {1, 3}).size(), 1u);
+    const ModelPart last = part_of_rank(model, {1, 2}, 1);
+    EXPECT_EQ(last.first_layer, 1);
+    EXPECT_TRUE(last.samples && !last.embeds);
+}
+
+}  // namespace
+}  // namespace orrery
