@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-const Catalogue& shipped() {
+const Catalogue& with_recipes() {
     static const Catalogue catalogue{ORRERY_SOURCE_DIR "/scenarios/catalogue"};
     return catalogue;
 }
@@ -23,16 +23,16 @@ PublishedCase row_of(const std::string& stack, const std::string& gpu, Dtype pre
 
 ParallelPlan with_recipe(const PublishedCase& row) {
     ParallelPlan plan = row.plan;
-    const Result<void> set = set_recipe(row, shipped(), plan);
+    const Result<void> set = set_recipe(row, with_recipes(), plan);
     EXPECT_TRUE(set) << set.error().to_string();
     return plan;
 }
 
 TEST(Recipe, ReleasesHaveTheRecipesOfTheReleaseBeforeTheirPatches) {
-    EXPECT_EQ(recipe_entry("mb26.02.01", shipped()), "mb26.02");
-    EXPECT_EQ(recipe_entry("mb26.02", shipped()), "mb26.02");
-    EXPECT_EQ(recipe_entry("mb25.09", shipped()), "");
-    EXPECT_EQ(recipe_entry("megatron-core", shipped()), "");
+    EXPECT_EQ(recipe_entry("mb26.02.01", with_recipes()), "mb26.02");
+    EXPECT_EQ(recipe_entry("mb26.02", with_recipes()), "mb26.02");
+    EXPECT_EQ(recipe_entry("mb25.09", with_recipes()), "");
+    EXPECT_EQ(recipe_entry("megatron-core", with_recipes()), "");
 }
 
 TEST(Recipe, SaysWhatARowLeavesOpen) {
