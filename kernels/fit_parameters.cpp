@@ -143,6 +143,8 @@ EfficiencyTable fixed_parameters() {
               "cdna3",
               "fp8",
               {0.38, 0.15, "SemiAnalysis December 2024: 990 of 2615 TFLOP/s on MI300X"});
+    // "Up to 83 Tflops/s" of 125 on a Tesla V100, the best product of cuBLAS.
+    table.set("gemm.asymptote", "volta", "fp16", {83.0 / 125, 0.13, "measured: arXiv:1803.04014"});
     table.set("memory.residual", "*", "*", {0.15, 0.5, "assumed"});
     table.set("gemm.residual", "*", "*", {0.2, 0.5, "assumed"});
     for (const char* kernel : {"flash_1", "flash_2", "flash_3"}) {

@@ -11,6 +11,7 @@
 #include "models/plan_words.h"
 #include "scenarios/format/read/read_stack.h"
 #include "scenarios/studies/validate/published_cases.h"
+#include "scenarios/studies/validate/recipe.h"
 
 namespace orrery {
 namespace {
@@ -131,8 +132,15 @@ Result<void> set_stack(const PublishedCase& row,
     DocumentNode stack = scalar_node(row.stack);
     const DocumentNode defaults = stack_defaults(
         stack, catalogue, device.generation, name(row.plan.precision), errors);
+    DocumentNode open;
+    open.kind = DocumentNode::Kind::map;
+    for (std::size_t i = 0; i < defaults.keys.size(); ++i) {
+        if (!states(row, defaults.keys[i].text)) {
+            open.set(defaults.keys[i], defaults.items[i]);
+        }
+    }
     if (errors.empty()) {
-        read_given(defaults, plan, errors);
+        read_given(open, plan, errors);
     }
     return errors.empty() ? Result<void>{} : Result<void>{unexpected<Error>(errors.front())};
 }
@@ -286,7 +294,7 @@ void set_features(const PublishedCase& row,
     plan.fused_norm = plan.fused_norm || both || says(words, "fused_rmsnorm");
     plan.fused_activation = plan.fused_activation || both || says(words, "fused_gelu");
     plan.fused_cross_entropy = plan.fused_cross_entropy || says(words, "chunked_cross_entropy");
-    plan.cuda_graphs = says(words, "cuda_graphs");
+    plan.cuda_graphs = plan.cuda_graphs || says(words, "cuda_graphs");
     plan.compiled = plan.compiled || row.compile == "true" || says(words, "torch_compile") ||
                     says(words, "thunder_compile") || says(words, "xla");
     plan.embedding_and_loss_as_layers = says(words, "embedding_and_loss_as_layers");
@@ -429,6 +437,9 @@ Result<void> set_case_plan(const PublishedCase& row,
     }
     set_features(row, words, plan);
     set_experts(row, words, plan);
+    if (const Result<void> set = set_recipe(row, catalogue, plan); !set) {
+        return set;
+    }
     set_load(row, words, plan);
     set_zero(row, plan);
     if (row.power_cap_w > 0) {

@@ -47,7 +47,7 @@ bool is_memory_table(const std::string& file) {
     std::string line;
     while (std::getline(stream, line) && line.starts_with('#')) {
     }
-    return line.starts_with("case,") && line.find(std::string{","} + kPeak) != std::string::npos;
+    return line.starts_with("case,") && line.find(std::string{","} + kOutcome) != std::string::npos;
 }
 
 ResultOrErrors<std::vector<MemoryCase>> read_memory_cases(const std::string& file) {

@@ -335,6 +335,10 @@ std::optional<Error> assume(const std::filesystem::path& file,
 
 }  // namespace
 
+bool is_case_column(std::string_view name) {
+    return column_position(name) < case_columns().size();
+}
+
 Result<AssumedValue> read_assumed_value(const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos) {

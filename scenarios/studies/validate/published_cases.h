@@ -61,6 +61,9 @@ Result<AssumedValue> read_assumed_value(const std::string& text);
 ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
     const std::filesystem::path& file, const std::vector<AssumedValue>& instead = {});
 
+// Whether a table of cases may have this column.
+bool is_case_column(std::string_view name);
+
 // The row's words about its features: "parallel_block;sliding_window=768" are two.
 std::vector<std::string> words_between(std::string_view text, char separator);
 // What follows "key=" in one of the words, or nothing.

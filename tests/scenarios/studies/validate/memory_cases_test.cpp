@@ -19,6 +19,14 @@ TEST(MemoryCases, KnowTheirTable) {
     EXPECT_FALSE(is_memory_table("/nowhere/none.csv"));
 }
 
+// Times with a peak beside some of them are steps.
+TEST(MemoryCases, ArePeaksWithAnOutcome) {
+    const TestFolder folder;
+    const auto steps = folder.write(
+        "steps.csv", "case,measured_iteration_s,measured_peak_memory_bytes\n");
+    EXPECT_FALSE(is_memory_table(steps));
+}
+
 TEST(MemoryCases, EveryConfigurationThatRanFitsAndPeaksAreWithinATenth) {
     const auto cases = read_memory_cases(kMemoryTable);
     ASSERT_TRUE(cases) << cases.error().front().what;

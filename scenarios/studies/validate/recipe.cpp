@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "models/plan_fields.h"
+#include "models/plan_words.h"
+#include "scenarios/format/read/read_stack.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::string_view kRecipes = "recipes";
+
+// Modules belong to how much is computed again: a row states both or neither.
+std::string_view column_of(std::string_view key) {
+    using Plan = ParallelPlan;
+    return key == plan_field<&Plan::recompute_modules>.name
+               ? plan_field<&Plan::recompute_granularity>.name
+               : key;
+}
+
+}  // namespace
+
+bool states(const PublishedCase& row, std::string_view column) {
+    return is_case_column(column) && std::ranges::count(row.assumed, column) == 0;
+}
+
+std::string recipe_entry(std::string_view stack, const Catalogue& catalogue) {
+    const std::vector<std::string> known = catalogue.names(kRecipes);
+    std::string wanted{stack};
+    while (!wanted.empty() && !std::ranges::binary_search(known, wanted)) {
+        const std::size_t dot = wanted.rfind('.');
+        wanted.resize(dot == std::string::npos ? 0 : dot);
+    }
+    return wanted;
+}
+
+Result<void> set_recipe(const PublishedCase& row, const Catalogue& catalogue, ParallelPlan& plan) {
+    const std::string entry = recipe_entry(row.stack, catalogue);
+    if (entry.empty()) {
+        return {};
+    }
+    Errors errors;
+    const std::string section{kRecipes};
+    const DocumentNode recipes = catalogue.resolve(scalar_node(entry), section, section, errors);
+    if (!errors.empty()) {
+        return unexpected<Error>(errors.front());
+    }
+    const DocumentNode* const recipe =
+        recipes.find(fmt::format("{} {} {}", row.model.name, row.gpu, name(row.plan.precision)));
+    if (recipe == nullptr || !recipe->is_map()) {
+        return {};
+    }
+    DocumentNode open;
+    open.kind = DocumentNode::Kind::map;
+    for (std::size_t i = 0; i < recipe->keys.size(); ++i) {
+        if (!states(row, column_of(recipe->keys[i].text))) {
+            open.set(recipe->keys[i], recipe->items[i]);
+        }
+    }
+    read_given(open, plan, errors);
+    return errors.empty() ? Result<void>{} : Result<void>{unexpected<Error>(errors.front())};
+}
+
+}  // namespace orrery

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/recipe.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery {
+namespace {
+
+const Catalogue& with_recipes() {
+    static const Catalogue catalogue{ORRERY_SOURCE_DIR "/scenarios/catalogue"};
+    return catalogue;
+}
+
+PublishedCase row_of(const std::string& stack, const std::string& gpu, Dtype precision) {
+    PublishedCase row;
+    row.stack = stack;
+    row.gpu = gpu;
+    row.model.name = "deepseek-v3";
+    row.plan.precision = precision;
+    row.assumed = {"recompute_granularity", "overlap_moe_expert_parallel_comm"};
+    return row;
+}
+
+ParallelPlan with_recipe(const PublishedCase& row) {
+    ParallelPlan plan = row.plan;
+    const Result<void> set = set_recipe(row, with_recipes(), plan);
+    EXPECT_TRUE(set) << set.error().to_string();
+    return plan;
+}
+
+TEST(Recipe, ReleasesHaveTheRecipesOfTheReleaseBeforeTheirPatches) {
+    EXPECT_EQ(recipe_entry("mb26.02.01", with_recipes()), "mb26.02");
+    EXPECT_EQ(recipe_entry("mb26.02", with_recipes()), "mb26.02");
+    EXPECT_EQ(recipe_entry("mb25.09", with_recipes()), "");
+    EXPECT_EQ(recipe_entry("megatron-core", with_recipes()), "");
+}
+
+TEST(Recipe, SaysWhatARowLeavesOpen) {
+    const ParallelPlan plan = with_recipe(row_of("mb26.02.01", "gb200", Dtype::fp8));
+    EXPECT_EQ(plan.recompute_granularity, Recompute::selective);
+    EXPECT_EQ(plan.recompute_modules, static_cast<std::uint32_t>(RecomputeModule::mla_up_proj));
+    EXPECT_TRUE(plan.cuda_graphs);
+    EXPECT_FALSE(plan.overlap_moe_expert_parallel_comm);
+    // The next release but one overlaps the exchange.
+    EXPECT_TRUE(
+        with_recipe(row_of("mb26.08", "gb200", Dtype::fp8)).overlap_moe_expert_parallel_comm);
+}
+
+TEST(Recipe, NeverReplacesWhatARowStates) {
+    PublishedCase row = row_of("mb26.08", "gb200", Dtype::fp8);
+    row.assumed.clear();
+    const ParallelPlan plan = with_recipe(row);
+    EXPECT_EQ(plan.recompute_granularity, Recompute::none);
+    EXPECT_FALSE(plan.overlap_moe_expert_parallel_comm);
+    EXPECT_TRUE(plan.cuda_graphs);  // no table has a column for it
+}
+
+TEST(Recipe, LeavesOtherModelsAlone) {
+    PublishedCase row = row_of("mb26.08", "gb200", Dtype::fp8);
+    row.model.name = "llama-3-70b";
+    EXPECT_FALSE(with_recipe(row).cuda_graphs);
+}
+
+TEST(Recipe, StatesAreColumnsThatNoRowAssumes) {
+    const PublishedCase row = row_of("mb26.08", "gb200", Dtype::fp8);
+    EXPECT_FALSE(states(row, "recompute_granularity"));
+    EXPECT_TRUE(states(row, "micro_batch_size"));
+    EXPECT_FALSE(states(row, "cuda_graphs"));
+}
+
+}  // namespace
+}  // namespace orrery
