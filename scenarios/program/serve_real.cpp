@@ -138,9 +138,7 @@ int start_ranks(const ServeArguments& arguments, std::int64_t num_ranks) {
     return status ? *status : report_error(status.error());
 }
 
-// Ranks other than 0 end when rank 0 does: a signal to all is for rank 0 to answer.
 int follow(const ServeArguments& arguments, const Scenario& scenario, World& world) {
-    const StopSignals signals;
     const Errors errors = follow_instance(scenario, *world.transport);
     return errors.empty() ? kExitOk : report_errors(placed(errors, arguments.file));
 }
@@ -189,6 +187,9 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
                                          place->num_ranks),
                              "one process for each rank, or none but this one"});
     }
+    // The threads of the transport must inherit that signals are kept, so this comes before them.
+    // The launcher passes a signal to all ranks; rank 0 answers it, and the others end with rank 0.
+    const StopSignals signals;
     Result<World> world = join_world();
     if (!world) {
         return report_error(world.error());

@@ -37,7 +37,8 @@ LINES = {
                 "network S/network-clos-64.yaml --pattern permutation --size 1MiB --json "
                 "--fidelity packet --ranks 8"],
     "serve": ["serve S/serving/llama3-70b.yaml --set workload.num_requests=100 --json",
-              "serve S/serving/llama3-70b-split.yaml --set workload.num_requests=100 --json"],
+              "serve S/serving/llama3-70b-split.yaml --set workload.num_requests=100 --json",
+              "serve --real S/serve-tiny-cpu.yaml --set workload.num_requests=5 --json"],
     "validate": ["validate S/catalogue/published/training.csv --family llm.c --json",
                  "validate S/catalogue/published/collectives.csv --json",
                  "validate S/catalogue/published/training_more.csv --family torchtune-3b "
