@@ -13,7 +13,7 @@
 #include "engine/campaign/accounts.h"
 #include "engine/campaign/progress.h"
 #include "engine/faults/fault_process.h"
-#include "engine/recovery/policies.h"
+#include "engine/recovery/policies/policies.h"
 #include "engine/recovery/recovery_machine.h"
 
 namespace orrery {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "engine/faults/detection.h"
-#include "engine/recovery/policies.h"
+#include "engine/recovery/policies/policies.h"
 #include "engine/recovery/recovery_machine.h"
 #include "engine/result.h"
 #include "runtime/supervisor/places.h"

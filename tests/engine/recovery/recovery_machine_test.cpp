@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/recovery/policies.h"
+#include "engine/recovery/policies/policies.h"
 
 namespace orrery {
 namespace recovery_machine_test {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/recovery/policies.h"
+#include "engine/recovery/policies/policies.h"
 #include "runtime/supervisor/event_log.h"
 #include "tests/scenarios/test_folder.h"
 

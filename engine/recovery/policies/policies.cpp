@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/recovery/policies.h"
+#include "engine/recovery/policies/policies.h"
 
 namespace orrery {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registry of recovery policies. A policy is a header in policies/: a struct of its knobs, the
-// words and the table that describe them (kWords, knobs()), and those questions of RecoveryPolicy
-// that it answers, as functions of the same names. A new policy is that header and its place in the
-// list below; reader, `orrery keys`, reports, campaign and supervisor ask the registry.
+// The registry of recovery policies. A policy is a header of this folder: a struct of its knobs,
+// the words and the table that describe them (kWords, knobs()), and those questions of
+// RecoveryPolicy that it answers, as functions of the same names. A new policy is that header and
+// its place in the list below; reader, `orrery keys`, reports, campaign and supervisor ask the
+// registry.
 #pragma once
 
 #include <variant>
