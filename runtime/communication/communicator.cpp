@@ -128,7 +128,10 @@ Result<void> Communicator::reduce_by_all(TensorView vector, Reduction reduction)
     if (const Result<void> done = transport_.exchange(messages); !done) {
         return done;
     }
-    std::memcpy(received_.data() + position_ * bytes, vector.data, static_cast<std::size_t>(bytes));
+    if (bytes > 0) {  // an empty vector may have no address
+        std::memcpy(
+            received_.data() + position_ * bytes, vector.data, static_cast<std::size_t>(bytes));
+    }
     reduce(size(), reduction == Reduction::sum, vector, [&](std::uint32_t m) {
         return ConstTensorView{received_.data() + m * bytes, vector.dtype, vector.size};
     });
