@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-constexpr auto kMemoryBound = Cause::memory_bound_kernels;
+constexpr auto kMovesRows = Cause::memory_bound_kernels;
 
 RouterShape router_shape(const BlockBuilder& b, const RouterState* state, std::int64_t tokens) {
     const Transformer& m = b.model;
@@ -64,7 +64,7 @@ TensorId counts_tensor(BlockBuilder& b, std::string_view name, Lifetime lifetime
 }
 
 Cause cause_of(const BlockBuilder& b) {
-    return b.recomputing ? Cause::recomputation : kMemoryBound;
+    return b.recomputing ? Cause::recomputation : kMovesRows;
 }
 
 // Digits along which ranks have other tokens.
@@ -157,7 +157,7 @@ void FusedRouterNode::backward(BackwardPass& pass) {
     }
     b.kernel("router backward",
              router_backward(shape, logits_.dtype),
-             kMemoryBound,
+             kMovesRows,
              {&weights_.gradient, &logits_, &chosen_},
              {&dlogits},
              scalars);
@@ -196,7 +196,7 @@ void FusedPermuteNode::forward(ForwardPass& pass) {
         b.rows_value("weights of rows", rows, 1, weights.layout, Lifetime::slot, weights.dtype);
     b.kernel("permute",
              permute(expert_rows(b, x, true), x.dtype),
-             kMemoryBound,
+             kMovesRows,
              {&x, &weights},
              {&rows_.value, &row_weights_.value},
              {rows.counts->chosen});
@@ -215,7 +215,7 @@ void FusedPermuteNode::backward(BackwardPass& pass) {
                                      weights_.value.dtype);
     b.kernel("permute backward",
              unpermute(expert_rows(b, dx, true), dx.dtype),
-             kMemoryBound,
+             kMovesRows,
              {&drows, &row_weights_.gradient},
              {&dx, &weights_.gradient},
              {rows_.value.rows.counts->chosen});
@@ -228,7 +228,7 @@ void FusedUnpermuteNode::forward(ForwardPass& pass) {
     y_.value = b.value("unpermute", rows.shape[kWidth], rows.layout, Lifetime::slot);
     b.kernel("unpermute",
              unpermute(expert_rows(b, y_.value, false), rows.dtype),
-             kMemoryBound,
+             kMovesRows,
              {&rows},
              {&y_.value},
              {rows.rows.counts->chosen});
@@ -246,7 +246,7 @@ void FusedUnpermuteNode::backward(BackwardPass& pass) {
                                   rows.dtype);
     b.kernel("unpermute backward",
              permute(expert_rows(b, dy, false), dy.dtype),
-             kMemoryBound,
+             kMovesRows,
              {&dy},
              {&rows_.gradient},
              {rows.rows.counts->chosen});
