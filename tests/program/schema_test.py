@@ -81,6 +81,8 @@ def make_mistake(document, draw):
             chosen[key] = {"x": 1}
     elif isinstance(value, str):
         chosen[key] = draw.choice([{"x": 1}, None])
+    elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+        chosen[key] = draw.choice([{"x": 1}, None])  # a word may look like a number
     else:
         chosen[key] = draw.choice([None, 7.5])
     return f"{key} is {chosen[key]}"
