@@ -54,7 +54,7 @@ private:
     }
     void wait_for_a_user(std::int64_t users) { (void)wait_for(users - 1); }
 
-    // Until at most so many requests are under way, or the server has failed.
+    // Waits. Returns when at most that many requests are open, or when the server has failed.
     Result<void> wait_for(std::int64_t most) {
         std::unique_lock lock{mutex_};
         while (under_way_ > most) {

@@ -36,7 +36,7 @@ struct PeerCheckpoint {
     std::optional<RestoreSource> restore(const Observation& o,
                                          const JobState& state,
                                          RestartExtent) const {
-        // Nobody's copy is worth the way if the store has a later one.
+        // The store has a later state than the copies.
         if (o.memory_step < o.durable_step) {
             return {};
         }

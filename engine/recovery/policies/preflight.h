@@ -50,7 +50,7 @@ struct PreflightCheck {
                           .false_positive = false_positive};
     }
     std::uint32_t checks(const Observation& incident) const {
-        // Nobody is suspected where a node comes back, or somebody wanted the stop.
+        // A returning node and a stop on request suspect no node.
         switch (incident.kind) {
             case ObservationKind::fault_detected:
             case ObservationKind::corruption_found:

@@ -46,7 +46,7 @@ struct RedundantComputation {
     bool regrows(const JobState&) const { return true; }
 
 private:
-    // Somebody who was there has the state of each slot that is gone.
+    // Each lost slot has a shadow that still trains.
     static bool covered(const JobState& state) {
         const auto gone = [&](std::uint32_t slot) {
             const auto in = [&](const std::vector<std::uint32_t>& slots) {

@@ -55,7 +55,7 @@ protected:
         }
         return {response->status, json::parse(response->body)};
     }
-    // Waits until nobody uses a block.
+    // Waits until all blocks are free.
     void expect_all_free() const {
         LiveCounters counters;
         for (int i = 0; i < 1000; ++i) {
