@@ -41,8 +41,7 @@ struct CompletionRequest {
     std::vector<std::string> stops;
 };
 
-// Fields that change nothing here are passed over; those that would change the answer and are not
-// supported are errors.
+// An unsupported field is an error if it would change the answer. Other unknown fields are ignored.
 tl::expected<CompletionRequest, ApiError> parse_completion(std::string_view body,
                                                            bool chat,
                                                            const ServedName& served,

@@ -24,8 +24,9 @@ struct StepSize {
 
 class MeasuredStepCost final : public StepCost {
 public:
-    // Sizes that the time is a sum of: a step, its tokens, products' tiles of tokens, samples,
-    // chunks, attention's tiles, tokens of context, and those that the CPU's caches do not hold.
+    // The time is a sum over eight sizes: the step, its tokens, tiles of tokens in products,
+    // samples, chunks, tiles of attention, tokens of context, and tokens of context beyond the
+    // CPU's caches.
     static constexpr std::size_t kSizes = 8;
     using Sizes = std::array<double, kSizes>;
     struct Fit {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "scenarios/format/document/nearest.h"
 #include "scenarios/program/calibration_file.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/row_families.h"
 #include "scenarios/program/validate_calibrated.h"
 #include "scenarios/program/validate_serving.h"
 #include "scenarios/report/collective_report.h"
@@ -32,30 +32,6 @@
 
 namespace orrery {
 namespace {
-
-// The rows of the families that were asked for.
-template <class Row>
-Result<std::vector<Row>> selected(const ValidateArguments& arguments, std::vector<Row> rows) {
-    std::vector<std::string> known;
-    for (const Row& row : rows) {
-        if (std::ranges::find(known, row.family) == known.end()) {
-            known.push_back(row.family);
-        }
-    }
-    for (const std::string& family : arguments.families) {
-        if (std::ranges::find(known, family) == known.end()) {
-            return fail(arguments.file,
-                        "no case is of family '" + family + "'",
-                        nearest_hint(family, known));
-        }
-    }
-    if (!arguments.families.empty()) {
-        std::erase_if(rows, [&](const Row& row) {
-            return std::ranges::find(arguments.families, row.family) == arguments.families.end();
-        });
-    }
-    return rows;
-}
 
 ResultOrErrors<std::vector<PublishedCase>> cases_of(const ValidateArguments& arguments) {
     Errors errors;
@@ -178,8 +154,8 @@ int validate_command(const ValidateArguments& arguments) {
     if (!all || !runs) {
         return report_errors(all ? runs.error() : all.error());
     }
-    const auto cases = own ? std::vector<PublishedCase>{} : selected(arguments, *all);
-    const auto own_runs = own ? selected(arguments, *runs) : std::vector<MeasuredRun>{};
+    const auto cases = own ? std::vector<PublishedCase>{} : rows_of_families(arguments, *all);
+    const auto own_runs = own ? rows_of_families(arguments, *runs) : std::vector<MeasuredRun>{};
     if (!cases || !own_runs) {
         return report_error(cases ? own_runs.error() : cases.error());
     }

@@ -1,43 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/validate_serving.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "scenarios/format/catalogue/catalogue.h"
-#include "scenarios/format/document/nearest.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/row_families.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/report/serving_validation_report.h"
 
 namespace orrery {
-namespace {
-
-Result<void> keep_families(const ValidateArguments& arguments, std::vector<ServingCase>& cases) {
-    std::vector<std::string> known;
-    for (const ServingCase& row : cases) {
-        if (std::ranges::find(known, row.family) == known.end()) {
-            known.push_back(row.family);
-        }
-    }
-    for (const std::string& family : arguments.families) {
-        if (std::ranges::find(known, family) == known.end()) {
-            return fail(arguments.file,
-                        "no case is of family '" + family + "'",
-                        nearest_hint(family, known));
-        }
-    }
-    if (!arguments.families.empty()) {
-        std::erase_if(cases, [&](const ServingCase& row) {
-            return std::ranges::find(arguments.families, row.family) == arguments.families.end();
-        });
-    }
-    return {};
-}
-
-}  // namespace
-
 int validate_serving_table(const ValidateArguments& arguments, const Provenance& provenance) {
     auto cases = read_serving_cases(arguments.file);
     const std::filesystem::path root = default_catalogue();
@@ -45,12 +19,13 @@ int validate_serving_table(const ValidateArguments& arguments, const Provenance&
     if (!cases || !models) {
         return report_errors(!cases ? cases.error() : models.error());
     }
-    if (const auto kept = keep_families(arguments, *cases); !kept) {
-        return report_error(kept.error());
+    const auto chosen = rows_of_families(arguments, std::move(*cases));
+    if (!chosen) {
+        return report_error(chosen.error());
     }
     ProgressBar bar{"validating"};
     const ServingValidation validation =
-        validate_serving(*cases,
+        validate_serving(*chosen,
                          *models,
                          {.catalogue = root,
                           .traces = std::filesystem::path{arguments.file}.parent_path() / "traces",

@@ -82,8 +82,8 @@ struct Speculation {
     std::int64_t draft_tokens = 0;  // 0: none
     // Probability that a proposal is accepted if those before it were.
     double acceptance = 0.7;
-    // Proposes on the same GPUs, one step a proposal. Without layers: proposals cost nothing, as
-    // those that are looked up in the prompt.
+    // Proposes on the same GPUs, one step a proposal. Without layers, proposals cost nothing:
+    // prompt lookup works like that.
     Transformer draft_model{.num_layers = 0};
     bool has_model() const { return draft_tokens > 0 && draft_model.num_layers > 0; }
 };

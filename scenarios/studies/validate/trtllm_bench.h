@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// A row of those tables, and not one of MLPerf's.
+// Whether trtllm-bench measured the row. MLPerf measured the other rows of these engines.
 bool is_trtllm_bench(const ServingCase& row);
 
 // Requests of a pair of lengths (docs/source/performance/perf-overview.md, "Preparing a Dataset");
