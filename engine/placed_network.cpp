@@ -8,7 +8,7 @@
 namespace orrery {
 
 PlacedNetwork::PlacedNetwork(const NetworkModel& network, std::vector<RankId> place)
-    : network_(network), place_(std::move(place)) {}
+    : ForwardedNetwork(network), place_(std::move(place)) {}
 
 std::vector<RankId> PlacedNetwork::places(const TransferCall& call,
                                           std::span<const RankId> members) const {

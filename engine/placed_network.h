@@ -6,11 +6,11 @@
 
 #include <vector>
 
-#include "engine/network_model.h"
+#include "engine/forwarded_network.h"
 
 namespace orrery {
 
-class PlacedNetwork final : public NetworkModel {
+class PlacedNetwork final : public ForwardedNetwork {
 public:
     // `place` by rank: where it stands in `network`, which has to outlive this one. The members of
     // a group stand in the order of their ranks, each somewhere else.
@@ -20,17 +20,11 @@ public:
     std::vector<OtherPath> paths_around(const TransferCall& call,
                                         std::span<const RankId> members,
                                         std::span<const std::uint8_t> down) const override;
-    std::span<const LinkInfo> links() const override { return network_.links(); }
-    std::span<const std::string> link_class_names() const override {
-        return network_.link_class_names();
-    }
-    bool has_contention() const override { return network_.has_contention(); }
 
 private:
     RankId place(RankId rank) const { return place_[index(rank)]; }
     std::vector<RankId> places(const TransferCall& call, std::span<const RankId> members) const;
 
-    const NetworkModel& network_;
     std::vector<RankId> place_;
 };
 

@@ -69,7 +69,10 @@ MeasuredNetwork::MeasuredNetwork(const NetworkModel& base,
                                  std::vector<std::uint32_t> node_of_rank,
                                  const std::vector<MeasuredTransfer>& rows,
                                  Time overhead)
-    : base_(base), node_of_rank_(std::move(node_of_rank)), times_(rows), overhead_(overhead) {}
+    : ForwardedNetwork(base),
+      node_of_rank_(std::move(node_of_rank)),
+      times_(rows),
+      overhead_(overhead) {}
 
 bool MeasuredNetwork::on_one_node(std::span<const RankId> ranks) const {
     return std::ranges::all_of(ranks, [&](RankId rank) {
@@ -102,7 +105,7 @@ std::optional<Time> MeasuredNetwork::time_of(const TransferCall& call, std::uint
 
 TransferPlan MeasuredNetwork::plan(const TransferCall& call,
                                    std::span<const RankId> members) const {
-    TransferPlan plan = base_.plan(call, members);
+    TransferPlan plan = network_.plan(call, members);
     if (members.size() < 2) {
         return plan;  // a copy, which is not measured, or a group of one
     }

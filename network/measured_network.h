@@ -14,8 +14,8 @@
 #include <tuple>
 #include <vector>
 
+#include "engine/forwarded_network.h"
 #include "engine/measured_transfer.h"
-#include "engine/network_model.h"
 
 namespace orrery {
 
@@ -31,7 +31,7 @@ private:
     std::map<std::pair<TransferKind, Dtype>, std::map<std::uint32_t, Curve>> curves_;
 };
 
-class MeasuredNetwork final : public NetworkModel {
+class MeasuredNetwork final : public ForwardedNetwork {
 public:
     // `base` must outlive this. `overhead`: of the host, on every operation.
     MeasuredNetwork(const NetworkModel& base,
@@ -40,18 +40,12 @@ public:
                     Time overhead);
 
     TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
-    std::span<const LinkInfo> links() const override { return base_.links(); }
-    std::span<const std::string> link_class_names() const override {
-        return base_.link_class_names();
-    }
-    bool has_contention() const override { return base_.has_contention(); }
 
 private:
     bool on_one_node(std::span<const RankId> ranks) const;
     std::optional<Time> time_of(const TransferCall& call, std::uint32_t ranks) const;
     TransferPlan measured(TransferPlan plan, std::optional<Time> time) const;
 
-    const NetworkModel& base_;
     std::vector<std::uint32_t> node_of_rank_;
     TransferTimes times_;
     Time overhead_;

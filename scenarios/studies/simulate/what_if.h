@@ -5,7 +5,7 @@
 // what kernels gain that are slowed less and transfers that share links with fewer others.
 #pragma once
 
-#include "engine/network_model.h"
+#include "engine/forwarded_network.h"
 #include "engine/program.h"
 #include "engine/simulation.h"
 
@@ -18,19 +18,11 @@ namespace orrery {
 Program program_without(const Program& program, Cause cause);
 
 // A network on which what has no bytes takes no time, latency and SMs included.
-class SilentNetwork final : public NetworkModel {
+class SilentNetwork final : public ForwardedNetwork {
 public:
-    explicit SilentNetwork(const NetworkModel& network) : network_(network) {}
+    using ForwardedNetwork::ForwardedNetwork;
 
     TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
-    std::span<const LinkInfo> links() const override { return network_.links(); }
-    std::span<const std::string> link_class_names() const override {
-        return network_.link_class_names();
-    }
-    bool has_contention() const override { return network_.has_contention(); }
-
-private:
-    const NetworkModel& network_;
 };
 
 // `program` is one of program_without(): kernels of this cause take their ideal time, which is
