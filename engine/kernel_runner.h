@@ -31,7 +31,12 @@ private:
     void find_role_sms();
 
     std::vector<WalkedOp> walked_;
-    std::vector<std::vector<std::uint32_t>> role_sms_;  // by role and connection of its tape
+    // By message of each connection of a role's tape; connection c's begin at first[c].
+    struct RoleSms {
+        std::vector<std::uint32_t> first;
+        std::vector<std::uint32_t> of_message;
+    };
+    std::vector<RoleSms> role_sms_;
 };
 
 }  // namespace orrery
