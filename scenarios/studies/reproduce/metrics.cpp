@@ -21,10 +21,12 @@ double gigabytes_of(Bytes bytes) {
 struct MetricRow {
     ReproducedMetric metric;
     std::string_view unit;
-    // One of the three says the study.
+    // One of them says the study.
     MetricFigure (*of_step)(const Answer&) = nullptr;
     MetricFigure (*of_campaign)(const PlanAnswer&) = nullptr;
     MetricFigure (*of_search)(const FoundPlan&) = nullptr;
+    MetricFigure (*of_serving)(const ServingAnswer&) = nullptr;
+    MetricFigure (*of_highest_rate)(const HighestRate&) = nullptr;
 };
 
 constexpr MetricRow step_metric(ReproducedMetric metric,
@@ -41,6 +43,11 @@ constexpr MetricRow search_metric(ReproducedMetric metric,
                                   std::string_view unit,
                                   MetricFigure (*of)(const FoundPlan&)) {
     return {.metric = metric, .unit = unit, .of_search = of};
+}
+constexpr MetricRow serving_metric(ReproducedMetric metric,
+                                   std::string_view unit,
+                                   MetricFigure (*of)(const ServingAnswer&)) {
+    return {.metric = metric, .unit = unit, .of_serving = of};
 }
 
 using Metric = ReproducedMetric;
@@ -102,6 +109,18 @@ constexpr MetricRow kMetricRows[] = {
     search_metric(Metric::best_fits,
                   "",
                   [](const FoundPlan& f) { return MetricFigure{f.answer.memory.fits ? 1 : 0}; }),
+    serving_metric(
+        Metric::ttft_s, "s", [](const ServingAnswer& a) { return MetricFigure{a.ttft_s.mean}; }),
+    serving_metric(
+        Metric::tpot_s, "s", [](const ServingAnswer& a) { return MetricFigure{a.tpot_s.mean}; }),
+    serving_metric(
+        Metric::e2e_s, "s", [](const ServingAnswer& a) { return MetricFigure{a.e2e_s.mean}; }),
+    serving_metric(Metric::output_tokens_per_s,
+                   "tokens/s",
+                   [](const ServingAnswer& a) { return MetricFigure{a.output_tokens_per_s}; }),
+    {.metric = Metric::highest_rate,
+     .unit = "requests/s",
+     .of_highest_rate = [](const HighestRate& h) { return MetricFigure{h.rate}; }},
 };
 
 const MetricRow& metric_row_of(ReproducedMetric metric) {
@@ -114,9 +133,11 @@ const MetricRow& metric_row_of(ReproducedMetric metric) {
 
 ReproducedStudy study_of(ReproducedMetric metric) {
     const MetricRow& row = metric_row_of(metric);
-    return row.of_campaign != nullptr ? ReproducedStudy::campaign
-           : row.of_search != nullptr ? ReproducedStudy::search
-                                      : ReproducedStudy::step;
+    return row.of_campaign != nullptr       ? ReproducedStudy::campaign
+           : row.of_search != nullptr       ? ReproducedStudy::search
+           : row.of_serving != nullptr      ? ReproducedStudy::serving
+           : row.of_highest_rate != nullptr ? ReproducedStudy::highest_rate
+                                            : ReproducedStudy::step;
 }
 
 std::string_view unit_of(ReproducedMetric metric) {
@@ -130,6 +151,12 @@ std::optional<double> value_of(ReproducedMetric metric, const VariantAnswer& ans
     }
     if (row.of_search != nullptr && answer.search && !answer.search->best.empty()) {
         return row.of_search(answer.search->best.front());
+    }
+    if (row.of_serving != nullptr && answer.serving) {
+        return row.of_serving(*answer.serving);
+    }
+    if (row.of_highest_rate != nullptr && answer.highest_rate) {
+        return row.of_highest_rate(*answer.highest_rate);
     }
     return row.of_step != nullptr && answer.step ? row.of_step(*answer.step) : std::nullopt;
 }

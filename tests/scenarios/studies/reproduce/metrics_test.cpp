@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-constexpr auto kLastMetric = ReproducedMetric::best_fits;
+constexpr auto kLastMetric = ReproducedMetric::highest_rate;
 
 TEST(Metrics, EachHasANameAndAStudy) {
     for (int i = 0; i <= static_cast<int>(kLastMetric); ++i) {
@@ -20,6 +20,10 @@ TEST(Metrics, EachHasANameAndAStudy) {
     EXPECT_EQ(study_of(ReproducedMetric::mfu), ReproducedStudy::step);
     EXPECT_EQ(study_of(ReproducedMetric::ettr), ReproducedStudy::campaign);
     EXPECT_EQ(study_of(ReproducedMetric::best_tokens_per_s), ReproducedStudy::search);
+    EXPECT_EQ(study_of(ReproducedMetric::tpot_s), ReproducedStudy::serving);
+    EXPECT_EQ(study_of(ReproducedMetric::highest_rate), ReproducedStudy::highest_rate);
+    EXPECT_TRUE(is_served(ReproducedMetric::e2e_s));
+    EXPECT_FALSE(is_served(ReproducedMetric::mfu));
 }
 
 TEST(Metrics, AreFiguresOfAnswers) {
