@@ -461,8 +461,7 @@ ResultOrErrors<std::vector<Request>> read_request_trace(const std::filesystem::p
         const auto arrival = parse_number(row.fields[0]);
         const auto input = parse_integer(row.fields[1]);
         const auto output = parse_integer(row.fields[2]);
-        constexpr double kLongest_s = 1e7;
-        if (!arrival || *arrival < 0 || *arrival > kLongest_s || !input || *input < 1 ||
+        if (!arrival || *arrival < 0 || *arrival > kLongestLoad_s || !input || *input < 1 ||
             *input > kManyTokens || !output || *output < 1 || *output > kManyTokens) {
             errors.push_back({row.where,
                               "a request needs an arrival in seconds and tokens above zero",

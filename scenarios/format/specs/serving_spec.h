@@ -124,6 +124,9 @@ struct ServingSpec {
     }
 };
 
+// Arrivals of a load come before: Time ends at 9.2e6 s.
+inline constexpr double kLongestLoad_s = 5e6;
+
 // A load: a trace, or a synthetic one whose lengths are drawn uniformly from `length_spread`
 // times the stated length to the stated length.
 struct WorkloadSpec {

@@ -140,6 +140,18 @@ ReproducedStudy study_of(ReproducedMetric metric) {
                                             : ReproducedStudy::step;
 }
 
+bool is_served(ReproducedMetric metric) {
+    const ReproducedStudy study = study_of(metric);
+    return study == ReproducedStudy::serving || study == ReproducedStudy::highest_rate;
+}
+
+bool is_served(const Reproduction& room, const std::string& variant) {
+    return std::ranges::any_of(room.comparisons, [&](const ReproducedComparison& comparison) {
+        return is_served(comparison.metric) &&
+               (comparison.variant == variant || comparison.baseline == variant);
+    });
+}
+
 std::string_view unit_of(ReproducedMetric metric) {
     return metric_row_of(metric).unit;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "scenarios/format/specs/reproduction.h"
@@ -27,10 +28,9 @@ struct VariantAnswer {
 
 ReproducedStudy study_of(ReproducedMetric metric);
 // Of a study that takes files of kind serving.
-inline bool is_served(ReproducedMetric metric) {
-    const ReproducedStudy study = study_of(metric);
-    return study == ReproducedStudy::serving || study == ReproducedStudy::highest_rate;
-}
+bool is_served(ReproducedMetric metric);
+// Does a comparison of the room ask for such a figure of the variant?
+bool is_served(const Reproduction& room, const std::string& variant);
 // "s", "tokens/s", ""
 std::string_view unit_of(ReproducedMetric metric);
 // The answer is of the metric's study. Of a job without interruptions, their mean distance is none.

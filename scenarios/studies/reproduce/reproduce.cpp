@@ -101,13 +101,8 @@ public:
         Errors errors;
         for (const Reproduction& room : rooms_) {
             for (const ReproducedVariant& variant : room.variants) {
-                const bool served = std::ranges::any_of(
-                    room.comparisons, [&](const ReproducedComparison& comparison) {
-                        return is_served(comparison.metric) &&
-                               (comparison.variant == variant.name ||
-                                comparison.baseline == variant.name);
-                    });
-                auto prepared = prepare(variant, room.file.parent_path(), served, tables_);
+                const bool served = is_served(room, variant.name);
+                auto prepared = prepare(variant, room.file.parent_path(), tables_, served);
                 if (prepared) {
                     variants_.emplace(key_of(room, variant.name), std::move(*prepared));
                 } else {

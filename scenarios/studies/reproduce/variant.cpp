@@ -134,8 +134,8 @@ ResultOrErrors<const PublishedCase*> PublishedTables::find(const std::string& na
 
 ResultOrErrors<PreparedVariant> prepare(const ReproducedVariant& variant,
                                         const std::filesystem::path& folder,
-                                        bool served,
-                                        PublishedTables& tables) {
+                                        PublishedTables& tables,
+                                        bool served) {
     if (served && !variant.published_case.empty()) {
         return unexpected<Errors>(
             Errors{{variant.where,

@@ -39,7 +39,7 @@ private:
 // `served`: figures of a served load are asked for, so that the file is of kind serving.
 ResultOrErrors<PreparedVariant> prepare(const ReproducedVariant& variant,
                                         const std::filesystem::path& folder,
-                                        bool served,
-                                        PublishedTables& tables);
+                                        PublishedTables& tables,
+                                        bool served = false);
 
 }  // namespace orrery

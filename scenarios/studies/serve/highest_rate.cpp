@@ -42,7 +42,7 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const std::vector<Request>& requests,
                                       const ServingObjectives& objectives) {
     const double stated = scenario.workload.request_rate;
-    ORRERY_CHECK(stated > 0);
+    ORRERY_CHECK(stated > 0 && !requests.empty());
     // The idle instance is the same at each rate.
     ServingSpec measured = spec;
     measured.objectives = {};
@@ -79,10 +79,11 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
     }
     while (met == 0 || missed == 0) {
         const double share = met == 0 ? missed / kStep : met * kStep;
-        if (share < kLeast) {
+        const bool too_long = requests.back().arrival.seconds() / share > kLongestLoad_s;
+        if (share < kLeast || too_long) {
             return fail(
                 scenario.cluster_where,
-                fmt::format("{:.3g} requests a second miss the objectives, too", stated * kLeast),
+                fmt::format("{:.3g} requests a second miss the objectives, too", stated * missed),
                 "larger objectives, or a smaller model");
         }
         if (share > kMost) {

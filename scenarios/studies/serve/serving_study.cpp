@@ -228,6 +228,17 @@ ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload) {
     if (!workload.trace.empty()) {
         return read_request_trace(workload.trace);
     }
+    const double longest = kLongestLoad_s * workload.request_rate;
+    if (workload.users == 0 && workload.request_rate > 0 &&
+        static_cast<double>(workload.num_requests) > longest) {
+        return unexpected<Errors>(Errors{
+            {"workload.request_rate",
+             fmt::format("{} requests at {:g} a second come over more than {:.0f} days",
+                         workload.num_requests,
+                         workload.request_rate,
+                         kLongestLoad_s / 86'400),
+             fmt::format("at most {:.0f} requests, or a higher rate", std::floor(longest))}});
+    }
     if (workload.lengths.empty()) {
         return synthetic_requests(workload);
     }

@@ -121,6 +121,17 @@ TEST(ServingStudy, PromptsElsewhereDoNotDisturbGeneration) {
     EXPECT_LT(two->transfer_s, 10 * 524e6 / 450e9);
 }
 
+TEST(ServingStudy, ALoadOfMonthsIsAnError) {
+    const WorkloadSpec load{.num_requests = 1000, .request_rate = 1e-5};
+    const auto requests = requests_of(load);
+    ASSERT_FALSE(requests);
+    EXPECT_EQ(
+        requests.error()[0].to_string(),
+        "workload.request_rate: error: 1000 requests at 1e-05 a second come over more than 58 "
+        "days (hint: at most 50 requests, or a higher rate)");
+    EXPECT_TRUE(requests_of({.num_requests = 50, .request_rate = 1e-5}));
+}
+
 TEST(ServingStudy, InstancesFitIntoTheCluster) {
     ServingSpec spec;
     spec.pools.front().instances = 9;

@@ -38,7 +38,7 @@ TEST(Slowdown, OfRequestsThatNeverMeetIsOne) {
     const auto alone =
         serve_alone(scenario, scenario.serving, synthetic_requests(scenario.workload));
     ASSERT_TRUE(alone);
-    const auto apart = slowdowns_of(served(scenario, 0.1), *alone);
+    const auto apart = slowdowns_of(served(scenario, 1e-3), *alone);
     EXPECT_DOUBLE_EQ(apart.ttft.p99, 1);
     EXPECT_DOUBLE_EQ(apart.tbt.p99, 1);
     EXPECT_DOUBLE_EQ(apart.e2e.p99, 1);
