@@ -2,6 +2,7 @@
 #include "engine/kernel_runner.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/check.h"
 #include "engine/execution.h"
@@ -92,7 +93,7 @@ void KernelRunner::trace_walk(RankStreamId id, Time now) {
     }
 }
 
-std::uint32_t KernelRunner::sms_of(RankClassId r, const TapeItem& item) const {
+std::uint16_t KernelRunner::sms_of(RankClassId r, const TapeItem& item) const {
     const RoleSms& known = role_sms_[state_.ranks[r].role];
     std::uint32_t sms = 0;
     for (std::uint32_t p = 0; p < item.num_parts; ++p) {
@@ -105,7 +106,8 @@ std::uint32_t KernelRunner::sms_of(RankClassId r, const TapeItem& item) const {
         const ConnectionClassId c = plan_.connection_of(r, part.connection);
         sms += plan_.transfers.messages[open_.connections[c].first_message + part.message].sms;
     }
-    return sms;
+    return static_cast<std::uint16_t>(
+        std::min<std::uint32_t>(sms, std::numeric_limits<std::uint16_t>::max()));
 }
 
 // A message of a role mostly holds equally many SMs on all ranks. Then sms_of() looks at none of

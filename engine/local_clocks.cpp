@@ -60,7 +60,7 @@ void LocalClocks::begin_collective(RankStreamId id, const TapeItem& item, Time n
     stream.phase = StreamPhase::in_group;
     stream.start = now;
     if (stream.slows_kernels) {
-        stream.held_sms = static_cast<std::uint16_t>(parts_.kernels.sms_of(r, item));
+        stream.held_sms = parts_.kernels.sms_of(r, item);
         parts_.kernels.change_held(r, now, stream.held_sms);
     }
     const Time alone = group_message(r, item).uncontended_time;

@@ -113,9 +113,7 @@ void PartyRuns::begin_step(RankClassId r, std::uint32_t step, Time now) {
     rank.entered = now;
     rank.streams_left = 0;
     rank.host_reads_left = 0;
-    rank.end_seen = Time::picoseconds(-1);
-    state_.step_ends[r].last.clear();
-    state_.step_ends[r].read.clear();
+    state_.clear_ends(r);
     for (const TapeStream& stream : rank.tape->streams) {
         rank.streams_left += stream.items.empty() ? 0 : 1;
         rank.host_reads_left += stream.host_items > 0 ? 1 : 0;
@@ -155,8 +153,7 @@ void PartyRuns::begin_at_barrier(RankClassId r, const RoleBarrier& barrier) {
             stream.phase = StreamPhase::ready;
             parts_.streams.add_ready(id);
         } else if (stream.item > 0) {
-            state_.step_ends[r].last.offer(stream);
-            rank.end_seen = std::max(rank.end_seen, stream.ended);
+            state_.offer_end(state_.step_ends[r].last, stream);
             --rank.streams_left;
             --rank.host_reads_left;
         }
@@ -185,8 +182,7 @@ void PartyRuns::end_stream(RankStreamId id) {
     RankState& rank = state_.ranks[r];
     stream.phase = StreamPhase::done;
     if (stream.step == rank.step) {
-        state_.step_ends[r].last.offer(stream);
-        rank.end_seen = std::max(rank.end_seen, stream.ended);
+        state_.offer_end(state_.step_ends[r].last, stream);
         if (--rank.streams_left == 0) {
             end_step(r, rank.step, state_.step_ends[r].last);
         }
@@ -204,8 +200,7 @@ void PartyRuns::end_stream(RankStreamId id) {
 
 void PartyRuns::end_host_read(RankStreamId id, Time now) {
     RankState& rank = state_.ranks[state_.rank_of(id)];
-    state_.step_ends[state_.rank_of(id)].read.offer(state_.streams[id]);
-    rank.end_seen = std::max(rank.end_seen, state_.streams[id].ended);
+    state_.offer_end(state_.step_ends[state_.rank_of(id)].read, state_.streams[id]);
     if (--rank.host_reads_left == 0 && !rank.in_last_step) {
         next_step(state_.rank_of(id), now);
     }

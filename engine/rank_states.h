@@ -60,7 +60,7 @@ struct alignas(64) StreamState {
     }
 };
 static_assert(offsetof(StreamState, queued) == 64);
-static_assert(sizeof(StreamState) == 256);  // 12,288 ranks have half a million of them
+static_assert(sizeof(StreamState) == 256);  // 12,288 ranks have 98,304 of them
 
 // The last of the ends of several streams; at one instant that of the lowest stream.
 struct LastEnd {
@@ -161,6 +161,16 @@ public:
         return streams[id].step *
                    tape_of(rank_of(id)).connections[part.connection].messages_per_step +
                part.sequence;
+    }
+    // A stream has ended what `of`, of its rank's step_ends, is the last of.
+    void offer_end(LastEnd& of, const StreamState& stream) {
+        of.offer(stream);
+        ranks[stream.rank].end_seen = std::max(ranks[stream.rank].end_seen, stream.ended);
+    }
+    void clear_ends(RankClassId r) {
+        ranks[r].end_seen = Time::picoseconds(-1);
+        step_ends[r].last.clear();
+        step_ends[r].read.clear();
     }
     // Is the stream in the step that its host began last?
     bool in_newest_step(RankStreamId id) const {

@@ -24,7 +24,7 @@ void TransferRunner::arrive(RankStreamId id, const TapeItem& item, Time now) {
     stream.due = now;  // the last data start
     stream.parts_left = item.num_parts;
     if (state_.streams[id].slows_kernels) {
-        stream.held_sms = static_cast<std::uint16_t>(parts_.kernels.sms_of(r, item));
+        stream.held_sms = parts_.kernels.sms_of(r, item);
         parts_.kernels.change_held(r, now, stream.held_sms);
     }
     if (item.num_parts == 0) {

@@ -20,8 +20,8 @@ std::int64_t num_requests(const BatchScheduler& instance) {
     return instance.num_waiting() + instance.num_running();
 }
 
-// Tokens first: instances that only generate have as many tokens to compute as requests, and one
-// without any is no better than another.
+// Tokens of a step under way are pending no more (BatchScheduler::pending_tokens()), so that a busy
+// instance and an idle one may have equally many.
 std::pair<std::int64_t, std::int64_t> tokens_and_requests(std::int64_t tokens,
                                                           const BatchScheduler& instance) {
     return {tokens, num_requests(instance)};

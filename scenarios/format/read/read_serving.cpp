@@ -442,6 +442,16 @@ void read_workload(const DocumentNode& section,
             }
         }
     }
+    const double most = std::floor(kLongestLoad_s * workload.request_rate);
+    if (workload.users == 0 && workload.request_rate > 0 &&
+        static_cast<double>(workload.num_requests) > most) {
+        reader.complain("request_rate",
+                        fmt::format("{} requests at {:g} a second come over more than {:.0f} days",
+                                    workload.num_requests,
+                                    workload.request_rate,
+                                    kLongestLoad_s / 86'400),
+                        fmt::format("at most {:.0f} requests, or a higher rate", most));
+    }
     if (workload.users > 0 && section.find("request_rate") != nullptr) {
         reader.complain("request_rate",
                         "users of a closed load send when their last request has ended",

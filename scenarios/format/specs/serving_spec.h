@@ -124,7 +124,7 @@ struct ServingSpec {
     }
 };
 
-// Arrivals of a load come before: Time ends at 9.2e6 s.
+// No request arrives later, because Time ends at 9.2e6 s: neither one of a trace nor a drawn one.
 inline constexpr double kLongestLoad_s = 5e6;
 
 // A load: a trace, or a synthetic one whose lengths are drawn uniformly from `length_spread`

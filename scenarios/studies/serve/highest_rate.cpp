@@ -43,9 +43,11 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const ServingObjectives& objectives) {
     const double stated = scenario.workload.request_rate;
     ORRERY_CHECK(stated > 0 && !requests.empty());
-    // The idle instance is the same at each rate.
+    // The idle instance is the same at each rate, and serves once.
     ServingSpec measured = spec;
-    measured.objectives = {};
+    measured.objectives.ttft_slowdown = {};
+    measured.objectives.tbt_slowdown = {};
+    measured.objectives.e2e_slowdown = {};
     std::optional<ServingResult> alone;
     if (objectives.any_slowdown()) {
         auto served = serve_alone(scenario, spec, requests);

@@ -228,17 +228,6 @@ ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload) {
     if (!workload.trace.empty()) {
         return read_request_trace(workload.trace);
     }
-    const double longest = kLongestLoad_s * workload.request_rate;
-    if (workload.users == 0 && workload.request_rate > 0 &&
-        static_cast<double>(workload.num_requests) > longest) {
-        return unexpected<Errors>(Errors{
-            {"workload.request_rate",
-             fmt::format("{} requests at {:g} a second come over more than {:.0f} days",
-                         workload.num_requests,
-                         workload.request_rate,
-                         kLongestLoad_s / 86'400),
-             fmt::format("at most {:.0f} requests, or a higher rate", std::floor(longest))}});
-    }
     if (workload.lengths.empty()) {
         return synthetic_requests(workload);
     }
@@ -270,7 +259,7 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload, const Leng
                                    : arrivals.gamma(1 / (variation * variation))) /
                    workload.request_rate;
         }
-        Request request{.arrival = Time::seconds(now)};
+        Request request{.arrival = Time::seconds(std::min(now, kLongestLoad_s))};
         request.prompt_tokens = length(workload.input_tokens, &LengthTable::input_tokens);
         request.output_tokens = length(workload.output_tokens, &LengthTable::output_tokens);
         requests.push_back(std::move(request));

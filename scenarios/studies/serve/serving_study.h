@@ -24,6 +24,7 @@ struct LatencySummary {
     double p99 = 0;
 };
 
+// Nearest ranks; zeros of no values.
 LatencySummary latency_summary(std::vector<double> seconds);
 
 struct ServingAnswer {

@@ -10,15 +10,16 @@
 
 namespace orrery {
 
-// One request after the other on a single instance of the first pool, which also generates.
-// An Error if that instance can't be.
+// One request after the other on a single instance of the first pool, which also generates. An
+// Error if its cache does not fit on its GPUs.
 Result<ServingResult> serve_alone(const Scenario& scenario,
                                   const ServingSpec& spec,
                                   const std::vector<Request>& requests);
 
-// Of the requests that ended, which are the same in both.
+// Ratios without a unit, over the requests that ended in both; both served the same requests.
 ServingAnswer::Slowdowns slowdowns_of(const ServingResult& served, const ServingResult& alone);
 
+// No ratio is above its objective.
 bool meets(const ServingAnswer::Slowdowns& slowdowns, const ServingObjectives& objectives);
 
 }  // namespace orrery

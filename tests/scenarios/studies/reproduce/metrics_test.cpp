@@ -44,6 +44,20 @@ TEST(Metrics, AreFiguresOfAnswers) {
     answer.campaign->plans.emplace_back().ettr.mean = 0.9;
     EXPECT_EQ(value_of(ReproducedMetric::ettr, answer), 0.9);
     EXPECT_FALSE(value_of(ReproducedMetric::mttf_h, answer));  // nothing failed
+    EXPECT_FALSE(value_of(ReproducedMetric::tpot_s, answer));
+    answer.serving.emplace();
+    answer.serving->ttft_s.mean = 0.25;
+    answer.serving->tpot_s.mean = 0.02;
+    answer.serving->e2e_s.mean = 4;
+    answer.serving->output_tokens_per_s = 900;
+    EXPECT_EQ(value_of(ReproducedMetric::ttft_s, answer), 0.25);
+    EXPECT_EQ(value_of(ReproducedMetric::tpot_s, answer), 0.02);
+    EXPECT_EQ(value_of(ReproducedMetric::e2e_s, answer), 4.0);
+    EXPECT_EQ(value_of(ReproducedMetric::output_tokens_per_s, answer), 900.0);
+    EXPECT_FALSE(value_of(ReproducedMetric::highest_rate, answer));
+    answer.highest_rate.emplace();
+    answer.highest_rate->rate = 7;
+    EXPECT_EQ(value_of(ReproducedMetric::highest_rate, answer), 7.0);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(Reproduce, AllRoomsCanBeRead) {
     EXPECT_FALSE(find_rooms(empty.path(), {}));
 }
 
-// A server of its own for prompts: tokens come in even steps, and the highest rate says so.
+// Twice as many instances sustain about twice the rate.
 TEST(Reproduce, ServedLoadsHaveFiguresToo) {
     const TestFolder folder;
     folder.write("load.yaml",

@@ -3,20 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/format/read/reader.h"
 #include "scenarios/studies/serve/highest_rate.h"
-#include "tests/models/known_models.h"
+#include "tests/scenarios/served_model.h"
 
 namespace orrery {
 namespace {
 
 Scenario shared_server() {
-    ReadOptions options;
-    options.network_only = true;
-    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
-    Scenario scenario =
-        read_scenario_text("cluster: {nodes: 1, node: dgx-h100}\n", "test", ".", options).value();
-    scenario.model = llama(32, 4096, 14336, 8, 128256);
+    Scenario scenario = served_model();
     scenario.workload = {.num_requests = 300,
                          .request_rate = 30,
                          .input_tokens = 512,
