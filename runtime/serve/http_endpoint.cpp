@@ -323,6 +323,9 @@ private:
             return answer_error(response, request.error());
         }
         const bool stream = request->stream;
+        // Counted before it is submitted: stop() waits for every request that the server has taken.
+        ++unanswered_;
+        const std::shared_ptr<void> counted{nullptr, [this](void*) { --unanswered_; }};
         auto answer = std::make_shared<OpenAnswer>(server_, served_, std::move(*request));
         if (const Refusal refusal = answer->submit(); refusal != Refusal::none) {
             if (refusal == Refusal::queue_full) {
@@ -330,8 +333,6 @@ private:
             }
             return answer_error(response, refusal_error(refusal));
         }
-        ++unanswered_;
-        const std::shared_ptr<void> counted{nullptr, [this](void*) { --unanswered_; }};
         if (stream) {
             response.set_header("Cache-Control", "no-cache");
         }
