@@ -8,12 +8,14 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "kernels/attention/attention.h"
 #include "kernels/csv_rows.h"
 #include "kernels/gemm/gemm.h"
 #include "models/serving_step.h"
 #include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/serving_prices.h"
 #include "scenarios/studies/validate/serving_set_up.h"
 
@@ -203,6 +205,13 @@ Result<PricedRow> price_row(const ServingKernelCase& row, const ServingPrices& p
                                     : fmt::format("{} ({})", row.kernel, row.variant));
 }
 
+// The engine whose kernel a row timed: its attention has costs of its own. Other kernels have no
+// engine.
+Result<ServingEngine> engine_of_kernel(const ServingKernelCase& row,
+                                       const std::filesystem::path& catalogue) {
+    return row.variant.starts_with("vllm") ? read_engine("vllm-v1", catalogue) : ServingEngine{};
+}
+
 }  // namespace
 
 bool is_serving_kernel_table(const std::string& file) {
@@ -232,17 +241,25 @@ ResultOrErrors<std::vector<ServingKernelCase>> read_serving_kernel_cases(const s
 Result<TimedValidation> validate_serving_kernels(const std::vector<ServingKernelCase>& cases,
                                                  const std::filesystem::path& catalogue) {
     TimedValidation validation;
-    std::map<std::pair<std::string, std::int64_t>, std::unique_ptr<ServingPrices>> prices;
+    std::map<std::tuple<std::string, std::int64_t, std::string>, std::unique_ptr<ServingPrices>>
+        prices;
     for (const ServingKernelCase& row : cases) {
-        auto& of_gpu = prices[{row.gpu, row.gpus}];
+        const auto engine = engine_of_kernel(row, catalogue);
+        if (!engine) {
+            return tl::unexpected(engine.error());
+        }
+        auto& of_gpu = prices[{row.gpu, row.gpus, engine->name + row.cache_dtype}];
         if (of_gpu == nullptr) {
             const auto cluster = serving_cluster(row.gpu, row.gpus, row.where, catalogue);
             if (!cluster) {
                 validation.skipped.push_back({row.name, row.family, cluster.error().what});
                 continue;
             }
-            auto made =
-                ServingPrices::make(*cluster, {}, {.tensor_model_parallel_size = row.gpus}, {});
+            auto made = ServingPrices::make(*cluster,
+                                            {},
+                                            {.tensor_model_parallel_size = row.gpus,
+                                             .key_value_precision = dtype_of_word(row.cache_dtype)},
+                                            *engine);
             if (!made) {
                 return tl::unexpected(made.error());
             }
