@@ -111,14 +111,10 @@ private:
         add_product(name, call, count);
     }
 
-    // Reads the operand of an FP8 or FP4 product in 16 bits and writes it.
     void quantise(std::int64_t rows, std::int64_t columns, std::int64_t count) {
-        if (plan_.fused_casts || bits_of(plan_.precision) == 16) {
-            return;
+        if (!plan_.fused_casts && bits_of(plan_.precision) < 16) {
+            add(kQuantise, quantise_operand(rows, columns, plan_.precision), count);
         }
-        KernelCall call = transpose(rows, columns, kStream);
-        call.bytes = rows * columns * (size_bytes(kStream) * 8 + bits_of(plan_.precision)) / 8;
-        add("quantise", call, count);
     }
 
     // Of each group of `rows` rows with weights of its own.
@@ -455,6 +451,12 @@ private:
 };
 
 }  // namespace
+
+KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision) {
+    KernelCall call = transpose(rows, columns, kStream);
+    call.bytes = rows * columns * (size_bytes(kStream) * 8 + bits_of(precision)) / 8;
+    return call;
+}
 
 std::vector<ServingOp> serving_ops(const Transformer& model,
                                    const ServingPlan& plan,

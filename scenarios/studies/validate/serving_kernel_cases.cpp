@@ -112,10 +112,11 @@ Transformer latent_layer(const ServingKernelCase& row) {
 
 constexpr std::array<std::string_view, 5> kExpertOps = {
     "permute", "expert fc1", "expert activation", "expert fc2", "unpermute"};
-constexpr std::array<std::string_view, 8> kLatentOps = {"latent down",
+constexpr std::array<std::string_view, 9> kLatentOps = {"latent down",
                                                         "latent norm",
                                                         "query up",
                                                         "rotary embedding",
+                                                        "cache write",
                                                         "query absorption",
                                                         "decode attention",
                                                         "value absorption",
@@ -126,16 +127,22 @@ struct PricedRow {
     std::string as;
 };
 
+// Of the named kernels, and of those that quantise their operands.
 template <std::size_t N>
 double sum_of(const ServingPrices& prices,
               const std::vector<ServingOp>& ops,
               const std::array<std::string_view, N>& names) {
     double us = 0;
+    double cast = 0;
     for (const ServingOp& op : ops) {
-        if (std::ranges::find(names, op.name) != names.end() &&
-            std::holds_alternative<KernelCall>(op.work)) {
-            us += prices.time_of(op, 0).microseconds();
+        if (!std::holds_alternative<KernelCall>(op.work)) {
+            continue;
         }
+        const double time = prices.time_of(op, 0).microseconds();
+        if (std::ranges::find(names, op.name) != names.end()) {
+            us += cast + time;
+        }
+        cast = op.name == kQuantise ? time : 0;
     }
     return us;
 }
@@ -163,7 +170,13 @@ Result<PricedRow> price_row(const ServingKernelCase& row, const ServingPrices& p
     if (row.kernel == "gemm") {
         const KernelCall call =
             gemm(row.m, row.n, row.k, 1, dtype_of_word(row.dtype), GemmEpilogue::none, Dtype::bf16);
-        return priced(call, "product");
+        PricedRow row_price = priced(call, "product");
+        // Rows are whole linear layers (vLLM's RowParallelLinear), whose input has 16 bits.
+        if (row.dtype == "fp8") {
+            row_price.us +=
+                priced(quantise_operand(row.m, row.k, ProductPrecision::fp8), "cast").us;
+        }
+        return row_price;
     }
     if (row.kernel == "decode_attention" || row.kernel == "prefill_attention") {
         const bool generates = row.kernel == "decode_attention";
