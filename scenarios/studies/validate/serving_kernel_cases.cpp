@@ -163,7 +163,9 @@ KernelCall attention_of(const ServingKernelCase& row) {
     return call;
 }
 
-Result<PricedRow> price_row(const ServingKernelCase& row, const ServingPrices& prices) {
+Result<PricedRow> price_row(const ServingKernelCase& row,
+                            const ServingPrices& prices,
+                            bool masks_experts) {
     const auto priced = [&](const KernelCall& call, const char* as) {
         return PricedRow{prices.time_of({.name = as, .work = call}, 0).microseconds(), as};
     };
@@ -191,7 +193,9 @@ Result<PricedRow> price_row(const ServingKernelCase& row, const ServingPrices& p
             .tensor_model_parallel_size = row.expert_tensor * row.expert_parallel,
             .expert_model_parallel_size = row.expert_parallel,
             .precision = products,
-            .weight_bits = bits_of(products)};
+            .weight_bits = bits_of(products),
+            .masks_experts = masks_experts,
+            .balanced_experts = true};
         const BatchShape shape{.tokens = row.m, .chunks = {}};
         const auto ops = serving_ops(layer_of_experts(row), plan, shape, 0);
         return PricedRow{sum_of(prices, ops, kExpertOps), "experts"};
@@ -278,7 +282,7 @@ Result<TimedValidation> validate_serving_kernels(const std::vector<ServingKernel
             }
             of_gpu = std::move(*made);
         }
-        if (const auto priced = price_row(row, *of_gpu)) {
+        if (const auto priced = price_row(row, *of_gpu, engine->masks_experts)) {
             validation.rows.push_back({.name = row.name,
                                        .family = row.family,
                                        .measured_us = row.time_us,
