@@ -2,6 +2,7 @@
 #include "engine/kernel_runner.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/check.h"
 #include "engine/execution.h"
@@ -92,11 +93,12 @@ void KernelRunner::trace_walk(RankStreamId id, Time now) {
     }
 }
 
-std::uint32_t KernelRunner::sms_of(RankClassId r, const TapeItem& item) const {
+std::uint16_t KernelRunner::sms_of(RankClassId r, const TapeItem& item) const {
+    const RoleSms& known = role_sms_[state_.ranks[r].role];
     std::uint32_t sms = 0;
     for (std::uint32_t p = 0; p < item.num_parts; ++p) {
         const TapePart& part = state_.tape_of(r).parts[item.first_part + p];
-        const std::uint32_t same = role_sms_[state_.ranks[r].role][part.connection];
+        const std::uint32_t same = known.of_message[known.first[part.connection] + part.message];
         if (same != kSmsDiffer) {
             sms += same;
             continue;
@@ -104,26 +106,34 @@ std::uint32_t KernelRunner::sms_of(RankClassId r, const TapeItem& item) const {
         const ConnectionClassId c = plan_.connection_of(r, part.connection);
         sms += plan_.transfers.messages[open_.connections[c].first_message + part.message].sms;
     }
-    return sms;
+    return static_cast<std::uint16_t>(
+        std::min<std::uint32_t>(sms, std::numeric_limits<std::uint16_t>::max()));
 }
 
-// All messages of a role's connection mostly hold equally many SMs, on all ranks. Then sms_of()
-// looks up none of them.
+// A message of a role mostly holds equally many SMs on all ranks. Then sms_of() looks at none of
+// the ranks' own messages, which are not in the cache.
 void KernelRunner::find_role_sms() {
     for (const RoleTape& tape : plan_.tapes.roles) {
-        role_sms_.emplace_back(tape.connections.size(), kSmsUnknown);
+        RoleSms& sms = role_sms_.emplace_back();
+        std::uint32_t messages = 0;
+        for (const RoleConnection& connection : tape.connections) {
+            sms.first.push_back(messages);
+            messages += connection.num_messages();
+        }
+        sms.of_message.assign(messages, kSmsUnknown);
     }
     for (const RankClass& rank : plan_.quotient.ranks) {
-        std::vector<std::uint32_t>& known = role_sms_[index(rank.role)];
+        RoleSms& sms = role_sms_[index(rank.role)];
         const std::vector<RoleConnection>& connections =
             plan_.tapes.roles[index(rank.role)].connections;
-        for (std::uint32_t c = 0; c < known.size(); ++c) {
+        for (std::uint32_t c = 0; c < connections.size(); ++c) {
             const ConnectionState& connection =
                 open_.connections[plan_.quotient.connection_of[rank.first_connection + c]];
             for (std::uint32_t m = 0; m < connections[c].num_messages(); ++m) {
-                const std::uint32_t sms =
+                const std::uint32_t own =
                     plan_.transfers.messages[connection.first_message + m].sms;
-                known[c] = known[c] == kSmsUnknown || known[c] == sms ? sms : kSmsDiffer;
+                std::uint32_t& known = sms.of_message[sms.first[c] + m];
+                known = known == kSmsUnknown || known == own ? own : kSmsDiffer;
             }
         }
     }

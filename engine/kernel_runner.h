@@ -15,8 +15,8 @@ public:
     // Sets the path to the run's end and counts its time.
     void finish_run(RankStreamId id, const TapeItem& item, Time now);
 
-    // The SMs that a communication op of a rank holds.
-    std::uint32_t sms_of(RankClassId r, const TapeItem& item) const;
+    // The SMs that a communication op of a rank holds; at most 65,535, more than a device has.
+    std::uint16_t sms_of(RankClassId r, const TapeItem& item) const;
     // An op takes (or gives back) SMs: runs of the rank's other streams change their pace.
     void change_held(RankClassId r, Time now, std::int64_t sms);
 
@@ -31,7 +31,12 @@ private:
     void find_role_sms();
 
     std::vector<WalkedOp> walked_;
-    std::vector<std::vector<std::uint32_t>> role_sms_;  // by role and connection of its tape
+    // By message of each connection of a role's tape; connection c's begin at first[c].
+    struct RoleSms {
+        std::vector<std::uint32_t> first;
+        std::vector<std::uint32_t> of_message;
+    };
+    std::vector<RoleSms> role_sms_;
 };
 
 }  // namespace orrery

@@ -139,6 +139,8 @@ void Lockstep::separate_all(RankClassId leader) {
 
 void Lockstep::copy_state(RankClassId from, RankClassId to) {
     state_.ranks[to] = state_.ranks[from];
+    state_.step_ends[to].last.copy(state_.step_ends[from].last);
+    state_.step_ends[to].read.copy(state_.step_ends[from].read);
     if (!state_.older_steps.empty()) {
         state_.older_steps[to] = state_.older_steps[from];
     }
@@ -281,8 +283,12 @@ bool Lockstep::same_steps(RankClassId a, RankClassId b, Time now) const {
     if (one.step != two.step || one.streams_left != two.streams_left ||
         one.host_reads_left != two.host_reads_left ||
         (one.entered == now) != (two.entered == now) || one.host_start != two.host_start ||
-        !same_path(one.host_path, two.host_path) || !same_end(one.last_end, two.last_end, now) ||
-        !same_end(one.last_read, two.last_read, now)) {
+        !same_path(one.host_path, two.host_path)) {
+        return false;
+    }
+    if ((one.end_seen == now || two.end_seen == now) &&
+        (!same_end(state_.step_ends[a].last, state_.step_ends[b].last, now) ||
+         !same_end(state_.step_ends[a].read, state_.step_ends[b].read, now))) {
         return false;
     }
     return state_.older_steps.empty() ||

@@ -113,8 +113,7 @@ void PartyRuns::begin_step(RankClassId r, std::uint32_t step, Time now) {
     rank.entered = now;
     rank.streams_left = 0;
     rank.host_reads_left = 0;
-    rank.last_end.time = Time::picoseconds(-1);
-    rank.last_read.time = Time::picoseconds(-1);
+    state_.clear_ends(r);
     for (const TapeStream& stream : rank.tape->streams) {
         rank.streams_left += stream.items.empty() ? 0 : 1;
         rank.host_reads_left += stream.host_items > 0 ? 1 : 0;
@@ -154,14 +153,14 @@ void PartyRuns::begin_at_barrier(RankClassId r, const RoleBarrier& barrier) {
             stream.phase = StreamPhase::ready;
             parts_.streams.add_ready(id);
         } else if (stream.item > 0) {
-            rank.last_end.offer(stream);
+            state_.offer_end(state_.step_ends[r].last, stream);
             --rank.streams_left;
             --rank.host_reads_left;
         }
     }
     if (rank.streams_left == 0) {
-        rank.last_read = rank.last_end;
-        end_step(r, rank.step, rank.last_end);
+        state_.step_ends[r].read = state_.step_ends[r].last;
+        end_step(r, rank.step, state_.step_ends[r].last);
         next_step(r, Time{});
     }
 }
@@ -183,9 +182,9 @@ void PartyRuns::end_stream(RankStreamId id) {
     RankState& rank = state_.ranks[r];
     stream.phase = StreamPhase::done;
     if (stream.step == rank.step) {
-        rank.last_end.offer(stream);
+        state_.offer_end(state_.step_ends[r].last, stream);
         if (--rank.streams_left == 0) {
-            end_step(r, rank.step, rank.last_end);
+            end_step(r, rank.step, state_.step_ends[r].last);
         }
         return;
     }
@@ -201,7 +200,7 @@ void PartyRuns::end_stream(RankStreamId id) {
 
 void PartyRuns::end_host_read(RankStreamId id, Time now) {
     RankState& rank = state_.ranks[state_.rank_of(id)];
-    rank.last_read.offer(state_.streams[id]);
+    state_.offer_end(state_.step_ends[state_.rank_of(id)].read, state_.streams[id]);
     if (--rank.host_reads_left == 0 && !rank.in_last_step) {
         next_step(state_.rank_of(id), now);
     }
@@ -216,7 +215,7 @@ void PartyRuns::next_step(RankClassId r, Time now) {
                                          .entered = rank.entered,
                                          .host_start = rank.host_start,
                                          .host_path = rank.host_path,
-                                         .last_end = rank.last_end});
+                                         .last_end = state_.step_ends[r].last});
     }
     const Time launched = rank.host_start + rank.tape->last_launch;
     if (launched > now) {
@@ -224,7 +223,7 @@ void PartyRuns::next_step(RankClassId r, Time now) {
         rank.host_path[Cause::launch] += rank.tape->last_launch;
     } else {
         rank.host_start = now;
-        rank.host_path = rank.last_read.path;
+        rank.host_path = state_.step_ends[r].read.path;
     }
     ORRERY_CHECK(rank.host_path.total() == rank.host_start);
     begin_step(r, rank.step + 1, now);

@@ -10,6 +10,7 @@ RankStates::RankStates(const ExecutionPlan& plan)
       stream_bits(static_cast<std::uint32_t>(std::bit_width(num_streams - 1))),
       streams(plan.quotient.ranks.size() << stream_bits),
       ranks(plan.quotient.ranks.size()),
+      step_ends(ranks.size()),
       leader(ranks.size()),
       plan_(plan) {
     const SimulationInput& input = plan.input;

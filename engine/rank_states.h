@@ -40,7 +40,7 @@ struct alignas(64) StreamState {
     std::uint32_t generation = 0;  // of its event that counts
     RankClassId rank{};            // class
     std::uint32_t size = 0;        // ranks of the class, or of all classes of a lockstep group
-    std::uint32_t parts_left = 0;  // of an arrived op
+    std::uint32_t awaited_step = 0;
     std::uint32_t step = 0;        // of the run; no later than its rank's
     Time start;                    // of the item under way
     Time due;                      // of its event
@@ -49,9 +49,9 @@ struct alignas(64) StreamState {
     Time last_end;              // of an arrived op's parts
     // Of a leader: the first of ends_seen that ended.
     OpenTransferId transfer{};
-    std::uint32_t ends_seen = 0;      // members of the group whose part has ended at this instant
-    std::uint32_t held_sms = 0;       // while arrived
-    std::uint32_t awaited_step = 0;
+    std::uint16_t ends_seen = 0;   // members of the group whose part has ended at this instant
+    std::uint16_t held_sms = 0;    // while arrived
+    std::uint32_t parts_left = 0;  // of an arrived op
     std::uint32_t first_connection = 0;  // of the rank, in Quotient::connection_of
     CauseTimes path;                  // to `ended`; of an arrived op to its last part that ended
 
@@ -60,6 +60,7 @@ struct alignas(64) StreamState {
     }
 };
 static_assert(offsetof(StreamState, queued) == 64);
+static_assert(sizeof(StreamState) == 256);  // 12,288 ranks have 98,304 of them
 
 // The last of the ends of several streams; at one instant that of the lowest stream.
 struct LastEnd {
@@ -74,6 +75,21 @@ struct LastEnd {
             path = ended.path;
         }
     }
+    void clear() { time = Time::picoseconds(-1); }
+    // The path means nothing while no stream has ended.
+    void copy(const LastEnd& other) {
+        time = other.time;
+        stream = other.stream;
+        if (time >= Time{}) {
+            path = other.path;
+        }
+    }
+};
+
+// Of the last step that the host has begun.
+struct StepEnds {
+    LastEnd last;  // of the streams that are done with the step
+    LastEnd read;  // of the ops that the host waits for
 };
 
 // A step that some streams of a rank are still in while its host has begun a later one.
@@ -112,10 +128,10 @@ struct alignas(64) RankState {
     bool leave_singly = false;  // of a leader: those do not even go on together
     std::uint32_t streams_left = 0;
     std::uint32_t host_reads_left = 0;  // streams that the host waits for
-    CauseTimes host_path;               // to host_start
-    LastEnd last_end;                   // of the streams that are done with the step
-    LastEnd last_read;                  // of the ops that the host waits for
+    Time end_seen = Time::picoseconds(-1);  // the latest of RankStates::step_ends
+    CauseTimes host_path;                   // to host_start
 };
+static_assert(sizeof(RankState) == 320);
 
 class RankStates {
 public:
@@ -145,6 +161,16 @@ public:
         return streams[id].step *
                    tape_of(rank_of(id)).connections[part.connection].messages_per_step +
                part.sequence;
+    }
+    // A stream has ended what `of`, of its rank's step_ends, is the last of.
+    void offer_end(LastEnd& of, const StreamState& stream) {
+        of.offer(stream);
+        ranks[stream.rank].end_seen = std::max(ranks[stream.rank].end_seen, stream.ended);
+    }
+    void clear_ends(RankClassId r) {
+        ranks[r].end_seen = Time::picoseconds(-1);
+        step_ends[r].last.clear();
+        step_ends[r].read.clear();
     }
     // Is the stream in the step that its host began last?
     bool in_newest_step(RankStreamId id) const {
@@ -210,6 +236,7 @@ public:
     std::uint32_t stream_bits;         // of a stream's number in its position in `streams`
     Table<RankStreamId, StreamState> streams;  // rank class by rank class
     Table<RankClassId, RankState> ranks;
+    Table<RankClassId, StepEnds> step_ends;
     Table<RankClassId, std::vector<OlderStep>> older_steps;  // by rank class; empty if none overlap
     Table<RankStreamId, RunWalk> walks;      // by stream; empty if no run is ever walked
     Table<RankClassId, RankClassId> leader;  // by rank class: whose state counts for it

@@ -33,14 +33,10 @@ FootprintId FluidRates::add_footprint(std::span<const LinkShare> footprint) {
     return to_id<FootprintId>(footprints_.size() - 1);
 }
 
-FluidRates::Level FluidRates::bound_of(FootprintId id) {
-    Footprint& footprint = footprints_[index(id)];
-    if (footprint.bound_version != capacities_version_) {
-        footprint.bound = narrowest_share(
-            shares_of(id), [this](LinkId link) { return links_[index(link)].capacity; });
-        footprint.bound_version = capacities_version_;
-    }
-    return footprint.bound;
+void FluidRates::find_bound(FootprintId id, Footprint& footprint) {
+    footprint.bound = narrowest_share(shares_of(id),
+                                      [this](LinkId link) { return links_[index(link)].capacity; });
+    footprint.bound_version = capacities_version_;
 }
 
 FlowId FluidRates::start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) {

@@ -116,7 +116,14 @@ private:
     void part(std::uint32_t flow);
     bool has_level(FootprintId footprint, Level level) const;
     Level common_bound(Joined& joined);
-    Level bound_of(FootprintId footprint);
+    Level bound_of(FootprintId id) {
+        Footprint& footprint = footprints_[index(id)];
+        if (footprint.bound_version != capacities_version_) {
+            find_bound(id, footprint);
+        }
+        return footprint.bound;
+    }
+    void find_bound(FootprintId id, Footprint& footprint);
     std::span<const LinkShare> shares_of(FootprintId footprint) const {
         const Footprint& of = footprints_[index(footprint)];
         return {shares_.data() + of.first, of.size};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
 
 #include "engine/counter_random.h"
 
@@ -17,6 +18,13 @@ constexpr std::uint32_t kRouterPurpose = 0x526f7574;  // a stream of random numb
 
 std::int64_t num_requests(const BatchScheduler& instance) {
     return instance.num_waiting() + instance.num_running();
+}
+
+// Tokens of a step under way are pending no more (BatchScheduler::pending_tokens()), so that a busy
+// instance and an idle one may have equally many.
+std::pair<std::int64_t, std::int64_t> tokens_and_requests(std::int64_t tokens,
+                                                          const BatchScheduler& instance) {
+    return {tokens, num_requests(instance)};
 }
 
 // The first instance of the least load.
@@ -65,7 +73,9 @@ class LeastTokens : public RequestRouter {
 public:
     explicit LeastTokens(std::uint64_t) {}
     std::size_t choose(const Request&, Instances instances) override {
-        return least(instances, [](const BatchScheduler& one) { return one.pending_tokens(); });
+        return least(instances, [](const BatchScheduler& one) {
+            return tokens_and_requests(one.pending_tokens(), one);
+        });
     }
 };
 
@@ -87,8 +97,9 @@ public:
     explicit PrefixAware(std::uint64_t) {}
     std::size_t choose(const Request& request, Instances instances) override {
         return least(instances, [&](const BatchScheduler& one) {
-            return one.pending_tokens() -
-                   one.pool().cached_prefix(request.prefix_hashes) * one.limits().block_size;
+            const std::int64_t cached =
+                one.pool().cached_prefix(request.prefix_hashes) * one.limits().block_size;
+            return tokens_and_requests(one.pending_tokens() - cached, one);
         });
     }
 };

@@ -25,9 +25,11 @@ public:
 //   round_robin      one after the other
 //   random           uniformly, from the seed
 //   least_requests   the fewest waiting and running requests, the first of equals
-//   least_tokens     the fewest tokens still to compute (join the shortest queue)
+//   least_tokens     the fewest tokens still to compute (join the shortest queue), of equals the
+//                    fewest requests
 //   power_of_two     the one with fewer requests of two that are drawn (Mitzenmacher, 2001)
-//   prefix_aware     the longest cached prefix, less the tokens that wait there
+//   prefix_aware     the longest cached prefix, less the tokens that wait there; of equals the
+//                    fewest requests
 std::vector<std::string_view> request_router_names();
 // Null if there is none of that name.
 std::unique_ptr<RequestRouter> make_request_router(std::string_view name, std::uint64_t seed);

@@ -161,6 +161,29 @@ Json summary_json(const LatencySummary& of) {
     return {{"mean", of.mean}, {"p50", of.p50}, {"p90", of.p90}, {"p99", of.p99}};
 }
 
+// Latencies over those of an idle instance, beside what the objectives allow.
+ReportSection slowdowns(const ServingAnswer::Slowdowns& found, const ServingObjectives& wanted) {
+    ReportSection section{
+        .title = "Slowdowns",
+        .note = "A latency over that of the same request alone on an idle instance; 0 allows all."};
+    section.table.columns = {{""},
+                             {"p50", Unit::number, 2},
+                             {"allowed", Unit::number, 2},
+                             {"p90", Unit::number, 2},
+                             {"allowed", Unit::number, 2},
+                             {"p99", Unit::number, 2},
+                             {"allowed", Unit::number, 2}};
+    const auto row = [&](const char* name,
+                         const LatencySummary& of,
+                         const SlowdownObjective& most) {
+        section.table.rows.push_back({name, of.p50, most.p50, of.p90, most.p90, of.p99, most.p99});
+    };
+    row("first token", found.ttft, wanted.ttft_slowdown);
+    row("between tokens", found.tbt, wanted.tbt_slowdown);
+    row("end to end", found.e2e, wanted.e2e_slowdown);
+    return section;
+}
+
 }  // namespace
 
 Report serving_sections(const Scenario& scenario,
@@ -195,6 +218,9 @@ Report serving_sections(const Scenario& scenario,
                                 answer.good_share < 0.9});
     }
     report.sections = {latencies(answer), pools(scenario, answer)};
+    if (answer.slowdowns) {
+        report.sections.insert(report.sections.begin() + 1, slowdowns(*answer.slowdowns, wanted));
+    }
     if (ReportSection curves = distribution(result); curves.chart) {
         report.sections.push_back(std::move(curves));
     }
@@ -214,29 +240,34 @@ std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) 
                             {"drafted_tokens", pool.drafted_tokens},
                             {"accepted_tokens", pool.accepted_tokens}});
     }
-    const Json json = {{"scenario", scenario.name},
-                       {"model", scenario.model.name},
-                       {"engine", scenario.serving.engine.name},
-                       {"cluster", words_of(scenario.cluster)},
-                       {"requests", answer.requests},
-                       {"refused", answer.refused},
-                       {"preemptions", answer.preemptions},
-                       {"makespan_s", answer.makespan.seconds()},
-                       {"queued_s", summary_json(answer.queued_s)},
-                       {"ttft_s", summary_json(answer.ttft_s)},
-                       {"tpot_s", summary_json(answer.tpot_s)},
-                       {"e2e_s", summary_json(answer.e2e_s)},
-                       {"output_tokens_per_s", answer.output_tokens_per_s},
-                       {"requests_per_s", answer.requests_per_s},
-                       {"goodput", answer.goodput},
-                       {"good_share", answer.good_share},
-                       {"cached_share", answer.cached_share},
-                       {"pools", std::move(of_pools)},
-                       {"transfers", answer.transfers},
-                       {"transferred_bytes", answer.transferred.count()},
-                       {"transfer_s", answer.transfer_s},
-                       {"seed", answer.seed},
-                       {"wall_s", answer.wall_s}};
+    Json json = {{"scenario", scenario.name},
+                 {"model", scenario.model.name},
+                 {"engine", scenario.serving.engine.name},
+                 {"cluster", words_of(scenario.cluster)},
+                 {"requests", answer.requests},
+                 {"refused", answer.refused},
+                 {"preemptions", answer.preemptions},
+                 {"makespan_s", answer.makespan.seconds()},
+                 {"queued_s", summary_json(answer.queued_s)},
+                 {"ttft_s", summary_json(answer.ttft_s)},
+                 {"tpot_s", summary_json(answer.tpot_s)},
+                 {"e2e_s", summary_json(answer.e2e_s)},
+                 {"output_tokens_per_s", answer.output_tokens_per_s},
+                 {"requests_per_s", answer.requests_per_s},
+                 {"goodput", answer.goodput},
+                 {"good_share", answer.good_share},
+                 {"cached_share", answer.cached_share},
+                 {"pools", std::move(of_pools)},
+                 {"transfers", answer.transfers},
+                 {"transferred_bytes", answer.transferred.count()},
+                 {"transfer_s", answer.transfer_s},
+                 {"seed", answer.seed},
+                 {"wall_s", answer.wall_s}};
+    if (answer.slowdowns) {
+        json["slowdowns"] = {{"ttft", summary_json(answer.slowdowns->ttft)},
+                             {"tbt", summary_json(answer.slowdowns->tbt)},
+                             {"e2e", summary_json(answer.slowdowns->e2e)}};
+    }
     return json_text(json);
 }
 

@@ -38,6 +38,7 @@ LINES = {
                 "--fidelity packet --ranks 8"],
     "serve": ["serve S/serving/llama3-70b.yaml --set workload.num_requests=100 --json",
               "serve S/serving/llama3-70b-split.yaml --set workload.num_requests=100 --json",
+              "serve S/serving/splitwise-a100.yaml --set workload.num_requests=100 --json",
               "serve --real S/serve-tiny-cpu.yaml --set workload.num_requests=5 --json"],
     "validate": ["validate S/catalogue/published/training.csv --family llm.c --json",
                  "validate S/catalogue/published/collectives.csv --json",

@@ -406,6 +406,13 @@ constexpr Key entry(std::string_view name,
             .inner = &inner};
 }
 
+// Types are compared, because g++ 12 with -fsanitize=undefined takes no function's address for a
+// constant in a comparison with null.
+template <class Struct, void (*kCheck)(MapReader&, Struct&)>
+inline constexpr bool kHasCheck =
+    !std::is_same_v<std::integral_constant<void (*)(MapReader&, Struct&), kCheck>,
+                    std::integral_constant<void (*)(MapReader&, Struct&), nullptr>>;
+
 template <class Struct, void (*kCheck)(MapReader&, Struct&) = nullptr>
 constexpr KeyTable<Struct> key_table(std::string_view name,
                                      std::span<const Key> rows,
@@ -415,7 +422,7 @@ constexpr KeyTable<Struct> key_table(std::string_view name,
         static const Struct object{};
         return &object;
     };
-    if constexpr (kCheck != nullptr) {
+    if constexpr (kHasCheck<Struct, kCheck>) {
         table.check = [](MapReader& reader, void* object) {
             kCheck(reader, *static_cast<Struct*>(object));
         };

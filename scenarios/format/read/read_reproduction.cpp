@@ -44,6 +44,11 @@ constexpr Choice<ReproducedMetric> kReproducedMetrics[] = {
     {"checkpoint_load_s", ReproducedMetric::checkpoint_load_s},
     {"best_tokens_per_s", ReproducedMetric::best_tokens_per_s},
     {"best_fits", ReproducedMetric::best_fits},
+    {"ttft_s", ReproducedMetric::ttft_s},
+    {"tpot_s", ReproducedMetric::tpot_s},
+    {"e2e_s", ReproducedMetric::e2e_s},
+    {"output_tokens_per_s", ReproducedMetric::output_tokens_per_s},
+    {"highest_rate", ReproducedMetric::highest_rate},
 };
 
 constexpr Key kReproducedVariantRows[] = {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/serving/request_router.h"
 #include "kernels/csv_rows.h"
@@ -142,10 +143,34 @@ constexpr Key kPoolRows[] = {
 const KeyTable<ServingPoolSpec> kPoolKeys = key_table<ServingPoolSpec>(
     "serving_pool", kPoolRows, "{instances: 4, tensor_model_parallel_size: 8}");
 
+constexpr double kLargestSlowdown = 1e6;
+constexpr Key kSlowdownRows[] = {
+    key<&SlowdownObjective::p50>("p50", "Of 50 of 100 requests; 0: none.")
+        .range(0.0, kLargestSlowdown),
+    key<&SlowdownObjective::p90>("p90", "Of 90 of 100 requests; 0: none.")
+        .range(0.0, kLargestSlowdown),
+    key<&SlowdownObjective::p99>("p99", "Of 99 of 100 requests; 0: none.")
+        .range(0.0, kLargestSlowdown),
+};
+const KeyTable<SlowdownObjective> kSlowdownKeys =
+    key_table<SlowdownObjective>("slowdown_objective", kSlowdownRows, "{p50: 2, p90: 3, p99: 6}");
+
 constexpr Key kObjectiveRows[] = {
     key<&ServingObjectives::ttft>("ttft", "Longest time to the first token."),
     key<&ServingObjectives::tpot>("tpot", "Longest mean time of an output token."),
     key<&ServingObjectives::e2e>("e2e", "Longest time to the last token."),
+    nested("ttft_slowdown",
+           KeyShape::map,
+           kSlowdownKeys,
+           "Largest time to the first token over that on an idle instance."),
+    nested("tbt_slowdown",
+           KeyShape::map,
+           kSlowdownKeys,
+           "Largest time between two tokens over that on an idle instance."),
+    nested("e2e_slowdown",
+           KeyShape::map,
+           kSlowdownKeys,
+           "Largest time to the last token over that on an idle instance."),
 };
 const KeyTable<ServingObjectives> kObjectiveKeys =
     key_table<ServingObjectives>("serving_objectives", kObjectiveRows, "{ttft: 2 s, tpot: 200 ms}");
@@ -275,6 +300,25 @@ void read_engine_map(const DocumentNode& map, ServingEngine& engine, Errors& err
     reader.finish();
 }
 
+void read_objectives(const DocumentNode& map, ServingObjectives& objectives, Errors& errors) {
+    if (!map.is_map()) {
+        errors.push_back({map.where(),
+                          "serving.objectives must be a map, not " + map.describe(),
+                          std::string{kObjectiveKeys.example}});
+        return;
+    }
+    MapReader reader{map, "serving.objectives", errors};
+    read_keys(reader, kObjectiveKeys, objectives);
+    for (const auto& [name, slowdown] : {std::pair{"ttft_slowdown", &objectives.ttft_slowdown},
+                                         std::pair{"tbt_slowdown", &objectives.tbt_slowdown},
+                                         std::pair{"e2e_slowdown", &objectives.e2e_slowdown}}) {
+        if (const DocumentNode* own = reader.find(name)) {
+            read_map(*own, reader.full_name(name), kSlowdownKeys, *slowdown, errors);
+        }
+    }
+    reader.finish();
+}
+
 void read_speculation(DocumentNode& map,
                       const Catalogue& catalogue,
                       Speculation& speculation,
@@ -342,7 +386,7 @@ void read_serving(DocumentNode& section,
         spec.weights = folder / weights;
     }
     if (const DocumentNode* objectives = reader.find("objectives")) {
-        read_map(*objectives, "serving.objectives", kObjectiveKeys, spec.objectives, errors);
+        read_objectives(*objectives, spec.objectives, errors);
     }
     if (reader.find("speculation") != nullptr) {
         read_speculation(*section.find("speculation"), catalogue, spec.speculation, errors);
@@ -400,6 +444,16 @@ void read_workload(const DocumentNode& section,
             }
         }
     }
+    const double most = std::floor(kLongestLoad_s * workload.request_rate);
+    if (workload.users == 0 && workload.request_rate > 0 &&
+        static_cast<double>(workload.num_requests) > most) {
+        reader.complain("request_rate",
+                        fmt::format("{} requests at {:g} a second come over more than {:.0f} days",
+                                    workload.num_requests,
+                                    workload.request_rate,
+                                    kLongestLoad_s / 86'400),
+                        fmt::format("at most {:.0f} requests, or a higher rate", most));
+    }
     if (workload.users > 0 && section.find("request_rate") != nullptr) {
         reader.complain("request_rate",
                         "users of a closed load send when their last request has ended",
@@ -419,8 +473,7 @@ ResultOrErrors<std::vector<Request>> read_request_trace(const std::filesystem::p
         const auto arrival = parse_number(row.fields[0]);
         const auto input = parse_integer(row.fields[1]);
         const auto output = parse_integer(row.fields[2]);
-        constexpr double kLongest_s = 1e7;
-        if (!arrival || *arrival < 0 || *arrival > kLongest_s || !input || *input < 1 ||
+        if (!arrival || *arrival < 0 || *arrival > kLongestLoad_s || !input || *input < 1 ||
             *input > kManyTokens || !output || *output < 1 || *output > kManyTokens) {
             errors.push_back({row.where,
                               "a request needs an arrival in seconds and tokens above zero",

@@ -42,6 +42,13 @@ enum class ReproducedMetric : std::uint8_t {
     // of a search's best plan
     best_tokens_per_s,
     best_fits,
+    // of a served load: means
+    ttft_s,
+    tpot_s,
+    e2e_s,
+    output_tokens_per_s,
+    // the largest rate at which the load meets its objectives
+    highest_rate,
 };
 
 struct ReproducedVariant {

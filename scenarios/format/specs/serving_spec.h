@@ -70,11 +70,27 @@ struct ServingPoolSpec {
     std::string router = "least_requests";  // engine/serving/request_router.h
 };
 
+// How many times as long as alone on an idle instance of the first pool 50, 90 and 99 of 100
+// requests may take (Patel et al., Splitwise, ISCA 2024, section V); zero: no objective.
+struct SlowdownObjective {
+    double p50 = 0;
+    double p90 = 0;
+    double p99 = 0;
+    bool any() const { return p50 > 0 || p90 > 0 || p99 > 0; }
+};
+
 // What a request must reach to count as good; zero: no objective.
 struct ServingObjectives {
     Time ttft{};  // to the first token
     Time tpot{};  // of an output token, mean over the request
     Time e2e{};
+    // Of all requests together: goodput counts no request by these.
+    SlowdownObjective ttft_slowdown{};
+    SlowdownObjective tbt_slowdown{};  // of all times between two tokens
+    SlowdownObjective e2e_slowdown{};
+    bool any_slowdown() const {
+        return ttft_slowdown.any() || tbt_slowdown.any() || e2e_slowdown.any();
+    }
 };
 
 // Speculative decoding (Leviathan et al., ICML 2023): a draft proposes tokens, which the next step
@@ -108,6 +124,9 @@ struct ServingSpec {
         return gpus;
     }
 };
+
+// No request arrives later, because Time ends at 9.2e6 s: neither one of a trace nor a drawn one.
+inline constexpr double kLongestLoad_s = 5e6;
 
 // A load: a trace, or a synthetic one whose lengths are drawn uniformly from `length_spread`
 // times the stated length to the stated length.

@@ -20,27 +20,39 @@ double gigabytes_of(Bytes bytes) {
 
 struct MetricRow {
     ReproducedMetric metric;
+    ReproducedStudy study;
     std::string_view unit;
-    // One of the three says the study.
-    MetricFigure (*of_step)(const Answer&) = nullptr;
-    MetricFigure (*of_campaign)(const PlanAnswer&) = nullptr;
-    MetricFigure (*of_search)(const FoundPlan&) = nullptr;
+    MetricFigure (*of)(const VariantAnswer&);  // none without an answer of the study
 };
 
-constexpr MetricRow step_metric(ReproducedMetric metric,
-                                std::string_view unit,
-                                MetricFigure (*of)(const Answer&)) {
-    return {.metric = metric, .unit = unit, .of_step = of};
+// `Of` is a lambda without captures: the figure of a study's answer.
+template <class Of>
+constexpr MetricRow step_metric(ReproducedMetric metric, std::string_view unit, Of) {
+    return {metric, ReproducedStudy::step, unit, [](const VariantAnswer& answer) {
+                return answer.step ? Of{}(*answer.step) : std::nullopt;
+            }};
 }
-constexpr MetricRow campaign_metric(ReproducedMetric metric,
-                                    std::string_view unit,
-                                    MetricFigure (*of)(const PlanAnswer&)) {
-    return {.metric = metric, .unit = unit, .of_campaign = of};
+template <class Of>
+constexpr MetricRow campaign_metric(ReproducedMetric metric, std::string_view unit, Of) {
+    return {metric, ReproducedStudy::campaign, unit, [](const VariantAnswer& answer) {
+                return answer.campaign && !answer.campaign->plans.empty()
+                           ? Of{}(answer.campaign->plans.front())
+                           : std::nullopt;
+            }};
 }
-constexpr MetricRow search_metric(ReproducedMetric metric,
-                                  std::string_view unit,
-                                  MetricFigure (*of)(const FoundPlan&)) {
-    return {.metric = metric, .unit = unit, .of_search = of};
+template <class Of>
+constexpr MetricRow search_metric(ReproducedMetric metric, std::string_view unit, Of) {
+    return {metric, ReproducedStudy::search, unit, [](const VariantAnswer& answer) {
+                return answer.search && !answer.search->best.empty()
+                           ? Of{}(answer.search->best.front())
+                           : std::nullopt;
+            }};
+}
+template <class Of>
+constexpr MetricRow serving_metric(ReproducedMetric metric, std::string_view unit, Of) {
+    return {metric, ReproducedStudy::serving, unit, [](const VariantAnswer& answer) {
+                return answer.serving ? Of{}(*answer.serving) : std::nullopt;
+            }};
 }
 
 using Metric = ReproducedMetric;
@@ -102,6 +114,21 @@ constexpr MetricRow kMetricRows[] = {
     search_metric(Metric::best_fits,
                   "",
                   [](const FoundPlan& f) { return MetricFigure{f.answer.memory.fits ? 1 : 0}; }),
+    serving_metric(
+        Metric::ttft_s, "s", [](const ServingAnswer& a) { return MetricFigure{a.ttft_s.mean}; }),
+    serving_metric(
+        Metric::tpot_s, "s", [](const ServingAnswer& a) { return MetricFigure{a.tpot_s.mean}; }),
+    serving_metric(
+        Metric::e2e_s, "s", [](const ServingAnswer& a) { return MetricFigure{a.e2e_s.mean}; }),
+    serving_metric(Metric::output_tokens_per_s,
+                   "tokens/s",
+                   [](const ServingAnswer& a) { return MetricFigure{a.output_tokens_per_s}; }),
+    {Metric::highest_rate,
+     ReproducedStudy::highest_rate,
+     "requests/s",
+     [](const VariantAnswer& answer) {
+         return answer.highest_rate ? MetricFigure{answer.highest_rate->rate} : std::nullopt;
+     }},
 };
 
 const MetricRow& metric_row_of(ReproducedMetric metric) {
@@ -113,10 +140,19 @@ const MetricRow& metric_row_of(ReproducedMetric metric) {
 }  // namespace
 
 ReproducedStudy study_of(ReproducedMetric metric) {
-    const MetricRow& row = metric_row_of(metric);
-    return row.of_campaign != nullptr ? ReproducedStudy::campaign
-           : row.of_search != nullptr ? ReproducedStudy::search
-                                      : ReproducedStudy::step;
+    return metric_row_of(metric).study;
+}
+
+bool is_served(ReproducedMetric metric) {
+    const ReproducedStudy study = study_of(metric);
+    return study == ReproducedStudy::serving || study == ReproducedStudy::highest_rate;
+}
+
+bool is_served(const Reproduction& room, const std::string& variant) {
+    return std::ranges::any_of(room.comparisons, [&](const ReproducedComparison& comparison) {
+        return is_served(comparison.metric) &&
+               (comparison.variant == variant || comparison.baseline == variant);
+    });
 }
 
 std::string_view unit_of(ReproducedMetric metric) {
@@ -124,14 +160,7 @@ std::string_view unit_of(ReproducedMetric metric) {
 }
 
 std::optional<double> value_of(ReproducedMetric metric, const VariantAnswer& answer) {
-    const MetricRow& row = metric_row_of(metric);
-    if (row.of_campaign != nullptr && answer.campaign && !answer.campaign->plans.empty()) {
-        return row.of_campaign(answer.campaign->plans.front());
-    }
-    if (row.of_search != nullptr && answer.search && !answer.search->best.empty()) {
-        return row.of_search(answer.search->best.front());
-    }
-    return row.of_step != nullptr && answer.step ? row.of_step(*answer.step) : std::nullopt;
+    return metric_row_of(metric).of(answer);
 }
 
 }  // namespace orrery

@@ -4,25 +4,33 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "scenarios/format/specs/reproduction.h"
 #include "scenarios/studies/campaign/campaign_answer.h"
 #include "scenarios/studies/search/search.h"
+#include "scenarios/studies/serve/highest_rate.h"
 #include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
 
-enum class ReproducedStudy : std::uint8_t { step, campaign, search };
+enum class ReproducedStudy : std::uint8_t { step, campaign, search, serving, highest_rate };
 
 // One of them, of the study that was asked for.
 struct VariantAnswer {
     std::optional<Answer> step;
     std::optional<CampaignAnswer> campaign;
     std::optional<SearchResult> search;
+    std::optional<ServingAnswer> serving;
+    std::optional<HighestRate> highest_rate;
 };
 
 ReproducedStudy study_of(ReproducedMetric metric);
+// Of a study that takes files of kind serving.
+bool is_served(ReproducedMetric metric);
+// Does a comparison of the room ask for such a figure of the variant?
+bool is_served(const Reproduction& room, const std::string& variant);
 // "s", "tokens/s", ""
 std::string_view unit_of(ReproducedMetric metric);
 // The answer is of the metric's study. Of a job without interruptions, their mean distance is none.

@@ -44,6 +44,31 @@ void take_answer(Result<T> result, std::optional<T>& answer, std::string& error)
     }
 }
 
+void run_served(PlannedRun& planned) {
+    const Scenario& scenario = planned.variant->scenario;
+    const auto requests = requests_of(scenario.workload);
+    if (!requests) {
+        planned.error = words_of_error(requests.error().front());
+        return;
+    }
+    VariantAnswer& answer = planned.answer;
+    if (planned.study == ReproducedStudy::highest_rate) {
+        if (scenario.workload.request_rate <= 0) {
+            planned.error = "workload.request_rate is due: the highest rate is sought from there";
+            return;
+        }
+        take_answer(
+            find_highest_rate(scenario, scenario.serving, *requests, scenario.serving.objectives),
+            answer.highest_rate,
+            planned.error);
+    } else {
+        take_answer(serve_scenario(
+                        scenario, scenario.serving, *requests, {.users = scenario.workload.users}),
+                    answer.serving,
+                    planned.error);
+    }
+}
+
 void run_planned(PlannedRun& planned) {
     const auto begin = std::chrono::steady_clock::now();
     const Scenario& scenario = planned.variant->scenario;
@@ -57,6 +82,10 @@ void run_planned(PlannedRun& planned) {
             break;
         case ReproducedStudy::search:
             take_answer(search_plans(scenario, scenario.search), answer.search, planned.error);
+            break;
+        case ReproducedStudy::serving:
+        case ReproducedStudy::highest_rate:
+            run_served(planned);
             break;
     }
     planned.wall_s =
@@ -72,7 +101,8 @@ public:
         Errors errors;
         for (const Reproduction& room : rooms_) {
             for (const ReproducedVariant& variant : room.variants) {
-                auto prepared = prepare(variant, room.file.parent_path(), tables_);
+                const bool served = is_served(room, variant.name);
+                auto prepared = prepare(variant, room.file.parent_path(), tables_, served);
                 if (prepared) {
                     variants_.emplace(key_of(room, variant.name), std::move(*prepared));
                 } else {

@@ -134,11 +134,19 @@ ResultOrErrors<const PublishedCase*> PublishedTables::find(const std::string& na
 
 ResultOrErrors<PreparedVariant> prepare(const ReproducedVariant& variant,
                                         const std::filesystem::path& folder,
-                                        PublishedTables& tables) {
+                                        PublishedTables& tables,
+                                        bool served) {
+    if (served && !variant.published_case.empty()) {
+        return unexpected<Errors>(
+            Errors{{variant.where,
+                    fmt::format("case '{}' is a step and serves no load", variant.published_case),
+                    "scenario: a file of kind serving"}});
+    }
     if (!variant.published_case.empty()) {
         return prepare_case(variant, tables);
     }
     ReadOptions read;
+    read.serving = served;
     read.overrides = overrides_of(variant.set);
     read.catalogue = tables.catalogue();
     const std::filesystem::path file = (folder / variant.scenario).lexically_normal();

@@ -36,8 +36,10 @@ private:
     std::map<std::string, ResultOrErrors<std::vector<PublishedCase>>> tables_;
 };
 
+// `served`: figures of a served load are asked for, so that the file is of kind serving.
 ResultOrErrors<PreparedVariant> prepare(const ReproducedVariant& variant,
                                         const std::filesystem::path& folder,
-                                        PublishedTables& tables);
+                                        PublishedTables& tables,
+                                        bool served = false);
 
 }  // namespace orrery

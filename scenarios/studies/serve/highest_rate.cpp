@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/check.h"
+#include "scenarios/studies/serve/slowdown.h"
 
 namespace orrery {
 
@@ -18,12 +19,13 @@ constexpr int kBisections = 3;  // 1.25^(1/8): within 3 %
 constexpr double kLeast = 0.01;
 constexpr double kMost = 100;
 
-bool meets(const ServingAnswer& answer, const ServingObjectives& objectives) {
+bool all_met(const ServingAnswer& answer, const ServingObjectives& objectives) {
     const auto below = [](const LatencySummary& latency, Time objective) {
         return objective == Time{} || latency.p99 <= objective.seconds();
     };
-    return answer.refused == 0 && below(answer.ttft_s, objectives.ttft) &&
-           below(answer.tpot_s, objectives.tpot) && below(answer.e2e_s, objectives.e2e);
+    return answer.refused == 0 && (!answer.slowdowns || meets(*answer.slowdowns, objectives)) &&
+           below(answer.ttft_s, objectives.ttft) && below(answer.tpot_s, objectives.tpot) &&
+           below(answer.e2e_s, objectives.e2e);
 }
 
 std::vector<Request> stretched(std::vector<Request> requests, double factor) {
@@ -40,16 +42,33 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const std::vector<Request>& requests,
                                       const ServingObjectives& objectives) {
     const double stated = scenario.workload.request_rate;
-    ORRERY_CHECK(stated > 0);
+    ORRERY_CHECK(stated > 0 && !requests.empty());
+    // The idle instance is the same at each rate, and serves once.
+    ServingSpec measured = spec;
+    measured.objectives.ttft_slowdown = {};
+    measured.objectives.tbt_slowdown = {};
+    measured.objectives.e2e_slowdown = {};
+    std::optional<ServingResult> alone;
+    if (objectives.any_slowdown()) {
+        auto served = serve_alone(scenario, spec, requests);
+        if (!served) {
+            return tl::unexpected(served.error());
+        }
+        alone = std::move(*served);
+    }
     std::optional<HighestRate> best;
     double met = 0;     // shares of the stated rate: the largest that meets the objectives ...
     double missed = 0;  // ... and the smallest that does not
     const auto attempt = [&](double share) -> Result<bool> {
-        auto answer = serve_scenario(scenario, spec, stretched(requests, share), {});
+        ServingResult served;
+        auto answer = serve_scenario(scenario, measured, stretched(requests, share), {}, &served);
         if (!answer) {
             return tl::unexpected(answer.error());
         }
-        const bool good = meets(*answer, objectives);
+        if (alone) {
+            answer->slowdowns = slowdowns_of(served, *alone);
+        }
+        const bool good = all_met(*answer, objectives);
         (good ? met : missed) = share;
         if (good) {
             best = HighestRate{.rate = stated * share, .answer = std::move(*answer)};
@@ -62,10 +81,11 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
     }
     while (met == 0 || missed == 0) {
         const double share = met == 0 ? missed / kStep : met * kStep;
-        if (share < kLeast) {
+        const bool too_long = requests.back().arrival.seconds() / share > kLongestLoad_s;
+        if (share < kLeast || too_long) {
             return fail(
                 scenario.cluster_where,
-                fmt::format("{:.3g} requests a second miss the objectives, too", stated * kLeast),
+                fmt::format("{:.3g} requests a second miss the objectives, too", stated * missed),
                 "larger objectives, or a smaller model");
         }
         if (share > kMost) {

@@ -15,9 +15,10 @@ struct HighestRate {
     ServingAnswer answer;  // at that rate
 };
 
-// 99 of 100 requests stay below each objective. `requests` arrive at the workload's request_rate,
-// which must be above zero; other rates stretch their arrivals. The result is within 3 % of the
-// largest rate. An Error if a hundredth of the stated rate misses an objective.
+// 99 of 100 requests stay below each objective, and slowdowns below theirs. `requests` arrive at
+// the workload's request_rate, which must be above zero; other rates stretch their arrivals. The
+// result is within 3 % of the largest rate. An Error if a hundredth of the stated rate misses an
+// objective, or a larger one at which the load would last longer than kLongestLoad_s.
 Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const ServingSpec& spec,
                                       const std::vector<Request>& requests,

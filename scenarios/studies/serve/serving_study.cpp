@@ -12,6 +12,7 @@
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/cache_transport.h"
 #include "scenarios/studies/serve/serving_prices.h"
+#include "scenarios/studies/serve/slowdown.h"
 
 namespace orrery {
 
@@ -19,21 +20,6 @@ namespace {
 
 constexpr std::uint32_t kArrivals = 0x41727276;  // streams of random numbers of their own
 constexpr std::uint32_t kLengths = 0x4c656e67;
-
-LatencySummary latency_summary(std::vector<double> seconds) {
-    if (seconds.empty()) {
-        return {};
-    }
-    std::sort(seconds.begin(), seconds.end());
-    double sum = 0;
-    for (const double value : seconds) {
-        sum += value;
-    }
-    return {.mean = sum / static_cast<double>(seconds.size()),
-            .p50 = nearest_rank(seconds, 50),
-            .p90 = nearest_rank(seconds, 90),
-            .p99 = nearest_rank(seconds, 99)};
-}
 
 bool is_good(const RequestRecord& record, const ServingObjectives& objectives) {
     const auto meets = [](Time time, Time objective) {
@@ -223,6 +209,21 @@ ServingResult run(Serving& serving, const std::vector<Request>& requests, const 
 
 }  // namespace
 
+LatencySummary latency_summary(std::vector<double> seconds) {
+    if (seconds.empty()) {
+        return {};
+    }
+    std::sort(seconds.begin(), seconds.end());
+    double sum = 0;
+    for (const double value : seconds) {
+        sum += value;
+    }
+    return {.mean = sum / static_cast<double>(seconds.size()),
+            .p50 = nearest_rank(seconds, 50),
+            .p90 = nearest_rank(seconds, 90),
+            .p99 = nearest_rank(seconds, 99)};
+}
+
 ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload) {
     if (!workload.trace.empty()) {
         return read_request_trace(workload.trace);
@@ -258,7 +259,7 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload, const Leng
                                    : arrivals.gamma(1 / (variation * variation))) /
                    workload.request_rate;
         }
-        Request request{.arrival = Time::seconds(now)};
+        Request request{.arrival = Time::seconds(std::min(now, kLongestLoad_s))};
         request.prompt_tokens = length(workload.input_tokens, &LengthTable::input_tokens);
         request.output_tokens = length(workload.output_tokens, &LengthTable::output_tokens);
         requests.push_back(std::move(request));
@@ -342,6 +343,13 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
         answer.transfers = transport->ended();
         answer.transferred = transport->moved();
         answer.transfer_s = transport->total().seconds() / static_cast<double>(transport->ended());
+    }
+    if (spec.objectives.any_slowdown()) {
+        const auto alone = serve_alone(scenario, spec, requests);
+        if (!alone) {
+            return tl::unexpected(alone.error());
+        }
+        answer.slowdowns = slowdowns_of(served, *alone);
     }
     answer.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (result != nullptr) {

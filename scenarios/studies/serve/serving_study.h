@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct LatencySummary {
     double p90 = 0;
     double p99 = 0;
 };
+
+// Nearest ranks; zeros of no values.
+LatencySummary latency_summary(std::vector<double> seconds);
 
 struct ServingAnswer {
     std::int64_t requests = 0;  // that were served
@@ -50,6 +54,14 @@ struct ServingAnswer {
         std::int64_t accepted_tokens = 0;    // of these
     };
     std::vector<Pool> pools;
+    // Latencies over those of the same requests alone on an idle instance, where the objectives
+    // name slowdowns. Of times between tokens: each percentile over the idle instance's.
+    struct Slowdowns {
+        LatencySummary ttft;
+        LatencySummary tbt;
+        LatencySummary e2e;
+    };
+    std::optional<Slowdowns> slowdowns;
     // Keys and values that moved from one pool to the other.
     std::int64_t transfers = 0;
     Bytes transferred;

@@ -58,6 +58,17 @@ TEST_F(RequestRouterTest, LoadsAreRequestsOrTokens) {
     EXPECT_EQ(choose("least_tokens"), 0U);
 }
 
+// A step that is under way leaves no token pending: the idle instance is taken all the same.
+TEST_F(RequestRouterTest, OfEqualTokensTheFewestRequestsCount) {
+    submit(0, 2);
+    const Batch under_way = instances[0]->next();
+    ASSERT_FALSE(under_way.steps.empty());
+    ASSERT_EQ(instances[0]->num_running(), 1);
+    ASSERT_EQ(instances[0]->pending_tokens(), instances[1]->pending_tokens());
+    EXPECT_EQ(choose("least_tokens"), 1U);
+    EXPECT_EQ(choose("prefix_aware"), 1U);
+}
+
 TEST_F(RequestRouterTest, ACachedPrefixIsWorthItsTokens) {
     submit(1, 1);
     std::vector<Sampled> sampled;

@@ -28,6 +28,34 @@ std::string first_error(const std::string& serving, const std::string& workload)
     return read ? "" : read.error().front().to_string();
 }
 
+TEST(ReadServing, ALoadOfMonthsIsAnError) {
+    EXPECT_EQ(first_error("{}", "{num_requests: 1000, request_rate: 1e-5}"),
+              "s.yaml:5:32: error: 1000 requests at 1e-05 a second come over more than 58 days "
+              "(hint: at most 50 requests, or a higher rate)");
+    EXPECT_TRUE(read_served_text("{}", "{num_requests: 50, request_rate: 1e-5}"));
+}
+
+TEST(ReadServing, ObjectivesMayBeSlowdowns) {
+    const auto read = read_served_text(
+        "{objectives: {ttft: 2 s, ttft_slowdown: {p50: 2, p99: 6}, tbt_slowdown: {p90: 1.5}}}",
+        "{}");
+    ASSERT_TRUE(read) << read.error().front().to_string();
+    const ServingObjectives& objectives = read->serving.objectives;
+    EXPECT_EQ(objectives.ttft, Time::seconds(2));
+    EXPECT_DOUBLE_EQ(objectives.ttft_slowdown.p50, 2);
+    EXPECT_DOUBLE_EQ(objectives.ttft_slowdown.p90, 0);
+    EXPECT_DOUBLE_EQ(objectives.ttft_slowdown.p99, 6);
+    EXPECT_DOUBLE_EQ(objectives.tbt_slowdown.p90, 1.5);
+    EXPECT_FALSE(objectives.e2e_slowdown.any());
+    EXPECT_EQ(first_error("{objectives: {e2e_slowdown: 3}}", "{}"),
+              "s.yaml:4:38: error: serving.objectives.e2e_slowdown must be a map, not '3' (hint: "
+              "{p50: 2, p90: 3, p99: 6})");
+    EXPECT_NE(first_error("{objectives: {tbt_slowdown: {p90: -1}}}", "{}").find("out of range"),
+              std::string::npos);
+    EXPECT_NE(first_error("{objectives: [1]}", "{}").find("serving.objectives must be a map"),
+              std::string::npos);
+}
+
 TEST(ReadServing, WhatAPoolDoesNotSayIsTheEngines) {
     const auto read = read_served_text("{engine: {base: vllm-v0, memory_share: 0.8}}", "{}");
     ASSERT_TRUE(read) << read.error().front().to_string();

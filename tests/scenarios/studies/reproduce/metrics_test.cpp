@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-constexpr auto kLastMetric = ReproducedMetric::best_fits;
+constexpr auto kLastMetric = ReproducedMetric::highest_rate;
 
 TEST(Metrics, EachHasANameAndAStudy) {
     for (int i = 0; i <= static_cast<int>(kLastMetric); ++i) {
@@ -20,6 +20,10 @@ TEST(Metrics, EachHasANameAndAStudy) {
     EXPECT_EQ(study_of(ReproducedMetric::mfu), ReproducedStudy::step);
     EXPECT_EQ(study_of(ReproducedMetric::ettr), ReproducedStudy::campaign);
     EXPECT_EQ(study_of(ReproducedMetric::best_tokens_per_s), ReproducedStudy::search);
+    EXPECT_EQ(study_of(ReproducedMetric::tpot_s), ReproducedStudy::serving);
+    EXPECT_EQ(study_of(ReproducedMetric::highest_rate), ReproducedStudy::highest_rate);
+    EXPECT_TRUE(is_served(ReproducedMetric::e2e_s));
+    EXPECT_FALSE(is_served(ReproducedMetric::mfu));
 }
 
 TEST(Metrics, AreFiguresOfAnswers) {
@@ -40,6 +44,20 @@ TEST(Metrics, AreFiguresOfAnswers) {
     answer.campaign->plans.emplace_back().ettr.mean = 0.9;
     EXPECT_EQ(value_of(ReproducedMetric::ettr, answer), 0.9);
     EXPECT_FALSE(value_of(ReproducedMetric::mttf_h, answer));  // nothing failed
+    EXPECT_FALSE(value_of(ReproducedMetric::tpot_s, answer));
+    answer.serving.emplace();
+    answer.serving->ttft_s.mean = 0.25;
+    answer.serving->tpot_s.mean = 0.02;
+    answer.serving->e2e_s.mean = 4;
+    answer.serving->output_tokens_per_s = 900;
+    EXPECT_EQ(value_of(ReproducedMetric::ttft_s, answer), 0.25);
+    EXPECT_EQ(value_of(ReproducedMetric::tpot_s, answer), 0.02);
+    EXPECT_EQ(value_of(ReproducedMetric::e2e_s, answer), 4.0);
+    EXPECT_EQ(value_of(ReproducedMetric::output_tokens_per_s, answer), 900.0);
+    EXPECT_FALSE(value_of(ReproducedMetric::highest_rate, answer));
+    answer.highest_rate.emplace();
+    answer.highest_rate->rate = 7;
+    EXPECT_EQ(value_of(ReproducedMetric::highest_rate, answer), 7.0);
 }
 
 }  // namespace

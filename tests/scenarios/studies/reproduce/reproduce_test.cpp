@@ -74,6 +74,40 @@ TEST(Reproduce, AllRoomsCanBeRead) {
     EXPECT_FALSE(find_rooms(empty.path(), {}));
 }
 
+// Twice as many instances sustain about twice the rate.
+TEST(Reproduce, ServedLoadsHaveFiguresToo) {
+    const TestFolder folder;
+    folder.write("load.yaml",
+                 "kind: serving\ncluster: {nodes: 1, node: dgx-h100}\nmodel: llama-3-8b\n"
+                 "serving:\n  pools: {instances: 2}\n"
+                 "  objectives: {e2e_slowdown: {p90: 2}}\n"
+                 "workload: {num_requests: 200, request_rate: 20, input_tokens: 512, "
+                 "output_tokens: 32}\n");
+    const std::string file = folder.write(
+        "room.yaml",
+        "kind: reproduction\nsystem: S\ntitle: T\nsource: A\nurl: https://a\nclass: ratio\n"
+        "variants:\n  - {name: two, scenario: load.yaml}\n"
+        "  - {name: four, scenario: load.yaml, set: {serving.pools.instances: 4}}\n"
+        "  - {name: still, scenario: load.yaml, set: {workload.request_rate: 0}}\n"
+        "comparisons:\n"
+        "  - {name: rate, exhibit: t, metric: highest_rate, variant: four, baseline: two, "
+        "published: 2}\n"
+        "  - {name: latency, exhibit: t, metric: e2e_s, class: direction, variant: four, "
+        "baseline: two, published: 0.9, most: 1}\n"
+        "  - {name: no rate, exhibit: t, metric: highest_rate, class: absolute, variant: still, "
+        "published: 1}\n");
+    const auto rooms = find_rooms(folder.path(), {file});
+    ASSERT_TRUE(rooms) << rooms.error()[0].to_string();
+    const auto outcomes = reproduce(*rooms, with_jobs(1));
+    ASSERT_TRUE(outcomes) << outcomes.error()[0].to_string();
+    const RoomOutcome& room = outcomes->front();
+    ASSERT_TRUE(room.comparisons[0].simulated) << room.comparisons[0].error;
+    EXPECT_NEAR(*room.comparisons[0].simulated, 2, 0.4);
+    ASSERT_TRUE(room.comparisons[1].simulated) << room.comparisons[1].error;
+    EXPECT_LT(*room.comparisons[1].simulated, 1);
+    EXPECT_NE(room.comparisons[2].error.find("request_rate"), std::string::npos);
+}
+
 TEST(Reproduce, ASimulationThatFailsIsAnErrorOfItsComparisons) {
     const TestFolder folder;
     const std::string scenario = (kScenarios / "laptop-2gpu.yaml").string();

@@ -5,6 +5,7 @@
 
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/read/read_reproduction.h"
+#include "scenarios/studies/reproduce/metrics.h"
 #include "scenarios/studies/reproduce/reproduce.h"
 #include "tests/scenarios/small_scenarios.h"
 
@@ -56,10 +57,29 @@ TEST(Variant, OfEveryRoomIsAScenario) {
         const auto room = read_reproduction(file);
         ASSERT_TRUE(room) << room.error()[0].to_string();
         for (const ReproducedVariant& variant : room->variants) {
-            const auto prepared = prepare(variant, kFolder, all);
+            const auto prepared = prepare(variant, kFolder, all, is_served(*room, variant.name));
             EXPECT_TRUE(prepared) << prepared.error()[0].to_string();
         }
     }
+}
+
+TEST(Variant, OfAServedLoadIsAFileOfThatKind) {
+    PublishedTables all = tables();
+    const ReproducedVariant served{.name = "a", .scenario = "../serving/splitwise-a100.yaml"};
+    const auto prepared = prepare(served, kFolder, all, true);
+    ASSERT_TRUE(prepared);
+    EXPECT_EQ(prepared->scenario.serving.pools.front().instances, 70);
+    EXPECT_DOUBLE_EQ(prepared->scenario.serving.objectives.tbt_slowdown.p90, 1.5);
+    // Figures of steps are asked for, and the other way round.
+    const auto step = prepare(served, kFolder, all);
+    ASSERT_FALSE(step);
+    EXPECT_EQ(step.error()[0].what, "this is a served load, and a scenario is due");
+    EXPECT_FALSE(prepare({.name = "b", .scenario = "../laptop-2gpu.yaml"}, kFolder, all, true));
+    const auto row = prepare(of_case("training/KO-22B-full"), kFolder, all, true);
+    ASSERT_FALSE(row);
+    EXPECT_EQ(row.error()[0].to_string(),
+              "room.yaml:7:3: error: case 'training/KO-22B-full' is a step and serves no load "
+              "(hint: scenario: a file of kind serving)");
 }
 
 TEST(Variant, MistakesHaveTheirPlace) {

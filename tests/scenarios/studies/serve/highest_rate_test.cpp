@@ -3,19 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/format/read/reader.h"
-#include "tests/models/known_models.h"
+#include "tests/scenarios/served_model.h"
 
 namespace orrery {
 namespace {
 
 Scenario loaded_server() {
-    ReadOptions options;
-    options.network_only = true;
-    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
-    Scenario scenario =
-        read_scenario_text("cluster: {nodes: 1, node: dgx-h100}\n", "test", ".", options).value();
-    scenario.model = llama(32, 4096, 14336, 8, 128256);
+    Scenario scenario = served_model();
     scenario.workload = {
         .num_requests = 400, .request_rate = 20, .input_tokens = 512, .output_tokens = 64};
     return scenario;
@@ -50,6 +44,29 @@ TEST(HighestRate, DependsNotOnTheStatedRate) {
         scenario, scenario.serving, synthetic_requests(scenario.workload), objectives);
     ASSERT_TRUE(one && other);
     EXPECT_NEAR(one->rate / other->rate, 1, 0.06);
+}
+
+// Slower and slower, the load would last longer than time.
+TEST(HighestRate, EndsWhereTimeDoes) {
+    Scenario scenario = loaded_server();
+    scenario.workload.request_rate = 2e-4;  // 2e6 s
+    const auto highest = find_highest_rate(scenario,
+                                           scenario.serving,
+                                           synthetic_requests(scenario.workload),
+                                           {.tpot = Time::seconds(1e-6)});
+    ASSERT_FALSE(highest);
+    EXPECT_NE(highest.error().what.find("miss the objectives"), std::string::npos);
+}
+
+TEST(HighestRate, CountsGoodRequestsByTheStatedObjectives) {
+    Scenario scenario = loaded_server();
+    scenario.serving.objectives.ttft = Time::picoseconds(1);  // no request is good
+    const auto highest = find_highest_rate(scenario,
+                                           scenario.serving,
+                                           synthetic_requests(scenario.workload),
+                                           {.tpot = Time::seconds(0.02)});
+    ASSERT_TRUE(highest);
+    EXPECT_EQ(highest->answer.good_share, 0);
 }
 
 TEST(HighestRate, RefusesObjectivesThatNothingMeets) {

@@ -5,20 +5,14 @@
 
 #include <cmath>
 
-#include "scenarios/format/read/reader.h"
 #include "tests/models/known_models.h"
+#include "tests/scenarios/served_model.h"
 
 namespace orrery {
 namespace {
 
 Scenario server() {
-    ReadOptions options;
-    options.network_only = true;
-    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
-    Scenario scenario =
-        read_scenario_text("cluster: {nodes: 1, node: dgx-h100}\n", "test", ".", options).value();
-    scenario.model = llama(32, 4096, 14336, 8, 128256);
-    return scenario;
+    return served_model();
 }
 
 TEST(ServingStudy, LengthsAndArrivalsAreThoseOfTheSeed) {
@@ -119,6 +113,15 @@ TEST(ServingStudy, PromptsElsewhereDoNotDisturbGeneration) {
     // 524 MB over NVLink, of which one GPU has 450 GB/s.
     EXPECT_GT(two->transfer_s, 524e6 / 450e9);
     EXPECT_LT(two->transfer_s, 10 * 524e6 / 450e9);
+}
+
+TEST(ServingStudy, NoDrawnArrivalIsLaterThanTimeCanSay) {
+    const WorkloadSpec load{
+        .num_requests = 50, .request_rate = 1e-5, .arrival_variation = 100, .seed = 3};
+    for (const Request& request : synthetic_requests(load)) {
+        EXPECT_GE(request.arrival, Time{});
+        EXPECT_LE(request.arrival, Time::seconds(kLongestLoad_s));
+    }
 }
 
 TEST(ServingStudy, InstancesFitIntoTheCluster) {

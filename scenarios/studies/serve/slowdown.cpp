@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/slowdown.h"
+
+#include <utility>
+
+#include "engine/check.h"
+
+namespace orrery {
+
+Result<ServingResult> serve_alone(const Scenario& scenario,
+                                  const ServingSpec& spec,
+                                  const std::vector<Request>& requests) {
+    ServingSpec alone = spec;
+    alone.objectives = {};
+    alone.pools = {spec.pools.front()};
+    alone.pools.front().role = PoolRole::aggregated;
+    alone.pools.front().instances = 1;
+    ServingResult result;
+    const auto answer = serve_scenario(scenario, alone, requests, {.users = 1}, &result);
+    if (!answer) {
+        return tl::unexpected(answer.error());
+    }
+    return result;
+}
+
+namespace {
+
+LatencySummary gaps_of(const ServingResult& served) {
+    std::vector<double> seconds;
+    seconds.reserve(served.token_gaps.size());
+    for (const Time gap : served.token_gaps) {
+        seconds.push_back(gap.seconds());
+    }
+    return latency_summary(std::move(seconds));
+}
+
+double over(double served, double alone) {
+    return alone > 0 ? served / alone : 0;
+}
+
+}  // namespace
+
+ServingAnswer::Slowdowns slowdowns_of(const ServingResult& served, const ServingResult& alone) {
+    ORRERY_CHECK(served.records.size() == alone.records.size());
+    std::vector<double> ttft;
+    std::vector<double> e2e;
+    for (std::size_t i = 0; i < served.records.size(); ++i) {
+        const RequestRecord& one = served.records[i];
+        const RequestRecord& idle = alone.records[i];
+        if (one.finished() && idle.finished()) {
+            ttft.push_back(one.time_to_first_token() / idle.time_to_first_token());
+            e2e.push_back(one.end_to_end() / idle.end_to_end());
+        }
+    }
+    const LatencySummary gaps = gaps_of(served);
+    const LatencySummary idle = gaps_of(alone);
+    return {.ttft = latency_summary(std::move(ttft)),
+            .tbt = {.mean = over(gaps.mean, idle.mean),
+                    .p50 = over(gaps.p50, idle.p50),
+                    .p90 = over(gaps.p90, idle.p90),
+                    .p99 = over(gaps.p99, idle.p99)},
+            .e2e = latency_summary(std::move(e2e))};
+}
+
+bool meets(const ServingAnswer::Slowdowns& slowdowns, const ServingObjectives& objectives) {
+    const auto below = [](const LatencySummary& found, const SlowdownObjective& wanted) {
+        const auto reached = [](double ratio, double most) { return most == 0 || ratio <= most; };
+        return reached(found.p50, wanted.p50) && reached(found.p90, wanted.p90) &&
+               reached(found.p99, wanted.p99);
+    };
+    return below(slowdowns.ttft, objectives.ttft_slowdown) &&
+           below(slowdowns.tbt, objectives.tbt_slowdown) &&
+           below(slowdowns.e2e, objectives.e2e_slowdown);
+}
+
+}  // namespace orrery
