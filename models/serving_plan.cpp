@@ -138,4 +138,8 @@ double experts_reached(const Transformer& model, std::int64_t tokens) {
     return all * (1 - std::pow(missed, static_cast<double>(tokens)));
 }
 
+double experts_reached_in_turn(const Transformer& model, std::int64_t tokens) {
+    return static_cast<double>(std::min(model.num_experts, model.moe_router_topk * tokens));
+}
+
 }  // namespace orrery

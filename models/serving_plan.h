@@ -37,6 +37,12 @@ struct ServingPlan {
     // Rotary embedding or attention write keys and values into the cache; otherwise a kernel of
     // their own does.
     bool fused_cache_write = false;
+    // Kernels around the products of experts run over the rows of all experts, and the products
+    // write zeros for those of other ranks (vLLM's fused experts with an expert map). Otherwise a
+    // rank has the rows of its own experts alone.
+    bool masks_experts = false;
+    // Tokens take experts in turn, as timed layers of experts do; otherwise at random.
+    bool balanced_experts = false;
 
     std::int64_t ranks_of_stage() const { return tensor_model_parallel_size * data_parallel_size; }
     std::int64_t num_ranks() const { return ranks_of_stage() * pipeline_model_parallel_size; }
@@ -76,5 +82,7 @@ Bytes serving_activation_bytes(const Transformer& model,
 
 // Experts of a layer that `tokens` tokens reach if all are equally likely: E (1 - (1 - k/E)^t).
 double experts_reached(const Transformer& model, std::int64_t tokens);
+// The same if they are taken in turn: min(E, k t).
+double experts_reached_in_turn(const Transformer& model, std::int64_t tokens);
 
 }  // namespace orrery

@@ -111,25 +111,22 @@ private:
         add_product(name, call, count);
     }
 
-    // Reads the operand of an FP8 or FP4 product in 16 bits and writes it.
     void quantise(std::int64_t rows, std::int64_t columns, std::int64_t count) {
-        if (plan_.fused_casts || bits_of(plan_.precision) == 16) {
-            return;
+        if (!plan_.fused_casts && bits_of(plan_.precision) < 16) {
+            add(kQuantise, quantise_operand(rows, columns, plan_.precision), count);
         }
-        KernelCall call = transpose(rows, columns, kStream);
-        call.bytes = rows * columns * (size_bytes(kStream) * 8 + bits_of(plan_.precision)) / 8;
-        add("quantise", call, count);
     }
 
-    // Of each group of `rows` rows with weights of its own.
+    // Of each group of `rows` rows with weights of its own, and zeros for `others` rows.
     void expert_product(std::string_view name,
                         std::int64_t groups,
                         std::int64_t rows,
+                        std::int64_t others,
                         std::int64_t columns,
                         std::int64_t depth) {
-        quantise(groups * rows, depth, layers_.experts);
         KernelCall call =
             grouped_gemm(groups, rows, columns, depth, dtype_of(plan_.precision), kStream);
+        call.bytes += others * columns * size_bytes(kStream);
         low_bits(call, groups * columns * depth, groups * rows * depth);
         add_product(name, call, layers_.experts);
     }
@@ -299,23 +296,31 @@ private:
         const std::int64_t tokens = stage_tokens_;
         const std::int64_t ep = plan_.expert_model_parallel_size;
         const double rows = static_cast<double>(tokens * model_.moe_router_topk);
-        const double reached = experts_reached(model_, tokens);
+        const double reached = plan_.balanced_experts ? experts_reached_in_turn(model_, tokens)
+                                                      : experts_reached(model_, tokens);
         const auto groups = static_cast<std::int64_t>(std::ceil(reached / static_cast<double>(ep)));
         const auto rows_of_group = static_cast<std::int64_t>(std::ceil(rows / reached));
         const std::int64_t width = ceil_div(model_.expert_ffn_size(), plan_.expert_tensor_size());
-        const std::int64_t all = groups * rows_of_group;
+        const std::int64_t own = groups * rows_of_group;
+        const std::int64_t all =
+            plan_.masks_experts ? std::max(own, tokens * model_.moe_router_topk) : own;
         const std::int64_t row_bytes = model_.hidden_size * size_bytes(kStream);
-        KernelCall permute = transpose(all, model_.hidden_size, kStream);
-        permute.bytes = (all + std::min(all, tokens)) * row_bytes;
+        KernelCall permute = transpose(own, model_.hidden_size, kStream);
+        permute.bytes = (own + std::min(own, tokens)) * row_bytes;
         add("permute", permute, layers_.experts);
+        quantise(own, model_.hidden_size, layers_.experts);
         expert_product("expert fc1",
                        groups,
                        rows_of_group,
+                       all - own,
                        model_.gated_mlp() ? 2 * width : width,
                        model_.hidden_size);
         add("expert activation", activation(all, width), layers_.experts);
-        expert_product("expert fc2", groups, rows_of_group, model_.hidden_size, width);
-        add("unpermute", permute, layers_.experts);
+        quantise(all, width, layers_.experts);
+        expert_product("expert fc2", groups, rows_of_group, all - own, model_.hidden_size, width);
+        KernelCall unpermute = transpose(all, model_.hidden_size, kStream);
+        unpermute.bytes = (all + std::min(all, tokens)) * row_bytes;
+        add("unpermute", unpermute, layers_.experts);
     }
 
     // The last norm, and the output layer of the rows that yield a token.
@@ -455,6 +460,12 @@ private:
 };
 
 }  // namespace
+
+KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision) {
+    KernelCall call = transpose(rows, columns, kStream);
+    call.bytes = rows * columns * (size_bytes(kStream) * 8 + bits_of(precision)) / 8;
+    return call;
+}
 
 std::vector<ServingOp> serving_ops(const Transformer& model,
                                    const ServingPlan& plan,

@@ -93,6 +93,9 @@ TEST(ServingPlan, ExpertsThatTokensReach) {
     EXPECT_DOUBLE_EQ(experts_reached(deepseek_v3(), 1), 8);
     EXPECT_NEAR(experts_reached(deepseek_v3(), 32), 163.31, 0.01);
     EXPECT_NEAR(experts_reached(deepseek_v3(), 128), 251.60, 0.01);
+    EXPECT_EQ(experts_reached_in_turn(deepseek_v3(), 1), 8);
+    EXPECT_EQ(experts_reached_in_turn(deepseek_v3(), 31), 248);
+    EXPECT_EQ(experts_reached_in_turn(deepseek_v3(), 128), 256);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/check.h"
 #include "tests/models/known_models.h"
 
 namespace orrery {
@@ -167,6 +168,44 @@ TEST(ServingStep, RanksHoldDifferentExpertsOrPartsOfEach) {
                      all / 4);
     EXPECT_DOUBLE_EQ(experts_of({.data_parallel_size = 4, .expert_model_parallel_size = 2}),
                      all / 4);
+}
+
+const KernelCall& kernel_of(const std::vector<ServingOp>& ops, std::string_view name) {
+    for (const ServingOp& op : ops) {
+        if (op.name == name) {
+            return std::get<KernelCall>(op.work);
+        }
+    }
+    ORRERY_CHECK(false);
+}
+
+// A rank of four has a quarter of the 8,192 rows. With a mask its kernels see all of them, and its
+// products write zeros for three quarters.
+TEST(ServingStep, MaskedExpertsCostRowsOfOtherRanks) {
+    const BatchShape shape{.tokens = 4096, .chunks = {{.new_tokens = 4096}}};
+    ServingPlan plan{.tensor_model_parallel_size = 4, .expert_model_parallel_size = 4};
+    const auto own = serving_ops(with_experts(), plan, shape, 0);
+    plan.masks_experts = true;
+    const auto masked = serving_ops(with_experts(), plan, shape, 0);
+    const auto more = [&](std::string_view name) {
+        return kernel_of(masked, name).bytes - kernel_of(own, name).bytes;
+    };
+    EXPECT_EQ(more("expert fc1"), 6144 * 2 * 512 * 2);
+    EXPECT_EQ(more("expert fc2"), 6144 * 1024 * 2);
+    EXPECT_EQ(more("unpermute"), (6144 + 2048) * 1024 * 2);
+    EXPECT_EQ(more("permute"), 0);
+    EXPECT_EQ(kernel_of(masked, "expert activation").bytes,
+              4 * kernel_of(own, "expert activation").bytes);
+    EXPECT_EQ(kernel_of(masked, "expert fc1").flop, kernel_of(own, "expert fc1").flop);
+}
+
+// Eight tokens with two experts each: 16 experts in turn, 10.5 of them at random.
+TEST(ServingStep, ExpertsInTurnAreAllReached) {
+    const BatchShape shape{.tokens = 8, .chunks = {{.new_tokens = 8}}};
+    const auto random = serving_ops(with_experts(), {}, shape, 0);
+    const auto in_turn = serving_ops(with_experts(), {.balanced_experts = true}, shape, 0);
+    EXPECT_EQ(kernel_of(random, "expert fc1").dims[3], 11);
+    EXPECT_EQ(kernel_of(in_turn, "expert fc1").dims[3], 16);
 }
 
 // Data-parallel ranks gather the tokens of a layer's experts and add up their outputs.

@@ -51,6 +51,8 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::fused_casts>("fused_casts", "Other kernels write FP8 operands on the way."),
     key<&ServingEngine::fused_cache_write>(
         "fused_cache_write", "Other kernels write keys and values into the cache on the way."),
+    key<&ServingEngine::masks_experts>(
+        "masks_experts", "Kernels around experts run over the rows of other ranks' experts, too."),
     key<&ServingEngine::attention_latency>(
         "attention_latency", "Time of an attention kernel beyond that of an empty one."),
     key<&ServingEngine::attention_block>(

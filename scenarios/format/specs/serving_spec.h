@@ -34,6 +34,7 @@ struct ServingEngine {
     // models/serving_plan.h: the same of ServingPlan
     bool fused_casts = false;
     bool fused_cache_write = false;
+    bool masks_experts = false;
     // Of an attention kernel that reads a paged cache, beyond the device's kernel_latency: block
     // tables, and a second kernel that joins the parts of a split context.
     Time attention_latency{};

@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "runtime/serve/front_end_time.h"
 #include "runtime/serve/paged_decoder.h"
 #include "runtime/serve/prefix_hashes.h"
 #include "runtime/serve/replay_load.h"
@@ -33,7 +34,8 @@ Result<void> check_lengths(const std::vector<Request>& requests, std::int64_t co
 ServingAnswer predicted_answer(const Scenario& scenario,
                                const RealInstances& instances,
                                const std::vector<Request>& requests,
-                               MeasuredStepCost cost) {
+                               MeasuredStepCost cost,
+                               Time front_end) {
     const auto begin = std::chrono::steady_clock::now();
     const ServingPool pool{.num_instances = instances.steps.size(),
                            .rules = instances.rules,
@@ -41,7 +43,8 @@ ServingAnswer predicted_answer(const Scenario& scenario,
                            .cost = &cost};
     const auto router =
         make_request_router(scenario.serving.pools.front().router, scenario.serving.seed);
-    const ServingResult served = serve(requests, {.users = scenario.workload.users}, pool, *router);
+    const ServingResult served =
+        serve(requests, {.users = scenario.workload.users, .front_end = front_end}, pool, *router);
     ServingAnswer answer = serving_answer(served, requests, scenario.serving, {&pool, 1});
     answer.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;
@@ -153,6 +156,15 @@ ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,
     if (!cost) {
         return unexpected<Errors>(Errors{cost.error()});
     }
+    const auto front_end = measured_front_end(
+        instances.rules,
+        instances.limits,
+        instances.all(),
+        *cost,
+        {.context = context, .vocabulary = scenario.model.vocab_size, .seed = seed});
+    if (!front_end) {
+        return unexpected<Errors>(Errors{front_end.error()});
+    }
     const auto router =
         make_request_router(scenario.serving.pools.front().router, scenario.serving.seed);
     LiveServer server{instances.rules,
@@ -170,7 +182,7 @@ ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,
                            .limits = instances.limits};
     RealServingAnswer answer{
         .measured = serving_answer(replayed->result, requests, scenario.serving, {&pool, 1}),
-        .predicted = predicted_answer(scenario, instances, requests, *cost),
+        .predicted = predicted_answer(scenario, instances, requests, *cost, *front_end),
         .outputs = std::move(replayed->outputs)};
     answer.measured.wall_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -66,6 +66,7 @@ ServingPrices::ServingPrices(const Scenario& cluster,
           ServingPlan fused = plan;
           fused.fused_casts = engine.fused_casts;
           fused.fused_cache_write = engine.fused_cache_write;
+          fused.masks_experts = engine.masks_experts;
           return fused;
       }()),
       engine_(engine),

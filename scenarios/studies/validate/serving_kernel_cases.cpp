@@ -8,12 +8,14 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "kernels/attention/attention.h"
 #include "kernels/csv_rows.h"
 #include "kernels/gemm/gemm.h"
 #include "models/serving_step.h"
 #include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/serving_prices.h"
 #include "scenarios/studies/validate/serving_set_up.h"
 
@@ -110,10 +112,11 @@ Transformer latent_layer(const ServingKernelCase& row) {
 
 constexpr std::array<std::string_view, 5> kExpertOps = {
     "permute", "expert fc1", "expert activation", "expert fc2", "unpermute"};
-constexpr std::array<std::string_view, 8> kLatentOps = {"latent down",
+constexpr std::array<std::string_view, 9> kLatentOps = {"latent down",
                                                         "latent norm",
                                                         "query up",
                                                         "rotary embedding",
+                                                        "cache write",
                                                         "query absorption",
                                                         "decode attention",
                                                         "value absorption",
@@ -124,16 +127,22 @@ struct PricedRow {
     std::string as;
 };
 
+// Of the named kernels, and of those that quantise their operands.
 template <std::size_t N>
 double sum_of(const ServingPrices& prices,
               const std::vector<ServingOp>& ops,
               const std::array<std::string_view, N>& names) {
     double us = 0;
+    double cast = 0;
     for (const ServingOp& op : ops) {
-        if (std::ranges::find(names, op.name) != names.end() &&
-            std::holds_alternative<KernelCall>(op.work)) {
-            us += prices.time_of(op, 0).microseconds();
+        if (!std::holds_alternative<KernelCall>(op.work)) {
+            continue;
         }
+        const double time = prices.time_of(op, 0).microseconds();
+        if (std::ranges::find(names, op.name) != names.end()) {
+            us += cast + time;
+        }
+        cast = op.name == kQuantise ? time : 0;
     }
     return us;
 }
@@ -154,14 +163,22 @@ KernelCall attention_of(const ServingKernelCase& row) {
     return call;
 }
 
-Result<PricedRow> price_row(const ServingKernelCase& row, const ServingPrices& prices) {
+Result<PricedRow> price_row(const ServingKernelCase& row,
+                            const ServingPrices& prices,
+                            bool masks_experts) {
     const auto priced = [&](const KernelCall& call, const char* as) {
         return PricedRow{prices.time_of({.name = as, .work = call}, 0).microseconds(), as};
     };
     if (row.kernel == "gemm") {
         const KernelCall call =
             gemm(row.m, row.n, row.k, 1, dtype_of_word(row.dtype), GemmEpilogue::none, Dtype::bf16);
-        return priced(call, "product");
+        PricedRow row_price = priced(call, "product");
+        // Rows are whole linear layers (vLLM's RowParallelLinear), whose input has 16 bits.
+        if (row.dtype == "fp8") {
+            row_price.us +=
+                priced(quantise_operand(row.m, row.k, ProductPrecision::fp8), "cast").us;
+        }
+        return row_price;
     }
     if (row.kernel == "decode_attention" || row.kernel == "prefill_attention") {
         const bool generates = row.kernel == "decode_attention";
@@ -176,7 +193,9 @@ Result<PricedRow> price_row(const ServingKernelCase& row, const ServingPrices& p
             .tensor_model_parallel_size = row.expert_tensor * row.expert_parallel,
             .expert_model_parallel_size = row.expert_parallel,
             .precision = products,
-            .weight_bits = bits_of(products)};
+            .weight_bits = bits_of(products),
+            .masks_experts = masks_experts,
+            .balanced_experts = true};
         const BatchShape shape{.tokens = row.m, .chunks = {}};
         const auto ops = serving_ops(layer_of_experts(row), plan, shape, 0);
         return PricedRow{sum_of(prices, ops, kExpertOps), "experts"};
@@ -201,6 +220,13 @@ Result<PricedRow> price_row(const ServingKernelCase& row, const ServingPrices& p
     return fail(row.where,
                 row.kernel == "moe" ? fmt::format("tokens spread by {}", row.distribution)
                                     : fmt::format("{} ({})", row.kernel, row.variant));
+}
+
+// The engine whose kernel a row timed: its attention has costs of its own. Other kernels have no
+// engine.
+Result<ServingEngine> engine_of_kernel(const ServingKernelCase& row,
+                                       const std::filesystem::path& catalogue) {
+    return row.variant.starts_with("vllm") ? read_engine("vllm-v1", catalogue) : ServingEngine{};
 }
 
 }  // namespace
@@ -232,23 +258,31 @@ ResultOrErrors<std::vector<ServingKernelCase>> read_serving_kernel_cases(const s
 Result<TimedValidation> validate_serving_kernels(const std::vector<ServingKernelCase>& cases,
                                                  const std::filesystem::path& catalogue) {
     TimedValidation validation;
-    std::map<std::pair<std::string, std::int64_t>, std::unique_ptr<ServingPrices>> prices;
+    std::map<std::tuple<std::string, std::int64_t, std::string>, std::unique_ptr<ServingPrices>>
+        prices;
     for (const ServingKernelCase& row : cases) {
-        auto& of_gpu = prices[{row.gpu, row.gpus}];
+        const auto engine = engine_of_kernel(row, catalogue);
+        if (!engine) {
+            return tl::unexpected(engine.error());
+        }
+        auto& of_gpu = prices[{row.gpu, row.gpus, engine->name + row.cache_dtype}];
         if (of_gpu == nullptr) {
             const auto cluster = serving_cluster(row.gpu, row.gpus, row.where, catalogue);
             if (!cluster) {
                 validation.skipped.push_back({row.name, row.family, cluster.error().what});
                 continue;
             }
-            auto made =
-                ServingPrices::make(*cluster, {}, {.tensor_model_parallel_size = row.gpus}, {});
+            auto made = ServingPrices::make(*cluster,
+                                            {},
+                                            {.tensor_model_parallel_size = row.gpus,
+                                             .key_value_precision = dtype_of_word(row.cache_dtype)},
+                                            *engine);
             if (!made) {
                 return tl::unexpected(made.error());
             }
             of_gpu = std::move(*made);
         }
-        if (const auto priced = price_row(row, *of_gpu)) {
+        if (const auto priced = price_row(row, *of_gpu, engine->masks_experts)) {
             validation.rows.push_back({.name = row.name,
                                        .family = row.family,
                                        .measured_us = row.time_us,
