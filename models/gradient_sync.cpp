@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "kernels/optimizer/optimizer.h"
@@ -212,6 +213,34 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
     return b.finish();
 }
 
+SegmentId lower_copies_sync(ProgramTables& tables, const LayoutAssignment& layouts, Chunk& chunk) {
+    SegmentBuilder b{tables,
+                     fmt::format("stage {} chunk {} gradients of both copies",
+                                 chunk.shape.stage,
+                                 chunk.shape.chunk)};
+    const auto stage = static_cast<std::uint32_t>(chunk.shape.stage);
+    const std::uint32_t other = layouts.mesh.size(layouts.pipeline_digit) - 1 - stage;
+    std::map<Dtype, OpSpec> by_dtype;
+    std::map<Dtype, std::int64_t> elements;
+    for (const Parameter* p : chunk.parameters()) {
+        const Tensor& shard = tables.program().tensors[index(p->gradient_shard)];
+        by_dtype[shard.dtype].accumulates.push_back(p->gradient_shard);
+        elements[shard.dtype] += shard.bytes.count() / size_bytes(shard.dtype);
+    }
+    for (auto& [dtype, spec] : by_dtype) {
+        spec.name = "gradient reduce of both copies";
+        emit(b,
+             {.step = {.kind = CollectiveKind::all_reduce, .digits = 1u << layouts.pipeline_digit},
+              .to = {},
+              .elements = elements[dtype]},
+             {.traffic = Traffic::data,
+              .wire = dtype,
+              .subset = {std::min(stage, other), std::max(stage, other)}},
+             spec);
+    }
+    return b.finish();
+}
+
 namespace {
 
 // A tensor of the step's end that belongs to no single parameter.
@@ -408,7 +437,8 @@ OptimizerSegments lower_optimizer(ProgramTables& tables,
                                   const ParallelPlan& plan,
                                   const LayoutAssignment& layouts,
                                   std::int32_t stage,
-                                  const std::vector<Chunk*>& chunks) {
+                                  const std::vector<Chunk*>& chunks,
+                                  std::size_t in_norm) {
     SegmentBuilder b{tables, fmt::format("stage {} optimizer", stage)};
     const std::span<Chunk* const> all = chunks;
     const bool apart = plan.overlap_param_gather_with_optimizer_step;
@@ -430,13 +460,22 @@ OptimizerSegments lower_optimizer(ProgramTables& tables,
                                       along(layouts.mesh, digits, partial()),
                                       1);
     const std::int64_t elements = rest.elements + first.elements;
+    std::int64_t elements_in_norm = 0;
+    std::vector<TensorId> gradients_in_norm;
+    for (Chunk* chunk : all.last(in_norm)) {
+        for (const Parameter* p : chunk->parameters()) {
+            elements_in_norm += local_elements(
+                {p->elements}, state_of(layouts, *p).optimizer, layouts.mesh);
+            gradients_in_norm.push_back(p->gradient_shard);
+        }
+    }
     std::vector<TensorId> gradients = rest.gradients;
     gradients.insert(gradients.end(), first.gradients.begin(), first.gradients.end());
     OpSpec spec = spec_of(Cause::optimizer);
     spec.name = "gradient norm";
-    spec.reads = gradients;
+    spec.reads = gradients_in_norm;
     spec.writes = {norm};
-    b.kernel(gradient_norm(elements, layouts.state.gradient_dtype), spec);
+    b.kernel(gradient_norm(elements_in_norm, layouts.state.gradient_dtype), spec);
     sum_over_ranks(b, {.digits = digits, .stages = true}, "gradient norm reduce", norm);
     OptimizerSegments out{.norm = b.size() - 1};
     spec = {.name = "gradient clip",

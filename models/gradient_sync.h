@@ -37,16 +37,23 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
                                     const LayoutAssignment& layouts,
                                     const Chunk& chunk);
 
+// Adds the chunk's gradients of the two stages that have it (DualPipe).
+SegmentId lower_copies_sync(ProgramTables& tables,
+                            const LayoutAssignment& layouts,
+                            Chunk& chunk);
+
 struct OptimizerSegments {
     SegmentId first{};                // gradient norm, clipping, and the step of the chunks
     std::uint32_t norm = 0;           // position of the op that ends the norm
     std::optional<SegmentId> rest{};  // the step of the chunks but the first, if it is apart
 };
-// The end of the step over all chunks of a stage.
+// The end of the step over all chunks of a stage. The last `in_norm` of them count in the gradient
+// norm: the others are copies of another stage's.
 OptimizerSegments lower_optimizer(ProgramTables& tables,
                                   const ParallelPlan& plan,
                                   const LayoutAssignment& layouts,
                                   std::int32_t stage,
-                                  const std::vector<Chunk*>& chunks);
+                                  const std::vector<Chunk*>& chunks,
+                                  std::size_t in_norm);
 
 }  // namespace orrery
