@@ -36,7 +36,9 @@ struct Chunk {
     Parameter position;
     Parameter final_norm;
     std::vector<PredictionParameters> predictions;  // behind the last layer
-    Parameter output;  // with tied embeddings on one stage: the same tensors as `embedding`
+    Parameter output;
+    // The output weight is an embedding of this stage: the same tensors, this chunk's or another's.
+    bool shares_output = false;
 
     // Boundary values, as they travel between stages.
     Value input;

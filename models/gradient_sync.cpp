@@ -437,8 +437,7 @@ OptimizerSegments lower_optimizer(ProgramTables& tables,
                                   const ParallelPlan& plan,
                                   const LayoutAssignment& layouts,
                                   std::int32_t stage,
-                                  const std::vector<Chunk*>& chunks,
-                                  std::size_t in_norm) {
+                                  const std::vector<Chunk*>& chunks) {
     SegmentBuilder b{tables, fmt::format("stage {} optimizer", stage)};
     const std::span<Chunk* const> all = chunks;
     const bool apart = plan.overlap_param_gather_with_optimizer_step;
@@ -460,22 +459,13 @@ OptimizerSegments lower_optimizer(ProgramTables& tables,
                                       along(layouts.mesh, digits, partial()),
                                       1);
     const std::int64_t elements = rest.elements + first.elements;
-    std::int64_t elements_in_norm = 0;
-    std::vector<TensorId> gradients_in_norm;
-    for (Chunk* chunk : all.last(in_norm)) {
-        for (const Parameter* p : chunk->parameters()) {
-            elements_in_norm += local_elements(
-                {p->elements}, state_of(layouts, *p).optimizer, layouts.mesh);
-            gradients_in_norm.push_back(p->gradient_shard);
-        }
-    }
     std::vector<TensorId> gradients = rest.gradients;
     gradients.insert(gradients.end(), first.gradients.begin(), first.gradients.end());
     OpSpec spec = spec_of(Cause::optimizer);
     spec.name = "gradient norm";
-    spec.reads = gradients_in_norm;
+    spec.reads = gradients;
     spec.writes = {norm};
-    b.kernel(gradient_norm(elements_in_norm, layouts.state.gradient_dtype), spec);
+    b.kernel(gradient_norm(elements, layouts.state.gradient_dtype), spec);
     sum_over_ranks(b, {.digits = digits, .stages = true}, "gradient norm reduce", norm);
     OptimizerSegments out{.norm = b.size() - 1};
     spec = {.name = "gradient clip",

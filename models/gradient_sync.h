@@ -47,13 +47,11 @@ struct OptimizerSegments {
     std::uint32_t norm = 0;           // position of the op that ends the norm
     std::optional<SegmentId> rest{};  // the step of the chunks but the first, if it is apart
 };
-// The end of the step over all chunks of a stage. The last `in_norm` of them count in the gradient
-// norm: the others are copies of another stage's.
+// The end of the step over all chunks of a stage.
 OptimizerSegments lower_optimizer(ProgramTables& tables,
                                   const ParallelPlan& plan,
                                   const LayoutAssignment& layouts,
                                   std::int32_t stage,
-                                  const std::vector<Chunk*>& chunks,
-                                  std::size_t in_norm);
+                                  const std::vector<Chunk*>& chunks);
 
 }  // namespace orrery

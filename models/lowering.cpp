@@ -61,9 +61,6 @@ private:
     bool is_last(std::int32_t chunk) const {
         return virtual_stage(chunk) == schedule_shape().virtual_stages() - 1;
     }
-    bool in_both_ends() const {
-        return schedule_shape().placement == ChunkPlacement::both_ends;
-    }
     const std::vector<Op>& ops_of(SegmentId segment) const {
         return tables_.program().segments[index(segment)].ops;
     }
@@ -202,9 +199,7 @@ const OptimizerSegments& StageLowering::step_end() {
         for (std::size_t c = chunks_.size(); c-- > 0;) {
             chunks.push_back(chunks_[c].get());
         }
-        // Each part of the model is the first chunk of one stage.
-        step_end_ = lower_optimizer(
-            tables_, plan_, layouts_, stage_, chunks, in_both_ends() ? 1 : chunks.size());
+        step_end_ = lower_optimizer(tables_, plan_, layouts_, stage_, chunks);
     }
     return *step_end_;
 }

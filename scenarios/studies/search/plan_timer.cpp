@@ -126,7 +126,7 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
     // Rounding marks the weights, which are of the chunks' programs, and takes no time.
     ParallelPlan timed = plan;
     timed.bf16_stochastic_round = false;
-    const SegmentId id = lower_optimizer(tables, timed, layouts, 0, last_first, last_first.size()).first;
+    const SegmentId id = lower_optimizer(tables, timed, layouts, 0, last_first).first;
     std::vector<Op> ops = program.segments[index(id)].ops;
     // The norm is one kernel, and adding it up over the ranks the barrier; where no other rank has
     // to be waited for, the whole optimizer takes the norm's place.
