@@ -71,21 +71,6 @@ std::int64_t most_at_once(std::span<const Interval> intervals) {
     return most;
 }
 
-// In the order of their beginnings, unless that leaves gaps and another order smaller ones: where
-// micro-batches overtake one another (DualPipe), what lives long lies between what does not.
-Packing pack_tightly(std::span<const Interval> intervals) {
-    Packing best = pack(intervals, PackingOrder::by_begin);
-    if (best.bytes > most_at_once(intervals) / 100 * 101) {
-        for (const PackingOrder order : {PackingOrder::by_size, PackingOrder::by_length}) {
-            Packing other = pack(intervals, order);
-            if (other.bytes < best.bytes) {
-                best = std::move(other);
-            }
-        }
-    }
-    return best;
-}
-
 }  // namespace
 
 Packing pack(std::span<const Interval> intervals, PackingOrder order) {
@@ -104,6 +89,19 @@ Packing pack(std::span<const Interval> intervals, PackingOrder order) {
         packing.bytes = std::max(packing.bytes, end_offset);
     }
     return packing;
+}
+
+Packing pack_tightly(std::span<const Interval> intervals) {
+    Packing best = pack(intervals, PackingOrder::by_begin);
+    if (best.bytes > most_at_once(intervals) / 100 * 101) {
+        for (const PackingOrder order : {PackingOrder::by_size, PackingOrder::by_length}) {
+            Packing other = pack(intervals, order);
+            if (other.bytes < best.bytes) {
+                best = std::move(other);
+            }
+        }
+    }
+    return best;
 }
 
 MemoryPlan::MemoryPlan(const Program& program, RoleId role)
