@@ -11,6 +11,7 @@
 #include "models/head_lowering.h"
 #include "models/layer_nodes.h"
 #include "models/parameters.h"
+#include "models/schedule/schedule.h"
 #include "models/unit_weights.h"
 
 namespace orrery {
@@ -33,11 +34,18 @@ public:
                   const Transformer& model,
                   const ParallelPlan& plan,
                   const LayoutAssignment& layouts,
-                  Chunk& chunk)
-        : tables_(tables), model_(model), plan_(plan), layouts_(layouts), chunk_(chunk) {}
+                  Chunk& chunk,
+                  const Chunk* before)
+        : tables_(tables),
+          model_(model),
+          plan_(plan),
+          layouts_(layouts),
+          chunk_(chunk),
+          before_(before) {}
 
     void forward();
-    void backward();
+    // `splits`: weight gradients are left for a segment of their own.
+    SegmentId backward(bool splits);
 
 private:
     BlockBuilder builder(std::string_view pass) {
@@ -64,6 +72,8 @@ private:
                          const std::function<void()>& end);
     LayerRecompute recompute_of_layer(std::size_t i) const;
     void run_unit_again(BlockBuilder& b, std::size_t last);
+    // `d` becomes the chunk's input gradient, a tensor that other segments may know already.
+    void leave_input_gradient(BlockBuilder& b, const Value& d);
     // The segment of the weight gradients that the backward pass left for later, by unit.
     void weight_gradients(const std::vector<Deferred>& later);
 
@@ -72,6 +82,7 @@ private:
     const ParallelPlan& plan_;
     const LayoutAssignment& layouts_;
     Chunk& chunk_;
+    const Chunk* before_;      // on the same stage
     std::vector<Tape> tapes_;  // of the layers
     struct Prediction {
         Tape input{Lifetime::micro_batch};
@@ -278,8 +289,11 @@ void ChunkLowering::forward() {
         stream.residual = embed(b);
         weights.end();
     } else {
-        chunk_.input =
-            b.value("stage input", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
+        chunk_.input = before_ != nullptr ? before_->output_value
+                                          : b.value("stage input",
+                                                    model_.hidden_size,
+                                                    layouts_.pipeline,
+                                                    Lifetime::micro_batch);
         stream.residual = b.relayout(
             "stage input gather", chunk_.input, layouts_.residual, Lifetime::micro_batch);
     }
@@ -333,8 +347,20 @@ void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     b.recomputing = false;
 }
 
-void ChunkLowering::backward() {
-    BlockBuilder b = builder(chunk_.splits_backward ? "backward input" : "backward");
+void ChunkLowering::leave_input_gradient(BlockBuilder& b, const Value& d) {
+    const Value made = b.relayout("stage input gradient", d, layouts_.pipeline);
+    if (chunk_.input_gradient.empty()) {
+        chunk_.input_gradient = before_ != nullptr ? before_->output_gradient : made;
+    }
+    if (made.tensor != chunk_.input_gradient.tensor) {
+        b.ops.rename(made.tensor, chunk_.input_gradient.tensor);
+    }
+    b.outlive_slot(chunk_.input_gradient);
+}
+
+SegmentId ChunkLowering::backward(bool splits) {
+    BlockBuilder b = builder(splits ? "backward input" : "backward");
+    chunk_.backward_layers.clear();
     std::vector<Deferred> later(sets().size());
     std::size_t set = later.size();
     UnitWeights weights = unit_weights(b, UnitWeights::For::backward);
@@ -343,7 +369,7 @@ void ChunkLowering::backward() {
         weights.begin();
     };
     const auto deferred = [&] {
-        return chunk_.splits_backward      ? &later[set]
+        return splits                      ? &later[set]
                : plan_.delay_wgrad_compute ? &delayed_
                                            : nullptr;
     };
@@ -352,8 +378,12 @@ void ChunkLowering::backward() {
     if (chunk_.shape.has_head) {
         d = heads_backward(b, begin, deferred, end);
     } else {
-        chunk_.output_gradient = b.value(
-            "stage output gradient", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
+        if (chunk_.output_gradient.empty()) {
+            chunk_.output_gradient = b.value("stage output gradient",
+                                             model_.hidden_size,
+                                             layouts_.pipeline,
+                                             Lifetime::micro_batch);
+        }
         d = b.relayout("stage output gradient gather", chunk_.output_gradient, layouts_.residual);
     }
     for (std::size_t i = chunk_.layers.size(); i-- > 0;) {
@@ -369,14 +399,14 @@ void ChunkLowering::backward() {
         embed_backward(b, d);
         end();
     } else {
-        chunk_.input_gradient = b.relayout("stage input gradient", d, layouts_.pipeline);
-        b.outlive_slot(chunk_.input_gradient);
+        leave_input_gradient(b, d);
     }
     run_delayed(b, delayed_);
-    chunk_.backward = b.ops.finish();
-    if (chunk_.splits_backward) {
+    const SegmentId segment = b.ops.finish();
+    if (splits) {
         weight_gradients(later);
     }
+    return segment;
 }
 
 void ChunkLowering::weight_gradients(const std::vector<Deferred>& later) {
@@ -405,15 +435,19 @@ std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,
                                    const ParallelPlan& plan,
                                    const LayoutAssignment& layouts,
                                    const ChunkShape& shape,
-                                   const Chunk* tied) {
+                                   const ChunkNeighbours& neighbours) {
     auto chunk = std::make_unique<Chunk>();
     chunk->shape = shape;
-    chunk->splits_backward = plan.schedule == ScheduleKind::zero_bubble;
-    create_parameters(tables, model, layouts, tied, *chunk);
+    const bool splits_some = placement_of(plan.schedule) != ChunkPlacement::looping;
+    chunk->splits_backward = splits_some || plan.schedule == ScheduleKind::zero_bubble;
+    create_parameters(tables, model, layouts, neighbours.tied, *chunk);
     create_router_states(tables, model, plan, layouts, *chunk);
-    ChunkLowering lowering{tables, model, plan, layouts, *chunk};
+    ChunkLowering lowering{tables, model, plan, layouts, *chunk, neighbours.before};
     lowering.forward();
-    lowering.backward();
+    chunk->backward = lowering.backward(chunk->splits_backward);
+    if (splits_some) {
+        chunk->backward_whole = lowering.backward(false);
+    }
     return chunk;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/layer_lowering.h"
@@ -35,7 +36,9 @@ struct Chunk {
     Parameter position;
     Parameter final_norm;
     std::vector<PredictionParameters> predictions;  // behind the last layer
-    Parameter output;  // with tied embeddings on one stage: the same tensors as `embedding`
+    Parameter output;
+    // The output weight is an embedding of this stage: the same tensors, this chunk's or another's.
+    bool shares_output = false;
 
     // Boundary values, as they travel between stages.
     Value input;
@@ -47,6 +50,15 @@ struct Chunk {
     SegmentId backward{};         // both gradients, or those of the inputs
     SegmentId backward_weight{};  // weight gradients, where the schedule splits them
     bool splits_backward = false;
+    std::optional<SegmentId> backward_whole{};  // both, where only some passes are split
+
+    // Of a forward or backward pass.
+    SegmentId segment_of(Pass pass) const {
+        return pass == Pass::forward           ? forward
+               : pass == Pass::backward_weight ? backward_weight
+               : pass == Pass::backward        ? backward_whole.value_or(backward)
+                                               : backward;
+    }
     // Of each layer in the order in which the pass takes them, and where the last one ends.
     std::vector<LayerPlace> forward_layers;
     std::vector<LayerPlace> backward_layers;
@@ -56,12 +68,17 @@ struct Chunk {
     std::vector<Parameter*> parameters();
 };
 
-// Lowers one chunk. `tied` is the first chunk if its embedding is this chunk's output weight too.
+// Earlier chunks of the same stage that a chunk shares tensors with.
+struct ChunkNeighbours {
+    const Chunk* tied = nullptr;    // whose embedding is this chunk's output weight too
+    const Chunk* before = nullptr;  // whose output is this chunk's input
+};
+
 std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,
                                    const Transformer& model,
                                    const ParallelPlan& plan,
                                    const LayoutAssignment& layouts,
                                    const ChunkShape& shape,
-                                   const Chunk* tied);
+                                   const ChunkNeighbours& neighbours);
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "kernels/optimizer/optimizer.h"
@@ -209,6 +210,34 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
           .reads = {},
           .writes = {},
           .accumulates = {copy.gradient_shard}});
+    return b.finish();
+}
+
+SegmentId lower_copies_sync(ProgramTables& tables, const LayoutAssignment& layouts, Chunk& chunk) {
+    SegmentBuilder b{tables,
+                     fmt::format("stage {} chunk {} gradients of both copies",
+                                 chunk.shape.stage,
+                                 chunk.shape.chunk)};
+    const auto stage = static_cast<std::uint32_t>(chunk.shape.stage);
+    const std::uint32_t other = layouts.mesh.size(layouts.pipeline_digit) - 1 - stage;
+    std::map<Dtype, OpSpec> by_dtype;
+    std::map<Dtype, std::int64_t> elements;
+    for (const Parameter* p : chunk.parameters()) {
+        const Tensor& shard = tables.program().tensors[index(p->gradient_shard)];
+        by_dtype[shard.dtype].accumulates.push_back(p->gradient_shard);
+        elements[shard.dtype] += shard.bytes.count() / size_bytes(shard.dtype);
+    }
+    for (auto& [dtype, spec] : by_dtype) {
+        spec.name = "gradient reduce of both copies";
+        emit(b,
+             {.step = {.kind = CollectiveKind::all_reduce, .digits = 1u << layouts.pipeline_digit},
+              .to = {},
+              .elements = elements[dtype]},
+             {.traffic = Traffic::data,
+              .wire = dtype,
+              .subset = {std::min(stage, other), std::max(stage, other)}},
+             spec);
+    }
     return b.finish();
 }
 

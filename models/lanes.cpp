@@ -5,8 +5,8 @@
 
 namespace orrery {
 
-std::vector<std::string> stream_names() {
-    return {"compute",
+std::vector<std::string> stream_names(const StreamNeeds& needs) {
+    std::vector<std::string> names{"compute",
             "tensor parallel",
             "context parallel",
             "data parallel",
@@ -14,11 +14,19 @@ std::vector<std::string> stream_names() {
             "send forward",
             "receive backward",
             "send backward",
-            "expert parallel"};
+            "expert parallel",
+            "receive forward of second chunk",
+            "send forward of second chunk",
+            "receive backward of second chunk",
+            "send backward of second chunk"};
+    if (!needs.descending) {
+        names.resize(needs.experts ? index(kExpertStream) + 1 : index(kExpertStream));
+    }
+    return names;
 }
 
 const TrafficLane& lane_of(Traffic traffic) {
-    static constexpr std::array<TrafficLane, 13> kLanes{{
+    static constexpr std::array<TrafficLane, 17> kLanes{{
         {kTensorStream, Cause::exposed_tensor, 0},
         {kContextStream, Cause::exposed_context, 0},
         {kContextStream, Cause::exposed_context, 10},
@@ -31,9 +39,19 @@ const TrafficLane& lane_of(Traffic traffic) {
         {kForwardSendStream, Cause::exposed_pipeline, 20},
         {kBackwardReceiveStream, Cause::exposed_pipeline, 21},
         {kBackwardSendStream, Cause::exposed_pipeline, 21},
+        {kDescendingForwardReceiveStream, Cause::exposed_pipeline, 22},
+        {kDescendingForwardSendStream, Cause::exposed_pipeline, 22},
+        {kDescendingBackwardReceiveStream, Cause::exposed_pipeline, 23},
+        {kDescendingBackwardSendStream, Cause::exposed_pipeline, 23},
         {kExpertStream, Cause::exposed_expert, 30},
     }};
     return kLanes[static_cast<std::size_t>(traffic)];
+}
+
+const TrafficLane& lane_of_message(Traffic traffic, bool descending) {
+    constexpr int kFurther = static_cast<int>(Traffic::descending_receive_forward) -
+                             static_cast<int>(Traffic::receive_forward);
+    return lane_of(static_cast<Traffic>(static_cast<int>(traffic) + (descending ? kFurther : 0)));
 }
 
 }  // namespace orrery

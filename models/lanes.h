@@ -22,9 +22,20 @@ inline constexpr StreamId kForwardSendStream{5};
 inline constexpr StreamId kBackwardReceiveStream{6};
 inline constexpr StreamId kBackwardSendStream{7};
 inline constexpr StreamId kExpertStream{8};
+// Of chunks whose passes go to the stage before (DualPipe): behind messages of the other chunk they
+// would wait for stages that wait for them.
+inline constexpr StreamId kDescendingForwardReceiveStream{9};
+inline constexpr StreamId kDescendingForwardSendStream{10};
+inline constexpr StreamId kDescendingBackwardReceiveStream{11};
+inline constexpr StreamId kDescendingBackwardSendStream{12};
 
-// Their names, in StreamId order. The last one is of models with experts only.
-std::vector<std::string> stream_names();
+// What a Program needs streams for beside those that every rank has.
+struct StreamNeeds {
+    bool experts = true;
+    bool descending = false;
+};
+// Names of the streams, in StreamId order.
+std::vector<std::string> stream_names(const StreamNeeds& needs = {});
 
 enum class Traffic : std::uint8_t {
     tensor,         // activations between the ranks of a layer
@@ -39,6 +50,10 @@ enum class Traffic : std::uint8_t {
     send_forward,
     receive_backward,
     send_backward,
+    descending_receive_forward,
+    descending_send_forward,
+    descending_receive_backward,
+    descending_send_backward,
     expert,  // rows of tokens between the ranks that share a layer's experts
 };
 
@@ -48,5 +63,8 @@ struct TrafficLane {
     std::uint16_t communicator = 0;
 };
 const TrafficLane& lane_of(Traffic traffic);
+// The lane of a message between stages: `traffic` is receive_forward, send_forward, receive_backward
+// or send_backward.
+const TrafficLane& lane_of_message(Traffic traffic, bool descending);
 
 }  // namespace orrery

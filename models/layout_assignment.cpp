@@ -18,7 +18,7 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan,
     const std::uint32_t tp = mesh.axis("tp");
     const std::uint32_t cp = mesh.axis("cp");
     a.pipeline_digit = mesh.digit("pp");
-    a.chunks = static_cast<std::int32_t>(plan.virtual_pipeline_model_parallel_size);
+    a.chunks = static_cast<std::int32_t>(plan.chunks_of_stage());
     a.context_digit = static_cast<std::uint32_t>(std::countr_zero(cp));
     a.state = state_layouts(plan, ranks);
 

@@ -51,19 +51,25 @@ private:
     ScheduleShape schedule_shape() const {
         return {.stages = stages(),
                 .chunks = layouts_.chunks,
-                .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches())};
+                .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches()),
+                .placement = placement_of(plan_.schedule)};
     }
-    std::int32_t virtual_stage(std::int32_t chunk) const { return chunk * stages() + stage_; }
+    std::int32_t virtual_stage(std::int32_t chunk) const {
+        return schedule_shape().virtual_stage(stage_, chunk);
+    }
     bool is_first(std::int32_t chunk) const { return virtual_stage(chunk) == 0; }
     bool is_last(std::int32_t chunk) const {
-        return virtual_stage(chunk) == stages() * layouts_.chunks - 1;
+        return virtual_stage(chunk) == schedule_shape().virtual_stages() - 1;
     }
     const std::vector<Op>& ops_of(SegmentId segment) const {
         return tables_.program().segments[index(segment)].ops;
     }
 
     void lower_chunks(const std::vector<std::int64_t>& split);
-    SegmentId message(std::string_view name, Traffic traffic, const Value& value);
+    SegmentId message(std::string_view name,
+                      Traffic traffic,
+                      std::int32_t chunk,
+                      const Value& value);
     void lower_messages(Chunk& chunk);
     SegmentId lower_restart();
     const OptimizerSegments& step_end();
@@ -102,7 +108,8 @@ void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
     }
     for (std::int32_t c = 0; c < layouts_.chunks; ++c) {
         const auto v = static_cast<std::size_t>(virtual_stage(c));
-        const bool shares = model_.tied_embeddings && is_last(c) && c > 0 && stages() == 1;
+        const bool shares = model_.tied_embeddings && is_last(c) && c > 0 && is_first(0);
+        const bool turns = c > 0 && schedule_shape().turns_at(stage_);
         const ChunkShape shape{.stage = stage_,
                                .chunk = c,
                                .first_layer = first[v],
@@ -110,16 +117,26 @@ void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
                                .has_embedding = is_first(c),
                                .has_head = is_last(c)};
         chunks_.push_back(lower_chunk(
-            tables_, model_, plan_, layouts_, shape, shares ? chunks_.front().get() : nullptr));
+            tables_,
+            model_,
+            plan_,
+            layouts_,
+            shape,
+            {.tied = shares ? chunks_.front().get() : nullptr,
+             .before = turns ? chunks_.front().get() : nullptr}));
         syncs_.push_back(lower_sync(tables_, plan_, layouts_, *chunks_.back()));
         lower_messages(*chunks_.back());
     }
 }
 
-SegmentId StageLowering::message(std::string_view name, Traffic traffic, const Value& value) {
+SegmentId StageLowering::message(std::string_view name,
+                                 Traffic traffic,
+                                 std::int32_t chunk,
+                                 const Value& value) {
     const bool send = traffic == Traffic::send_forward || traffic == Traffic::send_backward;
-    const bool to_next = traffic == Traffic::send_forward || traffic == Traffic::receive_backward;
-    const TrafficLane& lane = lane_of(traffic);
+    const bool behind = traffic == Traffic::send_forward || traffic == Traffic::receive_backward;
+    const bool to_next = behind == schedule_shape().ascends(chunk);
+    const TrafficLane& lane = lane_of_message(traffic, !schedule_shape().ascends(chunk));
     const Bytes bytes{local_elements(value.shape, layouts_.pipeline, layouts_.mesh) *
                       size_bytes(value.dtype)};
     SegmentBuilder b{tables_, fmt::format("stage {} {}", stage_, name)};
@@ -149,15 +166,16 @@ SegmentId StageLowering::message(std::string_view name, Traffic traffic, const V
 
 void StageLowering::lower_messages(Chunk& chunk) {
     ChunkMessages m;
-    const WorkItem forward{.pass = Pass::forward, .chunk = chunk.shape.chunk};
+    const std::int32_t c = chunk.shape.chunk;
+    const WorkItem forward{.pass = Pass::forward, .chunk = c};
     if (receives(schedule_shape(), stage_, forward)) {
-        m.receive_forward = message("receive forward", Traffic::receive_forward, chunk.input);
-        m.send_backward = message("send backward", Traffic::send_backward, chunk.input_gradient);
+        m.receive_forward = message("receive forward", Traffic::receive_forward, c, chunk.input);
+        m.send_backward = message("send backward", Traffic::send_backward, c, chunk.input_gradient);
     }
     if (sends(schedule_shape(), stage_, forward)) {
-        m.send_forward = message("send forward", Traffic::send_forward, chunk.output_value);
+        m.send_forward = message("send forward", Traffic::send_forward, c, chunk.output_value);
         m.receive_backward =
-            message("receive backward", Traffic::receive_backward, chunk.output_gradient);
+            message("receive backward", Traffic::receive_backward, c, chunk.output_gradient);
     }
     messages_.push_back(m);
 }
@@ -210,15 +228,15 @@ std::optional<SegmentId> StageLowering::segment_of(const StageWork& work) {
             restart_ = restart_ ? restart_ : lower_restart();
             return restart_;
         case StageTask::pass:
-            return forward                                   ? chunks_[c]->forward
-                   : work.item.pass == Pass::backward_weight ? chunks_[c]->backward_weight
-                                                             : chunks_[c]->backward;
+            return chunks_[c]->segment_of(work.item.pass);
         case StageTask::send:
             return forward ? messages_[c].send_forward : messages_[c].send_backward;
         case StageTask::reduce_gradients:
             return syncs_[c].gradients;
         case StageTask::reduce_tied:
             return lower_tied_embedding_sync(tables_, layouts_, *chunks_[c]);
+        case StageTask::reduce_copies:
+            return lower_copies_sync(tables_, layouts_, *chunks_[c]);
         case StageTask::optimizer:
             return step_end().first;
         case StageTask::optimizer_of_rest:
@@ -240,6 +258,7 @@ Pass pass_of(const StageWork& work) {
             return Pass::send;
         case StageTask::reduce_gradients:
         case StageTask::reduce_tied:
+        case StageTask::reduce_copies:
             return Pass::gradient_sync;
         case StageTask::optimizer:
         case StageTask::optimizer_of_rest:
@@ -354,10 +373,9 @@ Program lower(const Transformer& model, const ParallelPlan& plan) {
              .first_role = static_cast<std::uint32_t>(party.first_stage),
              .continues_job = party.first_stage > 0});
     }
-    program.stream_names = stream_names();
-    if (model.num_experts == 0) {
-        program.stream_names.pop_back();
-    }
+    program.stream_names =
+        stream_names({.experts = model.num_experts > 0,
+                      .descending = placement_of(plan.schedule) != ChunkPlacement::looping});
     ProgramTables tables{program};
     const std::vector<std::int64_t> split = layers_of_stages(model, plan);
     for (std::size_t p = 0; p < parties.size(); ++p) {

@@ -45,10 +45,30 @@ std::vector<std::size_t> order_of(std::span<const Interval> intervals, PackingOr
     std::vector<std::size_t> sorted(intervals.size());
     std::iota(sorted.begin(), sorted.end(), std::size_t{0});
     std::ranges::stable_sort(sorted, {}, [&](std::size_t i) {
-        const std::int64_t begin = order == PackingOrder::by_begin ? intervals[i].begin : 0;
-        return std::pair{begin, -intervals[i].bytes};
+        const Interval& one = intervals[i];
+        const std::int64_t first = order == PackingOrder::by_begin    ? one.begin
+                                   : order == PackingOrder::by_length ? one.begin - one.end
+                                                                      : 0;
+        return std::pair{first, -one.bytes};
     });
     return sorted;
+}
+
+// The most that lives at one time.
+std::int64_t most_at_once(std::span<const Interval> intervals) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> changes;  // when, by how much
+    for (const Interval& interval : intervals) {
+        changes.emplace_back(interval.begin, aligned(interval.bytes));
+        changes.emplace_back(interval.end + 1, -aligned(interval.bytes));
+    }
+    std::ranges::sort(changes);
+    std::int64_t now = 0;
+    std::int64_t most = 0;
+    for (const auto& [when, change] : changes) {
+        now += change;
+        most = std::max(most, now);
+    }
+    return most;
 }
 
 }  // namespace
@@ -69,6 +89,19 @@ Packing pack(std::span<const Interval> intervals, PackingOrder order) {
         packing.bytes = std::max(packing.bytes, end_offset);
     }
     return packing;
+}
+
+Packing pack_tightly(std::span<const Interval> intervals) {
+    Packing best = pack(intervals, PackingOrder::by_begin);
+    if (best.bytes > most_at_once(intervals) / 100 * 101) {
+        for (const PackingOrder order : {PackingOrder::by_size, PackingOrder::by_length}) {
+            Packing other = pack(intervals, order);
+            if (other.bytes < best.bytes) {
+                best = std::move(other);
+            }
+        }
+    }
+    return best;
 }
 
 MemoryPlan::MemoryPlan(const Program& program, RoleId role)
@@ -105,7 +138,7 @@ void MemoryPlan::place_blocks() {
             {.bytes = group_bytes_[block.group], .begin = block.begin, .end = block.end});
         blocks_of_[block.micro_batch].push_back(b);
     }
-    const Packing packing = pack(intervals, PackingOrder::by_begin);
+    const Packing packing = pack_tightly(intervals);
     for (const std::int64_t offset : packing.offsets) {
         blocks_.push_back(whole_bytes_ + offset);
     }

@@ -383,7 +383,8 @@ void create_parameters(ProgramTables& tables,
             shared = &chunk;
         }
         if (shared != nullptr) {
-            chunk.output = shared->embedding;  // the same tensors, read the other way round
+            chunk.output = shared->embedding;  // read the other way round
+            chunk.shares_output = true;
             chunk.output.layer = behind_layers(model);
             chunk.output.layout = layouts.column_weight;
             chunk.output.shape = {h, model.vocab_size};
@@ -430,7 +431,7 @@ std::vector<Parameter*> Chunk::parameters() {
         all.insert(all.end(), of_module.begin(), of_module.end());
     }
     add(final_norm);
-    if (output.elements > 0 && (embedding.elements == 0 || output.stored != embedding.stored)) {
+    if (!shares_output) {
         add(output);
     }
     return all;

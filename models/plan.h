@@ -226,6 +226,10 @@ struct ParallelPlan {
         return tensor_ranks_of_stages() * context_parallel_size;
     }
     // Of all stages together.
+    // Model chunks of a pipeline rank. DualPipe has two for stages that are not cut.
+    std::int64_t chunks_of_stage() const {
+        return schedule == ScheduleKind::dual_pipe ? 2 : virtual_pipeline_model_parallel_size;
+    }
     std::int64_t tensor_ranks_of_stages() const {
         const std::vector<std::int64_t>& sizes = stage_tensor_model_parallel_sizes;
         return sizes.empty() ? tensor_model_parallel_size * pipeline_model_parallel_size

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "engine/check.h"
 #include "engine/device_scalars.h"
 
 namespace orrery {
@@ -276,6 +277,19 @@ std::uint32_t SegmentBuilder::append(Payload payload, const OpSpec& spec) {
     op.num_waits = static_cast<std::uint32_t>(program.waits.size()) - op.first_wait;
     segment_.ops.push_back(op);
     return size() - 1;
+}
+
+void SegmentBuilder::rename(TensorId from, TensorId to) {
+    std::vector<Operand>& operands = tables_.program().operands;
+    for (const Op& op : segment_.ops) {
+        for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+            Operand& operand = operands[op.first_operand + i];
+            ORRERY_CHECK(operand.tensor != to);
+            operand.tensor = operand.tensor == from ? to : operand.tensor;
+        }
+    }
+    place_of_.resize(std::max(place_of_.size(), std::max(index(from), index(to)) + 1), 0);
+    std::swap(place_of_[index(from)], place_of_[index(to)]);
 }
 
 SegmentId SegmentBuilder::finish() {

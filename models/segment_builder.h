@@ -88,6 +88,8 @@ public:
 
     // The next op appended also waits for this one (a resource, not a datum).
     void next_waits_for(std::uint32_t op);
+    // What the ops so far do with one tensor they do with another, which none of them has.
+    void rename(TensorId from, TensorId to);
     std::uint32_t size() const { return static_cast<std::uint32_t>(segment_.ops.size()); }
     ProgramTables& tables() { return tables_; }
     SegmentId finish();

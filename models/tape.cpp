@@ -30,6 +30,9 @@ void Tape::run_again(BlockBuilder& b, ResidualStream& stream) {
 }
 
 Value Tape::backward(BlockBuilder& b, const Value& dout, Deferred* deferred) {
+    for (Edge& edge : edges_) {
+        edge.gradient = {};
+    }
     BackwardPass pass{b, dout, deferred};
     for (std::size_t i = nodes_.size(); i-- > 0;) {
         for (const Again& again : again_) {

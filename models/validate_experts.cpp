@@ -269,12 +269,11 @@ void ExpertRules::of_overlap() {
     if (plan.moe_shared_expert_overlap) {
         reject(key, "the shared expert has a stream of its own then", "one of both");
     }
-    const bool interleaved = plan.schedule == ScheduleKind::interleaved_1f1b &&
-                             plan.virtual_pipeline_model_parallel_size > 1;
-    if (plan.pipeline_model_parallel_size > 1 && !interleaved) {
+    const bool pairs = plan.chunks_of_stage() > 1 && plan.schedule != ScheduleKind::breadth_first;
+    if (plan.pipeline_model_parallel_size > 1 && !pairs) {
         reject(key,
                "pipelines overlap passes of two chunks",
-               "false, or a virtual_pipeline_model_parallel_size above 1");
+               "false, a virtual_pipeline_model_parallel_size above 1, or plan.schedule dualpipe");
     }
     if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
         reject(key,

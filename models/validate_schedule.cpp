@@ -9,7 +9,10 @@ namespace orrery {
 namespace {
 
 // DeepSeek's conditions (DualPipe's repository): micro-batches come in from both ends in pairs.
-void check_dual_pipe(const ParallelPlan& plan, std::int64_t num_gpus, Errors& errors) {
+void check_dual_pipe(const Transformer& model,
+                     const ParallelPlan& plan,
+                     std::int64_t num_gpus,
+                     Errors& errors) {
     const bool both_ends = plan.schedule == ScheduleKind::dual_pipe;
     if (!both_ends && plan.schedule != ScheduleKind::dual_pipe_v) {
         return;
@@ -37,9 +40,26 @@ void check_dual_pipe(const ParallelPlan& plan, std::int64_t num_gpus, Errors& er
                           fmt::format("DualPipe halves {} micro-batches", micro_batches),
                           "an even number of micro-batches"});
     }
-    errors.push_back({"plan.schedule",
-                      name + " keeps two stages on a rank, and no Program has them yet",
-                      "interleaved_1f1b with plan.overlap_moe_expert_parallel_comm"});
+    if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
+        errors.push_back({"plan.data_parallel_sharding_strategy",
+                          "weights gathered for one pass of a pair would be of the other's layers, too",
+                          "optim"});
+    }
+    if (!plan.overlap_p2p && ranks > 1) {
+        errors.push_back({"plan.overlap_p2p",
+                          name + "'s messages run beside its passes",
+                          "true"});
+    }
+    if (!plan.stage_tensor_model_parallel_sizes.empty()) {
+        errors.push_back({"plan.stage_tensor_model_parallel_sizes",
+                          name + " keeps parts of both ends of the model on a rank",
+                          "plan.tensor_model_parallel_size, the same for all stages"});
+    }
+    if (both_ends && model.tied_embeddings) {
+        errors.push_back({"model.untie_embeddings_and_output_weights",
+                          "DualPipe's first and last rank hold two copies each of a tied embedding",
+                          "true, or plan.schedule dualpipev"});
+    }
 }
 
 }  // namespace
@@ -48,7 +68,7 @@ Errors check_paired_schedule(const Transformer& model,
                              const ParallelPlan& plan,
                              std::int64_t num_gpus) {
     Errors errors;
-    check_dual_pipe(plan, num_gpus, errors);
+    check_dual_pipe(model, plan, num_gpus, errors);
     const bool shards_all =
         plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
     if (model.mtp_num_layers > 0 && shards_all) {

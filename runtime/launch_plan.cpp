@@ -23,8 +23,11 @@ ByStream nothing() {
 
 bool carries_activations(const Program& program, const Slot& slot) {
     const std::vector<Op>& ops = program.segment_of(slot).ops;
-    return (slot.pass == Pass::receive && ops.front().stream == kForwardReceiveStream) ||
-           (slot.pass == Pass::send && ops.front().stream == kForwardSendStream);
+    const StreamId stream = ops.front().stream;
+    return (slot.pass == Pass::receive && (stream == kForwardReceiveStream ||
+                                           stream == kDescendingForwardReceiveStream)) ||
+           (slot.pass == Pass::send &&
+            (stream == kForwardSendStream || stream == kDescendingForwardSendStream));
 }
 
 // Who used which bytes last: disjoint pieces of the arena, split where uses begin and end.

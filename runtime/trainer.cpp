@@ -24,15 +24,22 @@
 namespace orrery {
 namespace {
 
-// The tensor of this name that the executor's rank has. Stages differ: the first has the tokens,
-// the last the labels and the loss; any tensor of the name if it has none.
-TensorId find_tensor(Executor& executor, std::string_view name) {
+// The tensor of this name that the executor's rank has, of some micro-batches or of the step. Stages
+// differ: the first has the tokens, the last the labels and the loss; any tensor of the name if it
+// has none.
+TensorId find_tensor(Executor& executor, std::string_view name, std::int64_t micro_batches) {
     const Program& program = executor.program();
     std::optional<TensorId> found;
+    const auto has = [&](TensorId id) {
+        std::int32_t m = -1;
+        while (m < micro_batches && !executor.has(id, m)) {
+            ++m;
+        }
+        return m < micro_batches;
+    };
     for (std::size_t t = 0; t < program.tensors.size(); ++t) {
         const auto id = to_id<TensorId>(t);
-        if (program.tensors[t].name == name &&
-            (!found || executor.has(id) || executor.has(id, 0))) {
+        if (program.tensors[t].name == name && (!found || has(id))) {
             found = id;
         }
     }
@@ -91,11 +98,14 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Transformer& model,
 }
 
 void Trainer::find_tensors() {
-    tokens_ = find_tensor(*executor_, "tokens");
-    labels_ = find_tensor(*executor_, "labels");
-    scalars_ = find_tensor(*executor_, "device scalars");
-    loss_ = find_tensor(*executor_, "loss");
-    norm_ = find_tensor(*executor_, "gradient norm");
+    const auto find = [&](std::string_view name) {
+        return find_tensor(*executor_, name, plan_.num_micro_batches());
+    };
+    tokens_ = find("tokens");
+    labels_ = find("labels");
+    scalars_ = find("device scalars");
+    loss_ = find("loss");
+    norm_ = find("gradient norm");
 }
 
 Result<void> Trainer::split_data(const Tokens& tokens) {

@@ -126,8 +126,8 @@ StageOrder passes_of(const std::vector<DualStep>& steps, bool halves, std::int32
                 add(Pass::backward_weight, step.backward);
                 break;
             case DualStepKind::pair:
-                add(Pass::forward, step.forward);
                 add(Pass::backward, step.backward);
+                add(Pass::forward, step.forward);
                 break;
         }
     }

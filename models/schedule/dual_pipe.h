@@ -44,7 +44,8 @@ std::vector<DualStep> dual_pipe_v_steps(std::int32_t ranks,
                                         std::int32_t micro_batches,
                                         std::int32_t rank);
 
-// As passes one after the other, a pair's forward pass first. Chunks are directions.
+// As passes one after the other, a pair's backward pass first: nothing else is a whole backward
+// pass with a forward pass behind it. Chunks are directions.
 StageOrder dual_pipe(const ScheduleShape& shape, std::int32_t stage);
 StageOrder dual_pipe_v(const ScheduleShape& shape, std::int32_t stage);
 

@@ -6,6 +6,16 @@
 
 namespace orrery {
 
+ChunkPlacement placement_of(ScheduleKind kind) {
+    return kind == ScheduleKind::dual_pipe     ? ChunkPlacement::both_ends
+           : kind == ScheduleKind::dual_pipe_v ? ChunkPlacement::v_shape
+                                               : ChunkPlacement::looping;
+}
+
+std::int32_t ScheduleShape::virtual_stage(std::int32_t stage, std::int32_t chunk) const {
+    return ascends(chunk) ? chunk * stages + stage : virtual_stages() - 1 - stage;
+}
+
 StageOrder stage_order(ScheduleKind kind, const ScheduleShape& shape, std::int32_t stage) {
     ORRERY_CHECK(shape.stages > 0 && shape.chunks > 0 && shape.micro_batches > 0);
     ORRERY_CHECK(stage >= 0 && stage < shape.stages);

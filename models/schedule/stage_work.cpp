@@ -8,8 +8,10 @@ bool is_forward(const WorkItem& item) {
     return item.pass == Pass::forward;
 }
 
-std::int32_t virtual_stage(const ScheduleShape& shape, std::int32_t stage, std::int32_t chunk) {
-    return chunk * shape.stages + stage;
+// DualPipe's pairs send and receive together (its repository, _commit_and_wait_comm()).
+bool shares_messages(const ScheduleShape& shape, const WorkItem& item, const WorkItem& next) {
+    return shape.placement != ChunkPlacement::looping && item.pass == Pass::backward &&
+           is_forward(next);
 }
 
 // Between the warm-up and the last passes, Megatron-LM's interleaved schedule exchanges once for a
@@ -68,7 +70,8 @@ private:
         for (std::size_t i = 0; i < order.size();) {
             const bool together = i + 1 < order.size() && runs_together(order[i], order[i + 1]);
             const bool pair = together || (i + 1 < order.size() &&
-                                           shares_exchange(rules_, shape_, order[i], order[i + 1]));
+                                           (shares_exchange(rules_, shape_, order[i], order[i + 1]) ||
+                                            shares_messages(shape_, order[i], order[i + 1])));
             const std::size_t passes = passes_.size();
             add_turn({&order[i], pair ? 2U : 1U});
             if (together) {
@@ -140,7 +143,8 @@ private:
         const std::uint32_t message = add(StageTask::send, item, last_pass());
         // What goes round to the other end of the pipeline may have to lie there for many turns
         // (all micro-batches of a chunk in a breadth-first order): the sender goes on meanwhile.
-        const bool wraps = stage_ == (is_forward(item) ? shape_.stages - 1 : 0);
+        const bool wraps = shape_.placement == ChunkPlacement::looping &&
+                           stage_ == (is_forward(item) ? shape_.stages - 1 : 0);
         if (!wraps) {
             exchange_.push_back(message);
         }
@@ -151,10 +155,18 @@ private:
             add_of_chunk(
                 StageTask::reduce_gradients, c, last_pass());  // the last chunk's are first
         }
+        if (shape_.placement == ChunkPlacement::both_ends) {
+            // Both stages of a pair begin with the same part of the model.
+            const std::int32_t first = 2 * stage_ < shape_.stages ? 0 : 1;
+            add_of_chunk(StageTask::reduce_copies, first, {});
+            add_of_chunk(StageTask::reduce_copies, 1 - first, {});
+        }
         for (std::int32_t c = 0; c < shape_.chunks; ++c) {
-            const std::int32_t v = virtual_stage(shape_, stage_, c);
-            const bool holds_copy = v == 0 || v == shape_.stages * shape_.chunks - 1;
-            if (rules_.tied_embeddings && shape_.stages > 1 && holds_copy) {
+            const std::int32_t v = shape_.virtual_stage(stage_, c);
+            const bool holds_copy = v == 0 || v == shape_.virtual_stages() - 1;
+            const bool apart =
+                shape_.stages > 1 && shape_.placement != ChunkPlacement::v_shape;
+            if (rules_.tied_embeddings && apart && holds_copy) {
                 add_of_chunk(StageTask::reduce_tied, c, {});
             }
         }
@@ -201,15 +213,17 @@ StageRules rules_of(const ParallelPlan& plan, bool tied_embeddings) {
 }
 
 bool receives(const ScheduleShape& shape, std::int32_t stage, const WorkItem& item) {
-    const std::int32_t end = is_forward(item) ? 0 : shape.stages * shape.chunks - 1;
-    return shape.stages > 1 && item.pass != Pass::backward_weight &&
-           virtual_stage(shape, stage, item.chunk) != end;
+    const std::int32_t end = is_forward(item) ? 0 : shape.virtual_stages() - 1;
+    const bool turned = shape.turns_at(stage) && is_forward(item) == !shape.ascends(item.chunk);
+    return shape.stages > 1 && item.pass != Pass::backward_weight && !turned &&
+           shape.virtual_stage(stage, item.chunk) != end;
 }
 
 bool sends(const ScheduleShape& shape, std::int32_t stage, const WorkItem& item) {
-    const std::int32_t end = is_forward(item) ? shape.stages * shape.chunks - 1 : 0;
-    return shape.stages > 1 && item.pass != Pass::backward_weight &&
-           virtual_stage(shape, stage, item.chunk) != end;
+    const std::int32_t end = is_forward(item) ? shape.virtual_stages() - 1 : 0;
+    const bool turns = shape.turns_at(stage) && is_forward(item) == shape.ascends(item.chunk);
+    return shape.stages > 1 && item.pass != Pass::backward_weight && !turns &&
+           shape.virtual_stage(stage, item.chunk) != end;
 }
 
 StageWalk stage_work(const StageRules& rules, const ScheduleShape& shape, std::int32_t stage) {

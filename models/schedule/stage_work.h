@@ -22,6 +22,7 @@ enum class StageTask : std::uint8_t {
     send,               // what a pass made for a neighbouring stage
     reduce_gradients,   // of a chunk, over the data-parallel ranks
     reduce_tied,        // of the tied embedding, over the stages that hold a copy
+    reduce_copies,      // of a chunk, over the two stages that have it
     optimizer,          // gradient norm, clipping and the step, of all chunks or of the first
     optimizer_of_rest,  // the step of all other chunks
 };

@@ -117,6 +117,25 @@ Case zero_bubble() {
     return c;
 }
 
+Case there_and_back() {
+    Case c{"dualpipev", small_gpt(4), plan_of(1, 2, 1, 1)};
+    c.plan.schedule = ScheduleKind::dual_pipe_v;
+    c.plan.virtual_pipeline_model_parallel_size = 2;
+    c.plan.global_batch_size = 4;
+    c.plan.overlap_p2p = true;
+    return c;
+}
+
+Case both_ends() {
+    Case c{"dualpipe", small_llama(2), plan_of(1, 2, 1, 2)};
+    c.model.tied_embeddings = false;
+    c.plan.schedule = ScheduleKind::dual_pipe;
+    c.plan.global_batch_size = 8;
+    c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    c.plan.overlap_p2p = true;
+    return c;
+}
+
 // The weights of the first chunk are gathered beside the optimizer of the second, and all of them
 // beside the next step.
 Case with_optimizer_step() {
@@ -140,7 +159,9 @@ std::vector<Case> cases() {
             context_ring(),
             context_all_to_all(),
             interleaved(),
-            zero_bubble()};
+            zero_bubble(),
+            there_and_back(),
+            both_ends()};
 }
 
 std::string text_of(const Transformer& model, const ParallelPlan& plan) {

@@ -30,12 +30,30 @@ TEST(Lanes, BothSidesOfAMessageShareACommunicator) {
 }
 
 TEST(Lanes, RunOnStreamsThatHaveNames) {
-    const std::size_t streams = stream_names().size();
-    for (std::size_t t = 0; t <= static_cast<std::size_t>(Traffic::send_backward); ++t) {
+    EXPECT_EQ(stream_names().size(), 9u);
+    EXPECT_EQ(stream_names({.experts = false}).size(), 8u);
+    const std::size_t streams = stream_names({.descending = true}).size();
+    for (std::size_t t = 0; t <= static_cast<std::size_t>(Traffic::expert); ++t) {
         const TrafficLane& lane = lane_of(static_cast<Traffic>(t));
         EXPECT_LT(index(lane.stream), streams);
         EXPECT_NE(lane.stream, kComputeStream);
     }
+}
+
+// Messages of a chunk whose passes go to the stage before never wait for those of the other chunk.
+TEST(Lanes, MessagesBothWaysAreApart) {
+    for (const Traffic traffic : {Traffic::receive_forward,
+                                  Traffic::send_forward,
+                                  Traffic::receive_backward,
+                                  Traffic::send_backward}) {
+        const TrafficLane& one = lane_of_message(traffic, false);
+        const TrafficLane& other = lane_of_message(traffic, true);
+        EXPECT_EQ(&one, &lane_of(traffic));
+        EXPECT_NE(one.stream, other.stream);
+        EXPECT_NE(one.communicator, other.communicator);
+    }
+    EXPECT_EQ(lane_of_message(Traffic::send_forward, true).communicator,
+              lane_of_message(Traffic::receive_forward, true).communicator);
 }
 
 }  // namespace

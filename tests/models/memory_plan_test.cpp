@@ -29,7 +29,7 @@ TEST(Pack, NeverLaysTwoThatLiveAtOnceOnOnePlace) {
             i.end = i.begin + dice() % 10;
             sum += i.bytes + kTensorAlignment;
         }
-        const auto order = seed % 2 == 0 ? PackingOrder::by_size : PackingOrder::by_begin;
+        const auto order = static_cast<PackingOrder>(seed % 3);
         const Packing packing = pack(intervals, order);
         EXPECT_LE(packing.bytes, sum) << "seed " << seed;
         for (std::size_t a = 0; a < intervals.size(); ++a) {
@@ -50,6 +50,15 @@ TEST(Pack, ReusesThePlaceOfWhatHasEnded) {
     const std::vector<Interval> intervals{{1000, 0, 1}, {1000, 2, 3}, {1000, 4, 5}};
     EXPECT_EQ(pack(intervals, PackingOrder::by_begin).bytes, 1024);
     EXPECT_EQ(pack(intervals, PackingOrder::by_size).bytes, 1024);
+}
+
+TEST(Pack, TakesAnotherOrderWhereThatLeavesSmallerGaps) {
+    // What lives long begins beside what ends soon.
+    const std::int64_t unit = kTensorAlignment;
+    const std::vector<Interval> intervals{{unit, 0, 1}, {unit, 0, 9}, {2 * unit, 2, 9}};
+    EXPECT_EQ(pack(intervals, PackingOrder::by_begin).bytes, 4 * unit);
+    EXPECT_EQ(pack(intervals, PackingOrder::by_length).bytes, 3 * unit);
+    EXPECT_EQ(pack_tightly(intervals).bytes, 3 * unit);
 }
 
 TEST(Pack, TakesTheSmallestHoleThatFits) {

@@ -98,10 +98,10 @@ bool compare(const Transformer& model, const ParallelPlan& plan, bool embedding,
     const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model, plan));
     ChunkShape shape{.num_layers = kFewLayers, .has_embedding = embedding, .has_head = head};
     ChunkProgram few{layouts};
-    few.chunk = lower_chunk(few.tables, model, plan, layouts, shape, nullptr);
+    few.chunk = lower_chunk(few.tables, model, plan, layouts, shape, {});
     shape.num_layers = kManyLayers;
     ChunkProgram many{layouts};
-    many.chunk = lower_chunk(many.tables, model, plan, layouts, shape, nullptr);
+    many.chunk = lower_chunk(many.tables, model, plan, layouts, shape, {});
     ChunkProgram repeated{layouts};
     repeated.chunk = repeat_layers(repeated.tables, model, layouts, shape, few.program, *few.chunk);
     if (repeated.chunk == nullptr) {

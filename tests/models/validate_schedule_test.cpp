@@ -36,6 +36,31 @@ TEST(ValidateSchedule, DualPipeWantsHalvesAndEnoughMicroBatches) {
         check_paired_schedule(model, dual_plan(4, 9), 4), "plan.global_batch_size", "halves 9"));
 }
 
+TEST(ValidateSchedule, DualPipeSaysWhatItCantDo) {
+    Transformer model = small_experts();
+    ParallelPlan plan = dual_plan(4, 8);
+    EXPECT_TRUE(complains(
+        check_paired_schedule(model, plan, 4), "plan.overlap_p2p", "run beside its passes"));
+    plan.overlap_p2p = true;
+    model.tied_embeddings = false;
+    EXPECT_TRUE(check_paired_schedule(model, plan, 4).empty());
+    model.tied_embeddings = true;
+    EXPECT_TRUE(complains(check_paired_schedule(model, plan, 4),
+                          "model.untie_embeddings_and_output_weights",
+                          "two copies each"));
+    plan.schedule = ScheduleKind::dual_pipe_v;
+    EXPECT_TRUE(check_paired_schedule(model, plan, 4).empty());
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+    EXPECT_TRUE(complains(check_paired_schedule(model, plan, 4),
+                          "plan.data_parallel_sharding_strategy",
+                          "the other's layers"));
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    plan.stage_tensor_model_parallel_sizes = {1, 1, 1, 1};
+    EXPECT_TRUE(complains(check_paired_schedule(model, plan, 4),
+                          "plan.stage_tensor_model_parallel_sizes",
+                          "both ends of the model"));
+}
+
 TEST(ValidateSchedule, ModulesBehindTheLastLayerAreNotGatheredByUnit) {
     Transformer model = small_experts();
     model.mtp_num_layers = 1;

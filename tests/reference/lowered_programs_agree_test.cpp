@@ -438,6 +438,29 @@ TEST(LoweredPrograms, AgreeOn512RanksOfShardedData) {
     }
 }
 
+// Messages of both chunks go both ways, and DualPipe adds up gradients of two stages.
+TEST(LoweredPrograms, AgreeOnPipelinesThatGoBothWays) {
+    for (const bool both_ends : {false, true}) {
+        for (const std::int64_t stages : {2, 4, 6}) {
+            LoweredCase c;
+            c.name = (both_ends ? "DualPipe " : "DualPipeV ") + std::to_string(stages);
+            c.model = small_model(2 * stages);
+            c.model.tied_embeddings = false;
+            c.plan.schedule = both_ends ? ScheduleKind::dual_pipe : ScheduleKind::dual_pipe_v;
+            c.plan.virtual_pipeline_model_parallel_size = both_ends ? 1 : 2;
+            c.plan.tensor_model_parallel_size = 2;
+            c.plan.pipeline_model_parallel_size = stages;
+            c.plan.data_parallel_size = 2;
+            c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+            c.plan.overlap_p2p = true;
+            c.plan.global_batch_size = 2 * (2 * stages + 4);
+            c.cluster = cluster_for(c.plan, FabricKind::clos, RoutingKind::ecmp);
+            c.launch_cost = 3_us;
+            EXPECT_GT(classes_if_agreed(c), 0u);
+        }
+    }
+}
+
 TEST(LoweredPrograms, AgreeOn512RanksOfEverySchedule) {
     for (const ScheduleKind schedule : {ScheduleKind::gpipe,
                                         ScheduleKind::one_f_one_b,

@@ -197,6 +197,13 @@ TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
         p.schedule = ScheduleKind::zero_bubble;
         p.data_parallel_size = 2;
     });
+    compare("there and back", [](ParallelPlan& p) {
+        p.pipeline_model_parallel_size = 2;
+        p.virtual_pipeline_model_parallel_size = 2;
+        p.schedule = ScheduleKind::dual_pipe_v;
+        p.data_parallel_size = 2;
+        p.overlap_p2p = true;
+    });
     compare("full recomputation",
             [](ParallelPlan& p) { p.recompute_granularity = Recompute::full; });
     compare("shared expert beside the exchange",

@@ -29,6 +29,31 @@ TEST(Schedules, TrainWhatOneRankTrains) {
     }
 }
 
+// Each part of the model on one rank, or on two of which each trains half of the micro-batches.
+TEST(Schedules, BothWaysTrainWhatOneRankTrains) {
+    for (Transformer model : {tiny_gpt(), tiny_llama()}) {
+        model.num_layers = 4;
+        for (const bool both_ends : {false, true}) {
+            model.tied_embeddings = model.tied_embeddings && !both_ends;
+            ParallelPlan one = plan_of(1, 1, ShardingStrategy::no_shard);
+            one.global_batch_size = 8;
+            const Training alone = train(model, one);
+            for (const auto recompute : {Recompute::none, Recompute::full}) {
+                SCOPED_TRACE(testing::Message() << (both_ends ? "DualPipe" : "DualPipeV")
+                                                << " recompute " << static_cast<int>(recompute));
+                ParallelPlan plan = schedule_plan(
+                    both_ends ? ScheduleKind::dual_pipe : ScheduleKind::dual_pipe_v, 2, 2);
+                plan.virtual_pipeline_model_parallel_size = both_ends ? 1 : 2;
+                plan.global_batch_size = 8;
+                plan.overlap_p2p = true;
+                plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+                plan.recompute_granularity = recompute;
+                expect_near(alone, train(model, plan));
+            }
+        }
+    }
+}
+
 TEST(Schedules, SplitBackwardPassesGoWithShardingAndRecomputation) {
     Transformer model = tiny_gpt();
     model.num_layers = 4;

@@ -26,11 +26,15 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
     }
     MapReader reader{section, "plan", errors};
     bool scheduled = false;
+    bool chunked = false;
     bool sized = false;
     for_each_plan_field([&](const auto& field) {
         if (field.use != FieldUse::derived) {
             const bool given = read_field(reader, field, plan.*field.member);
             scheduled |= given && field.name == plan_field<&ParallelPlan::schedule>.name;
+            chunked |= given &&
+                       field.name ==
+                           plan_field<&ParallelPlan::virtual_pipeline_model_parallel_size>.name;
             sized |=
                 given && field.name == plan_field<&ParallelPlan::tensor_model_parallel_size>.name;
         }
@@ -38,6 +42,9 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
     refuse_others(reader);
     if (!scheduled && plan.virtual_pipeline_model_parallel_size > 1) {
         plan.schedule = ScheduleKind::interleaved_1f1b;
+    }
+    if (!chunked && plan.schedule == ScheduleKind::dual_pipe_v) {
+        plan.virtual_pipeline_model_parallel_size = 2;  // there and back
     }
     const std::vector<std::int64_t>& of_stages = plan.stage_tensor_model_parallel_sizes;
     if (!sized && !of_stages.empty()) {

@@ -268,6 +268,17 @@ void read_clusters(const DocumentNode* section,
     }
 }
 
+// Bounds of plans know stages whose micro-batches all go one way.
+void check_schedules(MapReader& reader, const SearchSpec& spec) {
+    for (const ScheduleKind kind : spec.space.schedules) {
+        if (kind == ScheduleKind::dual_pipe || kind == ScheduleKind::dual_pipe_v) {
+            reader.complain(plan_field<&ParallelPlan::schedule>.name,
+                            "a search has no bound for micro-batches that go both ways",
+                            "another schedule; simulate these with plan.schedule");
+        }
+    }
+}
+
 void check_objective(MapReader& reader, const SearchSpec& spec) {
     const bool priced = std::ranges::all_of(
         spec.clusters, [](const ClusterVariant& c) { return c.price_per_gpu_hour > 0; });
@@ -318,6 +329,7 @@ void read_search(const DocumentNode& section,
         Errors of_clusters;
         read_clusters(clusters, root, catalogue, folder, prices, spec, of_clusters);
         if (of_clusters.empty()) {
+            check_schedules(reader, spec);
             check_objective(reader, spec);
         }
         errors.insert(errors.end(), of_clusters.begin(), of_clusters.end());

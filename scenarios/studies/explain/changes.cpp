@@ -104,21 +104,12 @@ private:
         pair<&Plan::pipeline_model_parallel_size, &Plan::virtual_pipeline_model_parallel_size>();
     }
 
-    // No Program has DualPipe's two stages of a rank (models/validate_schedule.h).
-    template <class T>
-    static constexpr bool is_lowered(const T& value) {
-        if constexpr (std::is_same_v<T, ScheduleKind>) {
-            return value != ScheduleKind::dual_pipe && value != ScheduleKind::dual_pipe_v;
-        }
-        return true;
-    }
-
     template <auto kMember>
     void choice() {
         const auto now = plan_.*kMember;
         const auto& values = plan_field<kMember>.values;
         for (const auto& [word, value] : values) {
-            if (value != now && is_lowered(value)) {
+            if (value != now) {
                 add(ChangeKind::plan,
                     fmt::format(
                         "{} {} -> {}", plan_field<kMember>.name, word_of(now, values), word),

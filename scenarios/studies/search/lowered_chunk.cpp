@@ -69,7 +69,7 @@ void LoweredChunk::lower_layers(const ParallelPlan& plan, const ChunkShape& shap
     const auto units = static_cast<std::size_t>(shape.num_layers + 2);
     program_.tensors.reserve(64 * units);
     program_.operands.reserve(256 * units);
-    chunk_ = lower_chunk(tables_, model_, plan, layouts_, shape, nullptr);
+    chunk_ = lower_chunk(tables_, model_, plan, layouts_, shape, {});
 }
 
 void LoweredChunk::lower_messages() {

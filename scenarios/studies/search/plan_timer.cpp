@@ -167,6 +167,9 @@ tl::expected<PlanTimer::Parts, std::string_view> PlanTimer::parts_of(
     if (model_.num_experts > 0) {
         return tl::unexpected(std::string_view{"layers exchange tokens with experts"});
     }
+    if (placement_of(plan.schedule) != ChunkPlacement::looping) {
+        return tl::unexpected(std::string_view{"micro-batches go both ways"});
+    }
     if (plan.overlap_param_gather_with_optimizer_step) {
         return tl::unexpected(std::string_view{"steps overlap"});
     }

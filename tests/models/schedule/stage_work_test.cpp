@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/schedule/stage_work.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,6 +32,8 @@ std::string name_of(const StageWork& one) {
             return "reduce" + chunk;
         case StageTask::reduce_tied:
             return "tied" + chunk;
+        case StageTask::reduce_copies:
+            return "copies" + chunk;
         case StageTask::optimizer:
             return "optimizer";
         case StageTask::optimizer_of_rest:
@@ -180,6 +183,43 @@ TEST(StageWork, MessagesOfNeighboursMatch) {
                       messages(stage, StageTask::receive, false));
         }
     }
+}
+
+// DualPipeV on one stage of two: the last one hands over to itself.
+TEST(StageWork, TheTurnOfAVSendsNothing) {
+    const ScheduleShape shape{
+        .stages = 2, .chunks = 2, .micro_batches = 4, .placement = ChunkPlacement::v_shape};
+    const auto item = [](Pass pass, std::int32_t chunk) {
+        return WorkItem{.pass = pass, .chunk = chunk};
+    };
+    EXPECT_EQ(shape.virtual_stage(1, 0), 1);
+    EXPECT_EQ(shape.virtual_stage(1, 1), 2);
+    EXPECT_EQ(shape.virtual_stage(0, 1), 3);
+    EXPECT_TRUE(receives(shape, 1, item(Pass::forward, 0)));
+    EXPECT_FALSE(sends(shape, 1, item(Pass::forward, 0)));
+    EXPECT_FALSE(receives(shape, 1, item(Pass::forward, 1)));
+    EXPECT_TRUE(sends(shape, 1, item(Pass::forward, 1)));
+    EXPECT_FALSE(sends(shape, 1, item(Pass::backward, 1)));
+    EXPECT_FALSE(receives(shape, 1, item(Pass::backward, 0)));
+    EXPECT_TRUE(receives(shape, 1, item(Pass::backward_input, 1)));
+    // The first stage has both ends of the model.
+    EXPECT_FALSE(receives(shape, 0, item(Pass::forward, 0)));
+    EXPECT_FALSE(sends(shape, 0, item(Pass::forward, 1)));
+    EXPECT_FALSE(receives(shape, 0, item(Pass::backward, 1)));
+    EXPECT_FALSE(sends(shape, 0, item(Pass::backward, 0)));
+}
+
+// Both stages of a pair add up their two parts of the model in the same order.
+TEST(StageWork, CopiesAreAddedUpInTheSameOrder) {
+    const ScheduleShape shape{
+        .stages = 2, .chunks = 2, .micro_batches = 4, .placement = ChunkPlacement::both_ends};
+    const StageRules rules{.schedule = ScheduleKind::dual_pipe, .overlap_p2p = true};
+    EXPECT_EQ(shape.virtual_stages(), 2);
+    EXPECT_EQ(shape.virtual_stage(0, 1), 1);
+    EXPECT_THAT(text(stage_work(rules, shape, 0)),
+                testing::HasSubstr(" copies0 copies1 optimizer "));
+    EXPECT_THAT(text(stage_work(rules, shape, 1)),
+                testing::HasSubstr(" copies1 copies0 optimizer "));
 }
 
 }  // namespace

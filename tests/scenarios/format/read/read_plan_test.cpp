@@ -160,6 +160,14 @@ TEST(ReadPlan, AGivenScheduleWinsOverTheOneOfVirtualStages) {
     EXPECT_EQ(plan_of(text + "schedule: breadth_first\n").schedule, ScheduleKind::breadth_first);
 }
 
+TEST(ReadPlan, APipelineThereAndBackHasTwoChunks) {
+    const std::string key = "virtual_pipeline_model_parallel_size";
+    EXPECT_EQ(plan_of(kPlan + "schedule: dualpipev\n").virtual_pipeline_model_parallel_size, 2);
+    const std::string given = kPlan + "schedule: dualpipev\n" + key + ": 1\n";
+    EXPECT_EQ(plan_of(given).virtual_pipeline_model_parallel_size, 1);  // refused later
+    EXPECT_EQ(plan_of(kPlan + "schedule: dualpipe\n").virtual_pipeline_model_parallel_size, 1);
+}
+
 TEST(ReadPlan, DerivedAndFutureKeysAreRefusedWithTheirReason) {
     EXPECT_EQ(errors_of(kPlan + "data_parallel_size: 4\n"),
               "s.yaml:3:1: error: data_parallel_size is derived, never given (hint: remove it: it "

@@ -75,6 +75,11 @@ TEST(ReadSearch, OneValueStandsForAListOfIt) {
     EXPECT_EQ(got.spec.space.rank_orders.size(), 1u) << "two words for one order";
 }
 
+TEST(ReadSearch, TakesNoScheduleWithoutABound) {
+    EXPECT_NE(read("schedule: [1f1b, dualpipe]\n").errors.find("micro-batches that go both ways"),
+              std::string::npos);
+}
+
 TEST(ReadSearch, ComplainsAboutEachMistakeAtItsPlace) {
     const Read got = read(
         "tensor_model_parallel_size: two\n"
