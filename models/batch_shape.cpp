@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 namespace orrery {
 
@@ -16,7 +17,11 @@ std::int64_t share_rounded_up(std::int64_t all, std::int64_t ranks) {
 
 BatchShape shape_of(const Batch& batch) {
     BatchShape shape;
+    std::set<std::int32_t> adapters;
     for (const SequenceStep& step : batch.steps) {
+        if (step.adapter >= 0) {
+            adapters.insert(step.adapter);
+        }
         shape.tokens += step.new_tokens;
         shape.sampled += step.samples ? 1 + step.drafted : 0;
         if (step.new_tokens - step.drafted == 1 && step.context > 0) {
@@ -27,6 +32,7 @@ BatchShape shape_of(const Batch& batch) {
             shape.chunks.push_back({.new_tokens = step.new_tokens, .context = step.context});
         }
     }
+    shape.adapters = static_cast<std::int64_t>(adapters.size());
     return shape;
 }
 
@@ -50,6 +56,8 @@ BatchShape share_of(const BatchShape& shape, std::int64_t ranks) {
         share.chunks.push_back(chunks[i]);
         share.tokens += chunks[i].new_tokens;
     }
+    share.adapters =
+        std::min(shape.adapters, share.generating + static_cast<std::int64_t>(share.chunks.size()));
     return share;
 }
 

@@ -26,6 +26,7 @@ struct BatchShape {
     std::int64_t drafted = 0;             // proposals that these verify beside their own tokens
     std::int64_t generating_context = 0;  // tokens that these see, their own among them
     std::vector<PromptChunk> chunks;
+    std::int64_t adapters = 0;  // different ones
     bool operator==(const BatchShape&) const = default;
 };
 BatchShape shape_of(const Batch& batch);

@@ -289,11 +289,11 @@ void ChunkLowering::forward() {
         stream.residual = embed(b);
         weights.end();
     } else {
-        chunk_.input = before_ != nullptr ? before_->output_value
-                                          : b.value("stage input",
-                                                    model_.hidden_size,
-                                                    layouts_.pipeline,
-                                                    Lifetime::micro_batch);
+        chunk_.input =
+            before_ != nullptr
+                ? before_->output_value
+                : b.value(
+                      "stage input", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
         stream.residual = b.relayout(
             "stage input gather", chunk_.input, layouts_.residual, Lifetime::micro_batch);
     }
@@ -369,9 +369,7 @@ SegmentId ChunkLowering::backward(bool splits) {
         weights.begin();
     };
     const auto deferred = [&] {
-        return splits                      ? &later[set]
-               : plan_.delay_wgrad_compute ? &delayed_
-                                           : nullptr;
+        return splits ? &later[set] : plan_.delay_wgrad_compute ? &delayed_ : nullptr;
     };
     const auto end = [&] { weights.end(parameters_of(later[set])); };
     Value d;

@@ -214,10 +214,10 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
 }
 
 SegmentId lower_copies_sync(ProgramTables& tables, const LayoutAssignment& layouts, Chunk& chunk) {
-    SegmentBuilder b{tables,
-                     fmt::format("stage {} chunk {} gradients of both copies",
-                                 chunk.shape.stage,
-                                 chunk.shape.chunk)};
+    SegmentBuilder b{
+        tables,
+        fmt::format(
+            "stage {} chunk {} gradients of both copies", chunk.shape.stage, chunk.shape.chunk)};
     const auto stage = static_cast<std::uint32_t>(chunk.shape.stage);
     const std::uint32_t other = layouts.mesh.size(layouts.pipeline_digit) - 1 - stage;
     std::map<Dtype, OpSpec> by_dtype;

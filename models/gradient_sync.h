@@ -38,9 +38,7 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
                                     const Chunk& chunk);
 
 // Adds the chunk's gradients of the two stages that have it (DualPipe).
-SegmentId lower_copies_sync(ProgramTables& tables,
-                            const LayoutAssignment& layouts,
-                            Chunk& chunk);
+SegmentId lower_copies_sync(ProgramTables& tables, const LayoutAssignment& layouts, Chunk& chunk);
 
 struct OptimizerSegments {
     SegmentId first{};                // gradient norm, clipping, and the step of the chunks

@@ -7,18 +7,18 @@ namespace orrery {
 
 std::vector<std::string> stream_names(const StreamNeeds& needs) {
     std::vector<std::string> names{"compute",
-            "tensor parallel",
-            "context parallel",
-            "data parallel",
-            "receive forward",
-            "send forward",
-            "receive backward",
-            "send backward",
-            "expert parallel",
-            "receive forward of second chunk",
-            "send forward of second chunk",
-            "receive backward of second chunk",
-            "send backward of second chunk"};
+                                   "tensor parallel",
+                                   "context parallel",
+                                   "data parallel",
+                                   "receive forward",
+                                   "send forward",
+                                   "receive backward",
+                                   "send backward",
+                                   "expert parallel",
+                                   "receive forward of second chunk",
+                                   "send forward of second chunk",
+                                   "receive backward of second chunk",
+                                   "send backward of second chunk"};
     if (!needs.descending) {
         names.resize(needs.experts ? index(kExpertStream) + 1 : index(kExpertStream));
     }

@@ -63,8 +63,8 @@ struct TrafficLane {
     std::uint16_t communicator = 0;
 };
 const TrafficLane& lane_of(Traffic traffic);
-// The lane of a message between stages: `traffic` is receive_forward, send_forward, receive_backward
-// or send_backward.
+// The lane of a message between stages: `traffic` is receive_forward, send_forward,
+// receive_backward or send_backward.
 const TrafficLane& lane_of_message(Traffic traffic, bool descending);
 
 }  // namespace orrery

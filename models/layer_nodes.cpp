@@ -352,8 +352,7 @@ void ColumnInputNode::forward(ForwardPass& pass) {
 }
 
 void ColumnInputNode::backward(BackwardPass& pass) {
-    const Value dx = column_backward(
-        pass.b, x_.value, std::exchange(branches_, {}), pass.deferred);
+    const Value dx = column_backward(pass.b, x_.value, std::exchange(branches_, {}), pass.deferred);
     add_gradient(pass.b, x_, dx);
 }
 

@@ -116,14 +116,13 @@ void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
                                .num_layers = split[v],
                                .has_embedding = is_first(c),
                                .has_head = is_last(c)};
-        chunks_.push_back(lower_chunk(
-            tables_,
-            model_,
-            plan_,
-            layouts_,
-            shape,
-            {.tied = shares ? chunks_.front().get() : nullptr,
-             .before = turns ? chunks_.front().get() : nullptr}));
+        chunks_.push_back(lower_chunk(tables_,
+                                      model_,
+                                      plan_,
+                                      layouts_,
+                                      shape,
+                                      {.tied = shares ? chunks_.front().get() : nullptr,
+                                       .before = turns ? chunks_.front().get() : nullptr}));
         syncs_.push_back(lower_sync(tables_, plan_, layouts_, *chunks_.back()));
         lower_messages(*chunks_.back());
     }

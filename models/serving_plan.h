@@ -44,6 +44,10 @@ struct ServingPlan {
     // Tokens take experts in turn, as timed layers of experts do; otherwise at random.
     bool balanced_experts = false;
 
+    // Of low-rank adapters of every projection: y = x W + x A B (Hu et al., LoRA, ICLR 2022);
+    // 0: none.
+    std::int64_t adapter_rank = 0;
+
     std::int64_t ranks_of_stage() const { return tensor_model_parallel_size * data_parallel_size; }
     std::int64_t num_ranks() const { return ranks_of_stage() * pipeline_model_parallel_size; }
     // Ranks that share each expert.

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/activation/activation.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/gemm/gemm.h"
@@ -16,12 +15,13 @@
 #include "kernels/rope/rope.h"
 #include "kernels/router/router.h"
 #include "models/cached_attention.h"
+#include "models/serving_kernels.h"
 
 namespace orrery {
 
 namespace {
 
-constexpr Dtype kStream = Dtype::bf16;  // of activations between products
+constexpr Dtype kStream = kServedStream;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
@@ -111,6 +111,16 @@ private:
         add_product(name, call, count);
     }
 
+    // The adapters of a projection into `columns` columns.
+    void adapt(std::int64_t columns, std::int64_t depth, std::int64_t count) {
+        if (shape_.adapters > 0 && plan_.adapter_rank > 0 && count > 0) {
+            const AdapterKernels kernels =
+                adapter_kernels(shape_.adapters, shape_.tokens, columns, depth, plan_.adapter_rank);
+            add("adapter in", kernels.in, count);
+            add("adapter out", kernels.out, count);
+        }
+    }
+
     void quantise(std::int64_t rows, std::int64_t columns, std::int64_t count) {
         if (!plan_.fused_casts && bits_of(plan_.precision) < 16) {
             add(kQuantise, quantise_operand(rows, columns, plan_.precision), count);
@@ -171,6 +181,8 @@ private:
             const std::int64_t width = heads() * model_.kv_channels;
             const std::int64_t key_values = key_value_heads() * model_.kv_channels;
             product("qkv", tokens, width + 2 * key_values, model_.hidden_size, layers_.all);
+            adapt(width, model_.hidden_size, layers_.all);
+            adapt(key_values, model_.hidden_size, 2 * layers_.all);
         }
         if (model_.position_embedding == PositionEmbedding::rope) {
             const bool latent = model_.multi_latent_attention;
@@ -185,6 +197,7 @@ private:
         add_attention();
         product(
             "projection", tokens, model_.hidden_size, heads() * model_.value_head(), layers_.all);
+        adapt(model_.hidden_size, heads() * model_.value_head(), layers_.all);
         if (!model_.parallel_block) {
             all_reduce("projection", layers_.all);
         }
@@ -235,15 +248,10 @@ private:
         const std::int64_t ffn = ceil_div(ffn_hidden_size, tp_);
         product(
             "fc1", shape_.tokens, model_.gated_mlp() ? 2 * ffn : ffn, model_.hidden_size, layers);
-        add("activation", activation(shape_.tokens, ffn), layers);
+        adapt(ffn, model_.hidden_size, (model_.gated_mlp() ? 2 : 1) * layers);
+        add("activation", served_activation(model_, shape_.tokens, ffn), layers);
         product("fc2", shape_.tokens, model_.hidden_size, ffn, layers);
-    }
-
-    KernelCall activation(std::int64_t rows, std::int64_t width) const {
-        const bool squared_relu = model_.activation == Activation::squared_relu;
-        const bool geglu = model_.activation == Activation::geglu;
-        return model_.gated_mlp() ? swiglu_forward(rows, width, kStream, geglu)
-                                  : gelu_forward(rows, width, kStream, squared_relu);
+        adapt(model_.hidden_size, ffn, layers);
     }
 
     // Ranks of the stage have all tokens of it: with data-parallel attention they gather them
@@ -315,7 +323,7 @@ private:
                        all - own,
                        model_.gated_mlp() ? 2 * width : width,
                        model_.hidden_size);
-        add("expert activation", activation(all, width), layers_.experts);
+        add("expert activation", served_activation(model_, all, width), layers_.experts);
         quantise(all, width, layers_.experts);
         expert_product("expert fc2", groups, rows_of_group, all - own, model_.hidden_size, width);
         KernelCall unpermute = transpose(all, model_.hidden_size, kStream);
@@ -461,12 +469,6 @@ private:
 
 }  // namespace
 
-KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision) {
-    KernelCall call = transpose(rows, columns, kStream);
-    call.bytes = rows * columns * (size_bytes(kStream) * 8 + bits_of(precision)) / 8;
-    return call;
-}
-
 std::vector<ServingOp> serving_ops(const Transformer& model,
                                    const ServingPlan& plan,
                                    const BatchShape& shape,
@@ -475,8 +477,12 @@ std::vector<ServingOp> serving_ops(const Transformer& model,
 }
 
 std::int64_t num_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
-    const BatchShape shape{
-        .tokens = 1, .sampled = 1, .generating = 1, .generating_context = 1, .chunks = {}};
+    const BatchShape shape{.tokens = 1,
+                           .sampled = 1,
+                           .generating = 1,
+                           .generating_context = 1,
+                           .chunks = {},
+                           .adapters = plan.adapter_rank > 0 ? 1 : 0};
     std::int64_t launches = 0;
     for (const ServingOp& op : serving_ops(model, plan, shape, stage)) {
         launches += op.count;

@@ -35,8 +35,6 @@ struct ServingOp {
     ServingGroup group = ServingGroup::tensor;
 };
 
-// A kernel that reads the operand of an FP8 or FP4 product in 16 bits and writes it in theirs.
-KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision);
 inline constexpr std::string_view kQuantise = "quantise";
 
 // Of the busiest rank of a stage, in the order of execution, repeated layers counted. A shape

@@ -262,11 +262,7 @@ void Rules::pipeline() {
     if (vpp > 1 && plan.pipeline_model_parallel_size == 1) {
         reject(key, fmt::format("{} chunks need more than one pipeline stage", vpp), "1");
     }
-    const bool there_and_back = plan.schedule == ScheduleKind::dual_pipe_v;
-    if (there_and_back && vpp != 2) {
-        reject(key, fmt::format("DualPipeV takes two chunks a stage, not {}", vpp), "2");
-    }
-    if (vpp > 1 && !looping && !there_and_back) {
+    if (vpp > 1 && !looping && plan.schedule != ScheduleKind::dual_pipe_v) {
         reject("plan.schedule",
                fmt::format("this schedule takes one chunk a stage, not {}", vpp),
                "interleaved_1f1b or breadth_first, or virtual_pipeline_model_parallel_size 1");

@@ -22,6 +22,12 @@ void check_dual_pipe(const Transformer& model,
     const std::int64_t dp = derived_data_parallel_size(plan, num_gpus);
     const std::int64_t micro_batches =
         dp > 0 ? plan.global_batch_size / (plan.micro_batch_size * dp) : 0;
+    const std::int64_t chunks = plan.virtual_pipeline_model_parallel_size;
+    if (!both_ends && chunks != 2) {
+        errors.push_back({"plan.virtual_pipeline_model_parallel_size",
+                          fmt::format("DualPipeV takes two chunks a stage, not {}", chunks),
+                          "2"});
+    }
     if (both_ends && ranks % 2 != 0) {
         errors.push_back({"plan.pipeline_model_parallel_size",
                           fmt::format("DualPipe's {} stages have no two halves", ranks),
@@ -41,14 +47,13 @@ void check_dual_pipe(const Transformer& model,
                           "an even number of micro-batches"});
     }
     if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
-        errors.push_back({"plan.data_parallel_sharding_strategy",
-                          "weights gathered for one pass of a pair would be of the other's layers, too",
-                          "optim"});
+        errors.push_back(
+            {"plan.data_parallel_sharding_strategy",
+             "weights gathered for one pass of a pair would be of the other's layers, too",
+             "optim"});
     }
     if (!plan.overlap_p2p && ranks > 1) {
-        errors.push_back({"plan.overlap_p2p",
-                          name + "'s messages run beside its passes",
-                          "true"});
+        errors.push_back({"plan.overlap_p2p", name + "'s messages run beside its passes", "true"});
     }
     if (!plan.stage_tensor_model_parallel_sizes.empty()) {
         errors.push_back({"plan.stage_tensor_model_parallel_sizes",

@@ -24,8 +24,8 @@ ByStream nothing() {
 bool carries_activations(const Program& program, const Slot& slot) {
     const std::vector<Op>& ops = program.segment_of(slot).ops;
     const StreamId stream = ops.front().stream;
-    return (slot.pass == Pass::receive && (stream == kForwardReceiveStream ||
-                                           stream == kDescendingForwardReceiveStream)) ||
+    return (slot.pass == Pass::receive &&
+            (stream == kForwardReceiveStream || stream == kDescendingForwardReceiveStream)) ||
            (slot.pass == Pass::send &&
             (stream == kForwardSendStream || stream == kDescendingForwardSendStream));
 }

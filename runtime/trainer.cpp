@@ -24,9 +24,9 @@
 namespace orrery {
 namespace {
 
-// The tensor of this name that the executor's rank has, of some micro-batches or of the step. Stages
-// differ: the first has the tokens, the last the labels and the loss; any tensor of the name if it
-// has none.
+// The tensor of this name that the executor's rank has, of some micro-batches or of the step.
+// Stages differ: the first has the tokens, the last the labels and the loss; any tensor of the name
+// if it has none.
 TensorId find_tensor(Executor& executor, std::string_view name, std::int64_t micro_batches) {
     const Program& program = executor.program();
     std::optional<TensorId> found;

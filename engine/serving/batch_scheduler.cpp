@@ -89,7 +89,8 @@ void BatchScheduler::submit(RequestId id, ServedPart part) {
 
 void BatchScheduler::accept(std::vector<RequestId>& accepted) {
     while (!incoming_.empty() &&
-           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs) {
+           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs &&
+           may_join(incoming_.front())) {
         const RequestId id = incoming_.front();
         Sequence& sequence = at(id);
         const std::int64_t tokens =
@@ -184,7 +185,8 @@ void BatchScheduler::fill_waiting(Batch& batch) {
         return;
     }
     while (!waiting_.empty() && budget_ > 0 &&
-           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs) {
+           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs &&
+           may_join(waiting_.front())) {
         const RequestId id = waiting_.front();
         const std::int64_t hit = prefix_hit(id);
         std::int64_t tokens = most_in_a_step(at(id).total - hit);
@@ -265,7 +267,8 @@ void BatchScheduler::schedule(RequestId id,
                            .context = sequence.computed,
                            .drafted = drafted,
                            .samples = sequence.computed + new_tokens - drafted == sequence.total,
-                           .attempt = sequence.attempt});
+                           .attempt = sequence.attempt,
+                           .adapter = adapter_of(id)});
     sequence.computed += new_tokens;
     budget_ -= new_tokens;
     pending_tokens_ -= new_tokens - drafted;

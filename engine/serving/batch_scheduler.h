@@ -75,6 +75,9 @@ struct SchedulerLimits {
     // Tokens that a draft proposes for each sequence that generates; its next step verifies them
     // together (Leviathan et al., ICML 2023).
     std::int64_t draft_tokens = 0;
+    // Requests for different adapters share a step (Chen et al., Punica, MLSys 2024). Otherwise a
+    // request begins only beside others for its adapter, or alone.
+    bool mixes_adapters = true;
 };
 
 struct SequenceStep {
@@ -85,6 +88,7 @@ struct SequenceStep {
     std::int64_t accepted = 0;  // of these; known when the batch is computed
     bool samples = false;       // yields an output token, and one more for each accepted proposal
     std::uint32_t attempt = 0;  // a preemption makes the results of earlier attempts void
+    std::int32_t adapter = -1;  // Request::adapter
 };
 
 struct Batch {
@@ -172,6 +176,14 @@ private:
     // Blocks for `tokens` tokens of the sequence in all; false, and nothing changed, if there are
     // too few.
     bool reserve(Sequence& sequence, std::int64_t tokens);
+    std::int32_t adapter_of(RequestId id) const {
+        return requests_[static_cast<std::size_t>(id)].adapter;
+    }
+    // Whether a request that waits may begin beside those that run.
+    bool may_join(RequestId id) const {
+        return limits_.mixes_adapters || running_.empty() ||
+               adapter_of(id) == adapter_of(running_.front());
+    }
     // Proposals that a step of the sequence verifies: none beyond its last output.
     std::int64_t drafts_of(const Sequence& sequence) const;
     void schedule(RequestId id, std::int64_t new_tokens, std::int64_t drafted, Batch& batch);

@@ -69,9 +69,10 @@ private:
         }
         for (std::size_t i = 0; i < order.size();) {
             const bool together = i + 1 < order.size() && runs_together(order[i], order[i + 1]);
-            const bool pair = together || (i + 1 < order.size() &&
-                                           (shares_exchange(rules_, shape_, order[i], order[i + 1]) ||
-                                            shares_messages(shape_, order[i], order[i + 1])));
+            const bool pair =
+                together ||
+                (i + 1 < order.size() && (shares_exchange(rules_, shape_, order[i], order[i + 1]) ||
+                                          shares_messages(shape_, order[i], order[i + 1])));
             const std::size_t passes = passes_.size();
             add_turn({&order[i], pair ? 2U : 1U});
             if (together) {
@@ -164,8 +165,7 @@ private:
         for (std::int32_t c = 0; c < shape_.chunks; ++c) {
             const std::int32_t v = shape_.virtual_stage(stage_, c);
             const bool holds_copy = v == 0 || v == shape_.virtual_stages() - 1;
-            const bool apart =
-                shape_.stages > 1 && shape_.placement != ChunkPlacement::v_shape;
+            const bool apart = shape_.stages > 1 && shape_.placement != ChunkPlacement::v_shape;
             if (rules_.tied_embeddings && apart && holds_copy) {
                 add_of_chunk(StageTask::reduce_tied, c, {});
             }

@@ -20,6 +20,17 @@ TEST(BatchShapes, TheBusiestDataParallelRank) {
     EXPECT_EQ(share_of(shape, 1), shape);
 }
 
+TEST(BatchShapes, AdaptersAreCountedOnce) {
+    Batch batch;
+    for (const std::int32_t adapter : {3, -1, 3, 7}) {
+        batch.steps.push_back({.new_tokens = 1, .context = 9, .adapter = adapter});
+    }
+    const BatchShape shape = shape_of(batch);
+    EXPECT_EQ(shape.adapters, 2);
+    EXPECT_EQ(share_of(shape, 2).adapters, 2);
+    EXPECT_EQ(share_of(shape, 4).adapters, 1) << "a rank has one sequence";
+}
+
 TEST(BatchShapes, AShapeIsWhatABatchCosts) {
     Batch batch;
     batch.steps = {{.new_tokens = 1, .context = 99, .samples = true},

@@ -259,5 +259,31 @@ TEST(ServingStep, FourBitsAreHalfOfTheTraffic) {
     EXPECT_NEAR(fp4 / fp8, 0.5, 0.001);
 }
 
+// By hand: of the query projection x is read, A, and x A written; then x A and B, and the sum that
+// is added to is read and written. Each adapter's A and B are read once.
+TEST(ServingStep, AdaptersAreTwoSmallProductsOfEachProjection) {
+    const BatchShape shape{
+        .tokens = 32, .generating = 32, .generating_context = 3200, .chunks = {}, .adapters = 8};
+    const auto plain = serving_ops(llama3_8b(), {}, shape, 0);
+    const auto ops = serving_ops(llama3_8b(), {.adapter_rank = 16}, shape, 0);
+    // Columns in and out of the seven projections: q, k, v, o, gate, up, down.
+    const double sides = 2 * (4096 + 4096) + 2 * (4096 + 1024) + 3 * (4096 + 14336);
+    EXPECT_EQ(flop_of(ops, KernelKind::gemm) - flop_of(plain, KernelKind::gemm),
+              2.0 * 32 * 16 * sides * 32);
+    std::int64_t bytes = 0;
+    std::int64_t kernels = 0;
+    for (const ServingOp& op : ops) {
+        if (op.name.starts_with("adapter")) {
+            bytes += std::get<KernelCall>(op.work).bytes * op.count;
+            kernels += op.count;
+        }
+    }
+    EXPECT_EQ(kernels, 2 * 7 * 32);
+    const std::int64_t weights = 8 * 16 * static_cast<std::int64_t>(sides);
+    const std::int64_t inputs = 32 * (3 * 4096 + 4096 + 2 * 4096 + 14336);
+    const std::int64_t outputs = 32 * (4096 + 2 * 1024 + 4096 + 2 * 14336 + 4096);
+    EXPECT_EQ(bytes, 2 * 32 * (weights + inputs + 2 * outputs + 2 * 7 * 32 * 16));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -49,6 +49,10 @@ TEST(ValidateSchedule, DualPipeSaysWhatItCantDo) {
                           "model.untie_embeddings_and_output_weights",
                           "two copies each"));
     plan.schedule = ScheduleKind::dual_pipe_v;
+    EXPECT_TRUE(complains(check_paired_schedule(model, plan, 4),
+                          "plan.virtual_pipeline_model_parallel_size",
+                          "two chunks a stage, not 1"));
+    plan.virtual_pipeline_model_parallel_size = 2;
     EXPECT_TRUE(check_paired_schedule(model, plan, 4).empty());
     plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
     EXPECT_TRUE(complains(check_paired_schedule(model, plan, 4),

@@ -393,7 +393,6 @@ Findings machine_path(const SourceTree& tree) {
 
 Findings parallel_size(const SourceTree& tree) {
     static const Names allowed{"models/expert_nodes.cpp",
-                               "models/layout_assignment.cpp",
                                "models/pipeline_split.cpp",
                                "models/plan.h",
                                "models/plan_fields.h",

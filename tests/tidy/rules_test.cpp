@@ -152,8 +152,8 @@ TEST(Rules, OnlyTheAssignmentOfLayoutsReadsParallelSizes) {
     EXPECT_EQ(parallel_size({{{"models/lowering.cpp", reads}}}).size(), 1u);
     EXPECT_EQ(parallel_size({{{"models/lowering.cpp", "// tensor_model_parallel_size\n"}}}).size(),
               0u);
-    EXPECT_EQ(parallel_size({{{"models/layout_assignment.cpp", reads}}}).size(), 0u);
-    EXPECT_EQ(parallel_size({{{"models/layout_assignment.cpp", ""}}}).size(), 1u);
+    EXPECT_EQ(parallel_size({{{"models/rank_mesh.cpp", reads}}}).size(), 0u);
+    EXPECT_EQ(parallel_size({{{"models/rank_mesh.cpp", ""}}}).size(), 1u);
 }
 
 }  // namespace

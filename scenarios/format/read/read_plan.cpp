@@ -32,9 +32,9 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
         if (field.use != FieldUse::derived) {
             const bool given = read_field(reader, field, plan.*field.member);
             scheduled |= given && field.name == plan_field<&ParallelPlan::schedule>.name;
-            chunked |= given &&
-                       field.name ==
-                           plan_field<&ParallelPlan::virtual_pipeline_model_parallel_size>.name;
+            chunked |=
+                given &&
+                field.name == plan_field<&ParallelPlan::virtual_pipeline_model_parallel_size>.name;
             sized |=
                 given && field.name == plan_field<&ParallelPlan::tensor_model_parallel_size>.name;
         }

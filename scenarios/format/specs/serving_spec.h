@@ -35,6 +35,9 @@ struct ServingEngine {
     bool fused_casts = false;
     bool fused_cache_write = false;
     bool masks_experts = false;
+    // Requests for different adapters share a step. Otherwise those for one adapter do, which is
+    // part of the weights meanwhile.
+    bool mixes_adapters = true;
     // Of an attention kernel that reads a paged cache, beyond the device's kernel_latency: block
     // tables, and a second kernel that joins the parts of a split context.
     Time attention_latency{};
@@ -125,6 +128,13 @@ struct ServingSpec {
     }
 };
 
+// Which adapter a request is for.
+enum class AdapterPopularity : std::uint8_t {
+    in_turn,  // one after the other
+    uniform,  // drawn, all alike
+    zipf,     // drawn: the n-th has the weight 1 / n^adapter_alpha
+};
+
 // No request arrives later, because Time ends at 9.2e6 s: neither one of a trace nor a drawn one.
 inline constexpr double kLongestLoad_s = 5e6;
 
@@ -144,6 +154,9 @@ struct WorkloadSpec {
     // outputs are drawn from it independently, instead of the two lengths; empty: no table.
     std::filesystem::path lengths{};
     std::uint64_t seed = 0;
+    std::int64_t adapters = 0;  // low-rank adapters that requests are for; 0: none
+    AdapterPopularity adapter_popularity = AdapterPopularity::uniform;
+    double adapter_alpha = 1.5;
     std::filesystem::path trace{};  // arrival_s,input_tokens,output_tokens; empty: synthetic
 };
 

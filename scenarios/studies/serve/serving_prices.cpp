@@ -67,6 +67,8 @@ ServingPrices::ServingPrices(const Scenario& cluster,
           fused.fused_casts = engine.fused_casts;
           fused.fused_cache_write = engine.fused_cache_write;
           fused.masks_experts = engine.masks_experts;
+          // An adapter that a step has for itself is added to the weights.
+          fused.adapter_rank = engine.mixes_adapters ? plan.adapter_rank : 0;
           return fused;
       }()),
       engine_(engine),
@@ -153,6 +155,7 @@ Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
     const auto [found, fresh] = fixed_.try_emplace({.stage_tokens = shape.tokens,
                                                     .rank_tokens = share.tokens,
                                                     .sampled = shape.sampled,
+                                                    .adapters = share.adapters,
                                                     .stage = stage});
     if (fresh) {
         for (const ServingOp& op : serving_ops(model_, plan_, shape, stage)) {

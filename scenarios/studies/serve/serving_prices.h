@@ -61,6 +61,7 @@ private:
         std::int64_t stage_tokens = 0;
         std::int64_t rank_tokens = 0;  // of a data-parallel rank
         std::int64_t sampled = 0;
+        std::int64_t adapters = 0;  // of that rank
         std::int64_t stage = 0;
         auto operator<=>(const FixedPart&) const = default;
     };

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint32_t kArrivals = 0x41727276;  // streams of random numbers of their own
 constexpr std::uint32_t kLengths = 0x4c656e67;
+constexpr std::uint32_t kAdapters = 0x41646170;
 
 bool is_good(const RequestRecord& record, const ServingObjectives& objectives) {
     const auto meets = [](Time time, Time objective) {
@@ -150,6 +151,7 @@ Result<void> add_pool(const Scenario& scenario,
         limits.num_blocks = *blocks;
     }
     limits.draft_tokens = spec.speculation.draft_tokens;
+    limits.mixes_adapters = spec.engine.mixes_adapters;
     serving.pools.push_back({.num_instances = static_cast<std::size_t>(pool.instances),
                              .rules = *rules,
                              .limits = limits,
@@ -224,9 +226,34 @@ LatencySummary latency_summary(std::vector<double> seconds) {
             .p99 = nearest_rank(seconds, 99)};
 }
 
+void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests) {
+    if (workload.adapters == 0) {
+        return;
+    }
+    std::vector<double> below(static_cast<std::size_t>(workload.adapters));  // sums of weights
+    const bool alike = workload.adapter_popularity != AdapterPopularity::zipf;
+    double sum = 0;
+    for (std::size_t i = 0; i < below.size(); ++i) {
+        sum += alike ? 1 : std::pow(static_cast<double>(i + 1), -workload.adapter_alpha);
+        below[i] = sum;
+    }
+    CounterRandom random(workload.seed, 0, kAdapters);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const auto drawn = std::ranges::upper_bound(below, random.uniform() * sum) - below.begin();
+        const bool in_turn = workload.adapter_popularity == AdapterPopularity::in_turn;
+        requests[i].adapter = static_cast<std::int32_t>(
+            in_turn ? static_cast<std::int64_t>(i) % workload.adapters
+                    : std::min<std::int64_t>(drawn, workload.adapters - 1));
+    }
+}
+
 ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload) {
     if (!workload.trace.empty()) {
-        return read_request_trace(workload.trace);
+        auto traced = read_request_trace(workload.trace);
+        if (traced) {
+            draw_adapters(workload, *traced);
+        }
+        return traced;
     }
     if (workload.lengths.empty()) {
         return synthetic_requests(workload);
@@ -264,6 +291,7 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload, const Leng
         request.output_tokens = length(workload.output_tokens, &LengthTable::output_tokens);
         requests.push_back(std::move(request));
     }
+    draw_adapters(workload, requests);
     return requests;
 }
 

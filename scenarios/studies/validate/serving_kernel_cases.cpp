@@ -13,6 +13,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/csv_rows.h"
 #include "kernels/gemm/gemm.h"
+#include "models/serving_kernels.h"
 #include "models/serving_step.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/read/read_serving.h"

@@ -222,5 +222,21 @@ TEST(BatchScheduler, TokensAreConserved) {
     }
 }
 
+// Requests for A's adapter join it; what is behind one for another adapter waits, too.
+TEST(BatchScheduler, AdaptersShareAStepOrFollowOneAnother) {
+    std::vector<Request> requests(4, request(2, 2));
+    requests[0].adapter = requests[1].adapter = requests[3].adapter = 5;
+    requests[2].adapter = 6;
+    SchedulerLimits limits{.max_num_batched_tokens = 100, .block_size = 4, .num_blocks = 100};
+    BatchScheduler together(*find_batching_rules("vllm_v1"), limits, requests);
+    EXPECT_EQ(steps_of(together, 4),
+              (std::vector<std::string>{"A2 B2 C2 D2; 96", "A1 B1 C1 D1; 100"}));
+    limits.mixes_adapters = false;
+    BatchScheduler apart(*find_batching_rules("vllm_v1"), limits, requests);
+    EXPECT_EQ(steps_of(apart, 4),
+              (std::vector<std::string>{
+                  "A2 B2; 98", "A1 B1; 100", "C2; 99", "C1; 100", "D2; 99", "D1; 100"}));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -4,36 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/format/read/reader.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/scenarios/served_text.h"
 
 namespace orrery {
 namespace {
-
-ResultOrErrors<Scenario> read_served_text(const std::string& serving, const std::string& workload) {
-    ReadOptions options;
-    options.serving = true;
-    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
-    return read_scenario_text("kind: serving\n"
-                              "cluster: {nodes: 1, node: dgx-h100}\n"
-                              "model: llama-3-8b\n"
-                              "serving: " +
-                                  serving + "\nworkload: " + workload + "\n",
-                              "s.yaml",
-                              ".",
-                              options);
-}
-
-std::string first_error(const std::string& serving, const std::string& workload) {
-    const auto read = read_served_text(serving, workload);
-    return read ? "" : read.error().front().to_string();
-}
-
-TEST(ReadServing, ALoadOfMonthsIsAnError) {
-    EXPECT_EQ(first_error("{}", "{num_requests: 1000, request_rate: 1e-5}"),
-              "s.yaml:5:32: error: 1000 requests at 1e-05 a second come over more than 58 days "
-              "(hint: at most 50 requests, or a higher rate)");
-    EXPECT_TRUE(read_served_text("{}", "{num_requests: 50, request_rate: 1e-5}"));
-}
 
 TEST(ReadServing, ObjectivesMayBeSlowdowns) {
     const auto read = read_served_text(
@@ -99,13 +73,7 @@ TEST(ReadServing, MistakesHaveAPlaceAndAHint) {
               "vllm_v0, "
               "sarathi, orca, tensorrt_llm, sglang, static)");
     EXPECT_NE(first_error("{engine: vlm-v1}", "{}").find("vllm-v1"), std::string::npos);
-    EXPECT_EQ(first_error("{}", "{users: 3, request_rate: 2}"),
-              "s.yaml:5:22: error: users of a closed load send when their last request has ended "
-              "(hint: users or request_rate)");
-    EXPECT_NE(first_error("{}", "{trace: t.csv, input_tokens: 9}").find("a trace is given"),
-              std::string::npos);
     EXPECT_NE(first_error("[]", "{}").find("serving must be a map"), std::string::npos);
-    EXPECT_NE(first_error("{}", "[]").find("workload must be a map"), std::string::npos);
 }
 
 TEST(ReadServing, AnotherKindOfFileIsNamed) {
@@ -120,22 +88,6 @@ TEST(ReadServing, AnotherKindOfFileIsNamed) {
     const auto other = read_scenario(ORRERY_SOURCE_DIR "/scenarios/laptop-2gpu.yaml", options);
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().front().what, "this is a scenario, and a served load is due");
-}
-
-TEST(ReadServing, ATraceIsInOrder) {
-    const TestFolder folder;
-    const std::string head = "arrival_s,input_tokens,output_tokens\n";
-    const auto good = read_request_trace(folder.write("t.csv", head + "0,5,6\n0.5,7,8\n"));
-    ASSERT_TRUE(good);
-    ASSERT_EQ(good->size(), 2U);
-    EXPECT_EQ((*good)[1].arrival, Time::seconds(0.5));
-    EXPECT_EQ((*good)[1].prompt_tokens, 7);
-    EXPECT_EQ((*good)[1].output_tokens, 8);
-    for (const char* wrong :
-         {"1,5,6\n0.5,7,8\n", "-1,5,6\n", "0,0,6\n", "0,5,x\n", "nan,5,5\n", ""}) {
-        EXPECT_FALSE(read_request_trace(folder.write("t.csv", head + wrong))) << wrong;
-    }
-    EXPECT_FALSE(read_request_trace("no-such-file.csv"));
 }
 
 }  // namespace

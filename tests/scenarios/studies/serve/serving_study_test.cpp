@@ -193,5 +193,54 @@ TEST(ServingStudy, LengthsAndGapsFollowTheirTable) {
     EXPECT_NEAR(std::sqrt(square - gap * gap) / gap, 3, 0.3);
 }
 
+TEST(ServingStudy, AdaptersAreAsPopularAsStated) {
+    WorkloadSpec workload{.num_requests = 3000, .adapters = 3};
+    const auto counts = [&] {
+        std::vector<int> of(3, 0);
+        for (const Request& request : synthetic_requests(workload)) {
+            ++of.at(static_cast<std::size_t>(request.adapter));
+        }
+        return of;
+    };
+    for (const int count : counts()) {
+        EXPECT_NEAR(count, 1000, 100);
+    }
+    workload.adapter_popularity = AdapterPopularity::in_turn;
+    EXPECT_EQ(counts(), (std::vector<int>{1000, 1000, 1000}));
+    EXPECT_EQ(synthetic_requests(workload)[4].adapter, 1);
+    workload.adapter_popularity = AdapterPopularity::zipf;
+    workload.adapter_alpha = 1;  // weights 1, 1/2, 1/3
+    const std::vector<int> skewed = counts();
+    EXPECT_NEAR(skewed[0], 1636, 100);
+    EXPECT_NEAR(skewed[2], 545, 100);
+    workload.adapters = 0;
+    EXPECT_EQ(synthetic_requests(workload)[0].adapter, -1);
+}
+
+// Alone, an adapter is part of the weights; together, adapters cost kernels of their own.
+TEST(ServingStudy, AdaptersInOneStepServeMoreThanOneAfterTheOther) {
+    ServingSpec spec;
+    spec.pools.front().plan.adapter_rank = 16;
+    const WorkloadSpec workload{.num_requests = 40,
+                                .input_tokens = 64,
+                                .output_tokens = 32,
+                                .adapters = 40,
+                                .adapter_popularity = AdapterPopularity::in_turn};
+    const auto rate = [&](std::int32_t adapter) {
+        std::vector<Request> requests = synthetic_requests(workload);
+        for (Request& request : requests) {
+            request.adapter = adapter < 0 ? request.adapter : adapter;
+        }
+        const auto answer = serve_scenario(served_model(), spec, requests, {});
+        EXPECT_TRUE(answer) << answer.error().to_string();
+        return answer->output_tokens_per_s;
+    };
+    const double different = rate(-1);
+    const double same = rate(0);
+    spec.engine.mixes_adapters = false;
+    EXPECT_GT(different, 5 * rate(-1));
+    EXPECT_GT(rate(0), same);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/serving_kernels.h"
+
+#include "engine/check.h"
+#include "kernels/activation/activation.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/gemm/grouped_gemm.h"
+
+namespace orrery {
+
+KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision) {
+    KernelCall call = transpose(rows, columns, kServedStream);
+    call.bytes = rows * columns * (size_bytes(kServedStream) * 8 + bits_of(precision)) / 8;
+    return call;
+}
+
+KernelCall served_activation(const Transformer& model, std::int64_t rows, std::int64_t width) {
+    const bool squared_relu = model.activation == Activation::squared_relu;
+    const bool geglu = model.activation == Activation::geglu;
+    return model.gated_mlp() ? swiglu_forward(rows, width, kServedStream, geglu)
+                             : gelu_forward(rows, width, kServedStream, squared_relu);
+}
+
+AdapterKernels adapter_kernels(std::int64_t adapters,
+                               std::int64_t rows,
+                               std::int64_t columns,
+                               std::int64_t depth,
+                               std::int64_t rank) {
+    ORRERY_CHECK(adapters > 0 && rank > 0);
+    const std::int64_t of_each = (rows + adapters - 1) / adapters;
+    AdapterKernels kernels{
+        .in = grouped_gemm(adapters, of_each, rank, depth, kServedStream, kServedStream),
+        .out = grouped_gemm(adapters, of_each, columns, rank, kServedStream, kServedStream)};
+    kernels.out.bytes += adapters * of_each * columns * size_bytes(kServedStream);
+    return kernels;
+}
+
+}  // namespace orrery
