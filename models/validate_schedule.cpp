@@ -33,7 +33,7 @@ void check_dual_pipe(const Transformer& model,
                           fmt::format("DualPipe's {} stages have no two halves", ranks),
                           fmt::format("an even number, such as {}", ranks + 1)});
     }
-    if (micro_batches < 2 * ranks) {
+    if (dp > 0 && micro_batches < 2 * ranks) {
         errors.push_back({"plan.global_batch_size",
                           fmt::format("{} of {} stages needs {} micro-batches, and there are {}",
                                       name,

@@ -34,6 +34,9 @@ TEST(ValidateSchedule, DualPipeWantsHalvesAndEnoughMicroBatches) {
                           "needs 8 micro-batches, and there are 6"));
     EXPECT_TRUE(complains(
         check_paired_schedule(model, dual_plan(4, 9), 4), "plan.global_batch_size", "halves 9"));
+    // Without a data-parallel rank there is nothing to say of micro-batches.
+    EXPECT_FALSE(complains(
+        check_paired_schedule(model, dual_plan(4, 6), 3), "plan.global_batch_size", "micro-batch"));
 }
 
 TEST(ValidateSchedule, DualPipeSaysWhatItCantDo) {
