@@ -92,8 +92,9 @@ Packing pack(std::span<const Interval> intervals, PackingOrder order) {
 }
 
 Packing pack_tightly(std::span<const Interval> intervals) {
+    constexpr std::size_t kQuadratic = 4000;  // intervals that take milliseconds
     Packing best = pack(intervals, PackingOrder::by_begin);
-    if (best.bytes > most_at_once(intervals) / 100 * 101) {
+    if (intervals.size() <= kQuadratic && best.bytes > most_at_once(intervals) / 100 * 101) {
         for (const PackingOrder order : {PackingOrder::by_size, PackingOrder::by_length}) {
             Packing other = pack(intervals, order);
             if (other.bytes < best.bytes) {

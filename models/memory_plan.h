@@ -33,7 +33,8 @@ struct Packing {
 enum class PackingOrder : std::uint8_t { by_size, by_begin, by_length };
 Packing pack(std::span<const Interval> intervals, PackingOrder order);
 // By their beginnings, unless that leaves gaps and another order smaller ones: where micro-batches
-// overtake one another (DualPipe), what lives long lies between what does not.
+// overtake one another (DualPipe), what lives long lies between what does not. Other orders are
+// tried for a few thousand intervals only, because their time is quadratic.
 Packing pack_tightly(std::span<const Interval> intervals);
 
 inline constexpr std::int64_t kTensorAlignment = 64;
