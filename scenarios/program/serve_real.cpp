@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <random>
 #include <thread>
@@ -130,7 +131,17 @@ int start_ranks(const ServeArguments& arguments, std::int64_t num_ranks) {
         again.emplace_back("--json");
     }
     const Result<int> status = run_ranks(static_cast<std::uint32_t>(num_ranks), again);
-    return status ? *status : report_error(status.error());
+    if (!status) {
+        return report_error(status.error());
+    }
+    // Rank 0 may have been stopped before it noticed.
+    const int signal = *status - 128;
+    if (signal > 0 && signal != SIGINT && signal != SIGTERM) {
+        report_error({arguments.file,
+                      fmt::format("a rank was ended by signal {}", signal),
+                      "nothing is served without it; start the command again"});
+    }
+    return *status;
 }
 
 int follow(const ServeArguments& arguments, const Scenario& scenario, World& world) {
