@@ -4,11 +4,11 @@
 
     tests/bench/soak.py [SECONDS [STREAMS [FILE]]]
 
-STREAMS clients (default 64) stream completions one after the other for SECONDS (default 600). Beside
-them others ask for more than the limits allow, hang up in the middle, send torn, giant and endless
-requests. Greedy texts of equal prompts must be equal, no stream may break, every refusal must have
-its status, and in the end all blocks of the cache must be free and the server must end as it was
-told.
+STREAMS clients (default 64) stream completions one after the other for SECONDS (default 600).
+Beside them others ask for more than the limits allow, hang up in the middle, send torn, giant and
+endless requests. Greedy texts of equal prompts must be equal, no stream may break, every refusal
+must have its status, and in the end all blocks of the cache must be free and the server must end
+as it was told.
 """
 import asyncio
 import collections
@@ -154,7 +154,8 @@ async def soak(port: int, seconds: float, streams: int) -> dict:
                          over_limits(port, end), hang_up(port, end),
                          *(crawl(port, end) for _ in range(4)))
     await asyncio.sleep(1)  # what was cancelled leaves
-    _, rest = await answer_to(port, b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    asked = b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    _, rest = await answer_to(port, asked)
     return dict(line.rsplit(b" ", 1) for line in rest.splitlines() if line[:1] not in (b"#", b""))
 
 
