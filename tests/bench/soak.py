@@ -162,12 +162,13 @@ async def soak(port: int, seconds: float, streams: int) -> dict:
 def main() -> int:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 600
     streams = int(sys.argv[2]) if len(sys.argv) > 2 else 64
+    file = sys.argv[3] if len(sys.argv) > 3 else "scenarios/serve-tiny-cpu.yaml"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
         [os.environ.get("ORRERY", str(ROOT / "orrery")), "serve", "--real",
-         sys.argv[3] if len(sys.argv) > 3 else "scenarios/serve-tiny-cpu.yaml", "--listen", f"127.0.0.1:{port}",
+         file, "--listen", f"127.0.0.1:{port}",
          "--max-queue", str(streams + 8)], cwd=ROOT)
     for _ in range(600):
         try:
