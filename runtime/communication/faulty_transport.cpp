@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 
@@ -42,7 +43,7 @@ public:
 private:
     std::unique_ptr<Transport> transport_;
     InjectedFault fault_;
-    std::uint64_t exchanges_ = 0;
+    std::atomic<std::uint64_t> exchanges_ = 0;
 };
 
 }  // namespace

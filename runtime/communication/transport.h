@@ -23,7 +23,8 @@ struct Message {
     std::span<std::byte> bytes;  // only read if sent
 };
 
-// Not thread-safe: one thread of a process talks at a time.
+// Threads of a process may exchange() at the same time, each with tags of its own. One thread at a
+// time may post_send() and flush().
 class Transport {
 public:
     virtual ~Transport() = default;

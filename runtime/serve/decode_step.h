@@ -19,14 +19,33 @@ struct DecodeChunk {
     bool samples = false;              // wants the logits behind its last token
 };
 
+// Keys and values of a sequence's first tokens, on their way to or from another instance.
+struct CacheMove {
+    std::size_t other = 0;  // the instance at the other end, counted over all pools
+    std::int64_t tokens = 0;
+    std::vector<KvBlock> blocks;  // of this end; without any, what comes is dropped
+};
+
 class DecodeStep {
 public:
     virtual ~DecodeStep() = default;
     // One row of the vocabulary for each chunk that samples, in their order. After an error it is
     // of no further use.
     virtual Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) = 0;
+    // Does not wait for the other end. The blocks may change when it has returned.
+    virtual Result<void> send_cache(const CacheMove& move);
+    // The other end has sent, or is about to.
+    virtual Result<void> receive_cache(const CacheMove& move);
     // Called every few seconds while there is nothing to compute: others may wait for a sign.
     virtual Result<void> keep_alive() { return {}; }
 };
+
+inline Result<void> DecodeStep::send_cache(const CacheMove&) {
+    return fail("cache", "this instance has no connection to others");
+}
+
+inline Result<void> DecodeStep::receive_cache(const CacheMove& move) {
+    return send_cache(move);
+}
 
 }  // namespace orrery

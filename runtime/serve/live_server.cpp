@@ -42,14 +42,29 @@ LiveServer::LiveServer(const BatchingRules& rules,
                        const LiveLimits& limits,
                        std::vector<DecodeStep*> instances,
                        RequestRouter& router)
-    : limits_(limits), router_(router), instances_(instances.size()), begin_ns_(steady_ns()) {
-    ORRERY_CHECK(!instances.empty());
-    for (std::size_t i = 0; i < instances.size(); ++i) {
-        instances_[i].scheduler = std::make_unique<BatchScheduler>(rules, scheduler, requests_);
-        instances_[i].step = instances[i];
-        schedulers_.push_back(instances_[i].scheduler.get());
+    : LiveServer({{.rules = rules,
+                   .limits = scheduler,
+                   .instances = std::move(instances),
+                   .router = &router}},
+                 limits) {}
+
+LiveServer::LiveServer(const std::vector<LivePool>& pools, const LiveLimits& limits)
+    : limits_(limits), begin_ns_(steady_ns()) {
+    ORRERY_CHECK(pools.size() == 1 || pools.size() == 2);
+    for (const LivePool& pool : pools) {
+        ORRERY_CHECK(!pool.instances.empty() && pool.router != nullptr &&
+                     pool.limits.block_size == pools.front().limits.block_size);
+        pools_.push_back({.first = instances_.size(), .router = pool.router, .schedulers = {}});
+        for (DecodeStep* const step : pool.instances) {
+            Instance& instance = instances_.emplace_back();
+            instance.scheduler =
+                std::make_unique<BatchScheduler>(pool.rules, pool.limits, requests_);
+            instance.step = step;
+            instance.pool = pools_.size() - 1;
+            pools_.back().schedulers.push_back(instance.scheduler.get());
+        }
     }
-    for (std::size_t i = 0; i < instances.size(); ++i) {
+    for (std::size_t i = 0; i < instances_.size(); ++i) {
         instances_[i].thread = std::thread{[this, i] { work(i); }};
     }
 }
@@ -66,17 +81,17 @@ Submitted LiveServer::submit(LiveRequest request, std::function<void(const Token
     ORRERY_CHECK(!request.prompt.empty() && request.output_tokens > 0);
     const auto prompt = static_cast<std::int64_t>(request.prompt.size());
     const std::scoped_lock lock{mutex_};
-    const BatchScheduler& first = *schedulers_.front();
     const Request asked{
         .arrival = now(),
         .prompt_tokens = prompt,
         .output_tokens = request.output_tokens,
-        .prefix_hashes = prefix_hashes(request.prompt, first.limits().block_size, limits_.salt)};
+        .prefix_hashes = prefix_hashes(
+            request.prompt, instances_.front().scheduler->limits().block_size, limits_.salt)};
     Refusal refusal = Refusal::none;
     if (refuses_ || stops_ || !status_) {
         refusal = Refusal::stopped;
     } else if (prompt > limits_.context || request.output_tokens > limits_.context - prompt ||
-               !first.fits(asked)) {
+               !fits(asked)) {
         refusal = Refusal::too_long;
     } else if (limits_.max_queue > 0 && std::ssize(by_ticket_) >= limits_.max_queue) {
         refusal = Refusal::queue_full;
@@ -96,7 +111,7 @@ Submitted LiveServer::submit(LiveRequest request, std::function<void(const Token
     }
     const auto slot = static_cast<std::size_t>(id);
     requests_[slot] = asked;
-    const std::size_t chosen = router_.choose(asked, schedulers_);
+    const std::size_t chosen = choose(0, asked);
     live_[slot] = {.ticket = next_ticket_++,
                    .instance = chosen,
                    .tokens = std::move(request.prompt),
@@ -105,7 +120,7 @@ Submitted LiveServer::submit(LiveRequest request, std::function<void(const Token
                    .record = {.arrival = asked.arrival}};
     by_ticket_[live_[slot].ticket] = id;
     counters_.prompt_tokens += prompt;
-    instances_[chosen].scheduler->submit(id);
+    instances_[chosen].scheduler->submit(id, first_part(asked));
     work_.notify_all();
     return {.ticket = live_[slot].ticket};
 }
@@ -118,14 +133,29 @@ void LiveServer::cancel(Ticket ticket) {
     }
     const RequestId id = found->second;
     Live& live = live_[static_cast<std::size_t>(id)];
-    Instance& instance = instances_[live.instance];
-    if (instance.computes) {
-        live.cancelled = true;
+    if (live.ended) {
         return;
     }
-    instance.scheduler->cancel(id);
+    live.cancelled = true;
+    if (rests(live)) {
+        drop(id);
+    }
+}
+
+bool LiveServer::rests(const Live& live) const {
+    return !live.moves && !instances_[live.instance].computes &&
+           !(live.holds_prompt && instances_[live.prompt_instance].computes);
+}
+
+void LiveServer::drop(RequestId id) {
+    const Live& live = live_[static_cast<std::size_t>(id)];
+    instances_[live.instance].scheduler->cancel(id);
+    if (live.holds_prompt) {
+        instances_[live.prompt_instance].scheduler->release(id);
+    }
     ++counters_.cancelled;
     forget(id);
+    work_.notify_all();
 }
 
 void LiveServer::forget(RequestId id) {
@@ -141,7 +171,9 @@ void LiveServer::forget(RequestId id) {
 std::vector<DecodeChunk> LiveServer::begin(Instance& instance, Batch& batch) {
     batch = instance.scheduler->next();
     for (const RequestId id : batch.preempted) {
-        ++live_[static_cast<std::size_t>(id)].record.preemptions;
+        Live& live = live_[static_cast<std::size_t>(id)];
+        ++live.record.preemptions;
+        live.recomputes = live.moves;
         ++counters_.preemptions;
     }
     for (const RequestId id : batch.admitted) {
@@ -187,7 +219,7 @@ std::vector<LiveServer::Delivery> LiveServer::complete(Instance& instance,
         }
         const std::int32_t token = drawn[sample++];
         ORRERY_CHECK(next != sampled.end() && next->request == step.request);
-        const bool finished = (next++)->finished;
+        const bool part_ends = (next++)->finished;
         Live& live = live_[static_cast<std::size_t>(step.request)];
         RequestRecord& record = live.record;
         live.tokens.push_back(token);
@@ -196,6 +228,9 @@ std::vector<LiveServer::Delivery> LiveServer::complete(Instance& instance,
         if (record.output_tokens++ == 0) {
             record.first_token = at;
         }
+        const bool finished =
+            part_ends &&
+            record.output_tokens == requests_[static_cast<std::size_t>(step.request)].output_tokens;
         if (finished) {
             record.last_token = at;
         }
@@ -208,7 +243,12 @@ std::vector<LiveServer::Delivery> LiveServer::complete(Instance& instance,
         }
         if (finished) {
             ++(live.cancelled ? counters_.cancelled : counters_.finished);
-            forget(step.request);
+            live.ended = live.moves;
+            if (!live.ended) {
+                forget(step.request);
+            }
+        } else if (part_ends) {
+            instance.done_prompts.push_back(step.request);
         }
     }
     return deliveries;
@@ -218,6 +258,12 @@ void LiveServer::work(std::size_t number) {
     Instance& instance = instances_[number];
     std::unique_lock lock{mutex_};
     while (!stops_ && status_) {
+        if (const Result<void> moved = move_caches(number, lock); !moved) {
+            return fail_with(moved.error());
+        }
+        if (stops_ || !status_) {
+            return;
+        }
         Batch batch;
         const std::vector<DecodeChunk> chunks = begin(instance, batch);
         if (chunks.empty()) {
@@ -241,12 +287,11 @@ void LiveServer::work(std::size_t number) {
             done ? draws.from(logits) : std::vector<std::int32_t>{};
         lock.lock();
         instance.totals.busy += now() - began;
-        instance.computes = false;
         if (!done) {
+            instance.computes = false;
             return fail_with(done.error());
         }
         const std::vector<Delivery> deliveries = complete(instance, batch, drawn);
-        cancel_marked(number);
         lock.unlock();
         for (const Delivery& one : deliveries) {
             one.to({.ticket = one.ticket,
@@ -255,7 +300,115 @@ void LiveServer::work(std::size_t number) {
                     .record = one.record});
         }
         lock.lock();
+        // Not before: the next token of a request must not be told before its first one.
+        for (const RequestId id : std::exchange(instance.done_prompts, {})) {
+            hand_over(id);
+        }
+        instance.computes = false;
+        cancel_marked();
     }
+}
+
+std::size_t LiveServer::choose(std::size_t pool, const Request& request) {
+    Pool& of = pools_[pool];
+    return of.first + of.router->choose(request, of.schedulers);
+}
+
+// A single token needs no second pool.
+ServedPart LiveServer::first_part(const Request& request) const {
+    return pools_.size() > 1 && request.output_tokens > 1 ? ServedPart::prompt : ServedPart::whole;
+}
+
+bool LiveServer::fits(const Request& request) const {
+    const ServedPart part = first_part(request);
+    return pools_.front().schedulers.front()->fits(request, part) &&
+           (part == ServedPart::whole ||
+            pools_.back().schedulers.front()->fits(request, ServedPart::after_prompt));
+}
+
+void LiveServer::hand_over(RequestId id) {
+    Live& live = live_[static_cast<std::size_t>(id)];
+    live.prompt_instance = live.instance;
+    live.holds_prompt = true;
+    live.instance = choose(1, requests_[static_cast<std::size_t>(id)]);
+    instances_[live.instance].scheduler->submit(id, ServedPart::after_prompt);
+    pull(live.instance);
+}
+
+void LiveServer::pull(std::size_t number) {
+    std::vector<RequestId> accepted;
+    instances_[number].scheduler->accept(accepted);
+    for (const RequestId id : accepted) {
+        Live& live = live_[static_cast<std::size_t>(id)];
+        live.moves = true;
+        live.move_begin = now();
+        instances_[live.prompt_instance].sent.push_back(id);
+    }
+    if (!accepted.empty()) {
+        work_.notify_all();
+    }
+}
+
+Result<void> LiveServer::move_caches(std::size_t number, std::unique_lock<std::mutex>& lock) {
+    Instance& instance = instances_[number];
+    if (pools_.size() > 1 && instance.pool == 1) {
+        pull(number);
+    }
+    Result<void> done;
+    while (done && !stops_ && status_ && !(instance.sent.empty() && instance.received.empty())) {
+        instance.computes = true;
+        done = instance.sent.empty() ? receive_next(number, lock) : send_next(number, lock);
+        instance.computes = false;
+        cancel_marked();
+    }
+    return done;
+}
+
+Result<void> LiveServer::send_next(std::size_t number, std::unique_lock<std::mutex>& lock) {
+    Instance& instance = instances_[number];
+    const RequestId id = instance.sent.front();
+    instance.sent.pop_front();
+    const auto slot = static_cast<std::size_t>(id);
+    const std::size_t to = live_[slot].instance;
+    const auto blocks = instance.scheduler->blocks(id);
+    const CacheMove move{.other = to,
+                         .tokens = requests_[slot].prompt_tokens,
+                         .blocks = {blocks.begin(), blocks.end()}};
+    lock.unlock();
+    Result<void> done = instance.step->send_cache(move);
+    lock.lock();
+    instance.scheduler->release(id);
+    live_[slot].holds_prompt = false;
+    instances_[to].received.push_back(id);
+    work_.notify_all();
+    return done;
+}
+
+Result<void> LiveServer::receive_next(std::size_t number, std::unique_lock<std::mutex>& lock) {
+    Instance& instance = instances_[number];
+    const RequestId id = instance.received.front();
+    instance.received.pop_front();
+    const auto slot = static_cast<std::size_t>(id);
+    CacheMove move{.other = live_[slot].prompt_instance,
+                   .tokens = requests_[slot].prompt_tokens,
+                   .blocks = {}};
+    if (!live_[slot].recomputes) {
+        const auto blocks = instance.scheduler->blocks(id);
+        move.blocks = {blocks.begin(), blocks.end()};
+    }
+    lock.unlock();
+    Result<void> done = instance.step->receive_cache(move);
+    lock.lock();
+    live_[slot].moves = false;
+    ++counters_.moves;
+    counters_.moved_tokens += move.tokens;
+    counters_.moving += now() - live_[slot].move_begin;
+    if (live_[slot].ended) {
+        forget(id);
+    } else if (!live_[slot].recomputes) {
+        instance.scheduler->arrived(id);
+    }
+    return done;
 }
 
 void LiveServer::wait_for_work(Instance& instance, std::unique_lock<std::mutex>& lock) {
@@ -278,12 +431,10 @@ void LiveServer::fail_with(const Error& error) {
     idle_.notify_all();
 }
 
-void LiveServer::cancel_marked(std::size_t number) {
+void LiveServer::cancel_marked() {
     for (std::size_t i = 0; i < live_.size(); ++i) {
-        if (live_[i].cancelled && live_[i].instance == number) {
-            instances_[number].scheduler->cancel(static_cast<RequestId>(i));
-            ++counters_.cancelled;
-            forget(static_cast<RequestId>(i));
+        if (live_[i].cancelled && !live_[i].ended && rests(live_[i])) {
+            drop(static_cast<RequestId>(i));
         }
     }
 }

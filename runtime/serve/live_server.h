@@ -2,10 +2,16 @@
 // Serves requests as they come, in real time: the router and the schedulers of the simulator
 // (engine/serving) choose, and each instance's thread computes the steps that they chose. Every
 // function may be called from any thread.
+//
+// Of two pools the first one computes prompts and the second one the rest. When a prompt is done
+// and an instance of the second pool has blocks for it, its instance sends keys and values between
+// two steps; the other instance receives them between two of its own. Both are threads of this
+// process that drive ranks elsewhere (rank_step.h).
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -61,10 +67,22 @@ struct LiveCounters {
     std::int64_t output_tokens = 0;
     std::int64_t blocks = 0;  // of all instances
     std::int64_t free_blocks = 0;
+    std::int64_t moves = 0;  // of keys and values between instances
+    std::int64_t moved_tokens = 0;
+    Time moving{};  // from a request's blocks to the arrival, over all
+};
+
+struct LivePool {
+    BatchingRules rules;
+    SchedulerLimits limits;  // of equal block sizes in all pools
+    std::vector<DecodeStep*> instances;
+    RequestRouter* router = nullptr;
 };
 
 class LiveServer {
 public:
+    // One pool, or prompts and the rest. Steps and routers outlive the server.
+    LiveServer(const std::vector<LivePool>& pools, const LiveLimits& limits);
     // One instance for each step; steps and router outlive the server. The vocabulary is the
     // width of a step's logits.
     LiveServer(const BatchingRules& rules,
@@ -99,19 +117,34 @@ private:
     struct Live {
         Ticket ticket = 0;
         std::size_t instance = 0;
+        std::size_t prompt_instance = 0;
+        bool holds_prompt = false;  // its blocks there
+        Time move_begin{};
+        bool moves = false;       // from the first blocks of its own to the arrival
+        bool recomputes = false;  // was preempted on its way: what comes is dropped
+        bool ended = false;       // all tokens, but what it moves has not come yet
         std::vector<std::int32_t> tokens;
         std::int64_t drawn = 0;
         DrawOptions draw;
         std::function<void(const TokenEvent&)> on_token;
         RequestRecord record;
-        bool cancelled = false;  // while a step was under way
+        bool cancelled = false;  // while its blocks were in use
     };
     struct Instance {
         std::unique_ptr<BatchScheduler> scheduler;
         DecodeStep* step = nullptr;
-        bool computes = false;
+        std::size_t pool = 0;
+        bool computes = false;       // or moves a cache: its blocks are in use
+        std::deque<RequestId> sent;  // requests whose keys and values it must send
+        std::deque<RequestId> received;
+        std::vector<RequestId> done_prompts;  // of the last step
         InstanceTotals totals;
         std::thread thread;
+    };
+    struct Pool {
+        std::size_t first = 0;  // of its instances
+        RequestRouter* router = nullptr;
+        std::vector<const BatchScheduler*> schedulers;
     };
     struct Delivery {
         std::function<void(const TokenEvent&)> to;
@@ -122,18 +155,31 @@ private:
     };
 
     void work(std::size_t number);
+    std::size_t choose(std::size_t pool, const Request& request);
+    ServedPart first_part(const Request& request) const;
+    bool fits(const Request& request) const;
+    // The prompt is done; the rest is for an instance of the second pool.
+    void hand_over(RequestId id);
+    // Blocks for requests whose prompts are done.
+    void pull(std::size_t number);
+    // Sends and receives what waits; the lock is free meanwhile.
+    Result<void> move_caches(std::size_t number, std::unique_lock<std::mutex>& lock);
+    Result<void> send_next(std::size_t number, std::unique_lock<std::mutex>& lock);
+    Result<void> receive_next(std::size_t number, std::unique_lock<std::mutex>& lock);
     void wait_for_work(Instance& instance, std::unique_lock<std::mutex>& lock);
     void fail_with(const Error& error);
     std::vector<DecodeChunk> begin(Instance& instance, Batch& batch);
     std::vector<Delivery> complete(Instance& instance,
                                    const Batch& batch,
                                    const std::vector<std::int32_t>& drawn);
-    // Requests of the instance that were cancelled during its step.
-    void cancel_marked(std::size_t number);
+    // Whether no step and no move that is under way uses the request's blocks.
+    bool rests(const Live& live) const;
+    void drop(RequestId id);
+    // Requests that were cancelled while something used their blocks.
+    void cancel_marked();
     void forget(RequestId id);
 
     LiveLimits limits_;
-    RequestRouter& router_;
     mutable std::mutex mutex_;
     std::condition_variable work_;
     std::condition_variable idle_;
@@ -142,7 +188,7 @@ private:
     std::vector<RequestId> unused_;
     std::map<Ticket, RequestId> by_ticket_;
     std::vector<Instance> instances_;
-    std::vector<const BatchScheduler*> schedulers_;
+    std::vector<Pool> pools_;
     LiveCounters counters_;
     Ticket next_ticket_ = 1;
     bool refuses_ = false;

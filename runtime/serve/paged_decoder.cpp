@@ -405,6 +405,31 @@ private:
     Values copy_;
 };
 
+std::vector<float> PagedDecoder::read_cache(std::span<const KvBlock> blocks,
+                                            std::int64_t tokens) const {
+    Values all;
+    Values copy;
+    for (std::int64_t layer = 0; layer < part_.num_layers; ++layer) {
+        const ConstTensorView rows = cache_.rows(layer, blocks, tokens, copy);
+        const auto* first = reinterpret_cast<const float*>(rows.data);
+        all.insert(all.end(), first, first + rows.size);
+    }
+    return all;
+}
+
+void PagedDecoder::write_cache(std::span<const KvBlock> blocks,
+                               std::int64_t tokens,
+                               std::span<const float> rows) {
+    ORRERY_CHECK(std::ssize(rows) == cache_elements(tokens));
+    auto from = rows.begin();
+    for (std::int64_t layer = 0; layer < part_.num_layers; ++layer) {
+        for (std::int64_t token = 0; token < tokens; ++token) {
+            std::copy_n(from, cache_.width(), cache_.row(layer, blocks, token).begin());
+            from += cache_.width();
+        }
+    }
+}
+
 Result<void> PagedDecoder::run_stage(std::span<const DecodeChunk> chunks,
                                      std::vector<float>& stream,
                                      std::vector<float>& logits) {

@@ -63,6 +63,16 @@ public:
                            std::vector<float>& stream,
                            std::vector<float>& logits);
 
+    // What this rank has of the keys and values of a sequence's first tokens: layer by layer, a
+    // row for each token.
+    std::vector<float> read_cache(std::span<const KvBlock> blocks, std::int64_t tokens) const;
+    void write_cache(std::span<const KvBlock> blocks,
+                     std::int64_t tokens,
+                     std::span<const float> rows);
+    std::int64_t cache_elements(std::int64_t tokens) const {
+        return part_.num_layers * tokens * cache_.width();
+    }
+
 private:
     class Pass;
     struct Layer;

@@ -4,21 +4,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace orrery {
 namespace {
 
-// Communicators of an instance, and the lanes of its messages (communicator.h: message_tag()).
-constexpr std::uint32_t kEverybody = 1;
+// Communicators of an instance, and its messages' (communicator.h: message_tag()). Instances have
+// no two ranks in common, so they need no numbers of their own.
+constexpr std::uint32_t kCalls = 1;
 constexpr std::uint32_t kStages = 2;  // and the numbers behind it, one a stage
 constexpr std::uint32_t kBetweenStages = 0x00FF'FFFE;
+constexpr std::uint32_t kAnswers = 0x00FF'FFFD;
+constexpr std::uint32_t kCaches = 0x00FF'FFFC;
 
-constexpr std::int32_t kEnd = -1;  // instead of a number of words
+constexpr std::int64_t kMostCopies = 32;  // of sent caches
+
+// A call's kind and its number of words, then words as far as they go; what is longer has a
+// message of its own. Every message wakes two threads, which takes longer than a kilobyte.
+constexpr std::size_t kCallWords = 256;
+using CallHead = std::array<std::int32_t, 2 + kCallWords>;
 
 std::vector<std::uint32_t> ranks_from(std::int64_t first, std::int64_t count) {
     std::vector<std::uint32_t> ranks(static_cast<std::size_t>(count));
     std::iota(ranks.begin(), ranks.end(), static_cast<std::uint32_t>(first));
+    return ranks;
+}
+
+// Rank 0 first, who calls.
+std::vector<std::uint32_t> called_ranks(std::int64_t first, std::int64_t count) {
+    std::vector<std::uint32_t> ranks = ranks_from(first, count);
+    if (first > 0) {
+        ranks.insert(ranks.begin(), 0);
+    }
     return ranks;
 }
 
@@ -28,6 +46,25 @@ TensorView view_of_words(std::span<std::int32_t> words) {
 
 std::span<std::byte> bytes_of(std::span<float> values) {
     return std::as_writable_bytes(values);
+}
+
+struct StepRows {
+    std::int64_t tokens = 0;
+    std::int64_t samples = 0;
+};
+
+StepRows rows_of(std::span<const DecodeChunk> chunks) {
+    StepRows rows;
+    for (const DecodeChunk& chunk : chunks) {
+        rows.tokens += std::ssize(chunk.tokens);
+        rows.samples += chunk.samples ? 1 : 0;
+    }
+    return rows;
+}
+
+// The logits; a single number where there are none.
+std::size_t answered_elements(const StepRows& rows, std::int64_t vocabulary) {
+    return rows.samples == 0 ? 1 : static_cast<std::size_t>(rows.samples * vocabulary);
 }
 
 }  // namespace
@@ -68,25 +105,67 @@ ModelPart part_of_rank(const Transformer& model, const RankGrid& grid, std::int6
             .samples = stage == grid.num_stages - 1};
 }
 
+InstanceRanks::InstanceRanks(const RankGrid& grid, std::int64_t number, Transport& transport)
+    : grid_(grid),
+      first_(number * grid.num_ranks()),
+      transport_(transport),
+      calls_(transport, called_ranks(first_, grid.num_ranks()), kCalls) {
+    ORRERY_CHECK(static_cast<std::int64_t>(transport.num_ranks()) >= first_ + grid.num_ranks());
+}
+
+Result<void> InstanceRanks::tell(InstanceCall call, std::vector<std::int32_t> words) {
+    CallHead head{static_cast<std::int32_t>(call), static_cast<std::int32_t>(words.size())};
+    const std::size_t here = std::min(words.size(), kCallWords);
+    std::copy_n(words.begin(), here, head.begin() + 2);
+    const Result<void> done = calls_.broadcast(view_of_words(head), 0);
+    const std::span<std::int32_t> rest = std::span{words}.subspan(here);
+    return !done || rest.empty() ? done : calls_.broadcast(view_of_words(rest), 0);
+}
+
+Result<InstanceCall> InstanceRanks::hear(std::vector<std::int32_t>& words) {
+    CallHead head{};
+    Result<void> done = calls_.broadcast(view_of_words(head), 0);
+    words.resize(done ? static_cast<std::size_t>(head[1]) : 0);
+    const std::size_t here = std::min(words.size(), kCallWords);
+    std::copy_n(head.begin() + 2, here, words.begin());
+    const std::span<std::int32_t> rest = std::span{words}.subspan(here);
+    if (done && !rest.empty()) {
+        done = calls_.broadcast(view_of_words(rest), 0);
+    }
+    return done ? Result<InstanceCall>{static_cast<InstanceCall>(head[0])}
+                : unexpected<Error>(done.error());
+}
+
+Result<void> InstanceRanks::answer(std::span<float> values) {
+    const std::int64_t from = first_ + (grid_.num_stages - 1) * grid_.tensor_size;
+    const auto rank = static_cast<std::int64_t>(transport_.rank());
+    if (from == 0 || (rank != 0 && rank != from)) {
+        return {};
+    }
+    const Message message{.is_send = rank == from,
+                          .peer = static_cast<std::uint32_t>(rank == from ? 0 : from),
+                          .tag = message_tag(kAnswers, 0),
+                          .bytes = bytes_of(values)};
+    return transport_.exchange({&message, 1});
+}
+
 RankStep::RankStep(const ServedModel& served,
                    const CacheShape& cache,
                    const RankGrid& grid,
-                   Transport& transport)
-    : grid_(grid),
+                   Transport& transport,
+                   std::int64_t instance)
+    : ranks_(grid, instance, transport),
       hidden_(served.model.hidden_size),
       vocabulary_(served.model.vocab_size),
-      transport_(transport),
-      rank_(transport.rank()),
-      everybody_(transport, ranks_from(0, grid.num_ranks()), kEverybody),
+      rank_(transport.rank() - ranks_.first()),
       stage_(transport,
-             ranks_from(rank_ / grid.tensor_size * grid.tensor_size, grid.tensor_size),
+             ranks_from(ranks_.first() + rank_ / grid.tensor_size * grid.tensor_size,
+                        grid.tensor_size),
              kStages + static_cast<std::uint32_t>(rank_ / grid.tensor_size)),
       decoder_(served,
                cache,
                part_of_rank(served.model, grid, rank_),
-               [this](auto rows, auto mine, auto all) { return gather(rows, mine, all); }) {
-    ORRERY_CHECK(transport.num_ranks() == static_cast<std::uint32_t>(grid.num_ranks()));
-}
+               [this](auto rows, auto mine, auto all) { return gather(rows, mine, all); }) {}
 
 // Ranks' columns come one rank after the other, and belong side by side.
 Result<void> RankStep::gather(std::int64_t rows,
@@ -99,8 +178,8 @@ Result<void> RankStep::gather(std::int64_t rows,
         return done;
     }
     const std::int64_t columns = std::ssize(mine) / rows;
-    const std::int64_t width = columns * grid_.tensor_size;
-    for (std::int64_t rank = 0; rank < grid_.tensor_size; ++rank) {
+    const std::int64_t width = columns * ranks_.grid().tensor_size;
+    for (std::int64_t rank = 0; rank < ranks_.grid().tensor_size; ++rank) {
         for (std::int64_t row = 0; row < rows; ++row) {
             std::copy_n(parts.begin() + (rank * rows + row) * columns,
                         columns,
@@ -110,89 +189,104 @@ Result<void> RankStep::gather(std::int64_t rows,
     return {};
 }
 
-Result<void> RankStep::send(std::int64_t to, std::span<float> values) {
-    const Message message{.is_send = true,
-                          .peer = static_cast<std::uint32_t>(to),
+Result<void> RankStep::pass(bool is_send, std::int64_t rank, std::span<float> values) {
+    const Message message{.is_send = is_send,
+                          .peer = static_cast<std::uint32_t>(ranks_.first() + rank),
                           .tag = message_tag(kBetweenStages, 0),
                           .bytes = bytes_of(values)};
-    return transport_.exchange({&message, 1});
+    return ranks_.transport().exchange({&message, 1});
 }
 
-Result<void> RankStep::receive(std::int64_t from, std::span<float> values) {
-    const Message message{.is_send = false,
-                          .peer = static_cast<std::uint32_t>(from),
-                          .tag = message_tag(kBetweenStages, 0),
-                          .bytes = bytes_of(values)};
-    return transport_.exchange({&message, 1});
-}
-
+// The last stage answers every step, also one without samples: the next one begins when this one
+// has ended, and takes the time that it takes.
 Result<void> RankStep::run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) {
-    std::int64_t rows = 0;
-    std::int64_t samples = 0;
-    for (const DecodeChunk& chunk : chunks) {
-        rows += std::ssize(chunk.tokens);
-        samples += chunk.samples ? 1 : 0;
-    }
-    const std::int64_t stage = rank_ / grid_.tensor_size;
+    const StepRows rows = rows_of(chunks);
+    const RankGrid& grid = ranks_.grid();
+    const std::int64_t stage = rank_ / grid.tensor_size;
     std::vector<float> stream;
     if (stage > 0) {
-        stream.resize(static_cast<std::size_t>(rows * hidden_));
-        if (auto done = receive(rank_ - grid_.tensor_size, stream); !done) {
+        stream.resize(static_cast<std::size_t>(rows.tokens * hidden_));
+        if (auto done = pass(false, rank_ - grid.tensor_size, stream); !done) {
             return done;
         }
     }
     if (auto done = decoder_.run_stage(chunks, stream, logits); !done) {
         return done;
     }
-    if (stage + 1 < grid_.num_stages) {
-        if (auto done = send(rank_ + grid_.tensor_size, stream); !done) {
+    if (stage + 1 < grid.num_stages) {
+        if (auto done = pass(true, rank_ + grid.tensor_size, stream); !done) {
             return done;
         }
     }
-    const std::int64_t sampler = (grid_.num_stages - 1) * grid_.tensor_size;
-    if (samples == 0 || sampler == 0) {
-        return {};
+    if (stage + 1 < grid.num_stages || rows.samples == 0) {
+        logits.assign(answered_elements(rows, vocabulary_), 0);
     }
-    if (rank_ == 0) {
-        logits.resize(static_cast<std::size_t>(samples * vocabulary_));
-        return receive(sampler, logits);
+    return ranks_.answer(logits);
+}
+
+Result<void> RankStep::send_cache(const CacheMove& move) {
+    // A flush waits until the other end has received, and frees the copies.
+    if (++unflushed_ > kMostCopies) {
+        if (auto done = ranks_.transport().flush(); !done) {
+            return done;
+        }
+        unflushed_ = 1;
     }
-    return rank_ == sampler ? send(0, logits) : Result<void>{};
+    std::vector<float> rows = decoder_.read_cache(move.blocks, move.tokens);
+    return ranks_.transport().post_send(cache_message(true, move, rows));
 }
 
-Result<void> RankStep::tell_words(std::vector<std::int32_t> words) {
-    std::int32_t count = static_cast<std::int32_t>(words.size());
-    const Result<void> done = everybody_.broadcast(view_of_words({&count, 1}), 0);
-    return !done || words.empty() ? done : everybody_.broadcast(view_of_words(words), 0);
+Result<void> RankStep::receive_cache(const CacheMove& move) {
+    std::vector<float> rows(static_cast<std::size_t>(decoder_.cache_elements(move.tokens)));
+    const Message message = cache_message(false, move, rows);
+    if (auto done = ranks_.transport().exchange({&message, 1}); !done) {
+        return done;
+    }
+    if (!move.blocks.empty()) {
+        decoder_.write_cache(move.blocks, move.tokens, rows);
+    }
+    float sign = 0;
+    return ranks_.answer({&sign, 1});
 }
 
-Result<void> RankStep::tell(std::span<const DecodeChunk> chunks) {
-    return tell_words(chunks.empty() ? std::vector<std::int32_t>{} : words_of_chunks(chunks));
+// Instances are cut alike: the rank in the same place of the other one has the same layers and
+// heads.
+Message RankStep::cache_message(bool is_send, const CacheMove& move, std::span<float> rows) const {
+    const std::int64_t peer =
+        static_cast<std::int64_t>(move.other) * ranks_.grid().num_ranks() + rank_;
+    return {.is_send = is_send,
+            .peer = static_cast<std::uint32_t>(peer),
+            .tag = message_tag(kCaches, 0),
+            .bytes = bytes_of(rows)};
 }
 
-Result<void> RankStep::tell_end() {
-    std::int32_t end = kEnd;
-    return everybody_.broadcast(view_of_words({&end, 1}), 0);
+Result<void> RankStep::obey(InstanceCall call, std::span<const std::int32_t> words) {
+    std::vector<float> logits;
+    switch (call) {
+        case InstanceCall::compute:
+            return run(chunks_of_words(words), logits);
+        case InstanceCall::send_cache:
+            return send_cache(move_of_words(words));
+        case InstanceCall::receive_cache:
+            return receive_cache(move_of_words(words));
+        case InstanceCall::alive:
+        case InstanceCall::end:
+            break;
+    }
+    return {};
 }
 
 Result<void> RankStep::follow() {
-    std::vector<float> logits;
+    std::vector<std::int32_t> words;
     while (true) {
-        std::int32_t count = 0;
-        if (auto done = everybody_.broadcast(view_of_words({&count, 1}), 0); !done) {
-            return done;
+        const Result<InstanceCall> call = ranks_.hear(words);
+        if (!call) {
+            return unexpected<Error>(call.error());
         }
-        if (count == kEnd) {
+        if (*call == InstanceCall::end) {
             return {};
         }
-        if (count == 0) {
-            continue;
-        }
-        std::vector<std::int32_t> words(static_cast<std::size_t>(count));
-        if (auto done = everybody_.broadcast(view_of_words(words), 0); !done) {
-            return done;
-        }
-        if (auto done = run(chunks_of_words(words), logits); !done) {
+        if (auto done = obey(*call, words); !done) {
             return done;
         }
     }
@@ -200,21 +294,59 @@ Result<void> RankStep::follow() {
 
 HeadStep::~HeadStep() {
     if (!failed_) {
-        (void)rank_.tell_end();
+        (void)ranks_.tell(InstanceCall::end);
     }
 }
 
-Result<void> HeadStep::run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) {
-    Result<void> done = rank_.tell(chunks);
-    done = done ? rank_.run(chunks, logits) : done;
+Result<void> HeadStep::noted(Result<void> done) {
     failed_ = failed_ || !done;
     return done;
 }
 
+Result<void> HeadStep::run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) {
+    if (auto told = ranks_.tell(InstanceCall::compute, words_of_chunks(chunks)); !told) {
+        return noted(told);
+    }
+    if (here_ != nullptr) {
+        return noted(here_->run(chunks, logits));
+    }
+    logits.resize(answered_elements(rows_of(chunks), vocabulary_));
+    return noted(ranks_.answer(logits));
+}
+
+Result<void> HeadStep::send_cache(const CacheMove& move) {
+    const Result<void> told = ranks_.tell(InstanceCall::send_cache, words_of_move(move));
+    return noted(told && here_ != nullptr ? here_->send_cache(move) : told);
+}
+
+Result<void> HeadStep::receive_cache(const CacheMove& move) {
+    if (auto told = ranks_.tell(InstanceCall::receive_cache, words_of_move(move)); !told) {
+        return noted(told);
+    }
+    float sign = 0;
+    return noted(here_ != nullptr ? here_->receive_cache(move) : ranks_.answer({&sign, 1}));
+}
+
 Result<void> HeadStep::keep_alive() {
-    Result<void> done = rank_.tell({});
-    failed_ = failed_ || !done;
-    return done;
+    return noted(ranks_.tell(InstanceCall::alive));
+}
+
+std::vector<std::int32_t> words_of_move(const CacheMove& move) {
+    std::vector<std::int32_t> words{static_cast<std::int32_t>(move.other),
+                                    static_cast<std::int32_t>(move.tokens)};
+    for (const KvBlock block : move.blocks) {
+        words.push_back(static_cast<std::int32_t>(block));
+    }
+    return words;
+}
+
+CacheMove move_of_words(std::span<const std::int32_t> words) {
+    ORRERY_CHECK(words.size() >= 2);
+    CacheMove move{.other = static_cast<std::size_t>(words[0]), .tokens = words[1], .blocks = {}};
+    for (const std::int32_t block : words.subspan(2)) {
+        move.blocks.push_back(static_cast<KvBlock>(block));
+    }
+    return move;
 }
 
 // Of each chunk: tokens, context, blocks, samples; then the tokens and the blocks.

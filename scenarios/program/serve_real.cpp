@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <random>
 #include <thread>
@@ -76,16 +77,11 @@ Result<void> serve_clients(const ServeArguments& arguments,
         return unexpected<Error>(served.error());
     }
     const StopSignals signals;  // before any thread
-    const auto router =
-        make_request_router(scenario.serving.pools.front().router, scenario.serving.seed);
     std::random_device random;
-    LiveServer server{instances.rules,
-                      instances.limits,
+    LiveServer server{instances.live_pools(),
                       {.context = scenario.model.seq_length,
                        .max_queue = arguments.max_queue,
-                       .salt = (std::uint64_t{random()} << 32) | random()},
-                      instances.all(),
-                      *router};
+                       .salt = (std::uint64_t{random()} << 32) | random()}};
     HttpEndpoint endpoint{server,
                           *served,
                           {.max_body = arguments.max_body,
@@ -135,7 +131,17 @@ int start_ranks(const ServeArguments& arguments, std::int64_t num_ranks) {
         again.emplace_back("--json");
     }
     const Result<int> status = run_ranks(static_cast<std::uint32_t>(num_ranks), again);
-    return status ? *status : report_error(status.error());
+    if (!status) {
+        return report_error(status.error());
+    }
+    // Rank 0 may have been stopped before it noticed.
+    const int signal = *status - 128;
+    if (signal > 0 && signal != SIGINT && signal != SIGTERM) {
+        report_error({arguments.file,
+                      fmt::format("a rank was ended by signal {}", signal),
+                      "nothing is served without it; start the command again"});
+    }
+    return *status;
 }
 
 int follow(const ServeArguments& arguments, const Scenario& scenario, World& world) {
@@ -182,7 +188,7 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
     }
     if (place->num_ranks != static_cast<std::uint32_t>(num_ranks)) {
         return report_error({arguments.file,
-                             fmt::format("the instance has {} ranks, and there are {} processes",
+                             fmt::format("the instances have {} ranks, and there are {} processes",
                                          num_ranks,
                                          place->num_ranks),
                              "one process for each rank, or none but this one"});

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
+#include "runtime/serve/cache_move_times.h"
 #include "runtime/serve/front_end_time.h"
 #include "runtime/serve/paged_decoder.h"
 #include "runtime/serve/prefix_hashes.h"
@@ -30,29 +32,109 @@ Result<void> check_lengths(const std::vector<Request>& requests, std::int64_t co
     return {};
 }
 
+// What was timed before the run.
+struct MeasuredCosts {
+    std::vector<MeasuredStepCost> steps;  // by pool
+    Time front_end;
+    CacheMoveTimes moves;
+};
+
+Result<MeasuredCosts> measured_costs(const RealInstances& instances,
+                                     std::int64_t vocabulary,
+                                     std::int64_t context,
+                                     std::uint64_t seed) {
+    MeasuredCosts costs;
+    std::vector<MovingInstance> first;  // of each pool
+    for (const RealPool& pool : instances.pools) {
+        const auto cost = MeasuredStepCost::measure(*pool.steps.front(), pool.limits, context);
+        if (!cost) {
+            return unexpected<Error>(cost.error());
+        }
+        costs.steps.push_back(*cost);
+        first.push_back(
+            {.step = pool.steps.front(), .number = first.size(), .limits = pool.limits});
+    }
+    const RealPool& prompts = instances.pools.front();
+    const auto front_end =
+        measured_front_end(prompts.rules,
+                           prompts.limits,
+                           prompts.steps,
+                           costs.steps.front(),
+                           {.context = context, .vocabulary = vocabulary, .seed = seed});
+    if (!front_end) {
+        return unexpected<Error>(front_end.error());
+    }
+    costs.front_end = *front_end;
+    if (first.size() > 1) {
+        const auto moves = measure_cache_moves(first[0], first[1], context);
+        if (!moves) {
+            return unexpected<Error>(moves.error());
+        }
+        costs.moves = *moves;
+    }
+    return costs;
+}
+
+std::vector<ServingPool> simulated_pools(const RealInstances& instances, MeasuredCosts* costs) {
+    std::vector<ServingPool> pools;
+    for (const RealPool& pool : instances.pools) {
+        pools.push_back({.num_instances = pool.steps.size(),
+                         .rules = pool.rules,
+                         .limits = pool.limits,
+                         .cost = costs == nullptr ? nullptr : &costs->steps[pools.size()]});
+    }
+    return pools;
+}
+
+std::vector<std::unique_ptr<RequestRouter>> routers_of(const ServingSpec& spec) {
+    std::vector<std::unique_ptr<RequestRouter>> routers;
+    for (const ServingPoolSpec& pool : spec.pools) {
+        routers.push_back(make_request_router(pool.router, spec.seed));
+    }
+    return routers;
+}
+
+// Keys and values that moved: how often, of how many tokens, and the time of all moves.
+void set_moves(std::int64_t moves,
+               std::int64_t tokens,
+               Time total,
+               const Transformer& model,
+               ServingAnswer& answer) {
+    const std::int64_t of_token =
+        model.num_layers * 2 * model.kv_size() * static_cast<std::int64_t>(sizeof(float));
+    answer.transfers = moves;
+    answer.transferred = Bytes{tokens * of_token};
+    answer.transfer_s = moves > 0 ? total.seconds() / static_cast<double>(moves) : 0;
+}
+
 // The same policies in simulated time.
 ServingAnswer predicted_answer(const Scenario& scenario,
                                const RealInstances& instances,
                                const std::vector<Request>& requests,
-                               MeasuredStepCost cost,
-                               Time front_end) {
+                               MeasuredCosts costs) {
     const auto begin = std::chrono::steady_clock::now();
-    const ServingPool pool{.num_instances = instances.steps.size(),
-                           .rules = instances.rules,
-                           .limits = instances.limits,
-                           .cost = &cost};
-    const auto router =
-        make_request_router(scenario.serving.pools.front().router, scenario.serving.seed);
+    const std::vector<ServingPool> pools = simulated_pools(instances, &costs);
+    const auto routers = routers_of(scenario.serving);
+    const ServingLoad load{.users = scenario.workload.users, .front_end = costs.front_end};
+    QueuedCacheTransport transport{costs.moves};
     const ServingResult served =
-        serve(requests, {.users = scenario.workload.users, .front_end = front_end}, pool, *router);
-    ServingAnswer answer = serving_answer(served, requests, scenario.serving, {&pool, 1});
+        pools.size() == 1
+            ? serve(requests, load, pools[0], *routers[0])
+            : serve(
+                  requests,
+                  load,
+                  SplitPools{.prompts = pools[0], .generation = pools[1], .transport = &transport},
+                  *routers[0],
+                  *routers[1]);
+    ServingAnswer answer = serving_answer(served, requests, scenario.serving, pools);
+    set_moves(transport.moves(), transport.tokens(), transport.total(), scenario.model, answer);
     answer.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;
 }
 
 // Without a number of blocks the cache holds the longest sequences, as many as run at once.
-SchedulerLimits real_limits(const Scenario& scenario) {
-    SchedulerLimits limits = scenario.serving.pools.front().limits;
+SchedulerLimits real_limits(const Scenario& scenario, const ServingPoolSpec& pool) {
+    SchedulerLimits limits = pool.limits;
     if (limits.num_blocks == 0) {
         const std::int64_t of_sequence =
             (scenario.model.seq_length + limits.block_size - 1) / limits.block_size;
@@ -63,38 +145,60 @@ SchedulerLimits real_limits(const Scenario& scenario) {
 
 }  // namespace
 
-std::vector<DecodeStep*> RealInstances::all() const {
-    std::vector<DecodeStep*> found;
-    for (const auto& step : steps) {
-        found.push_back(step.get());
+std::vector<LivePool> RealInstances::live_pools() const {
+    std::vector<LivePool> live;
+    for (std::size_t i = 0; i < pools.size(); ++i) {
+        live.push_back({.rules = pools[i].rules,
+                        .limits = pools[i].limits,
+                        .instances = pools[i].steps,
+                        .router = routers[i].get()});
     }
-    return found;
+    return live;
 }
 
-ResultOrErrors<RankGrid> real_grid(const Scenario& scenario) {
+ResultOrErrors<RealGrid> real_grid(const Scenario& scenario) {
     const ServingSpec& spec = scenario.serving;
-    const ServingPoolSpec& pool = spec.pools.front();
-    const RankGrid grid{.tensor_size = pool.plan.tensor_model_parallel_size,
-                        .num_stages = pool.plan.pipeline_model_parallel_size};
+    const ServingPoolSpec& first = spec.pools.front();
+    const RankGrid grid{.tensor_size = first.plan.tensor_model_parallel_size,
+                        .num_stages = first.plan.pipeline_model_parallel_size};
     Errors errors;
-    if (spec.pools.size() > 1) {
-        errors.push_back({"serving.pools",
-                          "prompts and generation on instances of their own are only simulated",
-                          "one aggregated pool"});
-    }
-    if (pool.plan.num_ranks() != grid.num_ranks() || pool.plan.expert_model_parallel_size > 1) {
-        errors.push_back({"serving.pools",
-                          "data and expert parallel instances are only simulated",
-                          "data and expert parallel sizes of 1"});
-    }
-    if (grid.num_ranks() > 1 && pool.instances > 1) {
-        errors.push_back({"serving.pools.instances",
-                          "several instances of several ranks are only simulated",
-                          "one instance, or instances of one rank"});
+    for (const ServingPoolSpec& pool : spec.pools) {
+        const RankGrid own{.tensor_size = pool.plan.tensor_model_parallel_size,
+                           .num_stages = pool.plan.pipeline_model_parallel_size};
+        if (pool.plan.num_ranks() != own.num_ranks() || pool.plan.expert_model_parallel_size > 1) {
+            errors.push_back({"serving.pools",
+                              "data and expert parallel instances are only simulated",
+                              "data and expert parallel sizes of 1"});
+        }
+        if (pool.instances > 1 && (own.num_ranks() > 1 || spec.pools.size() > 1)) {
+            errors.push_back({"serving.pools.instances",
+                              "several instances of several processes are only simulated",
+                              "one instance in each pool, or one pool of instances of one rank"});
+        }
+        if (own.tensor_size != grid.tensor_size || own.num_stages != grid.num_stages) {
+            errors.push_back(
+                {"serving.pools",
+                 fmt::format("prompts are computed by tp {} x pp {} and the rest by tp {} x pp {}: "
+                             "moves between unequal groups are only simulated",
+                             grid.tensor_size,
+                             grid.num_stages,
+                             own.tensor_size,
+                             own.num_stages),
+                 "equal tensor_model_parallel_size and pipeline_model_parallel_size"});
+        }
+        if (pool.limits.block_size != first.limits.block_size) {
+            errors.push_back({"serving.pools.block_size",
+                              fmt::format("pools have blocks of {} and of {} tokens",
+                                          first.limits.block_size,
+                                          pool.limits.block_size),
+                              "one size"});
+        }
     }
     const Errors cut = check_cut(scenario.model, grid);
     errors.insert(errors.end(), cut.begin(), cut.end());
-    return errors.empty() ? ResultOrErrors<RankGrid>{grid} : unexpected<Errors>(errors);
+    return errors.empty() ? ResultOrErrors<RealGrid>{RealGrid{.instance = grid,
+                                                              .num_pools = std::ssize(spec.pools)}}
+                          : unexpected<Errors>(errors);
 }
 
 ResultOrErrors<RealInstances> real_instances(const Scenario& scenario, Transport* transport) {
@@ -108,22 +212,33 @@ ResultOrErrors<RealInstances> real_instances(const Scenario& scenario, Transport
     if (!served) {
         return unexpected<Errors>(served.error());
     }
-    RealInstances instances{.served = std::move(*served),
-                            .rank = nullptr,
-                            .steps = {},
-                            .rules = *find_batching_rules(spec.engine.scheduler),
-                            .limits = real_limits(scenario)};
-    const CacheShape cache{.num_blocks = instances.limits.num_blocks,
-                           .block_size = instances.limits.block_size};
-    if (transport != nullptr) {
-        instances.rank = std::make_unique<RankStep>(instances.served, cache, *grid, *transport);
-        if (transport->rank() == 0) {
-            instances.steps.push_back(std::make_unique<HeadStep>(*instances.rank));
+    RealInstances instances{.served = std::move(*served), .routers = routers_of(spec)};
+    std::vector<CacheShape> caches;
+    for (const ServingPoolSpec& pool : spec.pools) {
+        const SchedulerLimits limits = real_limits(scenario, pool);
+        caches.push_back({.num_blocks = limits.num_blocks, .block_size = limits.block_size});
+        instances.pools.push_back(
+            {.rules = *find_batching_rules(spec.engine.scheduler), .limits = limits, .steps = {}});
+    }
+    const auto add = [&](std::size_t pool, std::unique_ptr<DecodeStep> step) {
+        instances.pools[pool].steps.push_back(step.get());
+        instances.steps.push_back(std::move(step));
+    };
+    if (transport == nullptr) {
+        for (std::int64_t i = 0; i < spec.pools.front().instances; ++i) {
+            add(0, std::make_unique<PagedDecoder>(instances.served, caches[0]));
         }
         return instances;
     }
-    for (std::int64_t i = 0; i < spec.pools.front().instances; ++i) {
-        instances.steps.push_back(std::make_unique<PagedDecoder>(instances.served, cache));
+    const std::int64_t own = transport->rank() / grid->instance.num_ranks();
+    instances.rank = std::make_unique<RankStep>(
+        instances.served, caches[static_cast<std::size_t>(own)], grid->instance, *transport, own);
+    if (transport->rank() == 0) {
+        add(0, std::make_unique<HeadStep>(*instances.rank));
+        if (grid->num_pools > 1) {
+            instances.others = std::make_unique<InstanceRanks>(grid->instance, 1, *transport);
+            add(1, std::make_unique<HeadStep>(*instances.others, scenario.model.vocab_size));
+        }
     }
     return instances;
 }
@@ -149,41 +264,27 @@ ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,
     }
     const auto prompts = drawn_prompts(requests, scenario.model.vocab_size, seed);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        requests[i].prefix_hashes = prefix_hashes(prompts[i], instances.limits.block_size, seed);
+        requests[i].prefix_hashes =
+            prefix_hashes(prompts[i], instances.pools.front().limits.block_size, seed);
     }
-    const auto cost =
-        MeasuredStepCost::measure(*instances.steps.front(), instances.limits, context);
-    if (!cost) {
-        return unexpected<Errors>(Errors{cost.error()});
+    const auto costs = measured_costs(instances, scenario.model.vocab_size, context, seed);
+    if (!costs) {
+        return unexpected<Errors>(Errors{costs.error()});
     }
-    const auto front_end = measured_front_end(
-        instances.rules,
-        instances.limits,
-        instances.all(),
-        *cost,
-        {.context = context, .vocabulary = scenario.model.vocab_size, .seed = seed});
-    if (!front_end) {
-        return unexpected<Errors>(Errors{front_end.error()});
-    }
-    const auto router =
-        make_request_router(scenario.serving.pools.front().router, scenario.serving.seed);
-    LiveServer server{instances.rules,
-                      instances.limits,
-                      {.context = context, .salt = seed},
-                      instances.all(),
-                      *router};
+    LiveServer server{instances.live_pools(), {.context = context, .salt = seed}};
     auto replayed = replay_load(server, requests, prompts, {.users = scenario.workload.users});
+    const LiveCounters counters = server.counters();
     server.stop();
     if (!replayed) {
         return unexpected<Errors>(Errors{replayed.error()});
     }
-    const ServingPool pool{.num_instances = instances.steps.size(),
-                           .rules = instances.rules,
-                           .limits = instances.limits};
     RealServingAnswer answer{
-        .measured = serving_answer(replayed->result, requests, scenario.serving, {&pool, 1}),
-        .predicted = predicted_answer(scenario, instances, requests, *cost, *front_end),
+        .measured = serving_answer(
+            replayed->result, requests, scenario.serving, simulated_pools(instances, nullptr)),
+        .predicted = predicted_answer(scenario, instances, requests, *costs),
         .outputs = std::move(replayed->outputs)};
+    set_moves(
+        counters.moves, counters.moved_tokens, counters.moving, scenario.model, answer.measured);
     answer.measured.wall_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (result != nullptr) {

@@ -17,23 +17,40 @@
 
 namespace orrery {
 
-// The instances of a scenario, ready to compute. An instance of several ranks has a process for
-// each; what is here is rank 0's.
-struct RealInstances {
-    ServedModel served;
-    std::unique_ptr<RankStep> rank;  // of an instance of several ranks
-    std::vector<std::unique_ptr<DecodeStep>> steps;
-    BatchingRules rules;
-    SchedulerLimits limits;
-
-    std::vector<DecodeStep*> all() const;
+// How the instances of a scenario are cut into processes. Instances of one rank in one pool are
+// threads of this process instead.
+struct RealGrid {
+    RankGrid instance;
+    std::int64_t num_pools = 1;
+    std::int64_t num_ranks() const { return num_pools * instance.num_ranks(); }
 };
 
-// How the instances of a scenario are cut into processes. Errors for what is only simulated: two
-// pools, data and expert parallelism, several instances of several ranks.
-ResultOrErrors<RankGrid> real_grid(const Scenario& scenario);
+// The instances of a pool follow one another.
+struct RealPool {
+    BatchingRules rules;
+    SchedulerLimits limits;
+    std::vector<DecodeStep*> steps;
+};
 
-// `transport` joins the ranks of an instance that has several, and outlives the instances. Errors
+// The instances of a scenario, ready to compute. Where there are several ranks, each has a process;
+// what is here is rank 0's.
+struct RealInstances {
+    ServedModel served;
+    std::unique_ptr<RankStep> rank;         // of this process
+    std::unique_ptr<InstanceRanks> others;  // of the second pool, as rank 0 sees them
+    std::vector<std::unique_ptr<DecodeStep>> steps;
+    std::vector<RealPool> pools;
+    std::vector<std::unique_ptr<RequestRouter>> routers;  // of the pools
+
+    // As they are, with these routers.
+    std::vector<LivePool> live_pools() const;
+};
+
+// Errors for what is only simulated: data and expert parallelism, several instances of several
+// ranks, prompts and generation cut differently.
+ResultOrErrors<RealGrid> real_grid(const Scenario& scenario);
+
+// `transport` joins the ranks if there are several, and outlives the instances. Errors
 // for models that are not trained here, and weights that can't be read.
 ResultOrErrors<RealInstances> real_instances(const Scenario& scenario,
                                              Transport* transport = nullptr);

@@ -3,8 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include "runtime/serve/paged_decoder.h"
 #include "runtime/serve/replay_load.h"
@@ -88,6 +94,116 @@ TEST(LiveServer, GreedyTokensDoNotDependOnTheSchedule) {
     tight.num_blocks = 14;  // the longest request alone
     tight.max_num_batched_tokens = 5;
     EXPECT_EQ(outputs(tight, {}), expected);
+}
+
+// Caches of instances in this process, by their numbers: a move is a copy.
+class NeighbourStep final : public DecodeStep {
+public:
+    NeighbourStep(const ServedModel& served, const CacheShape& cache) : decoder_(served, cache) {}
+    void meet(std::vector<NeighbourStep*> all, std::size_t number) {
+        all_ = std::move(all);
+        number_ = number;
+    }
+    Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) override {
+        return decoder_.run(chunks, logits);
+    }
+    Result<void> send_cache(const CacheMove& move) override {
+        const std::scoped_lock lock{all_[move.other]->mutex_};
+        all_[move.other]->sent_[number_].push_back(decoder_.read_cache(move.blocks, move.tokens));
+        return {};
+    }
+    Result<void> receive_cache(const CacheMove& move) override {
+        const std::scoped_lock lock{mutex_};
+        auto& queue = sent_[move.other];
+        EXPECT_FALSE(queue.empty());  // sent before it is to be received
+        if (!move.blocks.empty()) {
+            decoder_.write_cache(move.blocks, move.tokens, queue.front());
+        }
+        queue.pop_front();
+        return {};
+    }
+
+private:
+    PagedDecoder decoder_;
+    std::vector<NeighbourStep*> all_;
+    std::size_t number_ = 0;
+    std::mutex mutex_;
+    std::map<std::size_t, std::deque<std::vector<float>>> sent_;  // by sender
+};
+
+struct SplitServer {
+    SplitServer(const SchedulerLimits& prompts, const SchedulerLimits& rest)
+        : served(small_model()) {
+        std::vector<NeighbourStep*> all;
+        for (const SchedulerLimits* limits : {&prompts, &rest, &rest}) {
+            steps.push_back(std::make_unique<NeighbourStep>(
+                served, CacheShape{limits->num_blocks, limits->block_size}));
+            all.push_back(steps.back().get());
+        }
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            all[i]->meet(all, i);
+        }
+        const BatchingRules& rules = *find_batching_rules("vllm_v1");
+        server = std::make_unique<LiveServer>(
+            std::vector<LivePool>{{rules, prompts, {all[0]}, routers[0].get()},
+                                  {rules, rest, {all[1], all[2]}, routers[1].get()}},
+            LiveLimits{.context = 64});
+    }
+    ServedModel served;
+    std::array<std::unique_ptr<RequestRouter>, 2> routers{make_request_router("round_robin", 0),
+                                                          make_request_router("least_tokens", 0)};
+    std::vector<std::unique_ptr<NeighbourStep>> steps;
+    std::unique_ptr<LiveServer> server;
+};
+
+// Also where prompts wait for blocks of the second pool, and where it preempts and recomputes.
+TEST(LiveServer, PromptsAndTheRestOnInstancesOfTheirOwn) {
+    const auto expected = outputs(kRoomy, {});
+    SchedulerLimits tight = kRoomy;
+    tight.num_blocks = 14;
+    for (const SchedulerLimits& rest : {kRoomy, tight}) {
+        for (int round = 0; round < 5; ++round) {
+            SplitServer split{tight, rest};
+            const std::vector<Request> requests = requests_of_lengths();
+            auto prompts = drawn_prompts(requests, 32, 1);
+            prompts[11] = prompts[8];
+            prompts[11].resize(static_cast<std::size_t>(requests[11].prompt_tokens), 1);
+            const auto replayed = replay_load(*split.server, requests, prompts, {.users = 12});
+            ASSERT_TRUE(replayed);
+            EXPECT_EQ(replayed->outputs, expected);
+            split.server->wait_until_idle();
+            const LiveCounters counters = split.server->counters();
+            EXPECT_EQ(counters.finished, 12);
+            EXPECT_EQ(counters.free_blocks, counters.blocks);
+            // All but the requests of a single token.
+            EXPECT_EQ(counters.moves, std::ranges::count_if(requests, [](const Request& one) {
+                          return one.output_tokens > 1;
+                      }));
+        }
+    }
+}
+
+TEST(LiveServer, CancelledOnTheirWayTheyFreeBlocksOfBothPools) {
+    SchedulerLimits tight = kRoomy;
+    tight.num_blocks = 14;
+    SplitServer split{kRoomy, tight};
+    std::vector<Ticket> tickets;
+    for (int i = 0; i < 60; ++i) {
+        const Submitted sent = split.server->submit(
+            {.prompt = {1, 2, 3, 4, 5}, .output_tokens = 40}, [](const TokenEvent&) {});
+        ASSERT_EQ(sent.refusal, Refusal::none);
+        tickets.push_back(sent.ticket);
+        std::this_thread::sleep_for(std::chrono::microseconds{200});
+        split.server->cancel(tickets[static_cast<std::size_t>(i / 2)]);
+    }
+    for (const Ticket ticket : tickets) {
+        split.server->cancel(ticket);
+    }
+    split.server->wait_until_idle();
+    const LiveCounters counters = split.server->counters();
+    EXPECT_EQ(counters.finished + counters.cancelled, 60);
+    EXPECT_EQ(counters.free_blocks, counters.blocks);
+    EXPECT_EQ(counters.waiting + counters.running, 0);
 }
 
 TEST(LiveServer, CancelledRequestsFreeTheirBlocks) {

@@ -63,6 +63,67 @@ TEST(RankStep, EveryCutGivesTheBitsOfOneRank) {
     }
 }
 
+// Two instances with the same cut: the second goes on with the cache that the first one sent, in
+// other blocks.
+TEST(RankStep, AnotherInstanceGoesOnWithTheSentCache) {
+    const ServedModel served = shared_model(Activation::swiglu);
+    PagedDecoder one{served, kCache};
+    const auto expected = run_all(one);
+    const std::vector<DecodeChunk> first = batches()[0];
+    std::vector<DecodeChunk> rest = batches()[1];
+    rest[0].blocks = {9, 1};
+    rest[1].blocks = {3};
+    for (const RankGrid grid : {RankGrid{1, 1}, RankGrid{2, 1}, RankGrid{1, 2}}) {
+        const auto body = [&](std::unique_ptr<Transport> transport) {
+            const std::int64_t own = transport->rank() / grid.num_ranks();
+            RankStep rank{served, kCache, grid, *transport, own};
+            if (transport->rank() > 0) {
+                EXPECT_TRUE(rank.follow());
+                return;
+            }
+            HeadStep prompts{rank};
+            InstanceRanks others{grid, 1, *transport};
+            HeadStep generation{others, served.model.vocab_size};
+            EXPECT_TRUE(generation.keep_alive());
+            std::vector<float> logits;
+            ASSERT_TRUE(prompts.run(first, logits));
+            EXPECT_EQ(logits, expected[0]);
+            ASSERT_TRUE(prompts.send_cache({1, 5, first[0].blocks}));
+            ASSERT_TRUE(prompts.send_cache({1, 2, first[1].blocks}));
+            ASSERT_TRUE(prompts.send_cache({1, 2, first[1].blocks}));
+            ASSERT_TRUE(generation.receive_cache({0, 5, rest[0].blocks}));
+            ASSERT_TRUE(generation.receive_cache({0, 2, rest[1].blocks}));
+            ASSERT_TRUE(generation.receive_cache({0, 2, {}}));  // dropped
+            ASSERT_TRUE(generation.run(rest, logits));
+            EXPECT_EQ(logits, expected[1]);
+        };
+        run_as_ranks(static_cast<std::uint32_t>(2 * grid.num_ranks()), body);
+    }
+}
+
+TEST(RankStep, ALostInstanceIsAnErrorOfItsHead) {
+    const ServedModel served = shared_model(Activation::gelu);
+    const auto body = [&](std::unique_ptr<Transport> transport) {
+        if (transport->rank() > 0) {
+            return;  // dies
+        }
+        InstanceRanks others{{1, 1}, 1, *transport};
+        HeadStep generation{others, served.model.vocab_size};
+        std::vector<float> logits;
+        const Result<void> done = generation.run(batches()[0], logits);
+        ASSERT_FALSE(done);
+        EXPECT_NE(done.error().what.find("rank 1"), std::string::npos) << done.error().what;
+    };
+    run_as_ranks(2, body);
+}
+
+TEST(RankStep, AMoveSurvivesItsMessage) {
+    const CacheMove again = move_of_words(words_of_move({3, 17, {4, 9}}));
+    EXPECT_EQ(again.other, 3U);
+    EXPECT_EQ(again.tokens, 17);
+    EXPECT_EQ(again.blocks, (std::vector<KvBlock>{4, 9}));
+}
+
 TEST(RankStep, ABatchSurvivesItsMessage) {
     for (const std::vector<DecodeChunk>& chunks : batches()) {
         const auto again = chunks_of_words(words_of_chunks(chunks));

@@ -4,16 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/format/read/reader.h"
+#include "tests/runtime/communication/local_ranks.h"
 
 namespace orrery {
 namespace {
 
-Scenario tiny_load(const std::vector<std::string>& overrides) {
+Scenario tiny_load(const std::vector<std::string>& overrides,
+                   const std::string& file = "serve-tiny-cpu.yaml") {
     ReadOptions read;
     read.serving = true;
     read.overrides = {"workload.num_requests=12", "workload.request_rate=200"};
     read.overrides.insert(read.overrides.end(), overrides.begin(), overrides.end());
-    const auto scenario = read_scenario(ORRERY_SOURCE_DIR "/scenarios/serve-tiny-cpu.yaml", read);
+    const auto scenario = read_scenario(ORRERY_SOURCE_DIR "/scenarios/" + file, read);
     EXPECT_TRUE(scenario) << scenario.error().front().to_string();
     return *scenario;
 }
@@ -44,6 +46,50 @@ TEST(RealServing, ServesWhatTheSimulatorServes) {
                       "workload={num_requests: 9, users: 3, input_tokens: 20, output_tokens: 9}"})
                   .outputs.size(),
               9u);
+}
+
+// Each rank is a thread here, with a transport of its own.
+TEST(RealServing, SplitPoolsGiveTheTokensOfOneProcess) {
+    const auto expected = served({}).outputs;
+    for (const std::string tensor_size : {"1", "2"}) {
+        const Scenario scenario =
+            tiny_load({"serving.pools[0].tensor_model_parallel_size=" + tensor_size,
+                       "serving.pools[1].tensor_model_parallel_size=" + tensor_size},
+                      "serve-tiny-cpu-split.yaml");
+        const auto grid = real_grid(scenario);
+        ASSERT_TRUE(grid);
+        const auto body = [&](std::unique_ptr<Transport> transport) {
+            if (transport->rank() > 0) {
+                EXPECT_TRUE(follow_instance(scenario, *transport).empty());
+                return;
+            }
+            const auto instances = real_instances(scenario, transport.get());
+            ASSERT_TRUE(instances);
+            const auto answer =
+                serve_for_real(scenario, *instances, synthetic_requests(scenario.workload));
+            ASSERT_TRUE(answer);
+            EXPECT_EQ(answer->outputs, expected);
+            EXPECT_EQ(answer->measured.pools.size(), 2U);
+            EXPECT_EQ(answer->measured.transfers, 12);
+            EXPECT_EQ(answer->measured.transferred, answer->predicted.transferred);
+            EXPECT_GT(answer->predicted.transfer_s, 0);
+        };
+        EXPECT_EQ(grid->num_ranks(), 2 * std::stoi(tensor_size));
+        run_as_ranks(static_cast<std::uint32_t>(grid->num_ranks()), body);
+    }
+}
+
+TEST(RealServing, UnequalPoolsAreErrors) {
+    const auto error = [](const std::string& one) {
+        const auto grid = real_grid(tiny_load({one}, "serve-tiny-cpu-split.yaml"));
+        return grid ? std::string{} : grid.error().front().what;
+    };
+    EXPECT_NE(error("serving.pools[1].tensor_model_parallel_size=2")
+                  .find("prompts are computed by tp 1 x pp 1 and the rest by tp 2 x pp 1"),
+              std::string::npos);
+    EXPECT_NE(error("serving.pools[1].block_size=32").find("blocks of 16 and of 32 tokens"),
+              std::string::npos);
+    EXPECT_NE(error("serving.pools[1].instances=2").find("several instances"), std::string::npos);
 }
 
 TEST(RealServing, WhatIsOnlySimulatedIsAnError) {
