@@ -39,6 +39,29 @@ struct MeasuredCosts {
     CacheMoveTimes moves;
 };
 
+// Steps of one instance. While it is timed, the ranks of all others wait for a sign.
+class TimedStep final : public DecodeStep {
+public:
+    TimedStep(DecodeStep& timed, const RealInstances& all) : timed_(timed), all_(all) {}
+    Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) override {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last_sign_ > std::chrono::seconds{10}) {
+            last_sign_ = now;
+            for (const auto& step : all_.steps) {
+                if (auto done = step->keep_alive(); !done) {
+                    return done;
+                }
+            }
+        }
+        return timed_.run(chunks, logits);
+    }
+
+private:
+    DecodeStep& timed_;
+    const RealInstances& all_;
+    std::chrono::steady_clock::time_point last_sign_ = std::chrono::steady_clock::now();
+};
+
 Result<MeasuredCosts> measured_costs(const RealInstances& instances,
                                      std::int64_t vocabulary,
                                      std::int64_t context,
@@ -46,7 +69,8 @@ Result<MeasuredCosts> measured_costs(const RealInstances& instances,
     MeasuredCosts costs;
     std::vector<MovingInstance> first;  // of each pool
     for (const RealPool& pool : instances.pools) {
-        const auto cost = MeasuredStepCost::measure(*pool.steps.front(), pool.limits, context);
+        TimedStep timed{*pool.steps.front(), instances};
+        const auto cost = MeasuredStepCost::measure(timed, pool.limits, context);
         if (!cost) {
             return unexpected<Error>(cost.error());
         }

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <numeric>
+#include <thread>
+
 #include "tests/runtime/communication/local_ranks.h"
 #include "tests/runtime/tiny_model.h"
 
@@ -113,6 +117,47 @@ TEST(RankStep, ALostInstanceIsAnErrorOfItsHead) {
         const Result<void> done = generation.run(batches()[0], logits);
         ASSERT_FALSE(done);
         EXPECT_NE(done.error().what.find("rank 1"), std::string::npos) << done.error().what;
+    };
+    run_as_ranks(2, body);
+}
+
+// What a step takes is timed on rank 0.
+TEST(RankStep, AStepWithoutSamplesEndsWithItsLastStage) {
+    const ServedModel served = shared_model(Activation::gelu);
+    constexpr RankGrid kStages{1, 2};
+    const auto body = [&](std::unique_ptr<Transport> transport) {
+        RankStep rank{served, kCache, kStages, *transport};
+        if (transport->rank() > 0) {
+            std::this_thread::sleep_for(std::chrono::milliseconds{200});
+            EXPECT_TRUE(rank.follow());
+            return;
+        }
+        HeadStep head{rank};
+        const auto begin = std::chrono::steady_clock::now();
+        std::vector<float> logits;
+        EXPECT_TRUE(head.run({{{.tokens = {5, 6, 7}, .blocks = {4}}}}, logits));
+        EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds{100});
+    };
+    run_as_ranks(2, body);
+}
+
+// Words beyond what the head of a call holds.
+TEST(RankStep, LongCallsAreHeardWhole) {
+    const auto body = [](std::unique_ptr<Transport> transport) {
+        InstanceRanks ranks{{1, 2}, 0, *transport};
+        for (const std::size_t count : {0, 1, 256, 257, 3000}) {
+            std::vector<std::int32_t> words(count);
+            std::iota(words.begin(), words.end(), 7);
+            if (transport->rank() == 0) {
+                EXPECT_TRUE(ranks.tell(InstanceCall::compute, words));
+                continue;
+            }
+            std::vector<std::int32_t> heard;
+            const auto call = ranks.hear(heard);
+            ASSERT_TRUE(call);
+            EXPECT_EQ(*call, InstanceCall::compute);
+            EXPECT_EQ(heard, words);
+        }
     };
     run_as_ranks(2, body);
 }
