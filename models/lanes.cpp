@@ -51,6 +51,9 @@ const TrafficLane& lane_of(Traffic traffic) {
 const TrafficLane& lane_of_message(Traffic traffic, bool descending) {
     constexpr int kFurther = static_cast<int>(Traffic::descending_receive_forward) -
                              static_cast<int>(Traffic::receive_forward);
+    static_assert(static_cast<int>(Traffic::descending_send_backward) -
+                      static_cast<int>(Traffic::send_backward) ==
+                  kFurther);
     return lane_of(static_cast<Traffic>(static_cast<int>(traffic) + (descending ? kFurther : 0)));
 }
 

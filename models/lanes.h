@@ -22,17 +22,18 @@ inline constexpr StreamId kForwardSendStream{5};
 inline constexpr StreamId kBackwardReceiveStream{6};
 inline constexpr StreamId kBackwardSendStream{7};
 inline constexpr StreamId kExpertStream{8};
-// Of chunks whose passes go to the stage before (DualPipe): behind messages of the other chunk they
-// would wait for stages that wait for them.
+// A chunk is descending if its forward passes send to the previous stage (DualPipe's second chunk).
+// Its messages have streams of their own: in one stream with the first chunk's messages, two stages
+// could wait for each other.
 inline constexpr StreamId kDescendingForwardReceiveStream{9};
 inline constexpr StreamId kDescendingForwardSendStream{10};
 inline constexpr StreamId kDescendingBackwardReceiveStream{11};
 inline constexpr StreamId kDescendingBackwardSendStream{12};
 
-// What a Program needs streams for beside those that every rank has.
+// A Program has these streams only if it uses them.
 struct StreamNeeds {
-    bool experts = true;
-    bool descending = false;
+    bool experts = true;      // kExpertStream
+    bool descending = false;  // the four streams of descending chunks
 };
 // Names of the streams, in StreamId order.
 std::vector<std::string> stream_names(const StreamNeeds& needs = {});

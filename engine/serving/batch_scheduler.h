@@ -179,7 +179,7 @@ private:
     std::int32_t adapter_of(RequestId id) const {
         return requests_[static_cast<std::size_t>(id)].adapter;
     }
-    // Whether a request that waits may begin beside those that run.
+    // The scheduler may admit this waiting request beside the running ones.
     bool may_join(RequestId id) const {
         return limits_.mixes_adapters || running_.empty() ||
                adapter_of(id) == adapter_of(running_.front());

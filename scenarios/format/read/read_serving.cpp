@@ -15,7 +15,6 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kManyTokens = 1'000'000'000;
 constexpr Choice<ProductPrecision> kServedProducts[] = {{"bf16", ProductPrecision::bf16},
                                                         {"fp16", ProductPrecision::fp16},
                                                         {"fp8", ProductPrecision::fp8},
@@ -75,7 +74,7 @@ constexpr Key kEngineRows[] = {
         .of("sequences"),
     key<&ServingEngine::max_num_batched_tokens>("max_num_batched_tokens",
                                                 "Tokens of a step at most.")
-        .range(1, kManyTokens)
+        .range(1, kMostTokens)
         .of("tokens"),
     key<&ServingEngine::tokens_of_all_ranks>(
         "tokens_of_all_ranks",
@@ -126,12 +125,12 @@ constexpr Key kPoolRows[] = {
         .by("the engine's"),
     key<&ServingPoolSpec::limits, &SchedulerLimits::max_num_batched_tokens>(
         "max_num_batched_tokens", "Tokens of a step at most.")
-        .range(1, kManyTokens)
+        .range(1, kMostTokens)
         .of("tokens")
         .by("the engine's"),
     key<&ServingPoolSpec::limits, &SchedulerLimits::long_prefill_token_threshold>(
         "long_prefill_token_threshold", "Tokens of one prompt in a step at most; 0: no limit.")
-        .range(0, kManyTokens)
+        .range(0, kMostTokens)
         .of("tokens"),
     key<&ServingPoolSpec::limits, &SchedulerLimits::block_size>("block_size",
                                                                 "Tokens of a block of the cache.")
@@ -200,7 +199,7 @@ constexpr Key kServingRows[] = {
            "What a request must reach to count in goodput."),
     nested("speculation", KeyShape::map, kSpeculationKeys, "Proposals that steps verify."),
     key<&ServingSpec::seed>("seed", "Seed of routers that draw, and of weights that are drawn.")
-        .range(0, kManyTokens),
+        .range(0, kMostTokens),
     plain("weights", KeyShape::path, "Of a real run: a checkpoint, or a safetensors file.")
         .by("drawn"),
 };

@@ -23,6 +23,12 @@ void read_workload(const DocumentNode& section,
                    const std::filesystem::path& folder,
                    WorkloadSpec& workload,
                    Errors& errors);
+// Adapters that share steps cost by their rank, so that it must be given. `section` is the
+// workload.
+void check_adapters(const DocumentNode& section,
+                    const ServingSpec& serving,
+                    const WorkloadSpec& workload,
+                    Errors& errors);
 Result<ServingEngine> read_engine(std::string_view name, const std::filesystem::path& catalogue);
 
 // A table (CSV) of arrival_s, input_tokens and output_tokens: requests in the order of their

@@ -2,6 +2,7 @@
 // The section `workload`, and traces of requests.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/csv_rows.h"
@@ -12,7 +13,6 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kMany = 1'000'000'000;
 constexpr Choice<AdapterPopularity> kPopularities[] = {
     {"in_turn", AdapterPopularity::in_turn},
     {"uniform", AdapterPopularity::uniform},
@@ -48,7 +48,7 @@ constexpr Key kWorkloadRows[] = {
           KeyShape::path,
           "Table of share, input_tokens and output_tokens: lengths that a share does not exceed.")
         .by("the two lengths"),
-    key<&WorkloadSpec::seed>("seed", "Seed of arrivals and lengths.").range(0, kMany),
+    key<&WorkloadSpec::seed>("seed", "Seed of arrivals and lengths.").range(0, kMostTokens),
     key<&WorkloadSpec::adapters>("adapters", "Low-rank adapters that requests are for; 0: none.")
         .range(0, 1'000'000)
         .of("adapters"),
@@ -117,6 +117,19 @@ void read_workload(const DocumentNode& section,
     reader.finish();
 }
 
+void check_adapters(const DocumentNode& section,
+                    const ServingSpec& serving,
+                    const WorkloadSpec& workload,
+                    Errors& errors) {
+    const bool ranked = std::ranges::all_of(
+        serving.pools, [](const ServingPoolSpec& pool) { return pool.plan.adapter_rank > 0; });
+    if (workload.adapters > 0 && serving.engine.mixes_adapters && !ranked) {
+        errors.push_back({section.find("adapters")->where(),
+                          "workload.adapters needs the rank of the adapters",
+                          "serving.pools.adapter_rank: 16"});
+    }
+}
+
 ResultOrErrors<std::vector<Request>> read_request_trace(const std::filesystem::path& file) {
     const auto rows = read_csv(file.string(), {"arrival_s", "input_tokens", "output_tokens"}, true);
     if (!rows) {
@@ -129,7 +142,7 @@ ResultOrErrors<std::vector<Request>> read_request_trace(const std::filesystem::p
         const auto input = parse_integer(row.fields[1]);
         const auto output = parse_integer(row.fields[2]);
         if (!arrival || *arrival < 0 || *arrival > kLongestLoad_s || !input || *input < 1 ||
-            *input > kMany || !output || *output < 1 || *output > kMany) {
+            *input > kMostTokens || !output || *output < 1 || *output > kMostTokens) {
             errors.push_back({row.where,
                               "a request needs an arrival in seconds and tokens above zero",
                               "0.25,1024,128"});

@@ -304,6 +304,7 @@ void read_served(DocumentNode& root,
     });
     read_section(root, reader, "workload", required, errors, [&](DocumentNode& section) {
         read_workload(section, folder, scenario.workload, errors);
+        check_adapters(section, scenario.serving, scenario.workload, errors);
     });
     for (const char* key : {"plan", "jobs", "stack", "search", "faults", "recovery", "campaign"}) {
         if (root.find(key) != nullptr) {

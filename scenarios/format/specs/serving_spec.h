@@ -135,6 +135,8 @@ enum class AdapterPopularity : std::uint8_t {
     zipf,     // drawn: the n-th has the weight 1 / n^adapter_alpha
 };
 
+// Tokens of a request or a step at most, and the largest seed.
+inline constexpr std::int64_t kMostTokens = 1'000'000'000;
 // No request arrives later, because Time ends at 9.2e6 s: neither one of a trace nor a drawn one.
 inline constexpr double kLongestLoad_s = 5e6;
 

@@ -194,6 +194,11 @@ ResultOrErrors<RealGrid> real_grid(const Scenario& scenario) {
                               "data and expert parallel instances are only simulated",
                               "data and expert parallel sizes of 1"});
         }
+        if (pool.plan.adapter_rank > 0 || scenario.workload.adapters > 0) {
+            errors.push_back({"workload.adapters",
+                              "adapters are only simulated",
+                              "0, and an adapter_rank of 0"});
+        }
         if (pool.instances > 1 && (own.num_ranks() > 1 || spec.pools.size() > 1)) {
             errors.push_back({"serving.pools.instances",
                               "several instances of several processes are only simulated",

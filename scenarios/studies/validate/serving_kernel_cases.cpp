@@ -128,7 +128,7 @@ struct PricedRow {
     std::string as;
 };
 
-// Of the named kernels, and of those that quantise their operands.
+// The sum of the named kernels. A cast counts if its product is among them.
 template <std::size_t N>
 double sum_of(const ServingPrices& prices,
               const std::vector<ServingOp>& ops,

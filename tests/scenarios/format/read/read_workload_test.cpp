@@ -27,6 +27,14 @@ TEST(ReadWorkload, MistakesHaveAPlaceAndAHint) {
     EXPECT_NE(first_error("{}", "{adapters: -1}").find("out of range"), std::string::npos);
 }
 
+TEST(ReadWorkload, AdaptersOfOneStepHaveARank) {
+    EXPECT_EQ(first_error("{}", "{adapters: 3}"),
+              "s.yaml:5:22: error: workload.adapters needs the rank of the adapters (hint: "
+              "serving.pools.adapter_rank: 16)");
+    // In the weights an adapter costs nothing.
+    EXPECT_EQ(first_error("{engine: {base: vllm-v1, mixes_adapters: false}}", "{adapters: 3}"), "");
+}
+
 TEST(ReadWorkload, AdaptersHaveANumberAndAPopularity) {
     const auto read = read_served_text(
         "{engine: {base: vllm-v1, mixes_adapters: false}, pools: {adapter_rank: 8}}",

@@ -15,11 +15,15 @@ Scenario loaded_server() {
     return scenario;
 }
 
+Result<HighestRate> highest_of(const Scenario& scenario, const ServingObjectives& objectives) {
+    return find_highest_rate(
+        scenario, scenario.serving, synthetic_requests(scenario.workload), objectives);
+}
+
 TEST(HighestRate, MeetsTheObjectivesAndAHigherRateDoesNot) {
     const Scenario scenario = loaded_server();
-    const std::vector<Request> requests = synthetic_requests(scenario.workload);
-    const ServingObjectives objectives{.ttft = Time::seconds(1), .tpot = Time::seconds(0.02)};
-    const auto highest = find_highest_rate(scenario, scenario.serving, requests, objectives);
+    const auto highest =
+        highest_of(scenario, {.ttft = Time::seconds(1), .tpot = Time::seconds(0.02)});
     ASSERT_TRUE(highest);
     EXPECT_GT(highest->rate, 1);
     EXPECT_LE(highest->answer.ttft_s.p99, 1);
@@ -37,11 +41,9 @@ TEST(HighestRate, MeetsTheObjectivesAndAHigherRateDoesNot) {
 TEST(HighestRate, DependsNotOnTheStatedRate) {
     Scenario scenario = loaded_server();
     const ServingObjectives objectives{.tpot = Time::seconds(0.02)};
-    const auto one = find_highest_rate(
-        scenario, scenario.serving, synthetic_requests(scenario.workload), objectives);
+    const auto one = highest_of(scenario, objectives);
     scenario.workload.request_rate = 200;
-    const auto other = find_highest_rate(
-        scenario, scenario.serving, synthetic_requests(scenario.workload), objectives);
+    const auto other = highest_of(scenario, objectives);
     ASSERT_TRUE(one && other);
     EXPECT_NEAR(one->rate / other->rate, 1, 0.06);
 }
@@ -50,10 +52,7 @@ TEST(HighestRate, DependsNotOnTheStatedRate) {
 TEST(HighestRate, EndsWhereTimeDoes) {
     Scenario scenario = loaded_server();
     scenario.workload.request_rate = 2e-4;  // 2e6 s
-    const auto highest = find_highest_rate(scenario,
-                                           scenario.serving,
-                                           synthetic_requests(scenario.workload),
-                                           {.tpot = Time::seconds(1e-6)});
+    const auto highest = highest_of(scenario, {.tpot = Time::seconds(1e-6)});
     ASSERT_FALSE(highest);
     EXPECT_NE(highest.error().what.find("miss the objectives"), std::string::npos);
 }
@@ -61,20 +60,14 @@ TEST(HighestRate, EndsWhereTimeDoes) {
 TEST(HighestRate, CountsGoodRequestsByTheStatedObjectives) {
     Scenario scenario = loaded_server();
     scenario.serving.objectives.ttft = Time::picoseconds(1);  // no request is good
-    const auto highest = find_highest_rate(scenario,
-                                           scenario.serving,
-                                           synthetic_requests(scenario.workload),
-                                           {.tpot = Time::seconds(0.02)});
+    const auto highest = highest_of(scenario, {.tpot = Time::seconds(0.02)});
     ASSERT_TRUE(highest);
     EXPECT_EQ(highest->answer.good_share, 0);
 }
 
 TEST(HighestRate, RefusesObjectivesThatNothingMeets) {
     const Scenario scenario = loaded_server();
-    const auto highest = find_highest_rate(scenario,
-                                           scenario.serving,
-                                           synthetic_requests(scenario.workload),
-                                           {.tpot = Time::seconds(1e-6)});
+    const auto highest = highest_of(scenario, {.tpot = Time::seconds(1e-6)});
     ASSERT_FALSE(highest);
     EXPECT_NE(highest.error().what.find("miss the objectives"), std::string::npos);
 }

@@ -99,6 +99,8 @@ TEST(RealServing, WhatIsOnlySimulatedIsAnError) {
     };
     EXPECT_NE(errors({"serving.pools.data_parallel_size=2"}).find("data and expert parallel"),
               std::string::npos);
+    EXPECT_EQ(errors({"workload.adapters=2", "serving.pools.adapter_rank=8"}),
+              "adapters are only simulated");
     EXPECT_NE(errors({"serving.pools.tensor_model_parallel_size=3"}).find("4 attention heads"),
               std::string::npos);
     EXPECT_NE(errors({"serving.pools.pipeline_model_parallel_size=2", "serving.pools.instances=2"})
