@@ -19,7 +19,7 @@ asan=(kernels/kernels_cpu_test runtime/communication/communication_test
       fuzz/fuzz_corpus_test)
 # Those in which threads meet.
 tsan=(engine/engine_executor_test runtime/communication/communication_test
-      runtime/supervisor/supervisor_test runtime/runtime_test)
+      runtime/supervisor/supervisor_test runtime/runtime_serve_test runtime/runtime_test)
 
 # The readers on their fuzz corpora, files of trainings, and processes that talk to each other: code
 # that meets foreign bytes. Kernels and training cost most of the time to compile and to run.
