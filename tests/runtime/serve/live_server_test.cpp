@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -26,9 +27,7 @@ ServedModel small_model() {
 }
 
 struct Running {
-    explicit Running(const SchedulerLimits& limits,
-                     std::int64_t max_queue = 0,
-                     std::size_t instances = 1)
+    explicit Running(const SchedulerLimits& limits, std::size_t instances = 1)
         : served(small_model()), router(make_request_router("least_requests", 0)) {
         std::vector<DecodeStep*> steps;
         for (std::size_t i = 0; i < instances; ++i) {
@@ -36,11 +35,8 @@ struct Running {
                 served, CacheShape{limits.num_blocks, limits.block_size}));
             steps.push_back(decoders.back().get());
         }
-        server = std::make_unique<LiveServer>(*find_batching_rules("vllm_v1"),
-                                              limits,
-                                              LiveLimits{.context = 64, .max_queue = max_queue},
-                                              steps,
-                                              *router);
+        server = std::make_unique<LiveServer>(
+            *find_batching_rules("vllm_v1"), limits, LiveLimits{.context = 64}, steps, *router);
     }
     ServedModel served;
     std::unique_ptr<RequestRouter> router;
@@ -64,7 +60,7 @@ std::vector<Request> requests_of_lengths() {
 std::vector<std::vector<std::int32_t>> outputs(const SchedulerLimits& limits,
                                                const ServingLoad& load,
                                                std::size_t instances = 1) {
-    Running running{limits, 0, instances};
+    Running running{limits, instances};
     const std::vector<Request> requests = requests_of_lengths();
     auto prompts = drawn_prompts(requests, 32, 1);
     prompts[11] = prompts[8];  // a prefix that the cache has
@@ -227,24 +223,49 @@ TEST(LiveServer, CancelledRequestsFreeTheirBlocks) {
     EXPECT_EQ(counters.waiting + counters.running, 0);
 }
 
+// A step that waits until it is let go: what is submitted meanwhile waits in the queue.
+class HeldStep : public DecodeStep {
+public:
+    explicit HeldStep(DecodeStep& step) : step_(&step) {}
+    Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) override {
+        let_go.wait(false);
+        return step_->run(chunks, logits);
+    }
+    std::atomic<bool> let_go = false;
+
+private:
+    DecodeStep* step_;
+};
+
 TEST(LiveServer, RefusesWhatNeverFitsAndWhatIsTooMuch) {
-    Running running{kRoomy, 2};
+    const ServedModel served = small_model();
+    const auto router = make_request_router("least_requests", 0);
+    PagedDecoder decoder{served, CacheShape{kRoomy.num_blocks, kRoomy.block_size}};
+    HeldStep held{decoder};
+    LiveServer server{*find_batching_rules("vllm_v1"),
+                      kRoomy,
+                      LiveLimits{.context = 64, .max_queue = 2},
+                      {&held},
+                      *router};
     const auto submit = [&](std::size_t prompt, std::int64_t output) {
-        return running.server
-            ->submit({.prompt = std::vector<std::int32_t>(prompt, 1), .output_tokens = output},
-                     [](const TokenEvent&) {})
+        return server
+            .submit({.prompt = std::vector<std::int32_t>(prompt, 1), .output_tokens = output},
+                    [](const TokenEvent&) {})
             .refusal;
     };
     EXPECT_EQ(submit(60, 5), Refusal::too_long);
     EXPECT_EQ(submit(60, std::numeric_limits<std::int64_t>::max()), Refusal::too_long);
+    // Two at most are in the step that is held, and two wait: the fifth is refused for sure.
     std::set<Refusal> seen;
     for (int i = 0; i < 5; ++i) {
         seen.insert(submit(10, 50));
     }
     EXPECT_TRUE(seen.contains(Refusal::queue_full));
-    running.server->refuse_more();
+    held.let_go = true;
+    held.let_go.notify_all();
+    server.refuse_more();
     EXPECT_EQ(submit(1, 1), Refusal::stopped);
-    running.server->stop();
+    server.stop();
 }
 
 class FailingStep : public DecodeStep {
