@@ -66,24 +66,25 @@ bool BatchScheduler::fits(const Request& request, ServedPart part) const {
            (rules_.chunks_prompts || request.prompt_tokens <= limits_.max_num_batched_tokens);
 }
 
-void BatchScheduler::submit(RequestId id, ServedPart part) {
+void BatchScheduler::submit(RequestId id, ServedPart part, std::int64_t generated) {
     const Request& request = requests_[static_cast<std::size_t>(id)];
     ORRERY_CHECK(fits(request, part));
+    ORRERY_CHECK(generated >= 0 && generated < request.output_tokens);
     Sequence& sequence = sequences_[id];
-    sequence = {.total = request.prompt_tokens,
+    sequence = {.total = request.prompt_tokens + generated,
                 .last = request.prompt_tokens + request.output_tokens};
     if (part == ServedPart::after_prompt) {
-        // The first token has been generated where the prompt was computed.
-        ++sequence.total;
-        ++pending_tokens_;
+        ORRERY_CHECK(generated > 0);
+        pending_tokens_ += generated;
         incoming_.push_back(id);
         return;
     }
     if (part == ServedPart::prompt) {
+        ORRERY_CHECK(generated == 0);
         sequence.last = request.prompt_tokens + 1;
         sequence.keeps_blocks = true;
     }
-    pending_tokens_ += request.prompt_tokens;
+    pending_tokens_ += sequence.total;
     waiting_.push_back(id);
 }
 
@@ -99,7 +100,7 @@ void BatchScheduler::accept(std::vector<RequestId>& accepted) {
             return;
         }
         pool_.take(blocks_for(tokens), sequence.blocks);
-        sequence.computed = sequence.total - 1;
+        sequence.computed = requests_[static_cast<std::size_t>(id)].prompt_tokens;
         sequence.awaits_cache = true;
         incoming_.pop_front();
         running_.push_back(id);
@@ -112,6 +113,13 @@ void BatchScheduler::arrived(RequestId id) {
     if (found != sequences_.end()) {
         found->second.awaits_cache = false;
     }
+}
+
+std::vector<RequestId> BatchScheduler::requests() const {
+    std::vector<RequestId> all{running_.begin(), running_.end()};
+    all.insert(all.end(), waiting_.begin(), waiting_.end());
+    all.insert(all.end(), incoming_.begin(), incoming_.end());
+    return all;
 }
 
 void BatchScheduler::release(RequestId id) {
@@ -343,7 +351,8 @@ void BatchScheduler::cancel(RequestId id) {
         waiting_.erase(waits);
     } else if (comes != incoming_.end()) {
         incoming_.erase(comes);
-        --pending_tokens_;
+        pending_tokens_ -=
+            found->second.total - requests_[static_cast<std::size_t>(id)].prompt_tokens;
         sequences_.erase(found);
         return;
     } else if (runs != running_.end()) {

@@ -113,7 +113,9 @@ public:
 
     // Whether the request could run if it were alone. One that could not must not be submitted.
     bool fits(const Request& request, ServedPart part = ServedPart::whole) const;
-    void submit(RequestId request, ServedPart part = ServedPart::whole);
+    // `generated`: output tokens that it has already; their keys and values are computed here, after
+    // those of the prompt. A request that comes after its prompt has one at least.
+    void submit(RequestId request, ServedPart part = ServedPart::whole, std::int64_t generated = 0);
     // Of submitted requests whose keys and values come from elsewhere: appends the ones that have
     // got blocks for them now, in the order of their coming. They run when arrived() says so.
     void accept(std::vector<RequestId>& accepted);
@@ -129,6 +131,10 @@ public:
     // The request leaves the queue or the running sequences; what is under way for it is void.
     void cancel(RequestId request);
 
+    // That run, then those that wait: not the prompts that only keep their blocks.
+    std::vector<RequestId> requests() const;
+    // Tokens of a request whose keys and values are in the cache, or on their way.
+    std::int64_t computed_tokens(RequestId request) const { return at(request).computed; }
     std::int64_t num_waiting() const {
         return static_cast<std::int64_t>(waiting_.size() + incoming_.size());
     }

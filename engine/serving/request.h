@@ -32,6 +32,7 @@ struct RequestRecord {
     std::int64_t output_tokens = 0;  // that have been generated
     std::int64_t cached_tokens = 0;  // of the prompt, found in the prefix cache when it began
     std::int32_t preemptions = 0;
+    std::int32_t moves = 0;  // to another instance, because its own had stopped
     Time longest_gap;      // between two output tokens
     bool refused = false;  // it can never fit into the cache, or admission said no
 

@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serves a workload in simulated time: requests arrive, a router sends each to an instance, and
 // every instance makes one step after the other, each as long as its batch costs. An instance that
-// has work never idles.
+// has work never idles. Instances may stop: their requests go elsewhere, and lose what was cached.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "engine/serving/batch_scheduler.h"
+#include "engine/serving/instance_faults.h"
 #include "engine/serving/request.h"
 #include "engine/serving/request_router.h"
+#include "engine/serving/serving_pool.h"
 
 namespace orrery {
-
-// What a step costs; models/serving_step.h prices it by the model's kernels.
-class StepCost {
-public:
-    virtual ~StepCost() = default;
-    // Pipeline stages of an instance. Each stage may have a batch.
-    virtual std::size_t num_stages() const { return 1; }
-    // The time of each stage for this batch, which has steps. `stages` has num_stages() entries.
-    virtual void times(const Batch& batch, std::vector<Time>& stages) = 0;
-};
 
 // Moves the keys and values of prompts between instances, over whatever they share.
 class CacheTransport {
@@ -37,17 +28,8 @@ public:
     virtual Time next_end() const = 0;
     // Appends the requests whose transfers end at `now`.
     virtual void pop_ended(Time now, std::vector<RequestId>& ended) = 0;
-};
-
-struct ServingPool {
-    std::size_t num_instances = 1;
-    BatchingRules rules;
-    SchedulerLimits limits;
-    StepCost* cost = nullptr;  // of each instance; outlives the run
-    // Probability that a proposed token is the one that the model samples, given that those before
-    // it were; drawn from streams of `seed`.
-    double acceptance = 0;
-    std::uint64_t seed = 0;
+    // Ends the transfer of this request, which is under way, without its bytes.
+    virtual void cancel(Time now, RequestId request) = 0;
 };
 
 struct ServingLoad {
@@ -58,18 +40,10 @@ struct ServingLoad {
     Time front_end{};
 };
 
-struct InstanceTotals {
-    Time busy;  // that stage 0 computed
-    std::int64_t batches = 0;
-    std::int64_t computed_tokens = 0;  // proposals among them
-    std::int64_t drafted_tokens = 0;
-    std::int64_t accepted_tokens = 0;
-    std::int64_t most_blocks = 0;  // of the cache in use
-};
-
 struct ServingResult {
     std::vector<RequestRecord> records;     // by RequestId
     std::vector<InstanceTotals> instances;  // of the first pool, then of the second one
+    std::vector<OutageEffect> outages;      // of ServingFaults::outages, in their order
     // Every time between two output tokens of a request.
     std::vector<Time> token_gaps;
     Time end;  // the last token
@@ -83,7 +57,8 @@ struct ServingResult {
 ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,
                     const ServingPool& pool,
-                    RequestRouter& router);
+                    RequestRouter& router,
+                    const ServingFaults& faults = {});
 
 // The same with prompts and generation on instances of their own (Zhong et al., DistServe, OSDI
 // 2024; Patel et al., Splitwise, ISCA 2024). An instance that generates pulls the keys and values
@@ -97,6 +72,7 @@ ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,
                     const SplitPools& pools,
                     RequestRouter& prompt_router,
-                    RequestRouter& generation_router);
+                    RequestRouter& generation_router,
+                    const ServingFaults& faults = {});
 
 }  // namespace orrery

@@ -70,4 +70,8 @@ void QueuedCacheTransport::pop_ended(Time now, std::vector<RequestId>& ended) {
     }
 }
 
+void QueuedCacheTransport::cancel(Time, RequestId request) {
+    std::erase_if(queue_, [&](const Move& move) { return move.request == request; });
+}
+
 }  // namespace orrery

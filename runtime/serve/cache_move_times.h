@@ -45,6 +45,8 @@ public:
                std::int64_t tokens) override;
     Time next_end() const override { return queue_.empty() ? Time::max() : queue_.front().end; }
     void pop_ended(Time now, std::vector<RequestId>& ended) override;
+    // Moves behind it end when they would have.
+    void cancel(Time now, RequestId request) override;
 
     std::int64_t moves() const { return moves_; }
     std::int64_t tokens() const { return tokens_; }

@@ -331,7 +331,7 @@ void LiveServer::hand_over(RequestId id) {
     live.prompt_instance = live.instance;
     live.holds_prompt = true;
     live.instance = choose(1, requests_[static_cast<std::size_t>(id)]);
-    instances_[live.instance].scheduler->submit(id, ServedPart::after_prompt);
+    instances_[live.instance].scheduler->submit(id, ServedPart::after_prompt, 1);
     pull(live.instance);
 }
 

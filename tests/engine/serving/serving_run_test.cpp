@@ -5,32 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "engine/counter_random.h"
+#include "tests/engine/serving/serving_stand_ins.h"
 
 namespace orrery {
 namespace {
 
 using namespace literals;
-
-// fixed + sequences * each, on every stage.
-class LinearCost : public StepCost {
-public:
-    LinearCost(Time fixed, Time each, std::size_t stages = 1)
-        : fixed_(fixed), each_(each), stages_(stages) {}
-    std::size_t num_stages() const override { return stages_; }
-    void times(const Batch& batch, std::vector<Time>& stages) override {
-        std::fill(stages.begin(),
-                  stages.end(),
-                  fixed_ + each_ * static_cast<std::int64_t>(batch.steps.size()));
-    }
-
-private:
-    Time fixed_;
-    Time each_;
-    std::size_t stages_;
-};
 
 // A time for each request, in the order of their numbers, for batches of one.
 class TimeOfRequest : public StepCost {
@@ -44,24 +26,6 @@ public:
 private:
     std::vector<Time> of_;
 };
-
-std::vector<Request> poisson(std::size_t count, double per_second, std::int64_t outputs) {
-    CounterRandom random(11, 0, 1);
-    std::vector<Request> requests;
-    double now = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        now += random.exponential() / per_second;
-        requests.push_back({.arrival = Time::seconds(now), .output_tokens = outputs});
-    }
-    return requests;
-}
-
-ServingPool pool_of(StepCost& cost, std::int64_t max_num_seqs = 1024, std::size_t instances = 1) {
-    return {.num_instances = instances,
-            .rules = *find_batching_rules("vllm_v1"),
-            .limits = {.max_num_seqs = max_num_seqs, .num_blocks = 100'000},
-            .cost = &cost};
-}
 
 ServingResult run(const std::vector<Request>& requests,
                   const ServingPool& pool,
@@ -171,29 +135,6 @@ TEST(ServingRun, APipelineKeepsABatchOnEachStage) {
             << users;
     }
 }
-
-// Every transfer takes as long as its tokens, however many there are.
-class UnsharedTransport : public CacheTransport {
-public:
-    explicit UnsharedTransport(Time of_token) : of_token_(of_token) {}
-    void start(
-        Time now, RequestId request, std::size_t, std::size_t, std::int64_t tokens) override {
-        ends_.emplace(now + of_token_ * tokens, request);
-        ++started;
-    }
-    Time next_end() const override { return ends_.empty() ? Time::max() : ends_.begin()->first; }
-    void pop_ended(Time now, std::vector<RequestId>& ended) override {
-        while (next_end() == now) {
-            ended.push_back(ends_.begin()->second);
-            ends_.erase(ends_.begin());
-        }
-    }
-    int started = 0;
-
-private:
-    Time of_token_;
-    std::multimap<Time, RequestId> ends_;
-};
 
 ServingResult run_split(const std::vector<Request>& requests,
                         const SplitPools& pools,

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instances that serve alike, what a step of them costs, and what they did.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/serving/batch_scheduler.h"
+
+namespace orrery {
+
+// What a step costs; models/serving_step.h prices it by the model's kernels.
+class StepCost {
+public:
+    virtual ~StepCost() = default;
+    // Pipeline stages of an instance. Each stage may have a batch.
+    virtual std::size_t num_stages() const { return 1; }
+    // The time of each stage for this batch, which has steps. `stages` has num_stages() entries.
+    virtual void times(const Batch& batch, std::vector<Time>& stages) = 0;
+};
+
+struct ServingPool {
+    std::size_t num_instances = 1;
+    BatchingRules rules;
+    SchedulerLimits limits;
+    StepCost* cost = nullptr;  // of each instance; outlives the run
+    // Probability that a proposed token is the one that the model samples, given that those before
+    // it were; drawn from streams of `seed`.
+    double acceptance = 0;
+    std::uint64_t seed = 0;
+};
+
+struct InstanceTotals {
+    Time busy;  // that stage 0 computed
+    std::int64_t batches = 0;
+    std::int64_t computed_tokens = 0;  // proposals among them
+    std::int64_t drafted_tokens = 0;
+    std::int64_t accepted_tokens = 0;
+    std::int64_t most_blocks = 0;  // of the cache in use
+};
+
+}  // namespace orrery

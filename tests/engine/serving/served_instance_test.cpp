@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serving/served_instance.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+using namespace literals;
+
+class TwoStages : public StepCost {
+public:
+    std::size_t num_stages() const override { return 2; }
+    void times(const Batch&, std::vector<Time>& stages) override { stages = {2_ms, 3_ms}; }
+};
+
+struct Instance {
+    TwoStages cost;
+    std::vector<Request> requests{{.prompt_tokens = 5, .output_tokens = 3},
+                                  {.prompt_tokens = 4, .output_tokens = 2}};
+    ServingPool pool{.rules = *find_batching_rules("vllm_v1"),
+                     .limits = {.max_num_batched_tokens = 5, .block_size = 4, .num_blocks = 10},
+                     .cost = &cost};
+    ServedInstance served{pool, 0, requests};
+    std::vector<RequestId> preempted;
+    std::vector<Sampled> sampled;
+};
+
+TEST(ServedInstance, StagesHaveABatchEach) {
+    Instance instance;
+    instance.served.scheduler().submit(RequestId{0});
+    instance.served.scheduler().submit(RequestId{1});
+    const auto first = instance.served.begin(Time{}, instance.preempted);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->first_stage_free, 2_ms);
+    EXPECT_EQ(first->end, 5_ms);
+    EXPECT_FALSE(instance.served.begin(1_ms, instance.preempted));  // the first stage computes
+    const auto second = instance.served.begin(2_ms, instance.preempted);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->end, 8_ms);
+    EXPECT_TRUE(instance.served.ends(5_ms));
+    instance.served.complete(instance.sampled);
+    ASSERT_EQ(instance.sampled.size(), 1U);
+    EXPECT_EQ(instance.sampled[0].request, RequestId{0});
+    EXPECT_EQ(instance.served.totals().busy, 4_ms);
+    EXPECT_EQ(instance.served.totals().computed_tokens, 9);
+}
+
+TEST(ServedInstance, WhatStopsLosesItsStepsAndItsCache) {
+    Instance instance;
+    instance.served.scheduler().submit(RequestId{0});
+    instance.served.scheduler().submit(RequestId{1});
+    ASSERT_TRUE(instance.served.begin(Time{}, instance.preempted));
+    EXPECT_LT(instance.served.scheduler().pool().num_free(), 10);
+    instance.served.stop();
+    EXPECT_TRUE(instance.served.is_down());
+    EXPECT_FALSE(instance.served.ends(5_ms));
+    EXPECT_FALSE(instance.served.begin(5_ms, instance.preempted));
+    EXPECT_EQ(instance.served.leave(), (std::vector<RequestId>{RequestId{0}, RequestId{1}}));
+    EXPECT_EQ(instance.served.scheduler().pool().num_free(), 10);
+    instance.served.restart(50_ms);
+    EXPECT_EQ(instance.served.failures(), 1U);
+    instance.served.scheduler().submit(RequestId{1});
+    EXPECT_EQ(instance.served.begin(50_ms, instance.preempted)->end, 55_ms);
+}
+
+TEST(ServedInstance, ASlowOneTakesLongerFromItsNextStepOn) {
+    Instance instance;
+    instance.served.slow_down(1.5);
+    instance.served.scheduler().submit(RequestId{0});
+    EXPECT_EQ(instance.served.begin(Time{}, instance.preempted)->end,
+              Time::picoseconds(7'500'000'000));
+}
+
+}  // namespace
+}  // namespace orrery
