@@ -353,8 +353,12 @@ private:
     // What it computes is lost at once, and so are the transfers to it and from it.
     void stop(std::size_t number) {
         instances_[number].stop();
+        if (transport_ == nullptr) {
+            return;
+        }
+        end_transfers();  // those of this instant
         bool broken = false;
-        for (std::size_t i = 0; transport_ != nullptr && i < journeys_.size(); ++i) {
+        for (std::size_t i = 0; i < journeys_.size(); ++i) {
             Journey& journey = journeys_[i];
             const bool touched = journey.from == number || journey.to == number;
             if (journey.state == Journey::State::moving && touched) {

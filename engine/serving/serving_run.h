@@ -28,7 +28,7 @@ public:
     virtual Time next_end() const = 0;
     // Appends the requests whose transfers end at `now`.
     virtual void pop_ended(Time now, std::vector<RequestId>& ended) = 0;
-    // Ends the transfer of this request, which is under way, without its bytes.
+    // Ends the transfer of this request, whose end lies ahead.
     virtual void cancel(Time now, RequestId request) = 0;
 };
 

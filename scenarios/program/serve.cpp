@@ -5,6 +5,7 @@
 
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/program/serve_real.h"
 #include "scenarios/report/serving_report.h"
@@ -42,6 +43,7 @@ int serve_command(const ServeArguments& arguments) {
     if (arguments.real || !arguments.listen.empty()) {
         return serve_for_real_command(arguments, *scenario);
     }
+    note_faults_left_out(*scenario, FaultUser::serving);
     return run_study(arguments,
                      {.source = arguments.file, .label = "serving", .study = [&](const auto&) {
                           return served(*scenario);

@@ -184,6 +184,62 @@ ReportSection slowdowns(const ServingAnswer::Slowdowns& found, const ServingObje
     return section;
 }
 
+// The first faults, and how many more there are.
+ReportSection faults_section(const ServingAnswer& answer) {
+    constexpr std::size_t kShown = 12;
+    ReportSection section{
+        .title = "Faults",
+        .note =
+            "Noticed and back: of the instances that it stopped, all of them. Lost tokens are "
+            "keys and values that are computed again."};
+    section.table.columns = {{"fault"},
+                             {"at", Unit::seconds},
+                             {"instances", Unit::count},
+                             {"times slower", Unit::number, 2},
+                             {"noticed", Unit::seconds},
+                             {"back", Unit::seconds},
+                             {"requests moved", Unit::count},
+                             {"lost tokens", Unit::count}};
+    const auto time = [](const std::optional<Time>& at) {
+        return at ? Cell{at->seconds()} : Cell{};
+    };
+    for (std::size_t i = 0; i < std::min(kShown, answer.faults.size()); ++i) {
+        const ServingAnswer::Fault& fault = answer.faults[i];
+        section.table.rows.push_back({fault.what,
+                                      fault.at.seconds(),
+                                      fault.instances,
+                                      fault.factor > 0 ? Cell{fault.factor} : Cell{},
+                                      time(fault.noticed),
+                                      time(fault.back),
+                                      fault.moved_requests,
+                                      fault.lost_tokens});
+    }
+    if (answer.faults.size() > kShown) {
+        section.after.push_back(fmt::format("{} more faults.", answer.faults.size() - kShown));
+    }
+    section.after.push_back(
+        fmt::format("Instances are up {:.3f} % of the time.", answer.availability * 100));
+    return section;
+}
+
+Json faults_json(const ServingAnswer& answer) {
+    const auto time = [](const std::optional<Time>& at) {
+        return at ? Json(at->seconds()) : Json();
+    };
+    Json list = Json::array();
+    for (const ServingAnswer::Fault& fault : answer.faults) {
+        list.push_back({{"at_s", fault.at.seconds()},
+                        {"what", fault.what},
+                        {"instances", fault.instances},
+                        {"factor", fault.factor > 0 ? Json(fault.factor) : Json()},
+                        {"noticed_s", time(fault.noticed)},
+                        {"back_s", time(fault.back)},
+                        {"moved_requests", fault.moved_requests},
+                        {"lost_tokens", fault.lost_tokens}});
+    }
+    return list;
+}
+
 }  // namespace
 
 Report serving_sections(const Scenario& scenario,
@@ -218,6 +274,9 @@ Report serving_sections(const Scenario& scenario,
                                 answer.good_share < 0.9});
     }
     report.sections = {latencies(answer), pools(scenario, answer)};
+    if (!answer.faults.empty()) {
+        report.sections.push_back(faults_section(answer));
+    }
     if (answer.slowdowns) {
         report.sections.insert(report.sections.begin() + 1, slowdowns(*answer.slowdowns, wanted));
     }
@@ -261,6 +320,8 @@ std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) 
                  {"transfers", answer.transfers},
                  {"transferred_bytes", answer.transferred.count()},
                  {"transfer_s", answer.transfer_s},
+                 {"availability", answer.availability},
+                 {"faults", faults_json(answer)},
                  {"seed", answer.seed},
                  {"wall_s", answer.wall_s}};
     if (answer.slowdowns) {

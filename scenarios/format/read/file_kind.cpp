@@ -37,6 +37,7 @@ constexpr Key kServingFileRows[] = {
     entry("model", "models", kModelKeys, "The model.").required(),
     nested("serving", KeyShape::map, kServingKeys, "Instances that serve.").required(),
     nested("workload", KeyShape::map, kWorkloadKeys, "Load that they serve.").required(),
+    nested("faults", KeyShape::map_list, kFaultKeys, "Faults while they serve."),
 };
 constexpr KeyMap kServingFileKeys = key_map("serving_file", kServingFileRows);
 

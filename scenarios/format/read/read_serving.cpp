@@ -190,6 +190,21 @@ constexpr Key kSpeculationRows[] = {
 const KeyTable<Speculation> kSpeculationKeys =
     key_table<Speculation>("speculation", kSpeculationRows, "{draft_tokens: 4, acceptance: 0.7}");
 
+constexpr Choice<LostCache> kLostCaches[] = {{"recompute", LostCache::recompute},
+                                             {"copy", LostCache::copy}};
+constexpr Key kServingRecoveryRows[] = {
+    part<&ServingRecovery::detection>("detection", kDetectionKeys, "How a fault is noticed."),
+    key<&ServingRecovery::start_up>(
+        "start_up", "Time until an instance serves again, beside the loading of its weights."),
+    key<&ServingRecovery::weight_loading>("weight_loading",
+                                          "Bandwidth at which a node reads weights.")
+        .above_zero("5 GB/s"),
+    choice<kLostCaches, &ServingRecovery::lost_cache>(
+        "lost_cache", "Where keys and values come from that an instance has lost."),
+};
+const KeyTable<ServingRecovery> kServingRecoveryKeys = key_table<ServingRecovery>(
+    "serving_recovery", kServingRecoveryRows, "{start_up: 30 s, lost_cache: copy}");
+
 constexpr Key kServingRows[] = {
     entry("engine", "engines", kEngineKeys, "Software that serves.").by("vllm-v1"),
     nested("pools", KeyShape::map_or_list, kPoolKeys, "Instances; or prefill, then decode."),
@@ -197,6 +212,8 @@ constexpr Key kServingRows[] = {
            KeyShape::map,
            kObjectiveKeys,
            "What a request must reach to count in goodput."),
+    part<&ServingSpec::recovery>(
+        "recovery", kServingRecoveryKeys, "What follows a fault of an instance."),
     nested("speculation", KeyShape::map, kSpeculationKeys, "Proposals that steps verify."),
     key<&ServingSpec::seed>("seed", "Seed of routers that draw, and of weights that are drawn.")
         .range(0, kMostTokens),

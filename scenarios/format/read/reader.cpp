@@ -306,7 +306,16 @@ void read_served(DocumentNode& root,
         read_workload(section, folder, scenario.workload, errors);
         check_adapters(section, scenario.serving, scenario.workload, errors);
     });
-    for (const char* key : {"plan", "jobs", "stack", "search", "faults", "recovery", "campaign"}) {
+    if (reader.find("faults") != nullptr) {
+        scenario.campaign.shape = cluster_shape(scenario.cluster, scenario.campaign);
+        read_faults(*root.find("faults"),
+                    catalogue,
+                    folder,
+                    scenario.campaign.shape,
+                    scenario.faults,
+                    errors);
+    }
+    for (const char* key : {"plan", "jobs", "stack", "search", "recovery", "campaign"}) {
         if (root.find(key) != nullptr) {
             reader.refuse(key, "a file of kind serving has none", "serving.pools has the sizes");
         }

@@ -20,6 +20,8 @@ constexpr std::string_view kHealthy =
     "nothing is injected into a run without --supervise and job.drill: true";
 constexpr std::string_view kNoStep = "a real run injects them by the step that they come after";
 constexpr std::string_view kRecorded = "the run was recorded without faults";
+constexpr std::string_view kServed = "a served load has no steps of a training";
+constexpr std::string_view kNoInstance = "they neither stop nor slow an instance or a transfer";
 constexpr std::string_view kNoTime = "they change no time of a step";
 
 // Rows: users; columns: standing, at_time, at_step, in_step, process, trace, bursts.
@@ -32,6 +34,7 @@ constexpr std::array<std::array<std::string_view, kNumFaultForms>, kNumFaultUser
     {kHealthy, kHealthy, kHealthy, kHealthy, kHealthy, kHealthy, kHealthy},
     {kNoStep, kNoStep, kUsed, kNoStep, kNoStep, kNoStep, kNoStep},
     {kRecorded, kRecorded, kRecorded, kRecorded, kRecorded, kRecorded, kRecorded},
+    {kUsed, kUsed, kServed, kServed, kUsed, kUsed, kUsed},
 }};
 
 // Whether it slows kernels or links of a simulated step down, or ends it.
@@ -40,6 +43,12 @@ bool acts_on_a_step(FaultKind kind) {
 }
 
 }  // namespace
+
+bool acts_on_instances(FaultKind kind) {
+    const FaultKindInfo& known = info(kind);
+    const bool stops = known.effect == FaultEffect::stop || known.effect == FaultEffect::stall;
+    return slows_gpus(kind) || slows_adapters(kind) || (stops && known.on_node());
+}
 
 std::string_view name(FaultForm form) {
     static constexpr std::array<std::string_view, kNumFaultForms> kNames = {
@@ -66,6 +75,10 @@ std::string_view why_left_out(FaultUser user, FaultForm form, FaultKind kind) {
     const bool of_a_step = user == FaultUser::step || user == FaultUser::search;
     if (why.empty() && of_a_step && form == FaultForm::standing && !acts_on_a_step(kind)) {
         return kNoTime;
+    }
+    const bool of_all = form == FaultForm::trace || form == FaultForm::bursts;
+    if (why.empty() && user == FaultUser::serving && !of_all && !acts_on_instances(kind)) {
+        return kNoInstance;
     }
     return why;
 }

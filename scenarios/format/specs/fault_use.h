@@ -46,8 +46,12 @@ enum class FaultUser : std::uint8_t {
     real_run,        // train, profile, diagnose --nproc
     drill,           // train --supervise
     recorded_run,    // compare, calibrate, diagnose of a recorded run
+    serving,         // serve
 };
-inline constexpr std::size_t kNumFaultUsers = 8;
+inline constexpr std::size_t kNumFaultUsers = 9;
+
+// Whether a fault of this kind stops or slows instances that serve, or transfers between them.
+bool acts_on_instances(FaultKind kind);
 
 // Empty: the user uses such an entry; else why it does not, and where it counts.
 std::string_view why_left_out(FaultUser user, FaultForm form, FaultKind kind);

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/faults/detection.h"
 #include "engine/serving/batch_scheduler.h"
+#include "engine/serving/instance_faults.h"
 #include "engine/units.h"
 #include "models/serving_plan.h"
 #include "models/transformer.h"
@@ -108,10 +110,22 @@ struct Speculation {
     bool has_model() const { return draft_tokens > 0 && draft_model.num_layers > 0; }
 };
 
+// What follows a fault of an instance's nodes.
+struct ServingRecovery {
+    DetectionSpec detection{};
+    // A fault of no stated duration: a spare node takes the place at once.
+    // Of an instance, until it serves: processes start, graphs are captured (assumed) ...
+    WallTime start_up = WallTime::seconds(30);
+    // ... and every node reads its weights at this rate (assumed: NVMe disks).
+    Bandwidth weight_loading = Bandwidth::bytes_per_second(5'000'000'000);
+    LostCache lost_cache = LostCache::recompute;
+};
+
 struct ServingSpec {
     ServingEngine engine;
     Speculation speculation;
     ServingObjectives objectives;
+    ServingRecovery recovery{};
     // One aggregated pool, or one that computes prompts and then one that generates. Their
     // instances stand on the cluster's GPUs in this order.
     std::vector<ServingPoolSpec> pools{1};

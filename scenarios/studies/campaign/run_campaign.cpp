@@ -13,6 +13,7 @@
 #include "models/flops.h"
 #include "models/transformer.h"
 #include "scenarios/format/provenance/version.h"
+#include "scenarios/format/specs/fault_weather.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/campaign/fault_classes.h"
 #include "scenarios/studies/campaign/start_up.h"
@@ -310,17 +311,7 @@ CampaignSpec campaign_spec(const Scenario& scenario,
     spec.cluster.nodes = spec.job.slots + spares_of(scenario, plan);
     spec.horizon = campaign.length;
     spec.faults = scenario.faults.processes;
-    if (scenario.faults.daily_variance > 1) {
-        // A day's count is then Poisson with a gamma intensity: variance/mean = 1 + mean/shape.
-        double daily = 0;
-        for (const FaultProcess& process : spec.faults) {
-            daily += process.once || process.once_step >= 0 || !process.events.empty()
-                         ? 0
-                         : expected_faults(process, campaign.shape, campaign.length) /
-                               campaign.length.days();
-        }
-        spec.weather.burst_shape = daily / (scenario.faults.daily_variance - 1);
-    }
+    spec.weather = fault_weather(scenario.faults, campaign.shape, campaign.length);
     spec.detection = plan.detection.value_or(campaign.detection);
     spec.repair = campaign.repair;
     spec.forecast = campaign.forecast;

@@ -117,6 +117,7 @@ FootprintId FabricTransport::footprint_of(const std::vector<LinkShare>& links) {
 
 void FabricTransport::start(
     Time now, RequestId request, std::size_t from, std::size_t to, std::int64_t tokens) {
+    change_capacities(now);
     std::size_t number = transfers_.size();
     if (unused_.empty()) {
         transfers_.emplace_back();
@@ -150,13 +151,64 @@ void FabricTransport::start(
 }
 
 Time FabricTransport::next_end() const {
-    const Time flows = rates_->next_completion();
-    return starts_.empty() ? flows : std::min(flows, starts_.begin()->first);
+    if (starts_.empty() && transfer_of_.empty()) {
+        return Time::max();
+    }
+    Time next = rates_->next_completion();
+    if (!starts_.empty()) {
+        next = std::min(next, starts_.begin()->first);
+    }
+    return next_change_ < changes_.size() ? std::min(next, changes_[next_change_].at) : next;
+}
+
+void FabricTransport::change_links(std::vector<CapacityChange> changes) {
+    changes_ = std::move(changes);
+}
+
+// While nothing is under way nobody asks for the times of changes: they are made up for then.
+void FabricTransport::change_capacities(Time now) {
+    bool changed = false;
+    for (; next_change_ < changes_.size() && changes_[next_change_].at <= now; ++next_change_) {
+        rates_->set_capacity(now, changes_[next_change_].link, changes_[next_change_].capacity);
+        changed = true;
+    }
+    if (changed) {
+        rates_->settle(now);
+    }
+}
+
+void FabricTransport::cancel(Time now, RequestId request) {
+    std::size_t number = transfers_.size();
+    const auto is_of = [&](std::size_t transfer) {
+        const bool found = transfers_[transfer].request == request;
+        number = found ? transfer : number;
+        return found;
+    };
+    for (auto start = starts_.begin(); start != starts_.end();) {
+        if (is_of(start->second.transfer)) {
+            moved_ = moved_ - start->second.part.bytes;
+            start = starts_.erase(start);
+        } else {
+            ++start;
+        }
+    }
+    for (auto flow = transfer_of_.begin(); flow != transfer_of_.end();) {
+        if (is_of(flow->second)) {
+            moved_ = moved_ - rates_->stop(now, flow->first);
+            flow = transfer_of_.erase(flow);
+        } else {
+            ++flow;
+        }
+    }
+    ORRERY_CHECK(number < transfers_.size());
+    unused_.push_back(number);
+    rates_->settle(now);
 }
 
 void FabricTransport::pop_ended(Time now, std::vector<RequestId>& ended) {
     popped_.clear();
     rates_->pop_completed(now, popped_);
+    change_capacities(now);
     for (const FlowId flow : popped_) {
         const auto found = transfer_of_.find(flow);
         Transfer& transfer = transfers_[found->second];

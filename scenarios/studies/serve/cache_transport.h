@@ -12,6 +12,7 @@
 #include "engine/network_model.h"
 #include "engine/result.h"
 #include "engine/serving/serving_run.h"
+#include "engine/step_events.h"
 #include "models/serving_plan.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"
@@ -53,6 +54,11 @@ public:
                std::int64_t tokens) override;
     Time next_end() const override;
     void pop_ended(Time now, std::vector<RequestId>& ended) override;
+    void cancel(Time now, RequestId request) override;
+
+    const Fabric& fabric() const { return network_.fabric(); }
+    // Capacities of links that change, ascending in time; before the first start().
+    void change_links(std::vector<CapacityChange> changes);
 
     // From the start of a transfer to its end, over all that have ended.
     Time total() const { return total_; }
@@ -75,6 +81,7 @@ private:
         std::size_t transfer = 0;
         TransferPart part;
     };
+    void change_capacities(Time now);
     FootprintId footprint_of(const std::vector<LinkShare>& links);
 
     PlacedPool prompts_;
@@ -88,6 +95,8 @@ private:
     std::multimap<Time, Start> starts_;          // after their latency
     std::map<FlowId, std::size_t> transfer_of_;  // of flows under way
     std::vector<FlowId> popped_;
+    std::vector<CapacityChange> changes_;
+    std::size_t next_change_ = 0;
     Time total_;
     std::int64_t ended_ = 0;
     Bytes moved_;

@@ -11,6 +11,7 @@
 #include "engine/statistics.h"
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/cache_transport.h"
+#include "scenarios/studies/serve/served_faults.h"
 #include "scenarios/studies/serve/serving_prices.h"
 #include "scenarios/studies/serve/slowdown.h"
 
@@ -123,6 +124,7 @@ struct Serving {
     std::vector<std::unique_ptr<RequestRouter>> routers;
     std::vector<ServingPool> pools;
     std::unique_ptr<FabricTransport> transport;  // of two pools
+    ServedFaults faults;
 };
 
 Result<void> add_pool(const Scenario& scenario,
@@ -201,12 +203,76 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
 
 ServingResult run(Serving& serving, const std::vector<Request>& requests, const ServingLoad& load) {
     if (serving.transport == nullptr) {
-        return serve(requests, load, serving.pools.front(), *serving.routers.front());
+        return serve(requests,
+                     load,
+                     serving.pools.front(),
+                     *serving.routers.front(),
+                     serving.faults.instances);
     }
     const SplitPools pools{.prompts = serving.pools[0],
                            .generation = serving.pools[1],
                            .transport = serving.transport.get()};
-    return serve(requests, load, pools, *serving.routers[0], *serving.routers[1]);
+    return serve(
+        requests, load, pools, *serving.routers[0], *serving.routers[1], serving.faults.instances);
+}
+
+// Faults come for a day after the last arrival, or for 30 days where arrivals do not say the end.
+Time end_of_faults(const std::vector<Request>& requests, const ServingLoad& load) {
+    constexpr double kDay_s = 86'400;
+    const double last = load.users > 0 || requests.empty() ? 0 : requests.back().arrival.seconds();
+    return Time::seconds(std::min(kLongestLoad_s, last == 0 ? 30 * kDay_s : last + kDay_s));
+}
+
+Result<void> add_faults(const Scenario& scenario,
+                        const ServingSpec& spec,
+                        Time until,
+                        Serving& serving) {
+    if (scenario.faults.processes.empty()) {
+        return {};
+    }
+    const Fabric* fabric = serving.transport ? &serving.transport->fabric() : nullptr;
+    auto faults = served_faults(scenario, spec, until, fabric);
+    if (!faults) {
+        return tl::unexpected(faults.error());
+    }
+    serving.faults = std::move(*faults);
+    if (serving.transport) {
+        serving.transport->change_links(serving.faults.links);
+    }
+    return {};
+}
+
+void report_faults(const ServedFaults& faults,
+                   const ServingResult& served,
+                   std::size_t instances,
+                   ServingAnswer& answer) {
+    double down_s = 0;
+    for (const InstanceOutage& outage : faults.instances.outages) {
+        down_s += std::max(0.0, (std::min(outage.end, served.end) - outage.begin).seconds());
+    }
+    if (served.end > Time{}) {
+        answer.availability = 1 - down_s / (served.end.seconds() * static_cast<double>(instances));
+    }
+    for (const ServedFault& fault : faults.faults) {
+        if (fault.at >= served.end) {
+            break;
+        }
+        ServingAnswer::Fault& shown = answer.faults.emplace_back(
+            ServingAnswer::Fault{.at = fault.at,
+                                 .what = fault.what,
+                                 .instances = std::ssize(fault.instances),
+                                 .factor = fault.factor});
+        if (fault.end != Time::max()) {
+            shown.back = fault.end;
+        }
+        for (const std::size_t number : fault.outages) {
+            const InstanceOutage& outage = faults.instances.outages[number];
+            shown.noticed = std::max(shown.noticed.value_or(Time{}), outage.noticed);
+            shown.back = std::max(shown.back.value_or(Time{}), outage.end);
+            shown.moved_requests += served.outages[number].moved_requests;
+            shown.lost_tokens += served.outages[number].lost_tokens;
+        }
+    }
 }
 
 }  // namespace
@@ -362,6 +428,10 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
     if (!serving) {
         return tl::unexpected(serving.error());
     }
+    if (const auto added = add_faults(scenario, spec, end_of_faults(requests, load), *serving);
+        !added) {
+        return tl::unexpected(added.error());
+    }
     ServingLoad queued = load;
     queued.front_end = spec.engine.host_per_request;
     ServingResult served = run(*serving, requests, queued);
@@ -372,6 +442,7 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
         answer.transferred = transport->moved();
         answer.transfer_s = transport->total().seconds() / static_cast<double>(transport->ended());
     }
+    report_faults(serving->faults, served, served.instances.size(), answer);
     if (spec.objectives.any_slowdown()) {
         const auto alone = serve_alone(scenario, spec, requests);
         if (!alone) {

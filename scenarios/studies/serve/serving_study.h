@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/result.h"
@@ -62,6 +63,19 @@ struct ServingAnswer {
         LatencySummary e2e;
     };
     std::optional<Slowdowns> slowdowns;
+    // Faults that came until the last token.
+    struct Fault {
+        Time at;
+        std::string what;                 // "node_crash at node:3"
+        std::int64_t instances = 0;       // that it stopped or slowed down
+        double factor = 0;                // of what it slows; 0: it stops
+        std::optional<Time> noticed{};    // of the instances that it stopped, the last one
+        std::optional<Time> back{};       // all of them, or its end
+        std::int64_t moved_requests = 0;  // to other instances
+        std::int64_t lost_tokens = 0;     // of the cache, which are computed again
+    };
+    std::vector<Fault> faults;
+    double availability = 1;  // share of the time in which instances are not down
     // Keys and values that moved from one pool to the other.
     std::int64_t transfers = 0;
     Bytes transferred;

@@ -27,7 +27,8 @@ TEST(FaultUse, EveryUserUsesAFormOrSaysWhyNot) {
                              {FaultUser::network, "0000000"},
                              {FaultUser::real_run, "0000000"},
                              {FaultUser::drill, "0010000"},
-                             {FaultUser::recorded_run, "0000000"}};
+                             {FaultUser::recorded_run, "0000000"},
+                             {FaultUser::serving, "1100111"}};
     static_assert(std::size(kForms) == kNumFaultForms && std::size(kRows) == kNumFaultUsers);
     for (const Row& row : kRows) {
         for (std::size_t f = 0; f < kNumFaultForms; ++f) {
