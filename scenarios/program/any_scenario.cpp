@@ -27,12 +27,12 @@ bool is_cluster_alone(const std::string& file, const std::vector<std::string>& o
            has_no_step(*document) && std::ranges::none_of(overrides, gives_a_step);
 }
 
+}  // namespace
+
 bool is_served_load(const std::string& file) {
     const auto document = read_yaml_file(file);
     return document && document->is_map() && document->find("serving") != nullptr;
 }
-
-}  // namespace
 
 ResultOrErrors<Scenario> read_any_scenario(const std::string& file,
                                            const std::vector<std::string>& overrides) {

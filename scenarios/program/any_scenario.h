@@ -15,6 +15,9 @@ namespace orrery {
 ResultOrErrors<Scenario> read_any_scenario(const std::string& file,
                                            const std::vector<std::string>& overrides);
 
+// Whether the file has the section `serving`.
+bool is_served_load(const std::string& file);
+
 // Whether there is no step to simulate.
 bool is_network_alone(const Scenario& scenario);
 

@@ -13,10 +13,12 @@
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/format/write/write_plan.h"
+#include "scenarios/program/any_scenario.h"
 #include "scenarios/program/calibration_file.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/search_pools.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_sections.h"
@@ -138,6 +140,9 @@ ResultOrErrors<StudyOutput> search_output(const SearchArguments& arguments,
 }  // namespace
 
 int search_command(const SearchArguments& arguments) {
+    if (is_served_load(arguments.file)) {
+        return search_pools_command(arguments);
+    }
     ReadOptions read;
     read.overrides = arguments.overrides;
     ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
@@ -177,7 +182,7 @@ Command describe_search() {
     const auto arguments = std::make_shared<SearchArguments>();
     return {
         .name = "search",
-        .help = "Find the best plan on one or several clusters; Ctrl-C: the best so far",
+        .help = "Find the best plan on one or several clusters, or the best pools of a served load",
         .options = joined(
             {{scenario_option(arguments->file),
               override_option(arguments->overrides),
@@ -193,6 +198,7 @@ Command describe_search() {
                           {.html = kPageHelp, .csv = "Write the best plans as a table"})}),
         .examples = {"search scenarios/search-175b-1024-a100.yaml",
                      "search scenarios/llama3-70b-h100.yaml -o best.yaml",
+                     "search scenarios/serving/llama3-70b-search.yaml",
                      "search scenarios/llama3-8b-h100.yaml --set "
                      "search.micro_batch_size=[1,2,4]"},
         .run = [arguments] { return search_command(*arguments); },

@@ -19,4 +19,10 @@ std::string json_line(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Null where zero means that a figure is not known.
+template <class Json>
+Json known_or_null(double value) {
+    return value > 0 ? Json(value) : Json();
+}
+
 }  // namespace orrery

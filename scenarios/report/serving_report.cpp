@@ -15,33 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view word_of_role(PoolRole role) {
-    switch (role) {
-        case PoolRole::prefill:
-            return "prefill";
-        case PoolRole::decode:
-            return "decode";
-        case PoolRole::aggregated:
-            break;
-    }
-    return "aggregated";
-}
-
-std::string words_of_pool(const ServingPoolSpec& pool) {
-    const ServingPlan& plan = pool.plan;
-    std::string text = fmt::format("{} x tp {}", pool.instances, plan.tensor_model_parallel_size);
-    if (plan.pipeline_model_parallel_size > 1) {
-        text += fmt::format(", pp {}", plan.pipeline_model_parallel_size);
-    }
-    if (plan.data_parallel_size > 1) {
-        text += fmt::format(", dp {}", plan.data_parallel_size);
-    }
-    if (plan.expert_model_parallel_size > 1) {
-        text += fmt::format(", ep {}", plan.expert_model_parallel_size);
-    }
-    return text;
-}
-
 std::string words_of_load(const WorkloadSpec& load) {
     if (!load.trace.empty()) {
         return "requests of " + load.trace.filename().string();
@@ -93,7 +66,7 @@ ReportSection pools(const Scenario& scenario, const ServingAnswer& answer) {
                              {"most in use", Unit::count}};
     for (std::size_t i = 0; i < answer.pools.size(); ++i) {
         const ServingAnswer::Pool& pool = answer.pools[i];
-        section.table.rows.push_back({word_of_role(pool.role),
+        section.table.rows.push_back({name(pool.role),
                                       words_of_pool(scenario.serving.pools[i]),
                                       pool.busy,
                                       pool.batches,
@@ -106,7 +79,7 @@ ReportSection pools(const Scenario& scenario, const ServingAnswer& answer) {
             section.after.push_back(fmt::format("{} of {} proposed tokens were accepted ({}).",
                                                 pool.accepted_tokens,
                                                 pool.drafted_tokens,
-                                                word_of_role(pool.role)));
+                                                name(pool.role)));
         }
     }
     if (answer.transfers > 0) {
@@ -231,7 +204,7 @@ Json faults_json(const ServingAnswer& answer) {
         list.push_back({{"at_s", fault.at.seconds()},
                         {"what", fault.what},
                         {"instances", fault.instances},
-                        {"factor", fault.factor > 0 ? Json(fault.factor) : Json()},
+                        {"factor", known_or_null<Json>(fault.factor)},
                         {"noticed_s", time(fault.noticed)},
                         {"back_s", time(fault.back)},
                         {"moved_requests", fault.moved_requests},
@@ -241,6 +214,21 @@ Json faults_json(const ServingAnswer& answer) {
 }
 
 }  // namespace
+
+std::string words_of_pool(const ServingPoolSpec& pool) {
+    const ServingPlan& plan = pool.plan;
+    std::string text = fmt::format("{} x tp {}", pool.instances, plan.tensor_model_parallel_size);
+    if (plan.pipeline_model_parallel_size > 1) {
+        text += fmt::format(", pp {}", plan.pipeline_model_parallel_size);
+    }
+    if (plan.data_parallel_size > 1) {
+        text += fmt::format(", dp {}", plan.data_parallel_size);
+    }
+    if (plan.expert_model_parallel_size > 1) {
+        text += fmt::format(", ep {}", plan.expert_model_parallel_size);
+    }
+    return text;
+}
 
 Report serving_sections(const Scenario& scenario,
                         const ServingAnswer& answer,
@@ -273,6 +261,14 @@ Report serving_sections(const Scenario& scenario,
                                             answer.good_share * 100),
                                 answer.good_share < 0.9});
     }
+    if (answer.cost_per_million_tokens > 0) {
+        report.cards.push_back({fmt::format("{:.3g}", answer.cost_per_million_tokens),
+                                "cost of a million output tokens"});
+    }
+    if (answer.kwh_per_million_tokens > 0) {
+        report.cards.push_back({fmt::format("{:.3g} kWh", answer.kwh_per_million_tokens),
+                                "energy of a million output tokens"});
+    }
     report.sections = {latencies(answer), pools(scenario, answer)};
     if (!answer.faults.empty()) {
         report.sections.push_back(faults_section(answer));
@@ -289,7 +285,7 @@ Report serving_sections(const Scenario& scenario,
 std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) {
     Json of_pools = Json::array();
     for (const ServingAnswer::Pool& pool : answer.pools) {
-        of_pools.push_back({{"role", word_of_role(pool.role)},
+        of_pools.push_back({{"role", name(pool.role)},
                             {"instances", pool.instances},
                             {"busy", pool.busy},
                             {"steps", pool.batches},
@@ -320,6 +316,8 @@ std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) 
                  {"transfers", answer.transfers},
                  {"transferred_bytes", answer.transferred.count()},
                  {"transfer_s", answer.transfer_s},
+                 {"cost_per_million_tokens", known_or_null<Json>(answer.cost_per_million_tokens)},
+                 {"kwh_per_million_tokens", known_or_null<Json>(answer.kwh_per_million_tokens)},
                  {"availability", answer.availability},
                  {"faults", faults_json(answer)},
                  {"seed", answer.seed},

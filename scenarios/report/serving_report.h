@@ -12,6 +12,9 @@
 
 namespace orrery {
 
+// "3 x tp 8, pp 2"
+std::string words_of_pool(const ServingPoolSpec& pool);
+
 Report serving_sections(const Scenario& scenario,
                         const ServingAnswer& answer,
                         const ServingResult& result);

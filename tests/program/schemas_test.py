@@ -30,6 +30,8 @@ LINES = {
     "explain": ["explain S/laptop-2gpu.yaml --json --keep 2"],
     "search": ["search S/laptop-2gpu.yaml --json --set search.simulations=10 --sensitivity",
                "search S/laptop-2gpu.yaml --json --set search.tokens=1e9"],
+    "search_pools": ["search S/serving/llama3-70b-search.yaml --json --set "
+                     "workload.num_requests=50"],
     "sweep": ["sweep study.yaml --json"],
     "campaign": ["campaign S/recovery-plans.yaml --json --set 'campaign.step_time=9 s' "
                  "--set campaign.seeds=2"],
@@ -38,6 +40,7 @@ LINES = {
                 "--fidelity packet --ranks 8"],
     "serve": ["serve S/serving/llama3-70b.yaml --set workload.num_requests=100 --json",
               "serve S/serving/llama3-70b-split.yaml --set workload.num_requests=100 --json",
+              "serve S/serving/llama3-70b-faults.yaml --json",
               "serve S/serving/splitwise-a100.yaml --set workload.num_requests=100 --json",
               "serve --real S/serve-tiny-cpu.yaml --set workload.num_requests=5 --json"],
     "validate": ["validate S/catalogue/published/training.csv --family llm.c --json",

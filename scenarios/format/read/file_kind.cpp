@@ -38,6 +38,7 @@ constexpr Key kServingFileRows[] = {
     nested("serving", KeyShape::map, kServingKeys, "Instances that serve.").required(),
     nested("workload", KeyShape::map, kWorkloadKeys, "Load that they serve.").required(),
     nested("faults", KeyShape::map_list, kFaultKeys, "Faults while they serve."),
+    nested("search", KeyShape::map, kPoolSearchKeys, "Pools among which `orrery search` looks."),
 };
 constexpr KeyMap kServingFileKeys = key_map("serving_file", kServingFileRows);
 

@@ -26,9 +26,9 @@ constexpr Choice<AttentionGeneration> kAttention[] = {
     {"flash_3", AttentionGeneration::flash_3_or_cudnn},
 };
 constexpr Choice<PoolRole> kRoles[] = {
-    {"aggregated", PoolRole::aggregated},
-    {"prefill", PoolRole::prefill},
-    {"decode", PoolRole::decode},
+    {name(PoolRole::aggregated), PoolRole::aggregated},
+    {name(PoolRole::prefill), PoolRole::prefill},
+    {name(PoolRole::decode), PoolRole::decode},
 };
 
 constexpr Key kEngineRows[] = {
@@ -217,6 +217,13 @@ constexpr Key kServingRows[] = {
     nested("speculation", KeyShape::map, kSpeculationKeys, "Proposals that steps verify."),
     key<&ServingSpec::seed>("seed", "Seed of routers that draw, and of weights that are drawn.")
         .range(0, kMostTokens),
+    key<&ServingSpec::price_per_gpu_hour>("price_per_gpu_hour",
+                                          "Price of a GPU for an hour; 0: not known.")
+        .range(0.0, 1e6),
+    key<&ServingSpec::busy_watts>("busy_watts",
+                                  "Power of a GPU while it computes, with its share of the server.")
+        .range(0.0, 1e6),
+    key<&ServingSpec::idle_watts>("idle_watts", "The same while it does not.").range(0.0, 1e6),
     plain("weights", KeyShape::path, "Of a real run: a checkpoint, or a safetensors file.")
         .by("drawn"),
 };

@@ -10,6 +10,7 @@
 #include "engine/serving/request.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/document_node.h"
+#include "scenarios/format/specs/pool_search.h"
 #include "scenarios/format/specs/serving_spec.h"
 
 namespace orrery {
@@ -29,6 +30,8 @@ void check_adapters(const DocumentNode& section,
                     const ServingSpec& serving,
                     const WorkloadSpec& workload,
                     Errors& errors);
+// The section `search` (read_pool_search.cpp).
+void read_pool_search(const DocumentNode& section, PoolSearch& search, Errors& errors);
 Result<ServingEngine> read_engine(std::string_view name, const std::filesystem::path& catalogue);
 
 // A table (CSV) of arrival_s, input_tokens and output_tokens: requests in the order of their

@@ -315,7 +315,10 @@ void read_served(DocumentNode& root,
                     scenario.faults,
                     errors);
     }
-    for (const char* key : {"plan", "jobs", "stack", "search", "recovery", "campaign"}) {
+    if (reader.find("search") != nullptr) {
+        read_pool_search(*root.find("search"), scenario.pool_search, errors);
+    }
+    for (const char* key : {"plan", "jobs", "stack", "recovery", "campaign"}) {
         if (root.find(key) != nullptr) {
             reader.refuse(key, "a file of kind serving has none", "serving.pools has the sizes");
         }

@@ -19,6 +19,7 @@
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/format/specs/campaign_plan.h"
 #include "scenarios/format/specs/network_settings.h"
+#include "scenarios/format/specs/pool_search.h"
 #include "scenarios/format/specs/search_spec.h"
 #include "scenarios/format/specs/serving_spec.h"
 
@@ -68,6 +69,7 @@ struct Scenario {
     CampaignPlan campaign;
     ServingSpec serving{};  // of a file of kind serving, with its load
     WorkloadSpec workload{};
+    PoolSearch pool_search{};
 
     const DeviceSpec& device_of_kind(std::uint32_t kind) const {
         return kind < devices.size() ? devices[kind] : device;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/faults/detection.h"
@@ -65,6 +66,12 @@ struct ServingEngine {
 
 // What the instances of a pool do.
 enum class PoolRole : std::uint8_t { aggregated, prefill, decode };
+
+constexpr std::string_view name(PoolRole role) {
+    return role == PoolRole::prefill  ? "prefill"
+           : role == PoolRole::decode ? "decode"
+                                      : "aggregated";
+}
 
 struct ServingPoolSpec {
     PoolRole role = PoolRole::aggregated;
@@ -130,6 +137,10 @@ struct ServingSpec {
     // instances stand on the cluster's GPUs in this order.
     std::vector<ServingPoolSpec> pools{1};
     std::uint64_t seed = 0;
+    // Of the GPUs that the instances take; 0: not known.
+    double price_per_gpu_hour = 0;
+    double busy_watts = 0;  // with the GPU's share of the server
+    double idle_watts = 0;
     // Of a real run: a checkpoint's folder or a safetensors file; empty: drawn from the seed.
     std::filesystem::path weights{};
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/check.h"
 #include "models/plan_fields.h"
 #include "scenarios/format/document/overrides.h"
@@ -85,6 +87,35 @@ std::string scenario_with_plan(DocumentNode document,
             set(document, plan_key(field), field_text(field, value));
         }
     });
+    move_paths(document, kScenarioKeys, from, to);
+    return to_yaml(document);
+}
+
+std::string scenario_with_pools(DocumentNode document,
+                                const std::vector<ServingPoolSpec>& pools,
+                                const std::filesystem::path& from,
+                                const std::filesystem::path& to) {
+    erase_key(document, "search");
+    DocumentNode& serving = *document.find("serving");
+    const DocumentNode* given = serving.find("pools");
+    DocumentNode list{.kind = DocumentNode::Kind::sequence};
+    for (std::size_t i = 0; i < pools.size(); ++i) {
+        DocumentNode pool{.kind = DocumentNode::Kind::map};
+        if (given != nullptr) {
+            pool =
+                given->is_sequence() ? given->items[std::min(i, given->items.size() - 1)] : *given;
+        }
+        const auto write = [&](const char* key, std::string value) {
+            pool.set(scalar_node(key), scalar_node(std::move(value)));
+        };
+        const ServingPlan& plan = pools[i].plan;
+        write("role", std::string{name(pools[i].role)});
+        write("instances", std::to_string(pools[i].instances));
+        write("tensor_model_parallel_size", std::to_string(plan.tensor_model_parallel_size));
+        write("pipeline_model_parallel_size", std::to_string(plan.pipeline_model_parallel_size));
+        list.items.push_back(std::move(pool));
+    }
+    serving.set(scalar_node("pools"), std::move(list));
     move_paths(document, kScenarioKeys, from, to);
     return to_yaml(document);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scenario as YAML text with another plan: what a search found, for simulate and train to read.
+// A scenario as YAML text with another plan or other pools: what a search found, for simulate,
+// train and serve to read.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "models/plan.h"
 #include "scenarios/format/document/document_node.h"
+#include "scenarios/format/specs/serving_spec.h"
 
 namespace orrery {
 
@@ -20,5 +22,11 @@ std::string scenario_with_plan(DocumentNode document,
                                const std::vector<std::pair<std::string, std::string>>& cluster,
                                const std::filesystem::path& from,
                                const std::filesystem::path& to);
+
+// The same of a served load: with these pools, which keep what else the document says of them.
+std::string scenario_with_pools(DocumentNode document,
+                                const std::vector<ServingPoolSpec>& pools,
+                                const std::filesystem::path& from,
+                                const std::filesystem::path& to);
 
 }  // namespace orrery

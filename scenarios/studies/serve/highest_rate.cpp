@@ -35,72 +35,125 @@ std::vector<Request> stretched(std::vector<Request> requests, double factor) {
     return requests;
 }
 
+// Shares of the stated rate: the largest that meets the objectives, and the smallest that does not.
+class RateSearch {
+public:
+    RateSearch(const Scenario& scenario,
+               const ServingSpec& spec,
+               const std::vector<Request>& requests,
+               const ServingObjectives& objectives)
+        : scenario_(scenario), spec_(spec), requests_(requests), objectives_(objectives) {
+        ORRERY_CHECK(scenario.workload.request_rate > 0 && !requests.empty());
+        // The idle instance is the same at each rate, and serves once.
+        spec_.objectives.ttft_slowdown = {};
+        spec_.objectives.tbt_slowdown = {};
+        spec_.objectives.e2e_slowdown = {};
+    }
+
+    Result<void> begin() {
+        if (objectives_.any_slowdown()) {
+            auto served = serve_alone(scenario_, spec_, requests_);
+            if (!served) {
+                return tl::unexpected(served.error());
+            }
+            alone_ = std::move(*served);
+        }
+        return {};
+    }
+
+    // Whether the objectives are met.
+    Result<bool> attempt(double share) {
+        ServingResult served;
+        auto answer = serve_scenario(scenario_, spec_, stretched(requests_, share), {}, &served);
+        if (!answer) {
+            return tl::unexpected(answer.error());
+        }
+        if (alone_) {
+            answer->slowdowns = slowdowns_of(served, *alone_);
+        }
+        const bool good = all_met(*answer, objectives_);
+        (good ? met_ : missed_) = share;
+        if (good) {
+            best_ = HighestRate{.rate = scenario_.workload.request_rate * share,
+                                .answer = std::move(*answer)};
+        }
+        return good;
+    }
+
+    // After the first attempt.
+    Result<HighestRate> finish() {
+        while (met_ == 0 || missed_ == 0) {
+            const double share = met_ == 0 ? missed_ / kStep : met_ * kStep;
+            const bool too_long = requests_.back().arrival.seconds() / share > kLongestLoad_s;
+            if (share < kLeast || too_long) {
+                return fail(scenario_.cluster_where,
+                            fmt::format("{:.3g} requests a second miss the objectives, too",
+                                        scenario_.workload.request_rate * missed_),
+                            "larger objectives, or a smaller model");
+            }
+            if (share > kMost) {
+                return std::move(*best_);
+            }
+            if (const auto tried = attempt(share); !tried) {
+                return tl::unexpected(tried.error());
+            }
+        }
+        for (int i = 0; i < kBisections; ++i) {
+            if (const auto tried = attempt(std::sqrt(met_ * missed_)); !tried) {
+                return tl::unexpected(tried.error());
+            }
+        }
+        return std::move(*best_);
+    }
+
+private:
+    const Scenario& scenario_;
+    ServingSpec spec_;
+    const std::vector<Request>& requests_;
+    const ServingObjectives& objectives_;
+    std::optional<ServingResult> alone_;
+    std::optional<HighestRate> best_;
+    double met_ = 0;
+    double missed_ = 0;
+};
+
 }  // namespace
 
 Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const ServingSpec& spec,
                                       const std::vector<Request>& requests,
                                       const ServingObjectives& objectives) {
-    const double stated = scenario.workload.request_rate;
-    ORRERY_CHECK(stated > 0 && !requests.empty());
-    // The idle instance is the same at each rate, and serves once.
-    ServingSpec measured = spec;
-    measured.objectives.ttft_slowdown = {};
-    measured.objectives.tbt_slowdown = {};
-    measured.objectives.e2e_slowdown = {};
-    std::optional<ServingResult> alone;
-    if (objectives.any_slowdown()) {
-        auto served = serve_alone(scenario, spec, requests);
-        if (!served) {
-            return tl::unexpected(served.error());
-        }
-        alone = std::move(*served);
+    RateSearch search(scenario, spec, requests, objectives);
+    if (const auto begun = search.begin(); !begun) {
+        return tl::unexpected(begun.error());
     }
-    std::optional<HighestRate> best;
-    double met = 0;     // shares of the stated rate: the largest that meets the objectives ...
-    double missed = 0;  // ... and the smallest that does not
-    const auto attempt = [&](double share) -> Result<bool> {
-        ServingResult served;
-        auto answer = serve_scenario(scenario, measured, stretched(requests, share), {}, &served);
-        if (!answer) {
-            return tl::unexpected(answer.error());
-        }
-        if (alone) {
-            answer->slowdowns = slowdowns_of(served, *alone);
-        }
-        const bool good = all_met(*answer, objectives);
-        (good ? met : missed) = share;
-        if (good) {
-            best = HighestRate{.rate = stated * share, .answer = std::move(*answer)};
-        }
-        return good;
-    };
-    const auto first = attempt(1);
+    if (const auto first = search.attempt(1); !first) {
+        return tl::unexpected(first.error());
+    }
+    return search.finish();
+}
+
+Result<std::optional<HighestRate>> find_higher_rate(const Scenario& scenario,
+                                                    const ServingSpec& spec,
+                                                    const std::vector<Request>& requests,
+                                                    const ServingObjectives& objectives,
+                                                    double rate) {
+    RateSearch search(scenario, spec, requests, objectives);
+    if (const auto begun = search.begin(); !begun) {
+        return tl::unexpected(begun.error());
+    }
+    const auto first = search.attempt(rate / scenario.workload.request_rate);
     if (!first) {
         return tl::unexpected(first.error());
     }
-    while (met == 0 || missed == 0) {
-        const double share = met == 0 ? missed / kStep : met * kStep;
-        const bool too_long = requests.back().arrival.seconds() / share > kLongestLoad_s;
-        if (share < kLeast || too_long) {
-            return fail(
-                scenario.cluster_where,
-                fmt::format("{:.3g} requests a second miss the objectives, too", stated * missed),
-                "larger objectives, or a smaller model");
-        }
-        if (share > kMost) {
-            return std::move(*best);
-        }
-        if (const auto tried = attempt(share); !tried) {
-            return tl::unexpected(tried.error());
-        }
+    if (!*first) {
+        return std::nullopt;
     }
-    for (int i = 0; i < kBisections; ++i) {
-        if (const auto tried = attempt(std::sqrt(met * missed)); !tried) {
-            return tl::unexpected(tried.error());
-        }
+    auto found = search.finish();
+    if (!found) {
+        return tl::unexpected(found.error());
     }
-    return std::move(*best);
+    return std::move(*found);
 }
 
 }  // namespace orrery

@@ -3,6 +3,7 @@
 // scenario publishes, and the goodput of DistServe (Zhong et al., OSDI 2024, section 2).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "engine/result.h"
@@ -23,5 +24,12 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const ServingSpec& spec,
                                       const std::vector<Request>& requests,
                                       const ServingObjectives& objectives);
+
+// The same if the objectives are met at `rate`, which is above zero; else nothing, after one run.
+Result<std::optional<HighestRate>> find_higher_rate(const Scenario& scenario,
+                                                    const ServingSpec& spec,
+                                                    const std::vector<Request>& requests,
+                                                    const ServingObjectives& objectives,
+                                                    double rate);
 
 }  // namespace orrery

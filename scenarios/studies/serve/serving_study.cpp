@@ -401,6 +401,24 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
     return least * pool.plan.data_parallel_size;
 }
 
+// What the GPUs cost and draw while the load is served.
+void add_costs(const ServingSpec& spec, ServingAnswer& answer) {
+    const double million = answer.output_tokens_per_s * answer.makespan.seconds() * 1e-6;
+    if (million <= 0) {
+        return;
+    }
+    const double hours = answer.makespan.seconds() / 3600;
+    double watts = 0;
+    for (std::size_t i = 0; i < spec.pools.size(); ++i) {
+        const ServingPoolSpec& pool = spec.pools[i];
+        watts += static_cast<double>(pool.instances * pool.plan.num_ranks()) *
+                 (spec.idle_watts + answer.pools[i].busy * (spec.busy_watts - spec.idle_watts));
+    }
+    answer.cost_per_million_tokens =
+        spec.price_per_gpu_hour * static_cast<double>(spec.num_gpus()) * hours / million;
+    answer.kwh_per_million_tokens = spec.busy_watts > 0 ? watts * 1e-3 * hours / million : 0;
+}
+
 ServingAnswer serving_answer(const ServingResult& served,
                              const std::vector<Request>& requests,
                              const ServingSpec& spec,
@@ -415,6 +433,7 @@ ServingAnswer serving_answer(const ServingResult& served,
             use_of(served, pools[i], spec.pools[i].role, first, answer.makespan.seconds()));
         first += pools[i].num_instances;
     }
+    add_costs(spec, answer);
     return answer;
 }
 

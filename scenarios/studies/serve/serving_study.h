@@ -74,6 +74,9 @@ struct ServingAnswer {
         std::int64_t moved_requests = 0;  // to other instances
         std::int64_t lost_tokens = 0;     // of the cache, which are computed again
     };
+    // Of the GPUs of all instances, over the makespan; 0: no price or no power is given.
+    double cost_per_million_tokens = 0;  // output tokens
+    double kwh_per_million_tokens = 0;
     std::vector<Fault> faults;
     double availability = 1;  // share of the time in which instances are not down
     // Keys and values that moved from one pool to the other.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/search_pools.h"
+
+#include <memory>
+
+#include "scenarios/format/document/output_file.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/format/write/write_plan.h"
+#include "scenarios/program/exit_status.h"
+#include "scenarios/program/fault_note.h"
+#include "scenarios/program/run_study.h"
+#include "scenarios/report/pool_search_report.h"
+
+namespace orrery {
+namespace {
+
+ResultOrErrors<StudyOutput> best_pools(const SearchArguments& arguments,
+                                       const Scenario& scenario,
+                                       OutputFile* file,
+                                       const std::function<void(double)>& progress) {
+    const auto requests = requests_of(scenario.workload);
+    if (!requests) {
+        return unexpected<Errors>(requests.error());
+    }
+    const auto result = search_pools(scenario, *requests, arguments.jobs, progress);
+    if (!result) {
+        return unexpected<Errors>(Errors{result.error()});
+    }
+    if (file != nullptr) {
+        const std::filesystem::path name = arguments.write_file;
+        file->stream() << scenario_with_pools(*scenario.document,
+                                              result->best.front().pools,
+                                              std::filesystem::path{arguments.file}.parent_path(),
+                                              name.parent_path());
+        if (const Result<void> written = file->commit(); !written) {
+            return unexpected<Errors>(Errors{written.error()});
+        }
+    }
+    return StudyOutput{.report = pool_search_sections(scenario, *result),
+                       .json = pool_search_json(scenario, *result),
+                       .provenance = provenance_of("search", scenario)};
+}
+
+}  // namespace
+
+int search_pools_command(const SearchArguments& arguments) {
+    if (arguments.sensitivity || !arguments.calibration_file.empty()) {
+        return report_error({arguments.file,
+                             "--sensitivity and --calibration are for plans of a training",
+                             "leave them out"});
+    }
+    ReadOptions read;
+    read.serving = true;
+    read.overrides = arguments.overrides;
+    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    if (!scenario) {
+        return report_errors(scenario.error());
+    }
+    note_faults_left_out(*scenario, FaultUser::serving);
+    std::unique_ptr<OutputFile> file;
+    if (!arguments.write_file.empty()) {
+        auto opened = OutputFile::open(arguments.write_file);
+        if (!opened) {
+            return report_error(opened.error());
+        }
+        file = std::move(*opened);
+    }
+    return run_study(arguments,
+                     {.source = arguments.file,
+                      .label = "searching",
+                      .study = [&](const std::function<void(double)>& progress) {
+                          return best_pools(arguments, *scenario, file.get(), progress);
+                      }});
+}
+
+}  // namespace orrery
