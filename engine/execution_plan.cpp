@@ -12,7 +12,7 @@ Tapes tapes_of(const SimulationInput& input) {
     for (std::uint32_t p = 0; p < input.program->parties.size(); ++p) {
         launch_costs.push_back(input.run_of(p).launch_cost);
     }
-    return build_tapes(*input.program, launch_costs, input.in_program_order);
+    return build_tapes(*input.program, launch_costs, input.in_program_order, input.load);
 }
 
 Quotient fold(const SimulationInput& input,
@@ -44,9 +44,11 @@ std::vector<std::uint32_t> jobs_of_roles(const Program& program) {
 ExecutionPlan::ExecutionPlan(const SimulationInput& simulation, SharedRates& rates, bool alone)
     : input(simulation),
       tapes(tapes_of(simulation)),
-      transfers(plan_transfers(*simulation.program, tapes, *simulation.network, simulation.events)),
+      transfers(plan_transfers(
+          *simulation.program, tapes, *simulation.network, simulation.events, simulation.load)),
       quotient(fold(simulation, tapes, transfers, rates, alone)),
       run_times(time_runs(simulation, tapes)),
+      loaded_runs(time_loaded_runs(simulation, tapes, quotient)),
       groups(find_lockstep_groups(simulation, tapes, transfers, quotient)),
       local_times(simulation, tapes, transfers, quotient, groups, run_times),
       bundles(find_bundles(simulation, tapes, transfers, quotient, groups, rates)),

@@ -28,9 +28,25 @@ struct ExecutionPlan {
     ExecutionPlan(const ExecutionPlan&) = delete;
     ExecutionPlan& operator=(const ExecutionPlan&) = delete;
 
-    // Of a run of `shape` on a device.
-    const RunTimes& run(std::uint16_t device, std::uint32_t shape) const {
-        return run_times[device * tapes.shapes.size() + shape];
+    // Of a run of a rank class as it takes on a device.
+    const RunTimes& run(RankClassId r, std::uint16_t device, const TapeItem& item) const {
+        if (item.loaded == kNotLoaded) {
+            return run_times[device * tapes.shapes.size() + item.shape];
+        }
+        const RankClass& rank = quotient.ranks[r];
+        const std::size_t in_tape = tapes.roles[index(rank.role)].loaded.size();
+        return loaded_runs.of(r, rank.device, device, in_tape, item.loaded);
+    }
+    // Distinct for each.
+    std::size_t number_of_run(const RunTimes& run) const {
+        const RunTimes* const base = run_times.data();
+        return &run >= base && &run < base + run_times.size()
+                   ? static_cast<std::size_t>(&run - base)
+                   : run_times.size() + static_cast<std::size_t>(&run - loaded_runs.runs.data());
+    }
+    const RunTimes& run_of_number(std::size_t number) const {
+        return number < run_times.size() ? run_times[number]
+                                         : loaded_runs.runs[number - run_times.size()];
     }
     std::span<const RankClassId> members_of_group(LockstepGroupId group) const {
         return groups.members_of(groups.groups[group]);
@@ -45,6 +61,7 @@ struct ExecutionPlan {
     Transfers transfers;
     Quotient quotient;
     std::vector<RunTimes> run_times;  // as time_runs() gives them
+    LoadedRuns loaded_runs;
     LockstepGroups groups;
     LocalTimes local_times;
     Bundles bundles;

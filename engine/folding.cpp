@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/splitmix.h"
 
@@ -60,7 +61,8 @@ public:
         for (std::uint32_t r = 0; r < program.num_ranks(); ++r) {
             const std::size_t role = index(program.role_of(to_id<RankId>(r)));
             const Colour device = input.device_class.empty() ? 0 : input.device_class[r];
-            ranks_.push_back(mix(role, device));
+            const Colour load = input.load == nullptr ? 0 : input.load->signature(to_id<RankId>(r));
+            ranks_.push_back(mix(mix(role, device), load));
             const std::uint32_t first = transfers.first_connection[r];
             const std::size_t end = r + 1 < program.num_ranks() ? transfers.first_connection[r + 1]
                                                                 : transfers.connection_of.size();
@@ -196,6 +198,19 @@ private:
     std::vector<Crossing> crossings_;
 };
 
+// Most ranks have loads that no other rank has: there is little to fold, and much to compare.
+bool mostly_differ(const SimulationInput& input) {
+    if (input.load == nullptr) {
+        return false;
+    }
+    const std::uint32_t ranks = input.program->num_ranks();
+    std::unordered_set<Colour> loads;
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+        loads.insert(input.load->signature(to_id<RankId>(r)));
+    }
+    return loads.size() > ranks / 2;
+}
+
 }  // namespace
 
 Partition trivial_partition(const Transfers& transfers,
@@ -216,6 +231,9 @@ Partition trivial_partition(const Transfers& transfers,
 Partition coarsest_partition(const SimulationInput& input,
                              const Transfers& transfers,
                              const std::vector<bool>& contended) {
+    if (mostly_differ(input)) {
+        return trivial_partition(transfers, input.program->num_ranks(), contended.size());
+    }
     Partition found = Refinement(input, transfers, contended).refine();
     // Connections and links need not have settled once every rank is on its own.
     if (found.rank_classes == input.program->num_ranks()) {

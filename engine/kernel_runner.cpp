@@ -25,7 +25,7 @@ void KernelRunner::begin_run(RankStreamId id, const TapeItem& item, Time now) {
     StreamState& stream = state_.streams[id];
     RankState& rank = state_.ranks[r];
     const std::uint16_t device = rank.device;
-    const RunTimes& run = plan_.run(device, item.shape);
+    const RunTimes& run = plan_.run(r, device, item);
     rank.running |= std::uint64_t{1} << stream.stream;
     stream.phase = StreamPhase::running;
     stream.start = now;
@@ -51,7 +51,7 @@ void KernelRunner::finish_run(RankStreamId id, const TapeItem& item, Time now) {
     state_.ranks[r].running &= ~(std::uint64_t{1} << stream.stream);
     const bool walked = !state_.walks.empty() && state_.walks[id].run != nullptr;
     const RunTimes& run =
-        walked ? *state_.walks[id].run : plan_.run(state_.ranks[r].device, item.shape);
+        walked ? *state_.walks[id].run : plan_.run(r, state_.ranks[r].device, item);
     Time stretch;
     Time kernel_time = run.kernel_time;
     if (walked) {
@@ -145,7 +145,7 @@ void KernelRunner::walk_runs(RankClassId r, Time now) {
             const std::uint16_t device = state_.ranks[r].device;
             const TapeItem& item = state_.item_of(id);
             begin_walk(state_.walks[id],
-                       plan_.run(device, item.shape),
+                       plan_.run(r, device, item),
                        plan_.input.devices[device].num_sms,
                        state_.streams[id].start,
                        state_.launch_of(id, item));

@@ -2,6 +2,8 @@
 #include "engine/kernel_runs.h"
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
 #include "engine/check.h"
 
@@ -9,11 +11,15 @@ namespace orrery {
 
 namespace {
 
-RunOpTime time_op(const SimulationInput& input, const DeviceTimings& device, const RunOp& op) {
+// `kernel`: in DeviceTimings::kernels, of a kernel.
+RunOpTime time_op(const SimulationInput& input,
+                  const DeviceTimings& device,
+                  const RunOp& op,
+                  std::size_t kernel_number) {
     RunOpTime timed{
         .cause = op.cause, .is_kernel = op.payload.kind() == OpKind::kernel, .launch = op.launch};
     if (op.payload.kind() == OpKind::kernel) {
-        const KernelTime& kernel = device.kernels[index(op.payload.kernel())];
+        const KernelTime& kernel = device.kernels[kernel_number];
         timed.duration = kernel.duration;
         timed.sm_sensitivity_permille = kernel.sm_sensitivity_permille;
         // Work that is done again, or that is no model FLOP, is nowhere useful.
@@ -62,34 +68,201 @@ void begin_op(RunWalk& walk, Time earliest) {
     walk.work_left = work_of(op);
 }
 
+// The sum and the launch bound of a run whose kernels are `kernel_of(op)`.
+template <class KernelOf>
+RunTimes time_run(const SimulationInput& input,
+                  const DeviceTimings& device,
+                  const RunShape& shape,
+                  const KernelOf& kernel_of) {
+    RunTimes run;
+    for (const RunOp& op : shape) {
+        const bool is_kernel = op.payload.kind() == OpKind::kernel;
+        run.ops.push_back(time_op(input, device, op, is_kernel ? kernel_of(op) : 0));
+    }
+    CauseTimes suffix;
+    // From the back, so that on a tie the earliest launch is the one that bound.
+    for (std::size_t i = run.ops.size(); i-- > 0;) {
+        const RunOpTime& op = run.ops[i];
+        op.add_to(suffix);
+        run.duration += op.duration;
+        run.kernel_time += op.is_kernel ? op.duration : Time{};
+        if (op.launch + run.duration >= run.launch_bound) {
+            run.launch_bound = op.launch + run.duration;
+            run.launch_path = suffix;
+            run.launch_path[Cause::launch] += op.launch;
+        }
+    }
+    run.work = suffix;
+    return run;
+}
+
+// By column of the load: its shortest kernel.
+std::vector<std::uint32_t> least_kernels(const SimulationInput& input,
+                                         const DeviceTimings& device) {
+    std::vector<std::uint32_t> least;
+    const StepLoad* const load = input.load;
+    for (std::size_t first = 0; load != nullptr && first < load->kernels.size();
+         first += load->num_levels) {
+        const auto begin = load->kernels.begin() + static_cast<std::ptrdiff_t>(first);
+        least.push_back(*std::min_element(
+            begin, begin + load->num_levels, [&](std::uint32_t a, std::uint32_t b) {
+                return device.kernels[a].duration < device.kernels[b].duration;
+            }));
+    }
+    return least;
+}
+
+// Runs of ranks that have equally much to do are one, whatever layer and micro-batch they are of.
+class LoadedRunsFinder {
+public:
+    LoadedRunsFinder(const SimulationInput& input, const Tapes& tapes)
+        : input_(input), load_(*input.load), tapes_(tapes), forms_(tapes.shapes.size()) {
+        std::map<std::vector<std::int64_t>, std::uint32_t> known;
+        for (std::size_t s = 0; s < tapes.shapes.size(); ++s) {
+            Form& form = forms_[s];
+            for (const RunOp& op : tapes.shapes[s]) {
+                if (op.draw != 0 && std::ranges::find(form.draws, op.draw) == form.draws.end()) {
+                    form.draws.push_back(op.draw);
+                }
+            }
+            form.number = known
+                              .try_emplace(key_of(tapes.shapes[s], form.draws),
+                                           static_cast<std::uint32_t>(known.size()))
+                              .first->second;
+        }
+        for (const DeviceChange& change : input.events.devices) {
+            const auto& all = out_.devices;
+            if (change.becomes != kLostDevice &&
+                std::ranges::find(all, change.becomes) == all.end()) {
+                out_.devices.push_back(change.becomes);
+            }
+        }
+    }
+
+    LoadedRuns find(const Quotient& quotient) {
+        for (const RankClass& rank : quotient.ranks) {
+            out_.first.push_back(out_.number.size());
+            add_rank(rank, rank.device);
+            for (const std::uint16_t device : out_.devices) {
+                add_rank(rank, device);
+            }
+        }
+        return std::move(out_);
+    }
+
+private:
+    // A shape up to which draws its ops have.
+    struct Form {
+        std::uint32_t number = 0;
+        std::vector<std::uint32_t> draws{};  // distinct
+    };
+
+    std::vector<std::int64_t> key_of(const RunShape& shape,
+                                     const std::vector<std::uint32_t>& draws) const {
+        std::vector<std::int64_t> key;
+        for (const RunOp& op : shape) {
+            std::int64_t what = op.payload.number();
+            std::int64_t draw = -1;
+            if (op.draw != 0) {
+                draw = std::ranges::find(draws, op.draw) - draws.begin();
+                const std::uint32_t column = load_.column(op.payload.kernel());
+                what = column == StepLoad::kNone ? what : -1 - std::int64_t{column};
+            }
+            key.insert(key.end(),
+                       {static_cast<std::int64_t>(op.payload.kind()),
+                        what,
+                        static_cast<std::int64_t>(op.cause),
+                        op.launch.picoseconds(),
+                        draw});
+        }
+        return key;
+    }
+
+    void add_rank(const RankClass& rank, std::uint16_t device) {
+        for (const std::uint32_t shape : tapes_.roles[index(rank.role)].loaded) {
+            const Form& form = forms_[shape];
+            levels_.clear();
+            for (const std::uint32_t draw : form.draws) {
+                levels_.push_back(load_.of(rank.representative, rank.role, draw).level);
+            }
+            if (levels_.size() == 1) {
+                const std::uint64_t key = std::uint64_t{device} << 52 ^
+                                          std::uint64_t{form.number} << 26 ^ levels_.front();
+                const auto [found, added] = known_.try_emplace(key, next());
+                out_.number.push_back(found->second);
+                if (added) {
+                    add_run(device, shape);
+                }
+                continue;
+            }
+            std::vector<std::uint32_t> key{device, form.number};
+            key.insert(key.end(), levels_.begin(), levels_.end());
+            const auto [found, added] = known_many_.try_emplace(std::move(key), next());
+            out_.number.push_back(found->second);
+            if (added) {
+                add_run(device, shape);
+            }
+        }
+    }
+
+    std::uint32_t next() const { return static_cast<std::uint32_t>(out_.runs.size()); }
+
+    void add_run(std::uint16_t device, std::uint32_t shape) {
+        const std::vector<std::uint32_t>& draws = forms_[shape].draws;
+        out_.runs.push_back(
+            time_run(input_, input_.devices[device], tapes_.shapes[shape], [&](const RunOp& op) {
+                const KernelId kernel = op.payload.kernel();
+                const auto i = std::ranges::find(draws, op.draw) - draws.begin();
+                return op.draw == 0 ? index(kernel)
+                                    : load_.kernel(kernel, levels_[static_cast<std::size_t>(i)]);
+            }));
+    }
+
+    const SimulationInput& input_;
+    const StepLoad& load_;
+    const Tapes& tapes_;
+    std::vector<Form> forms_;  // by shape
+    std::vector<std::uint32_t> levels_;
+    std::unordered_map<std::uint64_t, std::uint32_t> known_;
+    std::map<std::vector<std::uint32_t>, std::uint32_t> known_many_;
+    LoadedRuns out_;
+};
+
 }  // namespace
 
 std::vector<RunTimes> time_runs(const SimulationInput& input, const Tapes& tapes) {
     std::vector<RunTimes> runs;
     for (const DeviceTimings& device : input.devices) {
+        const std::vector<std::uint32_t> least = least_kernels(input, device);
         for (const RunShape& shape : tapes.shapes) {
-            RunTimes run;
-            for (const RunOp& op : shape) {
-                run.ops.push_back(time_op(input, device, op));
-            }
-            CauseTimes suffix;
-            // From the back, so that on a tie the earliest launch is the one that bound.
-            for (std::size_t i = run.ops.size(); i-- > 0;) {
-                const RunOpTime& op = run.ops[i];
-                op.add_to(suffix);
-                run.duration += op.duration;
-                run.kernel_time += op.is_kernel ? op.duration : Time{};
-                if (op.launch + run.duration >= run.launch_bound) {
-                    run.launch_bound = op.launch + run.duration;
-                    run.launch_path = suffix;
-                    run.launch_path[Cause::launch] += op.launch;
-                }
-            }
-            run.work = suffix;
-            runs.push_back(std::move(run));
+            runs.push_back(time_run(input, device, shape, [&](const RunOp& op) {
+                const std::uint32_t column =
+                    op.draw == 0 ? StepLoad::kNone : input.load->column(op.payload.kernel());
+                return column == StepLoad::kNone ? index(op.payload.kernel()) : least[column];
+            }));
         }
     }
     return runs;
+}
+
+const RunTimes& LoadedRuns::of(RankClassId r,
+                               std::uint16_t own,
+                               std::uint16_t device,
+                               std::size_t in_tape,
+                               std::uint32_t loaded) const {
+    std::size_t place = loaded;
+    if (device != own) {
+        const auto found = std::ranges::find(devices, device);
+        ORRERY_CHECK(found != devices.end());
+        place += in_tape * static_cast<std::size_t>(found - devices.begin() + 1);
+    }
+    return runs[number[first[index(r)] + place]];
+}
+
+LoadedRuns time_loaded_runs(const SimulationInput& input,
+                            const Tapes& tapes,
+                            const Quotient& quotient) {
+    return input.load == nullptr ? LoadedRuns{} : LoadedRunsFinder(input, tapes).find(quotient);
 }
 
 void begin_walk(

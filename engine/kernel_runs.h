@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/folding.h"
 #include "engine/role_tape.h"
 #include "engine/simulation.h"
 
@@ -39,8 +40,27 @@ struct RunTimes {
     CauseTimes launch_path{};  // the wait for launch i (after l_0), and what follows
 };
 
-// By device * number of shapes + shape.
+// By device * number of shapes + shape. An op that a draw decides (engine/step_load.h) takes what
+// it does at the least.
 std::vector<RunTimes> time_runs(const SimulationInput& input, const Tapes& tapes);
+
+// The runs that draws decide, as each rank has them.
+struct LoadedRuns {
+    std::vector<RunTimes> runs;  // distinct ones
+    // By rank class, by alternative device, by RoleTape::loaded: position in `runs`.
+    std::vector<std::uint32_t> number;
+    std::vector<std::uint64_t> first;    // by rank class: in `number`
+    std::vector<std::uint16_t> devices;  // besides its own one: devices that it may become
+
+    const RunTimes& of(RankClassId r,
+                       std::uint16_t own,
+                       std::uint16_t device,
+                       std::size_t in_tape,
+                       std::uint32_t loaded) const;
+};
+LoadedRuns time_loaded_runs(const SimulationInput& input,
+                            const Tapes& tapes,
+                            const Quotient& quotient);
 
 // The state of a run that is walked. Only if the rank's held SMs were not zero throughout, or if
 // its ops are traced.

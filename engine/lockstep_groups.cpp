@@ -30,7 +30,8 @@ public:
                         const Tapes& tapes,
                         const Transfers& transfers,
                         const Quotient& quotient)
-        : tapes_(tapes),
+        : load_(input.load),
+          tapes_(tapes),
           transfers_(transfers),
           quotient_(quotient),
           largest_(input.accelerations.lockstep_groups ? kLockstepGroupMax : 1),
@@ -79,10 +80,15 @@ private:
                std::all_of(members.begin(), members.end(), [&](RankClassId m) {
                    const RankClass& a = quotient_.ranks[r];
                    const RankClass& b = quotient_.ranks[m];
-                   return a.role == b.role && a.device == b.device &&
+                   return a.role == b.role && a.device == b.device && equal_loads(a, b) &&
                           meeting_of(m) == meeting_of(r) && out_.group_of[m] == kUngrouped &&
                           traced_[m] == 0 && hold_the_same(a, b);
                });
+    }
+
+    bool equal_loads(const RankClass& a, const RankClass& b) const {
+        return load_ == nullptr ||
+               load_->signature(a.representative) == load_->signature(b.representative);
     }
 
     bool hold_the_same(const RankClass& a, const RankClass& b) const {
@@ -117,6 +123,7 @@ private:
         out_.members.insert(out_.members.end(), members.begin(), members.end());
     }
 
+    const StepLoad* load_;
     const Tapes& tapes_;
     const Transfers& transfers_;
     const Quotient& quotient_;

@@ -24,6 +24,7 @@ struct FlatOp {
     SlotOp place;
     Time launch;
     std::uint32_t ordinal = 0;  // in its stream
+    std::uint32_t draw = 0;
     std::uint32_t first_wait = 0;
     std::uint32_t num_waits = 0;
     bool watched = false;
@@ -41,7 +42,8 @@ struct ShapeHash {
             const auto key = static_cast<std::uint64_t>(op.payload.number()) << 16 ^
                              static_cast<std::uint64_t>(op.payload.kind()) << 8 ^
                              static_cast<std::uint64_t>(op.cause) ^
-                             static_cast<std::uint64_t>(op.launch.picoseconds()) << 20;
+                             static_cast<std::uint64_t>(op.launch.picoseconds()) << 20 ^
+                             static_cast<std::uint64_t>(op.draw) << 40;
             h = (h ^ key) * 0x9E3779B97F4A7C15ull;
             h ^= h >> 29;
         }
@@ -51,8 +53,14 @@ struct ShapeHash {
 
 class TapeBuilder {
 public:
-    TapeBuilder(const Program& program, std::span<const Time> launch_costs, bool in_program_order)
-        : program_(program), launch_costs_(launch_costs), in_program_order_(in_program_order) {
+    TapeBuilder(const Program& program,
+                std::span<const Time> launch_costs,
+                bool in_program_order,
+                const StepLoad* load)
+        : program_(program),
+          launch_costs_(launch_costs),
+          in_program_order_(in_program_order),
+          load_(load) {
         for (const Segment& segment : program.segments) {
             for (const Op& op : segment.ops) {
                 tapes_.num_streams = std::max(tapes_.num_streams,
@@ -66,6 +74,7 @@ public:
         for (std::uint32_t r = 0; r < program_.roles.size(); ++r) {
             const std::uint32_t party = program_.party_of(to_id<RoleId>(r));
             tape_ = RoleTape{};
+            loaded_ids_.clear();
             mesh_ = &program_.parties[party].mesh;
             launch_cost_ = launch_costs_[party];
             flatten(program_.roles[r]);
@@ -106,7 +115,8 @@ private:
                 FlatOp flat{.op = &op,
                             .stream = stream_of(op),
                             .place = {s, o},
-                            .launch = launch_cost_ * launches};
+                            .launch = launch_cost_ * launches,
+                            .draw = load_ == nullptr ? 0 : load_->draw_of(slot, o)};
                 flat.ordinal = ordinal[index(flat.stream)]++;
                 flat.first_wait = static_cast<std::uint32_t>(waits_.size());
                 for (std::uint32_t w = 0; w < op.num_waits; ++w) {
@@ -231,7 +241,8 @@ private:
                 item.watched = flat.watched;
                 continue;
             }
-            open[s].push_back({flat.op->payload, flat.op->cause, flat.launch - item.launch});
+            open[s].push_back(
+                {flat.op->payload, flat.op->cause, flat.launch - item.launch, flat.draw});
             item.watched = flat.watched;
             run_open[s] = !flat.watched;
             if (flat.watched) {
@@ -278,6 +289,14 @@ private:
             tapes_.shapes.push_back(shape);
         }
         stream.items.back().shape = found->second;
+        if (std::ranges::any_of(shape, [](const RunOp& op) { return op.draw != 0; })) {
+            const auto known = loaded_ids_.try_emplace(
+                found->second, static_cast<std::uint32_t>(tape_.loaded.size()));
+            if (known.second) {
+                tape_.loaded.push_back(found->second);
+            }
+            stream.items.back().loaded = known.first->second;
+        }
         shape.clear();
     }
 
@@ -292,7 +311,8 @@ private:
                                  .communicator = call.communicator,
                                  .group = call.group}),
                      call,
-                     flat.stream);
+                     flat.stream,
+                     flat.draw);
         } else if (op.kind() == OpKind::copy) {
             item.kind = ItemKind::copy;
             add_part(connection({.kind = ConnectionKind::copies}), program_.copy(op), flat.stream);
@@ -332,12 +352,27 @@ private:
         return static_cast<std::uint32_t>(tape_.connections.size() - 1);
     }
 
-    void add_part(std::uint32_t c, const TransferCall& call, StreamId stream) {
+    // The message of that call and draw, or the number of messages.
+    static std::uint32_t find_message(const RoleConnection& connection,
+                                      const TransferCall& call,
+                                      std::uint32_t draw) {
+        for (std::uint32_t m = 0; m < connection.num_messages(); ++m) {
+            if (connection.draws[m] == draw && connection.calls[m] == call) {
+                return m;
+            }
+        }
+        return connection.num_messages();
+    }
+
+    void add_part(std::uint32_t c,
+                  const TransferCall& call,
+                  StreamId stream,
+                  std::uint32_t draw = 0) {
         RoleConnection& connection = tape_.connections[c];
-        const auto known = std::find(connection.calls.begin(), connection.calls.end(), call);
-        const auto message = static_cast<std::uint32_t>(known - connection.calls.begin());
-        if (known == connection.calls.end()) {
+        const std::uint32_t message = find_message(connection, call, draw);
+        if (message == connection.num_messages()) {
             connection.calls.push_back(call);
+            connection.draws.push_back(draw);
             connection.uses.push_back(0);
             connection.stream_masks.push_back(0);
         }
@@ -349,6 +384,7 @@ private:
     const Program& program_;
     std::span<const Time> launch_costs_;
     bool in_program_order_;
+    const StepLoad* load_;
     const Mesh* mesh_ = nullptr;  // of the role that is worked on
     Time launch_cost_;
     Tapes tapes_;
@@ -359,14 +395,16 @@ private:
     // Position in the tape's conditions, and the op that is waited on.
     std::vector<std::pair<std::size_t, std::uint32_t>> carried_;
     std::unordered_map<RunShape, std::uint32_t, ShapeHash> shape_ids_;
+    std::unordered_map<std::uint32_t, std::uint32_t> loaded_ids_;  // by shape: RoleTape::loaded
 };
 
 }  // namespace
 
 Tapes build_tapes(const Program& program,
                   std::span<const Time> launch_costs,
-                  bool in_program_order) {
-    return TapeBuilder(program, launch_costs, in_program_order).build();
+                  bool in_program_order,
+                  const StepLoad* load) {
+    return TapeBuilder(program, launch_costs, in_program_order, load).build();
 }
 
 Tapes build_tapes(const Program& program, Time launch_cost, bool in_program_order) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/program.h"
+#include "engine/step_load.h"
 #include "engine/transfer_call.h"
 
 namespace orrery {
@@ -31,6 +32,8 @@ struct TapePart {
     std::uint32_t sequence = 0;
 };
 
+inline constexpr std::uint32_t kNotLoaded = UINT32_MAX;
+
 struct TapeItem {
     ItemKind kind = ItemKind::run;
     bool watched = false;                // an item of another stream, or the host, waits on it
@@ -42,6 +45,8 @@ struct TapeItem {
     std::uint32_t first_part = 0;  // RoleTape::parts
     std::uint32_t num_parts = 0;
     std::uint32_t shape = 0;  // of a run: index into the shapes that all tapes share
+    // Of a run whose ops have draws (engine/step_load.h): RoleTape::loaded; else kNotLoaded.
+    std::uint32_t loaded = kNotLoaded;
     Time launch{};            // of the first op, after host_start
 };
 
@@ -72,6 +77,7 @@ struct RoleConnection {
     std::int32_t peers = -1;  // or it is in another party: Program::peers
     std::uint32_t messages_per_step = 0;
     std::vector<TransferCall> calls{};          // by message: distinct ones in order of first use
+    std::vector<std::uint32_t> draws{};         // by message: which decides its size, or 0
     std::vector<std::uint32_t> uses{};          // by message: how often in a step
     std::vector<std::uint64_t> stream_masks{};  // by message: the streams that its ops are on
 
@@ -83,6 +89,7 @@ struct RoleTape {
     std::vector<ItemCondition> conditions{};
     std::vector<TapePart> parts{};
     std::vector<RoleConnection> connections{};
+    std::vector<std::uint32_t> loaded{};  // distinct shapes whose ops have draws
     std::uint64_t kernel_streams = 0;  // bit s: stream s has kernels
     std::int64_t num_ops = 0;
     Time last_launch{};  // after host_start
@@ -95,6 +102,7 @@ struct RunOp {
     Payload payload{};
     Cause cause = Cause::memory_bound_kernels;
     Time launch{};  // after the run's first op's
+    std::uint32_t draw = 0;  // that decides how much it does (engine/step_load.h)
     bool operator==(const RunOp&) const = default;
 };
 using RunShape = std::vector<RunOp>;
@@ -111,7 +119,8 @@ inline constexpr std::uint32_t kStreamsMax = 64;
 // party.
 Tapes build_tapes(const Program& program,
                   std::span<const Time> launch_costs,
-                  bool in_program_order = false);
+                  bool in_program_order = false,
+                  const StepLoad* load = nullptr);
 // The same launch cost for all.
 Tapes build_tapes(const Program& program, Time launch_cost, bool in_program_order = false);
 

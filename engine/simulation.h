@@ -38,6 +38,8 @@
 //  9. Copies. A copy is a transfer of its rank alone (CopyCall). It starts when rules 1-3 let it,
 //     runs its phases as a collective does, and shares its links by rule 7 with all other
 //     transfers. It holds no SMs.
+// 10. Loads. With SimulationInput::load a kernel takes the time that belongs to its rank's level in
+//     the draw of its slot's micro-batch, and a collective is planned with its members' own rows.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +54,14 @@
 #include "engine/program.h"
 #include "engine/result.h"
 #include "engine/step_events.h"
+#include "engine/step_load.h"
 
 namespace orrery {
 
 // Ranks with the same speed share a class; class 0 is the healthy device.
 struct DeviceTimings {
-    std::vector<KernelTime> kernels;  // as Program::kernels
+    // As Program::kernels, and behind them what a StepLoad adds.
+    std::vector<KernelTime> kernels;
     Time restart;                     // of HostWorkKind::restart
     std::uint32_t num_sms = 0;        // 0: kernels are never slowed by communication
 };
@@ -101,6 +105,8 @@ struct SimulationInput {
     const NetworkModel* network = nullptr;
     std::vector<DeviceTimings> devices;       // by device class
     std::vector<std::uint16_t> device_class;  // by rank; empty: all 0
+    // What data give each rank to do in every step; null: what the Program says.
+    const StepLoad* load = nullptr;
     Time launch_cost;                         // of one launch on the host
     bool in_program_order = false;            // the devices have no streams (rule 1)
     std::uint32_t steps = 2;                  // iteration_s is the last step's period

@@ -55,10 +55,10 @@ void StepEventEffects::change_devices(const DeviceChange& change, Time now) {
         }
         parts_.kernels.walk_runs(r, now);
         state_.for_each_run(r, [&](RankStreamId id) {
-            const std::uint32_t shape = state_.item_of(id).shape;
+            const TapeItem& item = state_.item_of(id);
             change_device(state_.walks[id],
-                          plan_.run(state_.ranks[r].device, shape),
-                          plan_.run(change.becomes, shape),
+                          plan_.run(r, state_.ranks[r].device, item),
+                          plan_.run(r, change.becomes, item),
                           plan_.input.devices[change.becomes].num_sms,
                           events_->mixed.emplace_back());
         });

@@ -9,7 +9,7 @@ StepLog::StepLog(const ExecutionPlan& plan, const RankStates& states)
     : plan_(plan),
       state_(states),
       undisturbed_(plan.input.events.empty()),
-      times_run_(plan.run_times.size(), 0),
+      times_run_(plan.run_times.size() + plan.loaded_runs.runs.size(), 0),
       traced_(plan.quotient.ranks.size()) {
     for (const RankId rank : plan.input.traced_ranks) {
         traced_[plan.quotient.class_of_rank[rank]].push_back(rank);
@@ -24,7 +24,7 @@ void StepLog::add_work(const RunTimes& run, std::int64_t times) {
 
 void StepLog::count_run(const RunTimes& run, std::int64_t times) {
     if (undisturbed_) {
-        times_run_[static_cast<std::size_t>(&run - plan_.run_times.data())] += times;
+        times_run_[plan_.number_of_run(run)] += times;
     } else {
         add_work(run, times);  // it may be one during which its device changed
     }
@@ -32,7 +32,7 @@ void StepLog::count_run(const RunTimes& run, std::int64_t times) {
 
 void StepLog::add_counted_runs() {
     for (std::size_t run = 0; run < times_run_.size(); ++run) {
-        add_work(plan_.run_times[run], times_run_[run]);
+        add_work(plan_.run_of_number(run), times_run_[run]);
         times_run_[run] = 0;
     }
 }

@@ -42,7 +42,7 @@ private:
     const ExecutionPlan& plan_;
     const RankStates& state_;
     bool undisturbed_;                         // no device changes in the middle of a run
-    std::vector<std::int64_t> times_run_;      // by ExecutionPlan::run_times
+    std::vector<std::int64_t> times_run_;      // by ExecutionPlan::number_of_run
     Table<RankClassId, std::vector<RankId>> traced_;
     std::vector<TracedOp> trace_;
     std::int64_t ops_done_ = 0;

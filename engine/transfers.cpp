@@ -12,14 +12,16 @@ namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr ConnectionId kNotPlanned{UINT32_MAX};
+constexpr std::size_t kManyShares = 10'000;
 
 class Planner {
 public:
     Planner(const Program& program,
             const Tapes& tapes,
             const NetworkModel& network,
-            const StepEvents& events)
-        : program_(program), tapes_(tapes), network_(network) {
+            const StepEvents& events,
+            const StepLoad* load)
+        : program_(program), tapes_(tapes), network_(network), load_(load) {
         if (events.outages.list.empty() && events.capacities.empty()) {
             return;
         }
@@ -146,8 +148,15 @@ private:
         connection.num_members =
             static_cast<std::uint32_t>(out_.members.size()) - connection.first_member;
         out_.connections.push_back(connection);
+        const std::size_t shares = out_.shares.size();
         for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
             add_message(connection, *first, *last, m);
+        }
+        if (load_ != nullptr && !reserved_ && out_.shares.size() > shares + kManyShares) {
+            // Other groups have about as many: a growing vector would be moved again and again.
+            reserved_ = true;
+            out_.shares.reserve(shares + (out_.shares.size() - shares) * program_.num_ranks() /
+                                             connection.num_members);
         }
     }
 
@@ -173,7 +182,12 @@ private:
         TransferPlan plan;
         std::vector<std::vector<OtherPath>> paths;  // around outages that the plan meets
         if (members.front() != members.back() || connection.kind == ConnectionKind::copies) {
-            const TransferCall& call = first.calls[m];
+            const TransferCall call = load_ == nullptr
+                                          ? first.calls[m]
+                                          : load_->call(first.calls[m],
+                                                        first.draws[m],
+                                                        program_.role_of(members.front()),
+                                                        members);
             plan = network_.plan(call, members);
             paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
                 return network_.paths_around(call, members, down);
@@ -271,6 +285,8 @@ private:
     const Program& program_;
     const Tapes& tapes_;
     const NetworkModel& network_;
+    const StepLoad* load_;
+    bool reserved_ = false;
     std::vector<OutageSet> outages_of_;               // by LinkId; empty: there are none
     std::vector<std::vector<std::uint8_t>> avoided_;  // by avoided_sets() and LinkId
     Transfers out_;
@@ -281,8 +297,9 @@ private:
 Transfers plan_transfers(const Program& program,
                          const Tapes& tapes,
                          const NetworkModel& network,
-                         const StepEvents& events) {
-    return Planner(program, tapes, network, events).plan();
+                         const StepEvents& events,
+                         const StepLoad* load) {
+    return Planner(program, tapes, network, events, load).plan();
 }
 
 }  // namespace orrery

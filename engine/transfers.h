@@ -88,6 +88,7 @@ struct Transfers {
 Transfers plan_transfers(const Program& program,
                          const Tapes& tapes,
                          const NetworkModel& network,
-                         const StepEvents& events = {});
+                         const StepEvents& events = {},
+                         const StepLoad* load = nullptr);
 
 }  // namespace orrery

@@ -93,25 +93,6 @@ std::int64_t BlockBuilder::batch_of_all_ranks() const {
     return batch;
 }
 
-Value BlockBuilder::rows_value(std::string_view name,
-                               TokenRows rows,
-                               std::int64_t width,
-                               const Layout& layout,
-                               Lifetime lifetime,
-                               Dtype dtype,
-                               TensorKind kind) {
-    const bool with_experts = digits_with(layout, Placement::routed) != 0;
-    const std::int64_t extent = with_experts ? rows.with_experts : rows.with_tokens;
-    const std::vector<std::int64_t> shape{extent, batch_of_all_ranks(), width};
-    Value v = shaped_value(name, shape, layout, lifetime, dtype, kind, 1);
-    if (with_experts && rows.counts) {
-        ops.tables().program().tensors[index(v.tensor)].bytes =
-            Bytes{rows.most * local_width(v) * size_bytes(dtype)};
-    }
-    v.rows = std::move(rows);
-    return v;
-}
-
 Value BlockBuilder::value_like(const Value& x,
                                std::string_view name,
                                std::int64_t width,

@@ -25,6 +25,7 @@ namespace orrery {
 struct TokenRows {
     std::int64_t with_tokens = 0;
     std::int64_t with_experts = 0;
+    std::int64_t layer = -1;  // whose router decides how many; -1: none does
     // Of the rows of that rank, the part of each of its experts; empty: equal parts.
     std::vector<double> of_experts{};
     // With plan.moe_fused_kernels: the experts of each token, the tokens that the rank has for each

@@ -108,6 +108,7 @@ TokenRows rows_of_layer(const BlockBuilder& b, std::int64_t layer) {
     };
     return {.with_tokens = part(load.kept),
             .with_experts = part(load.busiest),
+            .layer = layer,
             .of_experts = std::move(load.of_experts)};
 }
 
@@ -121,7 +122,8 @@ TokenRows rows_by_rank(const BlockBuilder& b, std::int64_t layer) {
     const double most = std::min(hit, static_cast<double>(ranks));  // every token, once
     const auto tokens = static_cast<double>(b.model.seq_length);
     return {.with_tokens = b.model.seq_length,
-            .with_experts = static_cast<std::int64_t>(std::ceil(tokens * most))};
+            .with_experts = static_cast<std::int64_t>(std::ceil(tokens * most)),
+            .layer = layer};
 }
 
 void move_rows(BlockBuilder& b,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of BlockBuilder that experts need: products of which every expert has its own rows, and
-// the exchange of rows.
+// The parts of BlockBuilder that experts need: values and products of which every expert has its
+// own rows, and the exchange of rows.
 #include <algorithm>
 #include <cmath>
 
@@ -20,6 +20,31 @@ std::int64_t row_multiple(const ParallelPlan& plan, Dtype dtype) {
 }
 
 }  // namespace
+
+Value BlockBuilder::rows_value(std::string_view name,
+                               TokenRows rows,
+                               std::int64_t width,
+                               const Layout& layout,
+                               Lifetime lifetime,
+                               Dtype dtype,
+                               TensorKind kind) {
+    const bool with_experts = digits_with(layout, Placement::routed) != 0;
+    const std::int64_t extent = with_experts ? rows.with_experts : rows.with_tokens;
+    const std::vector<std::int64_t> shape{extent, batch_of_all_ranks(), width};
+    Value v = shaped_value(name, shape, layout, lifetime, dtype, kind, 1);
+    if (with_experts && rows.counts) {
+        ops.tables().program().tensors[index(v.tensor)].bytes =
+            Bytes{rows.most * local_width(v) * size_bytes(dtype)};
+    }
+    if (rows.layer >= 0) {
+        ops.tables().routed().push_back({.tensor = v.tensor,
+                                         .layer = rows.layer,
+                                         .rows = local_tokens(v),
+                                         .with_experts = with_experts});
+    }
+    v.rows = std::move(rows);
+    return v;
+}
 
 std::vector<std::int64_t> BlockBuilder::rows_of_experts(const Value& x, const Parameter& w) const {
     const std::int64_t experts = local_experts(w);

@@ -361,6 +361,13 @@ Role StageLowering::lower(const std::vector<std::int64_t>& split) {
 }  // namespace
 
 Program lower(const Transformer& model, const ParallelPlan& plan) {
+    std::vector<RoutedTensor> routed;
+    return lower(model, plan, routed);
+}
+
+Program lower(const Transformer& model,
+              const ParallelPlan& plan,
+              std::vector<RoutedTensor>& routed) {
     const std::vector<StageParty> parties = stage_parties(model, plan);
     Program program;
     program.parties.clear();
@@ -385,6 +392,7 @@ Program lower(const Transformer& model, const ParallelPlan& plan) {
                 StageLowering{tables, model, plan, parties, p, stage}.lower(split));
         }
     }
+    routed = std::move(tables.routed());
     return program;
 }
 

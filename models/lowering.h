@@ -3,12 +3,19 @@
 // run it. The plan must have passed validate_plan.h.
 #pragma once
 
+#include <vector>
+
 #include "engine/program.h"
 #include "models/plan.h"
+#include "models/routed_tensor.h"
 #include "models/transformer.h"
 
 namespace orrery {
 
 Program lower(const Transformer& model, const ParallelPlan& plan);
+// The same. `routed`: its tensors whose rows routers decide.
+Program lower(const Transformer& model,
+              const ParallelPlan& plan,
+              std::vector<RoutedTensor>& routed);
 
 }  // namespace orrery

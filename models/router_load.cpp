@@ -29,32 +29,13 @@ void shuffle(std::vector<std::size_t>& order, CounterRandom random) {
     }
 }
 
-// By expert: how likely it is, up to a factor.
-std::vector<double> likelihoods(const RouterDraw& draw, std::int64_t layer) {
-    std::vector<double> likely(static_cast<std::size_t>(draw.experts), 1.0);
-    if (draw.load != RouterLoad::zipf && draw.load != RouterLoad::bias_balanced) {
-        return likely;
-    }
-    std::vector<std::size_t> order(likely.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    shuffle(order, CounterRandom{draw.seed, static_cast<std::uint64_t>(layer), kOrderPurpose});
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        const double popularity = std::pow(static_cast<double>(i + 1), -draw.alpha);
-        // The bias has come to rest: one update too high or too low.
-        likely[order[i]] = draw.load == RouterLoad::zipf ? popularity
-                           : draw.alpha == 0             ? 1
-                                             : std::exp(i % 2 == 0 ? kBiasUpdate : -kBiasUpdate);
-    }
-    return likely;
-}
-
 // Chooses experts by their intervals on a line.
 class Chooser {
 public:
     Chooser(const RouterDraw& draw, std::int64_t layer)
         : draw_(draw),
           random_(draw.seed, static_cast<std::uint64_t>(layer), kChoicePurpose),
-          likely_(likelihoods(draw, layer)),
+          likely_(expert_likelihoods(draw, layer)),
           ends_(likely_.size()) {
         std::partial_sum(likely_.begin(), likely_.end(), ends_.begin());
     }
@@ -193,6 +174,24 @@ RouterDraw router_draw(const Transformer& model, const ParallelPlan& plan) {
             .group_topk = model.moe_router_group_topk,
             .trace = plan.moe_router_load_trace,
             .capacity_factor = plan.moe_expert_capacity_factor};
+}
+
+std::vector<double> expert_likelihoods(const RouterDraw& draw, std::int64_t layer) {
+    std::vector<double> likely(static_cast<std::size_t>(draw.experts), 1.0);
+    if (draw.load != RouterLoad::zipf && draw.load != RouterLoad::bias_balanced) {
+        return likely;
+    }
+    std::vector<std::size_t> order(likely.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    shuffle(order, CounterRandom{draw.seed, static_cast<std::uint64_t>(layer), kOrderPurpose});
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const double popularity = std::pow(static_cast<double>(i + 1), -draw.alpha);
+        // The bias has come to rest: one update too high or too low.
+        likely[order[i]] = draw.load == RouterLoad::zipf ? popularity
+                           : draw.alpha == 0             ? 1
+                                             : std::exp(i % 2 == 0 ? kBiasUpdate : -kBiasUpdate);
+    }
+    return likely;
 }
 
 std::vector<double> expert_loads(const RouterDraw& draw, std::int64_t layer, std::int64_t tokens) {

@@ -2,9 +2,9 @@
 // How many tokens a router sends to each expert of a layer: the load of a layer with experts
 // (plan.moe_router_load).
 //
-// A role's ranks run one program, so all of them get the load of the layer's busiest rank, on which
-// the others wait when the tokens come back. Times of a layer are those of its busiest rank; memory
-// is that of a rank which is the busiest in every layer. The exchange knows the load of each rank.
+// A role's ranks run one Program, which has the load of the layer's busiest rank: memory is that of
+// a rank which is the busiest in every layer, and so are times where a search bounds them. A
+// simulated step gives each rank its own rows (models/routed_step.h).
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,9 @@ struct RouterDraw {
     double capacity_factor = 0;             // as plan.moe_expert_capacity_factor
 };
 RouterDraw router_draw(const Transformer& model, const ParallelPlan& plan);
+
+// By expert: how likely a choice is, up to a factor.
+std::vector<double> expert_likelihoods(const RouterDraw& draw, std::int64_t layer);
 
 // Tokens of each expert when `tokens` tokens choose topk different experts each, in a layer. They
 // add up to tokens x topk but for what a capacity drops. Of many tokens a part is drawn and scaled

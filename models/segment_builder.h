@@ -15,6 +15,7 @@
 #include "models/hazards.h"
 #include "models/lanes.h"
 #include "models/layout.h"
+#include "models/routed_tensor.h"
 
 namespace orrery {
 
@@ -40,6 +41,8 @@ public:
     // which all parties have alike, ranks are in groups of their own.
     GroupId group_over_stages(std::uint32_t digits);
     TensorId tensor(Tensor tensor);
+    // Tensors whose rows routers decide, in the order in which they were added.
+    std::vector<RoutedTensor>& routed() { return routed_; }
     // The device scalar block (engine/device_scalars.h), one a party.
     TensorId scalars();
 
@@ -55,6 +58,7 @@ private:
     std::map<std::vector<std::int64_t>, KernelId> kernels_;
     std::map<std::vector<std::int64_t>, CollectiveId> collectives_;
     std::vector<std::int64_t> key_;  // of what is asked for
+    std::vector<RoutedTensor> routed_;
 };
 
 struct OpSpec {

@@ -19,6 +19,7 @@ public:
     }
     ExchangePhase phase(double row_bytes) const {
         ExchangePhase phase;
+        phase.messages.reserve(rows_.size());
         for (std::uint32_t from = 0; from < ranks_; ++from) {
             for (std::uint32_t to = 0; to < ranks_; ++to) {
                 const double rows = rows_[std::size_t{from} * ranks_ + to];
@@ -50,7 +51,7 @@ public:
         MessageTable table(n_);
         for_each_pair(
             [&](std::uint32_t from, std::uint32_t to, double rows) { table.add(from, to, rows); });
-        return {table.phase(row_bytes_)};
+        return one(table.phase(row_bytes_));
     }
 
     // What stays on the server goes straight there, together with the way to the leader.
@@ -97,10 +98,17 @@ public:
                 table.add(forwarder, to, rows_.distinct[std::size_t{from} * n_ + to]);
             }
         }
-        return {table.phase(row_bytes_)};
+        return one(table.phase(row_bytes_));
     }
 
 private:
+    // Without a copy of its many messages.
+    static std::vector<ExchangePhase> one(ExchangePhase phase) {
+        std::vector<ExchangePhase> phases;
+        phases.push_back(std::move(phase));
+        return phases;
+    }
+
     template <class Visit>
     void for_each_pair(Visit visit) const {
         for (std::uint32_t from = 0; from < n_; ++from) {

@@ -64,29 +64,27 @@ Time post_latency(const NcclCommunicator& communicator, std::uint32_t messages) 
 
 }  // namespace
 
-// Bytes by link, and by member what its SMs handle.
+// Bytes by link (ExchangePaths), and by member what its SMs handle.
 struct PhaseLoads {
     std::vector<double> links;
+    double fullest_nvlink = 0;
     std::vector<double> out_rows;  // to members of its server, itself included
     std::vector<double> in_rows;
     std::vector<double> own_bytes;
     std::vector<double> network_bytes;
     std::vector<std::uint32_t> network_messages;
 
-    explicit PhaseLoads(std::size_t num_links, std::size_t members)
-        : links(num_links, 0),
-          out_rows(members, 0),
+    explicit PhaseLoads(std::size_t members)
+        : out_rows(members, 0),
           in_rows(members, 0),
           own_bytes(members, 0),
           network_bytes(members, 0),
           network_messages(members, 0) {}
 
-    void add(const Path& path, double bytes) {
-        for (const LinkId link : path.links) {
-            if (index(link) >= links.size()) {
-                links.resize(index(link) + 1, 0);
-            }
-            links[index(link)] += bytes;
+    void add(std::span<const std::uint32_t> path, std::uint32_t num_links, double bytes) {
+        links.resize(num_links, 0);
+        for (const std::uint32_t link : path) {
+            links[link] += bytes;
         }
     }
 };
@@ -97,27 +95,31 @@ double most(const std::vector<double>& of) {
     return of.empty() ? 0 : *std::ranges::max_element(of);
 }
 
-double fullest_nvlink(const Fabric& fabric, const PhaseLoads& loads) {
+double fullest_nvlink(const Fabric& fabric, const ExchangePaths& paths, const PhaseLoads& loads) {
     double bytes = 0;
-    for (std::size_t link = 0; link < loads.links.size(); ++link) {
-        if (is_nvlink(fabric, link)) {
-            bytes = std::max(bytes, loads.links[link]);
+    for (std::uint32_t link = 0; link < loads.links.size(); ++link) {
+        if (loads.links[link] > bytes && is_nvlink(fabric, index(paths.link(link)))) {
+            bytes = loads.links[link];
         }
     }
     return bytes;
 }
 
 // One coupled transfer whose links carry these bytes and which takes `seconds` at least.
-TransferPart part_of(const std::vector<double>& links, double seconds, double efficiency) {
+TransferPart part_of(ExchangePaths& paths,
+                     const std::vector<double>& links,
+                     double seconds,
+                     double efficiency) {
     const double busiest = most(links);
     const double share = std::max(1.0, std::ceil(busiest / kSharesOfBusiestLink));
     TransferPart part{.footprint = {},
                       .bytes = Bytes(static_cast<std::int64_t>(std::ceil(share / efficiency))),
                       .rate_max = nccl_rate(kNoPortLimit)};
-    for (std::size_t link = 0; link < links.size(); ++link) {
-        if (links[link] > 0) {
+    part.footprint.reserve(links.size());
+    for (const std::uint32_t link : paths.in_order()) {
+        if (link < links.size() && links[link] > 0) {
             part.footprint.push_back(
-                {to_id<LinkId>(link), static_cast<std::uint32_t>(std::ceil(links[link] / share))});
+                {paths.link(link), static_cast<std::uint32_t>(std::ceil(links[link] / share))});
         }
     }
     if (seconds > 0) {
@@ -218,8 +220,7 @@ double NcclNetwork::mover_seconds(const Group& group,
         const std::uint32_t all = p2p_channels_of(group).all;
         const std::uint32_t channels = sms == 0 ? all : std::min(all, sms);
         const bool shared = group.node.intra_node == IntraNodeKind::nvswitch;
-        const double bytes =
-            fullest_nvlink(fabric_, loads) + (shared ? most(loads.own_bytes) : 0.0);
+        const double bytes = loads.fullest_nvlink + (shared ? most(loads.own_bytes) : 0.0);
         return std::max(seconds, bytes / port_of(group) * 1e-9 * all / channels);
     }
     const double rows = std::max(most(loads.out_rows), most(loads.in_rows));
@@ -256,41 +257,49 @@ Time NcclNetwork::exchange_latency(const Group& group,
 TransferPhase NcclNetwork::phase_of(Group& group,
                                     const Exchange& exchange,
                                     const ExchangePhase& messages,
+                                    ExchangePaths& paths,
                                     std::span<const RankId> members) const {
-    PhaseLoads loads(fabric_.links().size(), members.size());
+    PhaseLoads loads(members.size());
+    const bool by_rail = exchange.dispatcher->route == DispatchRoute::pairs;
     Path path;
-    for (const ExchangeMessage& message : messages.messages) {
-        const RankId from = members[message.from];
-        const RankId to = members[message.to];
-        const bool inside = fabric_.node_of(from) == fabric_.node_of(to);
-        if (inside) {
-            loads.out_rows[message.from] += message.rows;
-            loads.in_rows[message.to] += message.rows;
-        }
-        if (from == to) {
-            loads.own_bytes[message.from] += message.bytes;
-            continue;
-        }
+    const auto route = [&](RankId from, RankId to, bool& inside) -> std::span<const LinkId> {
         path.clear();
+        inside = fabric_.node_of(from) == fabric_.node_of(to);
         const std::uint64_t label = flow_label(from, to, 0, exchange.communicator);
         const LinkState state = connections_.state();
-        const bool by_rail = exchange.dispatcher->route == DispatchRoute::pairs;
         if (inside) {
             fabric_.gpu_to_gpu(from, to, path);
-        } else if (by_rail) {
+            return path.links;
+        }
+        if (by_rail) {
             fabric_.route_pxn(from, to, label, path, state);
         } else {
             fabric_.route(from, to, label, path, 0, state);
         }
-        if (!inside) {
-            const NicPort out =
-                by_rail ? fabric_.way_out(from, to).nic : fabric_.nic_towards(from, to);
-            connections_.opened(out, fabric_.nic_towards(to, from), label, 0, path);
+        const NicPort out = by_rail ? fabric_.way_out(from, to).nic : fabric_.nic_towards(from, to);
+        connections_.opened(out, fabric_.nic_towards(to, from), label, 0, path);
+        return path.links;
+    };
+    for (const ExchangeMessage& message : messages.messages) {
+        if (message.from == message.to) {
+            loads.out_rows[message.from] += message.rows;
+            loads.in_rows[message.to] += message.rows;
+            loads.own_bytes[message.from] += message.bytes;
+            continue;
+        }
+        const ExchangePaths::Pair pair = paths.between(message.from, message.to, [&](bool& inside) {
+            return route(members[message.from], members[message.to], inside);
+        });
+        if (pair.inside) {
+            loads.out_rows[message.from] += message.rows;
+            loads.in_rows[message.to] += message.rows;
+        } else {
             loads.network_bytes[message.from] += message.bytes;
             ++loads.network_messages[message.from];
         }
-        loads.add(path, message.bytes);
+        loads.add(pair.links, paths.num_links(), message.bytes);
     }
+    loads.fullest_nvlink = fullest_nvlink(fabric_, paths, loads);
     const bool network = group.layout.num_nodes() > 1;
     const auto factor = factor_of(CollectiveKind::all_to_all, network && !group.layout.over_tcp());
     TransferPhase phase{
@@ -300,7 +309,7 @@ TransferPhase NcclNetwork::phase_of(Group& group,
         .parts = {}};
     const double seconds = mover_seconds(group, exchange, loads);
     if (most(loads.links) > 0 || seconds > 0) {
-        phase.parts.push_back(part_of(loads.links, seconds, factor.efficiency));
+        phase.parts.push_back(part_of(paths, loads.links, seconds, factor.efficiency));
     }
     return phase;
 }
@@ -334,8 +343,17 @@ TransferPlan NcclNetwork::plan_on(Group& group,
         ORRERY_CHECK(fabric_.node_of(members[i]) == fabric_.node_of(members[first]));
     }
     TransferPlan out{.phases = {}, .algorithm = std::string(dispatcher.name)};
+    // Connections that take the least loaded path, or that have numbers, are new for each exchange.
+    const bool opens = connections_.adaptive() || connections_.numbered();
+    ExchangePaths own(opens ? exchange.rows.ranks : 0);
+    const auto key = std::pair{dispatcher.route == DispatchRoute::pairs, exchange.communicator};
     for (const ExchangePhase& messages : exchange_phases(exchange)) {
-        out.phases.push_back(phase_of(group, exchange, messages, members));
+        ExchangePaths& paths =
+            opens ? own : group.paths.try_emplace(key, exchange.rows.ranks).first->second;
+        out.phases.push_back(phase_of(group, exchange, messages, paths, members));
+        if (opens) {
+            own = ExchangePaths(exchange.rows.ranks);
+        }
     }
     const std::uint32_t sms = exchange.sm_limit > 0 ? exchange.sm_limit : dispatcher.sms;
     if (dispatcher.engine == TransferEngine::sm) {
@@ -369,8 +387,11 @@ std::optional<TransferPlan> NcclNetwork::plan_rows(const CollectiveCall& call,
                             .row = call.rows.row,
                             .communicator = call.communicator,
                             .sm_limit = call.mover.sm_limit};
-    group.exchanges.emplace_back(call, plan_on(group, exchange, members));
-    return group.exchanges.back().second;
+    TransferPlan plan = plan_on(group, exchange, members);
+    if (call.rows.shares.empty()) {  // else it is hardly asked for again
+        group.exchanges.emplace_back(call, plan);
+    }
+    return plan;
 }
 
 }  // namespace orrery

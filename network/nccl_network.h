@@ -23,6 +23,7 @@
 #include "network/collectives/group_layout.h"
 #include "network/congestion_factors.h"
 #include "network/exchange.h"
+#include "network/exchange_paths.h"
 #include "network/fabric.h"
 #include "network/nccl_graph.h"
 #include "network/nccl_p2p.h"
@@ -96,6 +97,8 @@ private:
         std::uint32_t num_sms = 0;
         std::map<PartsKey, std::vector<PartShape>> parts;
         std::vector<std::pair<CollectiveCall, TransferPlan>> exchanges;  // of rows
+        // Of exchanges: by whether they go by the receiver's rail, and by communicator.
+        std::map<std::pair<bool, std::uint16_t>, ExchangePaths> paths;
     };
     using ChoiceKey = std::tuple<const NcclTuning*, CollectiveKind, std::int64_t, Dtype>;
     struct MembersLess {
@@ -128,6 +131,7 @@ private:
     TransferPhase phase_of(Group& group,
                            const Exchange& exchange,
                            const ExchangePhase& messages,
+                           ExchangePaths& paths,
                            std::span<const RankId> members) const;
     double mover_seconds(const Group& group,
                          const Exchange& exchange,

@@ -151,13 +151,16 @@ std::string experts_text(const Explanation& explanation) {
     const HotExperts& hot = *explanation.hot_experts;
     const double gain = 1 - hot.balanced / explanation.answer.iteration;
     std::string text = fmt::format(
-        "Experts: in layer {} rank {} of the {} that share them has {:.2f} times the mean rows; "
-        "the busiest rank of a layer has {:.2f} times in the mean.",
+        "Experts: rank {} has most rows of its stage, {:.2f} times the mean. In layer {}, the most "
+        "uneven one, rank {} has {:.2f} times the mean. The busiest rank of a micro-batch, for "
+        "which the others wait, has {:.2f} times the mean there and {:.2f} times in all layers.",
+        index(hot.busiest),
+        hot.busiest_over_mean,
         hot.layer,
-        hot.rank,
-        hot.ranks,
+        index(hot.rank),
         hot.over_mean,
-        hot.mean_over_mean);
+        hot.worst,
+        hot.mean_worst);
     if (hot.dropped > 0) {
         text += fmt::format(" The capacity drops {:.1f} % of all rows.", hot.dropped * 100);
     }
@@ -251,10 +254,12 @@ std::string explain_json(const Explanation& explanation) {
     if (explanation.hot_experts) {
         const HotExperts& hot = *explanation.hot_experts;
         json["hot_experts"] = {{"layer", hot.layer},
-                               {"rank", hot.rank},
-                               {"ranks", hot.ranks},
+                               {"rank", index(hot.rank)},
                                {"over_mean", hot.over_mean},
-                               {"mean_over_mean", hot.mean_over_mean},
+                               {"busiest_of_a_micro_batch", hot.worst},
+                               {"mean_over_layers", hot.mean_worst},
+                               {"busiest_rank", index(hot.busiest)},
+                               {"busiest_rank_over_mean", hot.busiest_over_mean},
                                {"dropped", hot.dropped},
                                {"balanced_iteration_s", hot.balanced.seconds()}};
     }

@@ -19,6 +19,21 @@ Json memory_json(const MemoryUse& memory) {
     return kinds;
 }
 
+// Of rows of tokens: all numbers are over the mean.
+Json expert_rows_json(const Answer& a) {
+    Json layers = Json::array();
+    for (const LayerRows& rows : a.expert_rows) {
+        layers.push_back({{"layer", rows.layer},
+                          {"stage", index(rows.role)},
+                          {"busiest_rank", index(rows.busiest)},
+                          {"busiest_rows", rows.most},
+                          {"busiest_of_a_micro_batch", rows.mean_of_most},
+                          {"dropped", rows.dropped},
+                          {"experts", rows.of_experts}});
+    }
+    return {{"layers", std::move(layers)}, {"ranks", a.rows_of_rank}};
+}
+
 Json memory_peak_json(const MemoryUse& memory) {
     Json largest = Json::array();
     for (const BufferUse& buffer : memory.largest) {
@@ -167,6 +182,9 @@ std::string json_report(const Answer& a) {
     if (a.memory.host > Bytes{}) {
         json["host_memory"] = {{"in_use_bytes", a.memory.host.count()},
                                {"server_bytes", a.memory.host_memory.count()}};
+    }
+    if (!a.expert_rows.empty()) {
+        json["expert_rows"] = expert_rows_json(a);
     }
     json["lost_mfu"] = lost_json(a, false);
     json["lost_s"] = lost_json(a, true);

@@ -83,6 +83,32 @@ ReportSection memory_of(const MemoryUse& m) {
     return section;
 }
 
+ReportSection expert_rows_of(const Answer& a) {
+    ReportSection section{.title = "Rows of experts over the mean"};
+    section.table.columns = {{"layer", Unit::count},
+                             {"busiest expert", Unit::number},
+                             {"busiest rank", Unit::count},
+                             {"its rows", Unit::number},
+                             {"busiest of a micro-batch", Unit::number},
+                             {"dropped", Unit::share}};
+    for (const LayerRows& rows : a.expert_rows) {
+        section.table.rows.push_back(
+            {rows.layer,
+             *std::max_element(rows.of_experts.begin(), rows.of_experts.end()),
+             static_cast<std::int64_t>(index(rows.busiest)),
+             rows.most,
+             rows.mean_of_most,
+             rows.dropped});
+    }
+    if (!a.rows_of_rank.empty()) {
+        const auto most = std::max_element(a.rows_of_rank.begin(), a.rows_of_rank.end());
+        section.after = {fmt::format("Over the step rank {} has most rows: {:.3f} times the mean.",
+                                     most - a.rows_of_rank.begin(),
+                                     *most)};
+    }
+    return section;
+}
+
 ReportSection links_of(const Answer& a) {
     ReportSection section{.title = "Use of the links"};
     section.table.columns = {{"class"}, {"mean", Unit::share}, {"busiest", Unit::share}};
@@ -155,7 +181,8 @@ Report step_sections(const Answer& a) {
                      !a.memory.fits}};
     report.result = step_result(a);
     report.sections = {waterfall_of(a), memory_of(a.memory)};
-    for (ReportSection& section : std::vector{links_of(a), collectives_of(a), assumed_of(a)}) {
+    for (ReportSection& section :
+         std::vector{expert_rows_of(a), links_of(a), collectives_of(a), assumed_of(a)}) {
         if (!section.table.rows.empty()) {
             report.sections.push_back(std::move(section));
         }

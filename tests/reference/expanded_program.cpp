@@ -58,8 +58,24 @@ private:
                                     .op = &op,
                                     .launch_offset = launch_offset});
                 add_waits(role.slots[s]);
+                draw_ = input_.load == nullptr ? 0 : input_.load->draw_of(role.slots[s], p);
+                find_kernel();
                 add_transfers();
             }
+        }
+    }
+
+    void find_kernel() {
+        OpInstance& self = out_.ops.back();
+        if (self.op->kind() != OpKind::kernel) {
+            return;
+        }
+        const KernelId kernel = self.op->payload.kernel();
+        self.kernel = index(kernel);
+        if (draw_ != 0) {
+            const RoleId role = program_.role_of(self.rank);
+            self.kernel =
+                input_.load->kernel(kernel, input_.load->of(self.rank, role, draw_).level);
         }
     }
 
@@ -128,9 +144,13 @@ private:
         }
         TransferInstance transfer{.num_sides = members.size()};
         if (members.size() > 1) {
-            const auto key = std::pair{id, members.front()};
+            const auto key = std::tuple{id, members.front(), draw_};
             if (!out_.collective_plans.contains(key)) {
-                out_.collective_plans[key] = network_.plan(call, members);
+                TransferCall own = call;
+                if (draw_ != 0) {
+                    own = input_.load->call(own, draw_, program_.role_of(rank), members);
+                }
+                out_.collective_plans[key] = network_.plan(own, members);
             }
             transfer.plan = &out_.collective_plans[key];
         }
@@ -174,6 +194,7 @@ private:
     const Program& program_;
     const NetworkModel& network_;
     const SimulationInput& input_;
+    std::uint32_t draw_ = 0;  // of the op that is being expanded
     Time launch_cost_;       // of the rank that is being expanded
     const bool one_stream_;  // for all but messages that are only sent
     ExpandedProgram out_;

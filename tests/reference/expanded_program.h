@@ -24,6 +24,7 @@ struct OpInstance {
     std::vector<std::size_t>
         transfers{};  // one of a collective or copy, one per part of a send_recv
     std::uint32_t sms = 0;                 // that it holds from start to end
+    std::size_t kernel = 0;                // of a kernel: in DeviceTimings::kernels
 };
 
 // One collective operation, one message, or one copy.
@@ -37,7 +38,8 @@ struct ExpandedProgram {
     std::vector<OpInstance> ops;  // by step, rank, program order
     std::vector<TransferInstance> transfers;
     // By what determines them; a map, so that pointers to plans stay valid.
-    std::map<std::pair<CollectiveId, RankId>, TransferPlan> collective_plans;  // call, first member
+    // Call, first member, draw (engine/step_load.h).
+    std::map<std::tuple<CollectiveId, RankId, std::uint32_t>, TransferPlan> collective_plans;
     std::map<std::tuple<RankId, RankId, Bytes>, TransferPlan> send_plans;  // from, to, bytes
     std::map<std::pair<CopyId, RankId>, TransferPlan> copy_plans;
 };

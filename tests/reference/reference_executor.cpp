@@ -275,7 +275,7 @@ private:
         switch (payload.kind()) {
             case OpKind::kernel:
                 ops_[i].work_left =
-                    Work{timings(op.rank).kernels[index(payload.kernel())].duration.picoseconds()} *
+                    Work{timings(op.rank).kernels[op.kernel].duration.picoseconds()} *
                     kFullKernelRate;
                 kernels_.push_back(i);
                 break;
@@ -327,7 +327,7 @@ private:
         const DeviceTimings& device = timings(op.rank);
         return kernel_rate(ranks_[index(op.rank)].held_sms,
                            device.num_sms,
-                           device.kernels[index(op.op->payload.kernel())].sm_sensitivity_permille);
+                           device.kernels[op.kernel].sm_sensitivity_permille);
     }
 
     // --- transfers ---

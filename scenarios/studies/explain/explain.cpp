@@ -135,7 +135,7 @@ ResultOrErrors<Explanation> explain_scenario(const std::filesystem::path& file,
     }
     Explanation explanation{.answer = std::move(*answer),
                             .provenance = provenance_of("explain", *scenario)};
-    auto hot = hot_experts(*scenario);
+    auto hot = hot_experts(*scenario, explanation.answer);
     if (!hot) {
         return unexpected<Errors>({hot.error()});
     }

@@ -1,65 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/explain/hot_experts.h"
 
-#include "models/router_load.h"
+#include <algorithm>
+
 #include "scenarios/studies/simulate/simulate_scenario.h"
 
 namespace orrery {
-namespace {
 
-// Of all ranks that share a layer's experts.
-std::int64_t tokens_of_a_layer(const Scenario& scenario) {
-    const ParallelPlan& plan = scenario.plan;
-    const std::int64_t split =
-        plan.context_parallel_size * (plan.sequence_parallel ? plan.tensor_model_parallel_size : 1);
-    return scenario.model.seq_length / split * plan.micro_batch_size * plan.expert_tensor_size() *
-           plan.expert_model_parallel_size;
-}
-
-}  // namespace
-
-std::optional<HotExperts> busiest_experts(const Scenario& scenario) {
-    const Transformer& model = scenario.model;
-    const ParallelPlan& plan = scenario.plan;
-    if (model.num_experts == 0 || plan.moe_router_load == RouterLoad::balanced) {
+std::optional<HotExperts> busiest_experts(const Answer& answer) {
+    if (answer.expert_rows.empty()) {
         return std::nullopt;
     }
-    HotExperts hot{.ranks = plan.expert_model_parallel_size};
-    const std::int64_t tokens = tokens_of_a_layer(scenario);
-    double sum = 0;
-    double kept = 0;
-    std::int64_t layers = 0;
-    for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
-        if (!model.layer_has_experts(layer)) {
-            continue;
-        }
-        const LayerLoad load = layer_load(model, plan, layer, tokens);
-        sum += load.busiest;
-        kept += load.kept;
-        if (layers++ == 0 || load.busiest > hot.over_mean) {
-            hot.layer = layer;
-            hot.rank = load.busiest_rank;
-            hot.over_mean = load.busiest;
-        }
+    const auto layers = static_cast<double>(answer.expert_rows.size());
+    const auto worst = std::ranges::max_element(answer.expert_rows, {}, &LayerRows::mean_of_most);
+    HotExperts hot{.layer = worst->layer,
+                   .rank = worst->busiest,
+                   .over_mean = worst->most,
+                   .worst = worst->mean_of_most,
+                   .mean_worst = 0};
+    for (const LayerRows& rows : answer.expert_rows) {
+        hot.mean_worst += rows.mean_of_most / layers;
+        hot.dropped += rows.dropped / layers;
     }
-    hot.mean_over_mean = sum / static_cast<double>(layers);
-    hot.dropped = 1 - kept / static_cast<double>(layers);
+    const auto busiest = std::ranges::max_element(answer.rows_of_rank);
+    hot.busiest = to_id<RankId>(static_cast<std::size_t>(busiest - answer.rows_of_rank.begin()));
+    hot.busiest_over_mean = *busiest;
     return hot;
 }
 
-Result<std::optional<HotExperts>> hot_experts(const Scenario& scenario) {
-    std::optional<HotExperts> hot = busiest_experts(scenario);
+Result<std::optional<HotExperts>> hot_experts(const Scenario& scenario, const Answer& answer) {
+    std::optional<HotExperts> hot = busiest_experts(answer);
     if (!hot) {
         return hot;
     }
     Scenario balanced = scenario;
     balanced.plan.moe_router_load = RouterLoad::balanced;
     balanced.plan.moe_router_load_trace.clear();
-    const Result<Answer> answer = simulate_scenario(balanced, {});
-    if (!answer) {
-        return tl::unexpected(answer.error());
+    const Result<Answer> other = simulate_scenario(balanced, {});
+    if (!other) {
+        return tl::unexpected(other.error());
     }
-    hot->balanced = answer->iteration;
+    hot->balanced = other->iteration;
     return hot;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/ids.h"
 #include "engine/program.h"
 #include "engine/units.h"
+#include "models/layer_rows.h"
 #include "scenarios/format/specs/fault_use.h"
 #include "scenarios/studies/network/network_answer.h"
 #include "scenarios/studies/simulate/step_efficiency.h"
@@ -163,6 +164,9 @@ struct Answer {
     CostSources cost_sources;
     bool unprofiled_cpu = false;  // a CPU, and most of the kernels' time is the curves' guess
     MemoryUse memory;
+    // Of uneven loads: by layer with experts, and by rank over the mean of its stage.
+    std::vector<LayerRows> expert_rows{};
+    std::vector<double> rows_of_rank{};
     // With faults in the step
     std::vector<std::string> faults;  // "slow_gpu at node:3/gpu:1, 1.1 times slower"
     std::vector<FaultLeftOut> faults_left_out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/simulate/kernel_timings.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -28,17 +29,20 @@ DeviceTimings time_kernels(const Program& program,
                            const KernelCost& cost,
                            const StepEfficiency& step,
                            const DeviceSpec& device,
-                           double slowdown) {
+                           double slowdown,
+                           std::span<const KernelCall> loaded) {
     DeviceTimings timings;
     timings.num_sms = device.num_sms;
-    timings.kernels.reserve(program.kernels.size());
-    for (const KernelCall& call : program.kernels) {
+    timings.kernels.reserve(program.kernels.size() + loaded.size());
+    const auto add = [&](const KernelCall& call) {
         KernelTime time = cost.time(call);
         const double factor =
             slowdown * (time.source == CostSource::roofline ? step.factor(call) : 1.0);
         time.duration = Time::seconds(time.duration.seconds() * factor);
         timings.kernels.push_back(time);
-    }
+    };
+    std::ranges::for_each(program.kernels, add);
+    std::ranges::for_each(loaded, add);
     return timings;
 }
 

@@ -2,6 +2,7 @@
 // Times of a Program's kernels on a device, and what they rest on.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "engine/kernel_cost.h"
@@ -13,13 +14,15 @@
 
 namespace orrery {
 
+// Behind the kernels of the program come `loaded` ones (engine/step_load.h).
 // `step`: factors of a training step on what the cost model's curves predict. `slowdown`: of the
 // slowest device, on everything.
 DeviceTimings time_kernels(const Program& program,
                            const KernelCost& cost,
                            const StepEfficiency& step,
                            const DeviceSpec& device,
-                           double slowdown);
+                           double slowdown,
+                           std::span<const KernelCall> loaded = {});
 
 // How often one rank of each role runs each kernel in a step, summed over roles.
 std::vector<std::int64_t> kernel_counts(const Program& program);

@@ -19,6 +19,31 @@ constexpr Bytes kLibraryWorkspace{32 << 20};
 
 }  // namespace
 
+std::vector<LinkUse> link_uses(const SimulationResult& result,
+                               const NetworkModel& network,
+                               std::span<const std::string> class_names) {
+    std::vector<LinkUse> uses;
+    for (std::size_t c = 0; c < class_names.size(); ++c) {
+        if (c >= result.link_class_utilisation_mean.size() ||
+            result.link_class_utilisation_max[c] <= 0) {
+            continue;
+        }
+        LinkUse use{.link_class = class_names[c],
+                    .capacity = {},
+                    .mean = result.link_class_utilisation_mean[c],
+                    .max = result.link_class_utilisation_max[c]};
+        bool first = true;
+        for (const LinkInfo& link : network.links()) {
+            if (link.link_class == c) {
+                use.capacity = first || use.capacity == link.capacity ? link.capacity : Bandwidth{};
+                first = false;
+            }
+        }
+        uses.push_back(std::move(use));
+    }
+    return uses;
+}
+
 std::vector<RankId> role_representatives(const Program& program) {
     std::vector<RankId> ranks;
     for (std::uint32_t role = 0; role < program.roles.size(); ++role) {

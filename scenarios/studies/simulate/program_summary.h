@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer says about a Program whether or not it is run: its collectives and its memory.
+// What an answer says about a Program, its collectives and its memory, and about its links.
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/network_model.h"
 #include "engine/program.h"
+#include "engine/simulation.h"
 #include "kernels/device_spec.h"
 #include "network/cluster_spec.h"
 #include "scenarios/studies/simulate/answer.h"
@@ -18,6 +20,11 @@ std::vector<RankId> role_representatives(const Program& program);
 
 // Those of one step, merged by what is called, the largest volume first.
 std::vector<CollectiveUse> collective_uses(const Program& program, const NetworkModel& network);
+
+// Of the classes of links that the step used.
+std::vector<LinkUse> link_uses(const SimulationResult& result,
+                               const NetworkModel& network,
+                               std::span<const std::string> class_names);
 
 // Of the role that needs most of its devices' memory: its memory plan and the libraries' workspace.
 // `memory`: by role, of its smallest device.

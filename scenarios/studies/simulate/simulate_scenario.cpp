@@ -16,6 +16,7 @@
 #include "models/flops.h"
 #include "models/lowering.h"
 #include "models/memory_plan.h"
+#include "models/routed_step.h"
 #include "network/fabric_remarks.h"
 #include "network/measured_network.h"
 #include "scenarios/format/document/quantity.h"
@@ -84,6 +85,7 @@ private:
     const NetworkModel* network_ = nullptr;  // the latter, if it is there
     std::optional<PacketWindowUse> packets_;
     MeasuredCosts measured_;
+    std::optional<RoutedStep> routed_;  // where data give each rank its own work
     StepCosts costs_;
     Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
     Time host_step_;    // at the end of every step
@@ -94,10 +96,12 @@ private:
 };
 
 Result<void> ScenarioRun::prepare() {
-    program_ = lower(scenario_.model, scenario_.plan);
+    std::vector<RoutedTensor> routed;
+    program_ = lower(scenario_.model, scenario_.plan, routed);
     if (options_.without) {
         program_ = program_without(program_, *options_.without);
     }
+    routed_ = route_step(scenario_.model, scenario_.plan, program_, routed);
     faults_ = step_faults(scenario_);
     Result<StepNetwork> network = build_step_network(scenario_, faults_, options_.without);
     if (!network) {
@@ -112,7 +116,9 @@ Result<void> ScenarioRun::prepare() {
         step_costs(program_,
                    scenario_,
                    measured_.kernels,
-                   {.step_table = options_.step_table, .without = options_.without});
+                   {.step_table = options_.step_table,
+                    .loaded = routed_ ? routed_->kernels : std::span<const KernelCall>{},
+                    .without = options_.without});
     if (!costs) {
         return tl::unexpected(costs.error());
     }
@@ -133,6 +139,9 @@ Result<void> ScenarioRun::prepare() {
     if (options_.without) {
         for (DeviceTimings& device : costs_.devices) {
             remove_kernel_time(program_, *options_.without, device);
+            if (routed_) {
+                remove_kernel_time(*routed_, *options_.without, device);
+            }
             device.num_sms = *options_.without == Cause::interference ? 0 : device.num_sms;
         }
         const bool no_launch = *options_.without == Cause::launch;
@@ -246,6 +255,7 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     }
     input.devices = std::move(classes.devices);
     input.device_class = std::move(classes.of_rank);
+    input.load = routed_ ? &routed_->load : nullptr;
     input.launch_cost = costs_.launch;
     input.in_program_order = runs_in_program_order(scenario_.device);
     input.steps = scenario_.job.steps;
@@ -369,25 +379,7 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
          .model_time = model_time,
          .on_slower_devices = work_on_slower_devices(program_, scenario_, costs_.devices)});
     answer.critical_path = result.critical_path;
-    const auto names = step_network_.nccl->fabric().link_class_names();
-    for (std::size_t c = 0; c < names.size(); ++c) {
-        if (c >= result.link_class_utilisation_mean.size() ||
-            result.link_class_utilisation_max[c] <= 0) {
-            continue;
-        }
-        LinkUse use{.link_class = names[c],
-                    .capacity = {},
-                    .mean = result.link_class_utilisation_mean[c],
-                    .max = result.link_class_utilisation_max[c]};
-        bool first = true;
-        for (const LinkInfo& link : network_->links()) {
-            if (link.link_class == c) {
-                use.capacity = first || use.capacity == link.capacity ? link.capacity : Bandwidth{};
-                first = false;
-            }
-        }
-        answer.network.push_back(std::move(use));
-    }
+    answer.network = link_uses(result, *network_, step_network_.nccl->fabric().link_class_names());
     std::vector<std::int64_t> bytes;
     for (std::size_t l = 0; l < step_network_.nccl->fabric().links().size(); ++l) {
         bytes.push_back(result.link_bytes[l].count());
@@ -399,6 +391,10 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
     // CPUs differ by their vectors' width alone by a factor of four: two either way (assumed).
     answer.uncertainty =
         std::max(answer.uncertainty, answer.unprofiled_cpu ? std::numbers::ln2 : 0.0);
+    if (routed_) {
+        answer.expert_rows = routed_->layers;
+        answer.rows_of_rank = routed_->rows_of_rank;
+    }
     answer.simulated_ops = result.simulated_ops;
     answer.fold_classes = result.fold_classes;
     answer.flows = result.flows;

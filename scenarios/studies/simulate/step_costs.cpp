@@ -73,7 +73,7 @@ Result<StepCosts> step_costs(const Program& program,
             options.without == Cause::noise
                 ? 1.0
                 : slowest_device(step, ranks_like(kind, program, scenario), scenario.cluster);
-        DeviceTimings timings = time_kernels(program, cost, step, device, noise);
+        DeviceTimings timings = time_kernels(program, cost, step, device, noise, options.loaded);
         timings.restart = options.without == Cause::host ? Time{} : step.restart();
         const KernelSummary kernels = summarise_kernels(program, timings);
         const StepResidual residual = step.residual(scenario.software, scenario.plan.precision);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/cause.h"
@@ -20,6 +21,7 @@ namespace orrery {
 
 struct StepCostOptions {
     std::optional<EfficiencyTable> step_table;  // nothing: the catalogue's
+    std::span<const KernelCall> loaded{};       // behind the program's (engine/step_load.h)
     std::optional<Cause> without;               // noise, launches or the host: costs nothing
 };
 

@@ -53,15 +53,31 @@ TransferPlan SilentNetwork::plan(const TransferCall& call, std::span<const RankI
     return bytes_of(call) == Bytes{} ? TransferPlan{} : network_.plan(call, members);
 }
 
-void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings) {
+namespace {
+
+void leave_ideal(KernelTime& time, Cause cause) {
     const bool useful = cause != Cause::recomputation && cause != Cause::optimizer;
+    time.ideal = useful ? std::min(time.ideal, time.duration) : Time{};
+    time.duration = time.ideal;
+}
+
+}  // namespace
+
+void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings) {
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
             if (op.kind() == OpKind::kernel && op.cause == cause) {
-                KernelTime& time = timings.kernels[index(op.payload.kernel())];
-                time.ideal = useful ? std::min(time.ideal, time.duration) : Time{};
-                time.duration = time.ideal;
+                leave_ideal(timings.kernels[index(op.payload.kernel())], cause);
             }
+        }
+    }
+}
+
+void remove_kernel_time(const RoutedStep& routed, Cause cause, DeviceTimings& timings) {
+    const StepLoad& load = routed.load;
+    for (std::size_t i = 0; i < load.kernels.size(); ++i) {
+        if (routed.causes[i / load.num_levels] == cause) {
+            leave_ideal(timings.kernels[load.kernels[i]], cause);
         }
     }
 }

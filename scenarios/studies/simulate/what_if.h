@@ -8,6 +8,7 @@
 #include "engine/forwarded_network.h"
 #include "engine/program.h"
 #include "engine/simulation.h"
+#include "models/routed_step.h"
 
 namespace orrery {
 
@@ -28,5 +29,7 @@ public:
 // `program` is one of program_without(): kernels of this cause take their ideal time, which is
 // useful compute; those whose work is never useful (recomputation, optimizer) take none.
 void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings);
+// The same of the kernels behind the Program's.
+void remove_kernel_time(const RoutedStep& routed, Cause cause, DeviceTimings& timings);
 
 }  // namespace orrery

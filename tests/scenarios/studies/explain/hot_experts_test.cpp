@@ -6,45 +6,27 @@
 namespace orrery {
 namespace {
 
-Scenario two_experts() {
-    Scenario scenario;
-    scenario.model.num_layers = 3;
-    scenario.model.first_k_dense_replace = 1;
-    scenario.model.seq_length = 64;
-    scenario.model.num_experts = 2;
-    scenario.model.moe_router_topk = 1;
-    scenario.plan.expert_model_parallel_size = 2;
-    return scenario;
-}
-
 TEST(HotExperts, EqualLoadsHaveNone) {
-    EXPECT_FALSE(busiest_experts(two_experts()));
+    EXPECT_FALSE(busiest_experts(Answer{}));
 }
 
-// Loads of 3 : 1 and of 1 : 7, of the layers 1 and 2: layer 0 has no experts.
-TEST(HotExperts, TheMostUnevenLayerIsNamed) {
-    Scenario scenario = two_experts();
-    scenario.plan.moe_router_load = RouterLoad::trace;
-    scenario.plan.moe_router_load_trace = {1, 1, 3, 1, 1, 7};
-    const auto hot = busiest_experts(scenario);
+// Layer 2 is more uneven in each micro-batch, layer 1 over the step.
+TEST(HotExperts, TheMostUnevenLayerAndTheBusiestRankAreNamed) {
+    Answer answer;
+    answer.expert_rows = {
+        {.layer = 1, .busiest = RankId{3}, .most = 1.5, .mean_of_most = 1.6},
+        {.layer = 2, .busiest = RankId{1}, .most = 1.2, .mean_of_most = 2, .dropped = 0.5}};
+    answer.rows_of_rank = {0.5, 0.75, 0.75, 2};
+    const auto hot = busiest_experts(answer);
     ASSERT_TRUE(hot);
     EXPECT_EQ(hot->layer, 2);
-    EXPECT_EQ(hot->rank, 1);
-    EXPECT_EQ(hot->ranks, 2);
-    EXPECT_DOUBLE_EQ(hot->over_mean, 1.75);
-    EXPECT_DOUBLE_EQ(hot->mean_over_mean, 1.625);
-    EXPECT_EQ(hot->dropped, 0);
-}
-
-TEST(HotExperts, CapacitiesDropTheRest) {
-    Scenario scenario = two_experts();
-    scenario.plan.moe_router_load = RouterLoad::trace;
-    scenario.plan.moe_router_load_trace = {3, 1};
-    scenario.plan.moe_expert_capacity_factor = 1;
-    const auto hot = busiest_experts(scenario);
-    ASSERT_TRUE(hot);
-    EXPECT_DOUBLE_EQ(hot->over_mean, 1);
+    EXPECT_EQ(hot->rank, RankId{1});
+    EXPECT_DOUBLE_EQ(hot->over_mean, 1.2);
+    EXPECT_DOUBLE_EQ(hot->worst, 2);
+    EXPECT_DOUBLE_EQ(hot->mean_worst, 1.8);
     EXPECT_DOUBLE_EQ(hot->dropped, 0.25);
+    EXPECT_EQ(hot->busiest, RankId{3});
+    EXPECT_DOUBLE_EQ(hot->busiest_over_mean, 2);
 }
 
 }  // namespace
