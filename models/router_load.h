@@ -2,9 +2,9 @@
 // How many tokens a router sends to each expert of a layer: the load of a layer with experts
 // (plan.moe_router_load).
 //
-// A role's ranks run one Program, which has the load of the layer's busiest rank: memory is that of
-// a rank which is the busiest in every layer, and so are times where a search bounds them. A
-// simulated step gives each rank its own rows (models/routed_step.h).
+// A role's ranks run one Program, which has the load of a rank that is the busiest of every layer:
+// times and memory of a search are bounded by it. A simulated step gives each rank its own rows
+// (models/routed_step.h).
 #pragma once
 
 #include <cstdint>

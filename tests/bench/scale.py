@@ -16,6 +16,7 @@ import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MEGASCALE = os.path.join(ROOT, "scenarios/megascale-175b-12288.yaml")
+DEEPSEEK = os.path.join(ROOT, "scenarios/deepseek-v3-12288.yaml")
 SPRAY = ["cluster.fabric.base=megascale-clos", "cluster.fabric.routing=spray"]
 
 
@@ -70,7 +71,10 @@ def large():
             ("MegaScale 12,288, sprayed", MEGASCALE, SPRAY),
             ("MegaScale's plan on 98,304, sprayed", MEGASCALE, SPRAY + megascale(12288)),
             ("Llama 3 405B on 16,384, a path a connection", llama, ["faults=[]"]),
-            ("MegaScale 12,288, every server its own speed", MEGASCALE, [f"faults=[{slow}]"])]
+            ("MegaScale 12,288, every server its own speed", MEGASCALE, [f"faults=[{slow}]"]),
+            ("DeepSeek-V3 on 12,288, every rank its own rows", DEEPSEEK, []),
+            ("DeepSeek-V3 on 98,304, every rank its own rows", DEEPSEEK,
+             ["cluster.nodes=12288", "plan.global_batch_size=49152"])]
     print("| step | flows | CPU s | MiB |")
     print("|---|---:|---:|---:|")
     for name, file, settings in rows:

@@ -10,6 +10,7 @@
 
 #include "engine/rate_alone.h"
 #include "models/memory.h"
+#include "models/rank_rows.h"
 
 namespace orrery {
 namespace {
@@ -91,6 +92,19 @@ std::vector<CollectiveUse> collective_uses(const Program& program, const Network
         return a.bytes.count() * a.count > b.bytes.count() * b.count;
     });
     return uses;
+}
+
+MemoryUse memory_use(const Program& program,
+                     const std::optional<RoutedStep>& routed,
+                     std::span<const RoutedTensor> tensors,
+                     std::span<const Bytes> memory) {
+    if (!routed) {
+        return memory_use(program, memory);
+    }
+    const std::vector<RankId> ranks = fullest_ranks(program, routed->load);
+    MemoryUse use = memory_use(with_rows_of(program, tensors, routed->load, ranks), memory);
+    use.rank = ranks[index(program.role_of(use.rank))];
+    return use;
 }
 
 void add_host_memory(const Program& program, const ClusterSpec& cluster, MemoryUse& use) {

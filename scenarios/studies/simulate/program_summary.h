@@ -2,6 +2,7 @@
 // What an answer says about a Program, its collectives and its memory, and about its links.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/program.h"
 #include "engine/simulation.h"
 #include "kernels/device_spec.h"
+#include "models/routed_step.h"
 #include "network/cluster_spec.h"
 #include "scenarios/studies/simulate/answer.h"
 
@@ -30,6 +32,12 @@ std::vector<LinkUse> link_uses(const SimulationResult& result,
 // `memory`: by role, of its smallest device.
 MemoryUse memory_use(const Program& program, std::span<const Bytes> memory);
 MemoryUse memory_use(const Program& program, const DeviceSpec& device);
+// With loads of its own of the rank of each role that has most rows. `tensors` as lower() gives
+// them.
+MemoryUse memory_use(const Program& program,
+                     const std::optional<RoutedStep>& routed,
+                     std::span<const RoutedTensor> tensors,
+                     std::span<const Bytes> memory);
 // What the ranks of each server have in its memory; of the fullest one in the answer.
 void add_host_memory(const Program& program, const ClusterSpec& cluster, MemoryUse& use);
 

@@ -85,6 +85,7 @@ private:
     const NetworkModel* network_ = nullptr;  // the latter, if it is there
     std::optional<PacketWindowUse> packets_;
     MeasuredCosts measured_;
+    std::vector<RoutedTensor> tensors_;
     std::optional<RoutedStep> routed_;  // where data give each rank its own work
     StepCosts costs_;
     Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
@@ -96,12 +97,11 @@ private:
 };
 
 Result<void> ScenarioRun::prepare() {
-    std::vector<RoutedTensor> routed;
-    program_ = lower(scenario_.model, scenario_.plan, routed);
+    program_ = lower(scenario_.model, scenario_.plan, tensors_);
     if (options_.without) {
         program_ = program_without(program_, *options_.without);
     }
-    routed_ = route_step(scenario_.model, scenario_.plan, program_, routed);
+    routed_ = route_step(scenario_.model, scenario_.plan, program_, tensors_);
     faults_ = step_faults(scenario_);
     Result<StepNetwork> network = build_step_network(scenario_, faults_, options_.without);
     if (!network) {
@@ -429,7 +429,8 @@ Result<Answer> ScenarioRun::run() {
     }
     Answer answer;
     describe(answer);
-    answer.memory = memory_use(program_, memory_of_roles(program_, scenario_));
+    answer.memory =
+        memory_use(program_, routed_, tensors_, memory_of_roles(program_, scenario_));
     add_host_memory(program_, scenario_.cluster, answer.memory);
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
