@@ -72,7 +72,8 @@ TEST(ExpertCounts, ChancesAreThoseOfChoicesWithoutRepetition) {
                               .groups = groups,
                               .group_topk = groups / 2};
         const std::vector<double> one_by_one = expert_loads(draw, 3, 4096);
-        const std::vector<double>& chances = ExpertCounts(draw, 3).chances();
+        const ExpertCounts counts(draw, 3);
+        const std::vector<double>& chances = counts.chances();
         double squares = 0;
         for (std::size_t e = 0; e < chances.size(); ++e) {
             const double difference = one_by_one[e] / 4096 - chances[e];
@@ -94,7 +95,7 @@ TEST(ExpertCounts, GroupsMakeSumsOfTheirExpertsMoreUneven) {
 TEST(ExpertCounts, LoadsThatAreNotDrawnAreAlwaysTheSame) {
     const RouterDraw hot{.load = RouterLoad::hot, .alpha = 3, .experts = 8, .topk = 2};
     EXPECT_EQ(ExpertCounts(hot, 1).of(0, 800), ExpertCounts(hot, 1).of(7, 800));
-    EXPECT_EQ(max_over_mean(ExpertCounts(hot, 1).of(0, 800), 8), 3);
+    EXPECT_NEAR(max_over_mean(ExpertCounts(hot, 1).of(0, 800), 8), 3, 0.01);
 }
 
 TEST(ExpertCounts, CapacityDropsTheRest) {
