@@ -430,8 +430,8 @@ std::optional<RoutedStep> route_step(const Transformer& model,
                                      const ParallelPlan& plan,
                                      const Program& program,
                                      std::span<const RoutedTensor> routed) {
-    if (model.num_experts == 0 || plan.moe_fused_kernels || plan.expert_model_parallel_size < 2 ||
-        plan.moe_router_load == RouterLoad::balanced) {
+    if (plan.moe_fused_kernels || plan.moe_router_load == RouterLoad::balanced ||
+        std::ranges::none_of(routed, &RoutedTensor::with_experts)) {
         return std::nullopt;
     }
     return StepRouter(model, plan, program, routed).route();

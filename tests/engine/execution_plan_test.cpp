@@ -20,7 +20,8 @@ TEST(ExecutionPlan, FindsTheConnectionsAndRunsOfARankClass) {
         EXPECT_EQ(plan.connection_of(RankClassId{0}, c) == plan.connection_of(RankClassId{1}, c),
                   connections[c].kind == ConnectionKind::group);
     }
-    EXPECT_EQ(plan.run(0, plan.tapes.roles[1].streams[kCompute].items[0].shape).duration, 5_ns);
+    EXPECT_EQ(plan.run(RankClassId{0}, 0, plan.tapes.roles[1].streams[kCompute].items[0]).duration,
+              5_ns);
     EXPECT_EQ(plan.job_of_role, (std::vector{0u, 0u}));
 }
 
