@@ -4,6 +4,7 @@
 // run in chunks on two streams (tensor-parallel overlap): the pieces of a Value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -162,6 +163,14 @@ public:
     // their columns in packed Q, K and V as attention reads them.
     std::int64_t key_value_heads() const { return model.key_heads() * layouts.ranks_of_head(); }
     std::int64_t key_value_size() const { return model.kv_size() * layouts.ranks_of_head(); }
+    // Ranks that exchange heads want whole ones. Where there are fewer key-value heads than ranks,
+    // each head is sent as often as ranks share it (DeepSpeed's SequenceParallel for groups).
+    std::int64_t head_exchange_copies() const {
+        const std::int64_t heads =
+            std::max<std::int64_t>(model.key_heads() / plan.tensor_model_parallel_size, 1);
+        const bool exchanges = plan.context_parallel_comm == ContextParallelComm::all_to_all;
+        return exchanges ? std::max<std::int64_t>(plan.context_parallel_size / heads, 1) : 1;
+    }
     // Of a product of slices of such heads, which is not needed once the heads are whole.
     Lifetime of_slices(Lifetime of_whole) const {
         return layouts.ranks_of_head() > 1 ? Lifetime::slot : of_whole;
