@@ -40,14 +40,14 @@ TEST(LinearAttention, ARingCarriesOneMatrixAHead) {
 
 TEST(LinearAttention, WorkGrowsWithTheSequenceAsOfOneMatrixAHead) {
     const auto flop = [](std::int64_t seq) {
-        return model_flops(linear_model(seq), {}).full_attention.count();
+        return model_flops(linear_model(seq), 1).full_attention.count();
     };
     EXPECT_DOUBLE_EQ(flop(8192), 2 * flop(4096));
     Transformer softmax = linear_model(4096);
     softmax.linear_attention_every = 0;
     // 4 s^2 d instead of 4 s d^2 FLOP a head, layer and forward pass.
     const double less = 3.0 * 2 * 4 * (4.0 * 4096 * 4096 * 64 - 4.0 * 4096 * 64 * 64);
-    EXPECT_NEAR(model_flops(softmax, {}).full_attention.count() - flop(4096), less, less * 1e-9);
+    EXPECT_NEAR(model_flops(softmax, 1).full_attention.count() - flop(4096), less, less * 1e-9);
 }
 
 TEST(LinearAttention, ReplacesTheKernelOfItsLayersAlone) {
