@@ -113,6 +113,12 @@ void give_latent_attention(Scenario& s) {
     s.model.v_head_dim = 32;
 }
 
+void give_host_memory(Scenario& s) {
+    s.cluster.node.host_memory = Bytes{1'000'000'000'000};
+    s.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
+    s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
+}
+
 void whole_gated_layers(Scenario& s) {
     s.plan.tensor_model_parallel_size = 1;
     s.plan.sequence_parallel = false;
@@ -194,14 +200,13 @@ const Row kPlanRows[] = {
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
     {"optimizer_cpu_offload",
      [](Scenario& s) { s.plan.optimizer_cpu_offload = true; },
-     [](Scenario& s) {
-         s.cluster.node.host_memory = Bytes{1'000'000'000'000};
-         s.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
-         s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
-     }},
+     give_host_memory},
     {"activation_offload_fraction",
      [](Scenario& s) { s.plan.activation_offload_fraction = 0.5; },
-     [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
+     [](Scenario& s) {
+         give_host_memory(s);
+         s.plan.recompute_granularity = Recompute::full;
+     }},
     {"mlp_tile_tokens", [](Scenario& s) { s.plan.mlp_tile_tokens = 64; }, whole_gated_layers},
     {"loss_tile_tokens", [](Scenario& s) { s.plan.loss_tile_tokens = 64; }, whole_gated_layers},
     {"loss_in_place",

@@ -28,6 +28,11 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
                                 cluster.cluster.num_ranks()),
                     "more nodes, or a smaller tensor or pipeline size");
     }
+    if (model.linear_attention_every > 0) {
+        return fail("model.linear_attention_every",
+                    "served models have softmax attention: a step of a training has either",
+                    "0");
+    }
     Result<Fabric> fabric = build_fabric(cluster.cluster);
     if (!fabric) {
         return tl::unexpected(fabric.error());
