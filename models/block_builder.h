@@ -166,10 +166,11 @@ public:
     // Ranks that exchange heads want whole ones. Where there are fewer key-value heads than ranks,
     // each head is sent as often as ranks share it (DeepSpeed's SequenceParallel for groups).
     std::int64_t head_exchange_copies() const {
-        const std::int64_t heads =
-            std::max<std::int64_t>(model.key_heads() / plan.tensor_model_parallel_size, 1);
-        const bool exchanges = plan.context_parallel_comm == ContextParallelComm::all_to_all;
-        return exchanges ? std::max<std::int64_t>(plan.context_parallel_size / heads, 1) : 1;
+        std::int64_t ranks = 1;  // that attend to different heads
+        for (std::uint32_t digit = 0; digit < layouts.query.size(); ++digit) {
+            ranks *= layouts.query[digit] == sharded(kWidth) ? layouts.mesh.size(digit) : 1;
+        }
+        return std::max<std::int64_t>(ranks / key_value_heads(), 1);
     }
     // Of a product of slices of such heads, which is not needed once the heads are whole.
     Lifetime of_slices(Lifetime of_whole) const {
