@@ -12,6 +12,7 @@
 #include "kernels/residual/residual.h"
 #include "kernels/rope/rope.h"
 #include "models/layer_lowering.h"
+#include "models/linear_attention.h"
 #include "models/unfused_attention.h"
 
 namespace orrery {
@@ -39,16 +40,17 @@ AttentionShape local_shape(const BlockBuilder& b, std::int64_t layer, const Layo
     std::int64_t batch = b.plan.micro_batch_size;
     const std::int64_t heads = b.local_extent(m.num_attention_heads, kWidth, query);
     const std::int64_t seq = b.local_extent(m.seq_length, kSequence, query);
-    return {.batch = batch,
-            .seq_q = seq,
-            .seq_kv = seq,
-            .heads = heads,
-            .kv_heads = b.local_extent(b.key_value_heads(), kWidth, query),
-            .head_dim = m.query_head(),
-            .causal = true,
-            .window = m.layer_has_window(layer) ? m.sliding_window : 0,
-            .generation = generation(b.plan.attention_kernel),
-            .value_dim = m.value_head() == m.query_head() ? 0 : m.value_head()};
+    return {
+        .batch = batch,
+        .seq_q = seq,
+        .seq_kv = seq,
+        .heads = heads,
+        .kv_heads = b.local_extent(b.key_value_heads() * b.head_exchange_copies(), kWidth, query),
+        .head_dim = m.query_head(),
+        .causal = true,
+        .window = m.layer_has_window(layer) ? m.sliding_window : 0,
+        .generation = generation(b.plan.attention_kernel),
+        .value_dim = m.value_head() == m.query_head() ? 0 : m.value_head()};
 }
 
 // A step of the ring beyond the first: half of the block's query-key pairs are visible (each rank
@@ -333,17 +335,49 @@ public:
     HeadExchangeNode(Edge& qkv, Edge& exchanged) : qkv_(qkv), exchanged_(exchanged) {}
 
     void forward(ForwardPass& pass) override {
-        exchanged_.value =
-            pass.b.relayout("qkv head exchange", qkv_.value, pass.b.layouts.query, saved());
+        BlockBuilder& b = pass.b;
+        const Value sent = b.head_exchange_copies() > 1 ? with_copies(b,
+                                                                      "key value head copies",
+                                                                      qkv_.value,
+                                                                      b.head_exchange_copies(),
+                                                                      Lifetime::slot)
+                                                        : qkv_.value;
+        exchanged_.value = b.relayout("qkv head exchange", sent, b.layouts.query, saved());
     }
     void backward(BackwardPass& pass) override {
-        qkv_.gradient = pass.b.relayout("qkv head exchange backward",
-                                        exchanged_.gradient,
-                                        qkv_.value.layout,
-                                        pass.read_later());
+        BlockBuilder& b = pass.b;
+        const bool copies = b.head_exchange_copies() > 1;
+        qkv_.gradient = b.relayout("qkv head exchange backward",
+                                   exchanged_.gradient,
+                                   qkv_.value.layout,
+                                   copies ? Lifetime::slot : pass.read_later());
+        if (copies) {
+            qkv_.gradient =
+                with_copies(b, "key value gradient sum", qkv_.gradient, 1, pass.read_later());
+        }
     }
 
 private:
+    // Packed Q, K and V with `copies` of each key-value head, from another number of them.
+    static Value with_copies(BlockBuilder& b,
+                             std::string_view name,
+                             const Value& qkv,
+                             std::int64_t copies,
+                             Lifetime lifetime) {
+        const std::int64_t q = b.model.query_size();
+        const std::int64_t kv = b.key_value_size() * copies;
+        Value packed =
+            b.value(name, q + 2 * kv, qkv.layout, lifetime, qkv.dtype, TensorKind::activations);
+        b.set_column_parts(packed, {q, kv, kv});
+        const std::int64_t columns = std::max(b.local_width(packed), b.local_width(qkv));
+        b.kernel(name,
+                 transpose(b.local_tokens(packed), columns, qkv.dtype),
+                 Cause::memory_bound_kernels,
+                 {&qkv},
+                 {&packed});
+        return packed;
+    }
+
     Edge& qkv_;
     Edge& exchanged_;
 };
@@ -360,6 +394,12 @@ public:
         const Value& qkv = qkv_.value;
         made_ = {};
         made_.context = b.value("attention output", b.model.context_size(), qkv.layout, saved());
+        if (b.model.layer_is_linear(layer_)) {
+            linear_.context = made_.context;
+            linear_attention_forward(b, qkv, internals_, linear_);
+            context_.value = made_.context;
+            return;
+        }
         made_.statistics = b.value("attention statistics",
                                    b.model.num_attention_heads,
                                    qkv.layout,
@@ -380,8 +420,12 @@ public:
     void backward(BackwardPass& pass) override {
         BlockBuilder& b = pass.b;
         const Value& qkv = qkv_.value;
-        const AttentionShape shape = local_shape(b, layer_, qkv.layout);
         const Lifetime lifetime = pass.read_later();
+        if (b.model.layer_is_linear(layer_)) {
+            qkv_.gradient = linear_attention_backward(b, qkv, linear_, context_.gradient, lifetime);
+            return;
+        }
+        const AttentionShape shape = local_shape(b, layer_, qkv.layout);
         qkv_.gradient =
             unfused(b)
                 ? unfused_attention_backward(b, shape, qkv, made_, context_.gradient, lifetime)
@@ -394,6 +438,7 @@ private:
     Edge& qkv_;
     Edge& context_;
     AttentionActivations made_;
+    LinearAttentionActivations linear_;  // instead, of a layer with linear attention
 };
 
 // Attention's output as the projection reads it, which keeps it.

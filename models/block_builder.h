@@ -4,6 +4,7 @@
 // run in chunks on two streams (tensor-parallel overlap): the pieces of a Value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -163,6 +164,15 @@ public:
     // their columns in packed Q, K and V as attention reads them.
     std::int64_t key_value_heads() const { return model.key_heads() * layouts.ranks_of_head(); }
     std::int64_t key_value_size() const { return model.kv_size() * layouts.ranks_of_head(); }
+    // Ranks that exchange heads want whole ones. Where there are fewer key-value heads than ranks,
+    // each head is sent as often as ranks share it (DeepSpeed's SequenceParallel for groups).
+    std::int64_t head_exchange_copies() const {
+        std::int64_t ranks = 1;  // that attend to different heads
+        for (std::uint32_t digit = 0; digit < layouts.query.size(); ++digit) {
+            ranks *= layouts.query[digit] == sharded(kWidth) ? layouts.mesh.size(digit) : 1;
+        }
+        return std::max<std::int64_t>(ranks / key_value_heads(), 1);
+    }
     // Of a product of slices of such heads, which is not needed once the heads are whole.
     Lifetime of_slices(Lifetime of_whole) const {
         return layouts.ranks_of_head() > 1 ? Lifetime::slot : of_whole;

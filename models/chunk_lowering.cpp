@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "kernels/embedding/embedding.h"
 #include "kernels/residual/residual.h"
+#include "models/activation_offload.h"
 #include "models/fused_experts.h"
 #include "models/head_lowering.h"
 #include "models/layer_nodes.h"
@@ -72,6 +74,7 @@ private:
                          const std::function<void()>& end);
     LayerRecompute recompute_of_layer(std::size_t i) const;
     void run_unit_again(BlockBuilder& b, std::size_t last);
+    void offload_input(BlockBuilder& b, std::size_t layer, const Value& input);
     // `d` becomes the chunk's input gradient, a tensor that other segments may know already.
     void leave_input_gradient(BlockBuilder& b, const Value& d);
     // The segment of the weight gradients that the backward pass left for later, by unit.
@@ -84,6 +87,7 @@ private:
     Chunk& chunk_;
     const Chunk* before_;      // on the same stage
     std::vector<Tape> tapes_;  // of the layers
+    std::map<std::size_t, TensorId> inputs_on_host_;  // by layer
     struct Prediction {
         Tape input{Lifetime::micro_batch};
         Tape layer{Lifetime::micro_batch};
@@ -303,6 +307,7 @@ void ChunkLowering::forward() {
         const LayerRecompute recompute = recompute_of_layer(i);
         if (recompute.keeps_input()) {
             add_pending(b, stream, Lifetime::micro_batch);  // the checkpoint is one tensor
+            offload_input(b, i, stream.residual);
         }
         tapes_.push_back(layer_tape(model_,
                                     plan_,
@@ -328,6 +333,13 @@ LayerRecompute ChunkLowering::recompute_of_layer(std::size_t i) const {
         plan_, static_cast<std::int64_t>(i), std::ssize(chunk_.layers));
 }
 
+void ChunkLowering::offload_input(BlockBuilder& b, std::size_t layer, const Value& input) {
+    if (input_is_offloaded(plan_, static_cast<std::int64_t>(layer))) {
+        const bool of_other_slots = input.tensor == chunk_.input.tensor && !chunk_.input.empty();
+        inputs_on_host_[layer] = copy_to_host(b, input, of_other_slots);
+    }
+}
+
 // The layers of a unit that full recomputation runs again, before the backward pass of the last.
 void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     LayerRecompute recompute = recompute_of_layer(last);
@@ -339,6 +351,9 @@ void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
         recompute = recompute_of_layer(--first);
     }
     ResidualStream stream = tapes_[first].input();
+    if (const auto on_host = inputs_on_host_.find(first); on_host != inputs_on_host_.end()) {
+        stream.residual = copy_from_host(b, stream.residual, on_host->second);
+    }
     for (std::size_t i = first; i <= last; ++i) {
         tapes_[i].run_again(b, stream);
     }

@@ -47,16 +47,19 @@ ForwardFlops forward_flops(const Transformer& model) {
     const auto hidden = static_cast<double>(model.hidden_size);
     const auto tokens = static_cast<double>(model.seq_length);
     double visible = 0;
+    double full = 0;
     double mlp_weights = 0;  // of all layers, that a token meets
     for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
-        visible += static_cast<double>(visible_attention_pairs(model, layer));
+        const auto pairs = static_cast<double>(visible_attention_pairs(model, layer));
+        visible += pairs;
+        full += model.layer_is_linear(layer) ? pairs : tokens * tokens;
         mlp_weights += mlp_weights_of_token(model, layer);
     }
     // Scores and their product with the values: two products of 2 FLOP a pair and channel.
     const auto channels = static_cast<double>(model.query_size() + model.context_size());
     return {.attention_linear = 2.0 * layers * tokens * attention_weights(model),
             .mlp = 2.0 * tokens * mlp_weights,
-            .full_attention = 2.0 * layers * tokens * tokens * channels,
+            .full_attention = 2.0 * full * channels,
             .causal_attention = 2.0 * visible * channels,
             .logits = 2.0 * tokens * hidden * static_cast<double>(model.vocab_size)};
 }
@@ -87,6 +90,11 @@ ForwardFlops with_predictions(const Transformer& model) {
 }  // namespace
 
 std::int64_t visible_attention_pairs(const Transformer& model, std::int64_t layer) {
+    if (model.layer_is_linear(layer)) {
+        // A key and a value give their term of the matrix, and a query reads it: two products of
+        // head_dim x head_dim, as many FLOP as head_dim pairs.
+        return model.seq_length * model.kv_channels;
+    }
     return visible_pairs(
         {.seq_q = model.seq_length,
          .seq_kv = model.seq_length,
@@ -105,7 +113,7 @@ ModelFlops counted(const Transformer& model, std::int64_t sequences, const Recom
     };
     const auto recomputed = [&](double attention) {
         return Flop{batch * (again.attention_linear * forward.attention_linear +
-                             again.mlp * forward.mlp + attention)};
+                             again.mlp * forward.mlp + again.logits * forward.logits + attention)};
     };
     const Flop full = model_count(forward.full_attention);
     const Flop causal = model_count(forward.causal_attention);

@@ -3,6 +3,7 @@
 
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "models/layer_nodes.h"
+#include "models/token_tiles.h"
 
 namespace orrery {
 namespace {
@@ -26,6 +27,33 @@ TensorId mean_loss(BlockBuilder& b) {
                                   .bytes = Bytes{size_bytes(Dtype::fp32)}});
 }
 
+// What a step of the unfused loss has besides (plan.loss_in_place).
+Value fp32_like(BlockBuilder& b, std::string_view name, const Value& logits) {
+    return b.value(name,
+                   logits.shape[kWidth],
+                   logits.layout,
+                   Lifetime::slot,
+                   Dtype::fp32,
+                   TensorKind::activations);
+}
+
+struct LossTile {
+    Value logits;
+    std::vector<Value> unfused;  // fp32 buffers of the unfused loss
+};
+
+LossTile loss_tile(BlockBuilder& b, const TokenTiles& tiles, const Parameter& output) {
+    const std::int64_t vocab = output.shape[kOutput];
+    LossTile tile{.logits =
+                      tiles.buffer("logits", vocab, b.activation_dtype(), TensorKind::activations)};
+    const int buffers = fuses_loss(b.plan) ? 0 : b.plan.loss_in_place ? 1 : 3;
+    for (int i = 0; i < buffers; ++i) {
+        tile.unfused.push_back(
+            tiles.buffer("loss in fp32", vocab, Dtype::fp32, TensorKind::activations));
+    }
+    return tile;
+}
+
 }  // namespace
 
 Value token_ids(BlockBuilder& b, std::string_view name) {
@@ -45,6 +73,10 @@ void Head::forward(BlockBuilder& b,
                          norm,
                          {Lifetime::micro_batch, Lifetime::micro_batch},
                          before_norm_);
+    if (b.plan.loss_tile_tokens > 0) {
+        tiled_forward(b, output);
+        return;
+    }
     const Layout needed = gemm_input(norm_.layout, output.layout);
     const Value gathered = b.relayout("logits gather", norm_, needed);
     logits_ = b.product("logits", gathered, output, Lifetime::micro_batch);
@@ -65,13 +97,7 @@ void Head::loss(BlockBuilder& b) {
     for (DigitPlacement& p : whole) {
         p = p == partial() ? replicated() : p;
     }
-    const auto statistic = [&](std::string_view name) {
-        return b.value(name, 1, parts, Lifetime::micro_batch, Dtype::fp32, TensorKind::activations);
-    };
-    labels_ = token_ids(b, "labels");
-    maximum_ = statistic("loss maximum");
-    sum_ = statistic("loss sum");
-    target_ = statistic("loss target");
+    keep_statistics(b, parts);
     std::vector<const Value*> written{&maximum_, &sum_, &target_};
     if (!fused) {
         probabilities_ = b.value("loss probabilities",
@@ -81,6 +107,11 @@ void Head::loss(BlockBuilder& b) {
                                  Dtype::fp32,
                                  TensorKind::activations);
         written.push_back(&probabilities_);
+    }
+    Value copy;
+    if (!fused && !b.plan.loss_in_place) {
+        copy = fp32_like(b, "logits in fp32", logits_);
+        written.push_back(&copy);
     }
     b.kernel("loss",
              cross_entropy_forward(tokens, vocab, logits_.dtype, fused),
@@ -102,13 +133,7 @@ void Head::loss(BlockBuilder& b) {
     }
     target_ = b.relayout("loss target", target_, whole, kept);
     sum_ = b.relayout("loss sum", sum_, whole, kept);
-    b.kernel("loss mean",
-             cross_entropy_forward(tokens, 1, Dtype::fp32, true),
-             kOfHead,
-             {&labels_, &maximum_, &sum_, &target_},
-             {},
-             {b.ops.tables().scalars()},
-             {mean_loss(b)});
+    mean_of_loss(b);
     for (std::int64_t i = 0; i < b.plan.loss_metrics; ++i) {
         b.kernel("loss metric",
                  loss_metric(tokens, vocab, logits_.dtype),
@@ -118,18 +143,112 @@ void Head::loss(BlockBuilder& b) {
     }
 }
 
+void Head::keep_statistics(BlockBuilder& b, const Layout& parts) {
+    const auto statistic = [&](std::string_view name) {
+        return b.value(name, 1, parts, Lifetime::micro_batch, Dtype::fp32, TensorKind::activations);
+    };
+    labels_ = token_ids(b, "labels");
+    maximum_ = statistic("loss maximum");
+    sum_ = statistic("loss sum");
+    target_ = statistic("loss target");
+}
+
+void Head::mean_of_loss(BlockBuilder& b) const {
+    b.kernel("loss mean",
+             cross_entropy_forward(b.local_tokens(labels_), 1, Dtype::fp32, true),
+             kOfHead,
+             {&labels_, &maximum_, &sum_, &target_},
+             {},
+             {b.ops.tables().scalars()},
+             {mean_loss(b)});
+}
+
+void Head::tiled_forward(BlockBuilder& b, const Parameter& output) {
+    keep_statistics(b, norm_.layout);
+    const TokenTiles tiles{b, norm_, b.plan.loss_tile_tokens};
+    const LossTile tile = loss_tile(b, tiles, output);
+    const Value maximum = tiles.part_of(maximum_);
+    const Value sum = tiles.part_of(sum_);
+    const Value target = tiles.part_of(target_);
+    const Value labels = tiles.part_of(labels_);
+    std::vector<const Value*> written{&maximum, &sum, &target};
+    for (const Value& one : tile.unfused) {
+        written.push_back(&one);
+    }
+    const KernelCall call = cross_entropy_forward(b.local_tokens(tile.logits),
+                                                  b.local_width(tile.logits),
+                                                  tile.logits.dtype,
+                                                  fuses_loss(b.plan));
+    for (std::int64_t i = 0; i < tiles.count(); ++i) {
+        tiles.product("logits", i, tiles.part_of(norm_), output, tile.logits, false);
+        tiles.kernel("loss", i, call, kOfHead, {&tile.logits, &labels}, written);
+    }
+    mean_of_loss(b);
+}
+
+Value Head::tiled_backward(BlockBuilder& b, Parameter& output) {
+    const TokenTiles tiles{b, norm_, b.plan.loss_tile_tokens};
+    const LossTile tile = loss_tile(b, tiles, output);
+    const Value maximum = tiles.part_of(maximum_);
+    const Value sum = tiles.part_of(sum_);
+    const Value target = tiles.part_of(target_);
+    const Value labels = tiles.part_of(labels_);
+    const std::int64_t tokens = b.local_tokens(tile.logits);
+    const std::int64_t vocab = b.local_width(tile.logits);
+    const Dtype dtype = tile.logits.dtype;
+    const bool fused = fuses_loss(b.plan);
+    std::vector<const Value*> written;
+    for (const Value& one : tile.unfused) {
+        written.push_back(&one);
+    }
+    const Value dx = b.value("logits dgrad", norm_.shape[kWidth], norm_.layout, Lifetime::slot);
+    for (std::int64_t i = 0; i < tiles.count(); ++i) {
+        b.recomputing = true;
+        tiles.product("logits", i, tiles.part_of(norm_), output, tile.logits, false);
+        if (!fused) {
+            const KernelCall again = cross_entropy_forward(tokens, vocab, dtype, false);
+            tiles.kernel("loss", i, again, kOfHead, {&tile.logits, &labels}, written);
+        }
+        b.recomputing = false;
+        tiles.kernel("loss backward",
+                     i,
+                     cross_entropy_backward(tokens, vocab, dtype, fused),
+                     kOfHead,
+                     {&labels, &maximum, &sum, &target},
+                     written,
+                     {b.ops.tables().scalars()},
+                     {tile.logits.tensor});
+        tiles.product("logits dgrad", i, tile.logits, output, tiles.part_of(dx), true);
+        b.weight_product("logits wgrad", tiles.part_of(norm_), tile.logits, output);
+    }
+    return dx;
+}
+
 Value Head::backward(BlockBuilder& b, Parameter& norm, Parameter& output, Deferred* deferred) {
+    if (b.plan.loss_tile_tokens > 0) {
+        const Value dx = tiled_backward(b, output);
+        return norm_backward(b, "final norm backward", dx, before_norm_, {}, norm);
+    }
     const std::int64_t tokens = b.local_tokens(logits_);
     const std::int64_t vocab = b.local_width(logits_);
     std::vector<const Value*> reads{&labels_, &maximum_, &sum_, &target_};
     if (!probabilities_.empty()) {
         reads.push_back(&probabilities_);
     }
+    std::vector<Value> buffers;  // the gradients of log-softmax and of the fp32 logits
+    if (!probabilities_.empty() && !b.plan.loss_in_place) {
+        buffers = {fp32_like(b, "loss gradient", logits_),
+                   fp32_like(b, "logits gradient in fp32", logits_)};
+    }
+    std::vector<const Value*> written;
+    for (const Value& buffer : buffers) {
+        written.push_back(&buffer);
+    }
     b.kernel("loss backward",
              cross_entropy_backward(tokens, vocab, logits_.dtype, fuses_loss(b.plan)),
              kOfHead,
              reads,
-             {},
+             written,
              {b.ops.tables().scalars()},
              {logits_.tensor});
     Parameter no_bias;

@@ -23,6 +23,12 @@ public:
 
 private:
     void loss(BlockBuilder& b);
+    // One value of each token that the loss keeps, as long as ranks have parts of the vocabulary.
+    void keep_statistics(BlockBuilder& b, const Layout& parts);
+    void mean_of_loss(BlockBuilder& b) const;
+    // Tile by tile (plan.loss_tile_tokens), of which nothing but the statistics is kept.
+    void tiled_forward(BlockBuilder& b, const Parameter& output);
+    Value tiled_backward(BlockBuilder& b, Parameter& output);
 
     NormActivations before_norm_;
     Value norm_;

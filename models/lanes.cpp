@@ -26,7 +26,7 @@ std::vector<std::string> stream_names(const StreamNeeds& needs) {
 }
 
 const TrafficLane& lane_of(Traffic traffic) {
-    static constexpr std::array<TrafficLane, 17> kLanes{{
+    static constexpr std::array<TrafficLane, 18> kLanes{{
         {kTensorStream, Cause::exposed_tensor, 0},
         {kContextStream, Cause::exposed_context, 0},
         {kContextStream, Cause::exposed_context, 10},
@@ -44,6 +44,7 @@ const TrafficLane& lane_of(Traffic traffic) {
         {kDescendingBackwardReceiveStream, Cause::exposed_pipeline, 23},
         {kDescendingBackwardSendStream, Cause::exposed_pipeline, 23},
         {kExpertStream, Cause::exposed_expert, 30},
+        {kDataStream, Cause::exposed_other, 0},
     }};
     return kLanes[static_cast<std::size_t>(traffic)];
 }

@@ -55,7 +55,8 @@ enum class Traffic : std::uint8_t {
     descending_send_forward,
     descending_receive_backward,
     descending_send_backward,
-    expert,  // rows of tokens between the ranks that share a layer's experts
+    expert,              // rows of tokens between the ranks that share a layer's experts
+    activation_offload,  // inputs of layers between a device and its host
 };
 
 struct TrafficLane {

@@ -4,6 +4,7 @@
 #include "models/expert_nodes.h"
 #include "models/latent_attention.h"
 #include "models/layer_nodes.h"
+#include "models/tiled_mlp.h"
 
 namespace orrery {
 
@@ -58,12 +59,15 @@ struct LayerNodes {
     ColumnProductNode* fc1 = nullptr;
     ActivationNode* activation = nullptr;
     RowProductNode* fc2 = nullptr;
+    Node* tiled_mlp = nullptr;  // instead of these four
     ExpertNodes experts;
     BranchOutputNode* output = nullptr;
     ColumnProductNode* qkv = nullptr;
     std::vector<Node*> before_attention{};  // what makes Q, K and V of the product
 
-    const Node* mlp_reader() const { return mlp_input != nullptr ? mlp_input : experts.reader; }
+    const Node* mlp_reader() const {
+        return mlp_input != nullptr ? mlp_input : tiled_mlp != nullptr ? tiled_mlp : experts.reader;
+    }
 };
 
 void choose_expert_modules(Tape& tape,
@@ -228,6 +232,13 @@ void add_expert_branch(Tape& tape,
     }
 }
 
+void add_tiled_mlp(Tape& tape, LayerParameters& p, std::int64_t layer, Edge& x, LayerNodes& nodes) {
+    Edge& y = tape.edge();
+    nodes.tiled_mlp = &tape.add<TiledMlpNode>(p, x, y);
+    nodes.output = &tape.add<BranchOutputNode>(
+        "fc2", std::vector<RowProduct>{}, RandomPurpose::mlp_dropout, layer, &y);
+}
+
 }  // namespace
 
 Tape layer_tape(const Transformer& model,
@@ -252,6 +263,11 @@ Tape layer_tape(const Transformer& model,
     if (model.layer_has_experts(layer)) {
         nodes.mlp_input = nullptr;
         add_expert_branch(tape, model, plan, p, layer, *mlp_input, nodes);
+        choose_modules(tape, recompute, nodes);
+        return tape;
+    }
+    if (plan.mlp_tile_tokens > 0) {
+        add_tiled_mlp(tape, p, layer, *mlp_input, nodes);
         choose_modules(tape, recompute, nodes);
         return tape;
     }

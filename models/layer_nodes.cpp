@@ -1,148 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layer_nodes.h"
 
-#include "kernels/activation/activation.h"
-#include "kernels/elementwise/elementwise.h"
 #include "kernels/residual/residual.h"
+#include "models/activation_lowering.h"
 
 namespace orrery {
 namespace {
 
 constexpr auto kMemoryBound = Cause::memory_bound_kernels;
-
-// A gated activation as two kernels: the function of the gate (part 0 of fc1) and, in a backward
-// pass of `dy`, dy times its slope and its value; then the product with up (part 1) in place, of
-// dfc1 with its gate's columns.
-void gate_activation_ops(BlockBuilder& b,
-                         const KernelCall& call,
-                         const Value& dy,
-                         const Value& fc1,
-                         const Value& result,
-                         Cause cause) {
-    constexpr std::int8_t kAll = -1;
-    constexpr std::int8_t kGate = 0;
-    constexpr std::int8_t kUp = 1;
-    const bool back = !dy.empty();
-    b.ops.kernel(call,
-                 {.name = back ? "activation backward" : "activation",
-                  .stream = kComputeStream,
-                  .cause = cause,
-                  .reads = back ? std::vector{dy.tensor, fc1.tensor} : std::vector{fc1.tensor},
-                  .writes = {result.tensor},
-                  .accumulates = {},
-                  .read_parts = back ? std::vector{kAll, kGate} : std::vector{kGate}});
-    b.ops.kernel(residual_add(call.dims[0], call.dims[1], fc1.dtype),
-                 {.name = back ? "activation product backward" : "activation product",
-                  .stream = kComputeStream,
-                  .cause = cause,
-                  .reads = {fc1.tensor},
-                  .writes = {},
-                  .accumulates = {result.tensor},
-                  .read_parts = {kUp}});
-}
-
-// How many rows there are, where that is data; then one kernel does it all.
-std::vector<TensorId> counts_of(const Value* weights) {
-    return weights != nullptr && weights->rows.counts ? std::vector{weights->rows.counts->received}
-                                                      : std::vector<TensorId>{};
-}
-
-void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
-    if (weights != nullptr) {
-        b.kernel("activation weights",
-                 transpose(b.local_tokens(y), b.local_width(y), y.dtype),
-                 kMemoryBound,
-                 {weights},
-                 {},
-                 {},
-                 {y.tensor});
-    }
-}
-
-// `weights`: a number for each row that its output is multiplied by, or null.
-Value activation_forward(BlockBuilder& b,
-                         const Value& fc1,
-                         const Value* weights,
-                         Lifetime lifetime) {
-    const std::int64_t width = fc1.shape[kWidth] / (b.model.gated_mlp() ? 2 : 1);
-    Value y = b.value_like(fc1, "activation", width, fc1.layout, lifetime, b.activation_dtype());
-    const std::int64_t tokens = b.local_tokens(fc1);
-    const std::int64_t ffn = b.local_width(y);
-    const bool variant =
-        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
-    const std::vector<TensorId> counts = counts_of(weights);
-    const bool fused = b.plan.fused_activation || b.plan.compiled || !counts.empty();
-    std::vector<const Value*> reads{&fc1};
-    if (weights != nullptr) {
-        reads.push_back(weights);
-    }
-    if (b.model.gated_mlp() && !fused) {
-        const Cause cause = b.recomputing ? Cause::recomputation : kMemoryBound;
-        gate_activation_ops(b, swiglu_forward(tokens, ffn, fc1.dtype, variant), {}, fc1, y, cause);
-        weigh_rows(b, y, weights);
-        return y;
-    }
-    if (b.model.gated_mlp()) {
-        b.kernel("activation",
-                 swiglu_forward(tokens, ffn, fc1.dtype, variant),
-                 kMemoryBound,
-                 reads,
-                 {&y},
-                 counts);
-        return y;
-    }
-    if (!fused && b.model.add_bias_linear) {
-        b.kernel("activation bias",
-                 gelu_forward(tokens, ffn, fc1.dtype, variant),
-                 kMemoryBound,
-                 {&fc1},
-                 {&y});
-    }
-    b.kernel("activation",
-             gelu_forward(tokens, ffn, fc1.dtype, variant),
-             kMemoryBound,
-             reads,
-             {&y},
-             counts);
-    return y;
-}
-
-// `weights` and `dweights`: null without.
-Value activation_backward(BlockBuilder& b,
-                          const Value& dy,
-                          const Value& fc1,
-                          const Value* weights,
-                          const Value* dweights,
-                          Lifetime lifetime) {
-    Value dx = b.value_like(
-        dy, "activation backward", fc1.shape[kWidth], fc1.layout, lifetime, b.activation_dtype());
-    std::vector<const Value*> reads{&dy, &fc1};
-    std::vector<const Value*> writes{&dx};
-    if (weights != nullptr) {
-        reads.push_back(weights);
-        writes.push_back(dweights);
-    }
-    const std::int64_t tokens = b.local_tokens(dy);
-    const std::int64_t ffn = b.local_width(dy);
-    const bool variant =
-        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
-    const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
-                                                : gelu_backward(tokens, ffn, fc1.dtype, variant);
-    const std::vector<TensorId> counts = counts_of(weights);
-    if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled && counts.empty()) {
-        gate_activation_ops(b, call, dy, fc1, dx, kMemoryBound);
-        if (weights != nullptr) {
-            b.kernel("activation weights backward",
-                     transpose(tokens, ffn, fc1.dtype),
-                     kMemoryBound,
-                     {&dy, weights},
-                     {dweights});
-        }
-        return dx;
-    }
-    b.kernel("activation backward", call, kMemoryBound, reads, writes, counts);
-    return dx;
-}
 
 Value gather_input(BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w) {
     const Layout needed = gemm_input(x.layout, w.layout);
@@ -379,7 +244,11 @@ void ColumnProductNode::backward(BackwardPass&) {
 
 void ActivationNode::forward(ForwardPass& pass) {
     const Value* const weights = weights_ == nullptr ? nullptr : &weights_->value;
-    y_.value = activation_forward(pass.b, x_.value, weights, saved());
+    BlockBuilder& b = pass.b;
+    const Value& x = x_.value;
+    const std::int64_t width = x.shape[kWidth] / (b.model.gated_mlp() ? 2 : 1);
+    y_.value = b.value_like(x, "activation", width, x.layout, saved(), b.activation_dtype());
+    activation_ops(b, x, weights, y_.value);
 }
 
 void ActivationNode::backward(BackwardPass& pass) {
@@ -401,8 +270,13 @@ void ActivationNode::backward(BackwardPass& pass) {
                                                weights->dtype);
         dweights = &weights_->gradient;
     }
-    x_.gradient =
-        activation_backward(pass.b, y_.gradient, x_.value, weights, dweights, pass.read_later());
+    x_.gradient = pass.b.value_like(y_.gradient,
+                                    "activation backward",
+                                    x_.value.shape[kWidth],
+                                    x_.value.layout,
+                                    pass.read_later(),
+                                    pass.b.activation_dtype());
+    activation_backward_ops(pass.b, y_.gradient, x_.value, weights, dweights, x_.gradient);
 }
 
 Value BranchOutputNode::add_up(BlockBuilder& b) const {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <utility>
 
 namespace orrery {
 namespace {
@@ -94,21 +94,41 @@ Bytes largest_plan(const Program& program) {
     return most;
 }
 
-Bytes host_bytes(const Program& program, RoleId role) {
-    std::set<TensorId> tensors;
-    for (const Slot& slot : program.roles[index(role)].slots) {
+Bytes host_bytes(const Program& program, RoleId role_id) {
+    const Role& role = program.roles[index(role_id)];
+    // Of each tensor and micro-batch that it lives for: the first slot that uses it, and the last.
+    std::map<TensorInstance, std::pair<std::size_t, std::size_t>> reaches;
+    for (std::size_t s = 0; s < role.slots.size(); ++s) {
+        const Slot& slot = role.slots[s];
         for (const Op& op : program.segment_of(slot).ops) {
             for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-                tensors.insert(program.operands[op.first_operand + i].tensor);
+                const TensorId id = program.operands[op.first_operand + i].tensor;
+                const Tensor& tensor = program.tensors[index(id)];
+                if (tensor.tier != MemoryTier::dram) {
+                    continue;
+                }
+                const bool passes = tensor.lifetime == Lifetime::micro_batch;
+                auto& [first, last] =
+                    reaches.try_emplace({id, passes ? slot.micro_batch : -1}, s, s).first->second;
+                first = passes ? first : 0;
+                last = passes ? s : role.slots.size() - 1;
             }
         }
     }
-    Bytes sum;
-    for (const TensorId id : tensors) {
-        const Tensor& tensor = program.tensors[index(id)];
-        sum += tensor.tier == MemoryTier::dram ? tensor.bytes : Bytes{};
+    std::vector<Bytes> begins(role.slots.size());
+    std::vector<Bytes> ends(role.slots.size());
+    for (const auto& [instance, reach] : reaches) {
+        begins[reach.first] += program.tensors[index(instance.first)].bytes;
+        ends[reach.second] += program.tensors[index(instance.first)].bytes;
     }
-    return sum;
+    Bytes now;
+    Bytes most;
+    for (std::size_t s = 0; s < role.slots.size(); ++s) {
+        now += begins[s];
+        most = std::max(most, now);
+        now -= ends[s];
+    }
+    return most;
 }
 
 Bytes state_bytes(const Program& program, RoleId role) {

@@ -37,10 +37,10 @@ RoleMemory role_memory(const Program& program, RoleId role, Bytes workspace);
 // Of the role that needs most, without any workspace: what the largest rank allocates for tensors.
 Bytes largest_plan(const Program& program);
 
-// The state of one rank: weights and the optimizer's tensors that persist.
-// What a role's tensors take of its host's memory: all at once.
+// The most that a role's tensors take of its host's memory.
 Bytes host_bytes(const Program& program, RoleId role);
 
+// The state of one rank: weights and the optimizer's tensors that persist.
 Bytes state_bytes(const Program& program, RoleId role);
 
 }  // namespace orrery

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/norm_lowering.h"
 
+#include "kernels/cast/cast.h"
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/residual/residual.h"
 #include "kernels/rmsnorm/rmsnorm.h"
@@ -8,8 +10,23 @@
 namespace orrery {
 namespace {
 
+bool eager_norm(const BlockBuilder& b) {
+    return b.plan.eager_norm && !b.plan.compiled;
+}
+
 bool fused_norm(const BlockBuilder& b) {
-    return b.plan.fused_norm || b.plan.compiled;
+    return (b.plan.fused_norm && !eager_norm(b)) || b.plan.compiled;
+}
+
+Value norm_copy(BlockBuilder& b, std::string_view name, const Value& x, Lifetime lifetime) {
+    Value copy =
+        b.value(name, x.shape[kWidth], x.layout, lifetime, Dtype::fp32, TensorKind::activations);
+    b.kernel(name,
+             cast(b.local_tokens(x) * b.local_width(x), x.dtype, Dtype::fp32),
+             Cause::memory_bound_kernels,
+             {&x},
+             {&copy});
+    return copy;
 }
 
 const NormWork& norm_work(const BlockBuilder& b) {
@@ -77,6 +94,20 @@ Value norm_forward(BlockBuilder& b,
                  {&y, &statistics, &sum},
                  weights);
         stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
+    } else if (eager_norm(b)) {
+        saved.copy = norm_copy(b, text + " in fp32", stream.residual, lifetime);
+        saved.unweighted = b.value(text + " without weight", y.shape[kWidth], y.layout, lifetime);
+        b.kernel(name,
+                 call,
+                 Cause::memory_bound_kernels,
+                 {&saved.copy},
+                 {&saved.unweighted, &statistics});
+        b.kernel(text + " weight",
+                 transpose(b.local_tokens(y), b.local_width(y), y.dtype),
+                 Cause::memory_bound_kernels,
+                 {&saved.unweighted},
+                 {&y},
+                 {weight.weight});
     } else {
         b.kernel(name,
                  call,
@@ -85,7 +116,8 @@ Value norm_forward(BlockBuilder& b,
                  {&y, &statistics},
                  {weight.weight});
     }
-    saved = {.input = stream.residual, .statistics = std::move(statistics)};
+    saved.input = stream.residual;
+    saved.statistics = std::move(statistics);
     return y;
 }
 
@@ -99,7 +131,12 @@ Value norm_backward(BlockBuilder& b,
     weight.gradient_layout = weight_gradient(dy.layout, dy.layout);
     const bool fused = fused_norm(b) && !dresidual.empty();
     Value dx = b.value(name, x.shape[kWidth], x.layout, Lifetime::slot);
+    Value gradient;
     std::vector<const Value*> reads{&dy, &x, &saved.statistics};
+    if (eager_norm(b)) {
+        gradient = norm_copy(b, std::string{name} + " in fp32", dy, Lifetime::slot);
+        reads = {&gradient, &saved.copy, &saved.unweighted, &saved.statistics};
+    }
     if (fused) {
         reads.push_back(&dresidual);
     }

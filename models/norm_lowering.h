@@ -19,6 +19,9 @@ struct ResidualStream {
 struct NormActivations {
     Value input;       // the residual stream after the pending addition
     Value statistics;  // of each row, fp32 (kernels/norm_call.h)
+    // plan.eager_norm: the fp32 copy of the input, and the norm in 16 bits without its weight.
+    Value copy{};
+    Value unweighted{};
 };
 
 // Adds the pending branch to the residual; afterwards nothing is pending.

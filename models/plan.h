@@ -141,6 +141,14 @@ struct ParallelPlan {
     // The host's processors step the weights, whose optimizer state lies in host memory: gradients
     // go there and new weights come back (Ren et al., ZeRO-Offload, USENIX ATC 2021).
     bool optimizer_cpu_offload = false;
+    // Full recomputation: of the inputs that it keeps, the share that lies in the host's memory
+    // until the backward pass (DeepSpeed's cpu_checkpointing; Bekman et al., arXiv 2506.13996).
+    double activation_offload_fraction = 0;
+    // > 0: a rank's tokens pass the MLP in equal tiles of at most this many, and each tile runs
+    // again in the backward pass; the same of the output layer and the loss (DeepSpeed's
+    // TiledMLP and SequenceTiledCompute; section 3.1 there).
+    std::int64_t mlp_tile_tokens = 0;
+    std::int64_t loss_tile_tokens = 0;
     bool gradient_accumulation_fusion = true;  // weight-gradient GEMM adds into fp32 main_grad
     Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
     // What the optimizer steps: an fp32 copy of the weights, or, as bf16 (which Megatron-LM's
@@ -165,6 +173,13 @@ struct ParallelPlan {
     bool fused_norm = true;           // norm kernels fused (residual + norm, bias + dropout + add)
     bool fused_activation = true;     // bias + activation in one kernel or GEMM epilogue
     bool fused_cross_entropy = true;  // logits turned into their gradient in place
+    // The unfused loss has one fp32 buffer of the size of the logits, as Megatron-LM's. false: the
+    // copy of the logits, their log-softmax and both gradients have one each (PyTorch's
+    // cross_entropy of float() logits).
+    bool loss_in_place = true;
+    // A norm is a chain of framework ops on an fp32 copy of its input, which the backward pass
+    // reads (Hugging Face's LlamaRMSNorm). false: one kernel.
+    bool eager_norm = false;
     std::int64_t loss_metrics = 0;    // losses that are computed again, for reports, unfused
     // Every op is a call of an eager framework (PyTorch), whose host time is many times a launch's
     // (scenarios/studies/simulate/step_efficiency.h), unless it is compiled or in a graph; false:

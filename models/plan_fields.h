@@ -170,6 +170,17 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(optimizer_cpu_offload, chunk,
         .meaning = "Optimizer state lies in the host's memory, and the host steps the weights.",
         .flags = {"--optimizer-cpu-offload"}),
+    ORRERY_PLAN_FIELD(activation_offload_fraction, pass,
+        .meaning = "Full recomputation: share of the kept layer inputs that lie in the host's "
+                   "memory until the backward pass.",
+        .values = {0, 1}),
+    ORRERY_PLAN_FIELD(mlp_tile_tokens, pass,
+        .meaning = "Tokens of a rank that pass the MLP at a time; each tile runs again in the "
+                   "backward pass; 0: all.",
+        .values = {0, 1'000'000'000}, .unit = "tokens"),
+    ORRERY_PLAN_FIELD(loss_tile_tokens, pass,
+        .meaning = "Tokens of a rank that pass the output layer and the loss at a time; 0: all.",
+        .values = {0, 1'000'000'000}, .unit = "tokens"),
     ORRERY_PLAN_FIELD(gradient_accumulation_fusion, pass,
         .meaning = "The product for a weight's gradient adds into the accumulated gradient "
                    "itself.",
@@ -220,6 +231,12 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(fused_cross_entropy, pass,
         .meaning = "The loss turns the logits into their gradient in place.",
         .flags = {"--cross-entropy-loss-fusion"}),
+    ORRERY_PLAN_FIELD(loss_in_place, pass,
+        .meaning = "The unfused loss works in one fp32 buffer; false: each of its steps has one "
+                   "of its own."),
+    ORRERY_PLAN_FIELD(eager_norm, pass,
+        .meaning = "Norms are chains of framework ops on an fp32 copy, which the backward pass "
+                   "reads."),
     ORRERY_PLAN_FIELD(loss_metrics, pass,
         .meaning = "Losses that are computed once more, unfused, for reports.",
         .values = {0, 100}, .unit = "losses"),

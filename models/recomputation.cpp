@@ -118,6 +118,9 @@ RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& p
     share.visible_attention /= visible;
     share.attention_linear /= all;
     share.mlp /= all;
+    // A tile of the MLP runs again up to its second product.
+    share.mlp += plan.mlp_tile_tokens > 0 ? (model.gated_mlp() ? 2.0 / 3 : 0.5) : 0;
+    share.logits = plan.loss_tile_tokens > 0 ? 1 : 0;
     return share;
 }
 

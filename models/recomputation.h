@@ -42,6 +42,7 @@ struct RecomputedShare {
     double visible_attention = 0;  // the same, only the pairs that a mask and a window leave
     double attention_linear = 0;  // of all layers' linear products before and after attention
     double mlp = 0;               // of all layers' MLP products
+    double logits = 0;            // of the output layer
 };
 RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& plan);
 

@@ -59,9 +59,13 @@ std::uint32_t emit(SegmentBuilder& ops,
         operands);
 }
 
-std::uint32_t emit_copy(
-    SegmentBuilder& ops, MemoryTier from, MemoryTier to, TensorId on_host, OpSpec operands) {
-    const TrafficLane& lane = lane_of(Traffic::offload);
+std::uint32_t emit_copy(SegmentBuilder& ops,
+                        MemoryTier from,
+                        MemoryTier to,
+                        TensorId on_host,
+                        OpSpec operands,
+                        Traffic traffic) {
+    const TrafficLane& lane = lane_of(traffic);
     operands.stream = lane.stream;
     operands.cause = lane.cause;
     const Bytes bytes = ops.tables().program().tensors[index(on_host)].bytes;

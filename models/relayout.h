@@ -50,8 +50,12 @@ std::uint32_t emit(SegmentBuilder& ops,
                    OpSpec operands);
 
 // A copy between two memory tiers of all that one tensor of the host holds.
-std::uint32_t emit_copy(
-    SegmentBuilder& ops, MemoryTier from, MemoryTier to, TensorId on_host, OpSpec operands);
+std::uint32_t emit_copy(SegmentBuilder& ops,
+                        MemoryTier from,
+                        MemoryTier to,
+                        TensorId on_host,
+                        OpSpec operands,
+                        Traffic traffic = Traffic::offload);
 
 // The ranks along these digits and, if there are several parties, the ranks of all stages.
 struct SumOver {

@@ -351,7 +351,8 @@ private:
 }  // namespace
 
 bool layers_are_alike(const Transformer& model, const ParallelPlan& plan) {
-    return model.sliding_window == 0 && model.num_experts == 0 && layers_recompute_alike(plan) &&
+    return model.sliding_window == 0 && model.linear_attention_every <= 1 &&
+           model.num_experts == 0 && layers_recompute_alike(plan) &&
            plan.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params;
 }
 

@@ -22,11 +22,19 @@ enum class ProductPrecision : std::uint8_t { bf16, fp16, fp8, fp4 };
 Dtype dtype_of(ProductPrecision precision);
 std::int64_t bits_of(ProductPrecision precision);
 
+// What ranks that share a sequence's cache by position exchange: what their parts of attention come
+// to, or the cache itself (models/serving_context.h).
+enum class ContextExchange : std::uint8_t { tree, ring };
+
 struct ServingPlan {
     std::int64_t tensor_model_parallel_size = 1;
     std::int64_t pipeline_model_parallel_size = 1;
     std::int64_t data_parallel_size = 1;          // of attention
     std::int64_t expert_model_parallel_size = 1;  // divides tensor x data
+    // Ranks with all weights that share the cache of each sequence by position; then the other
+    // sizes but tensor_model_parallel_size are 1.
+    std::int64_t context_parallel_size = 1;
+    ContextExchange context_parallel_comm = ContextExchange::tree;
     ProductPrecision precision = ProductPrecision::bf16;
     std::int64_t weight_bits = 16;  // 4 where weights are unpacked on the way to the product
     Dtype key_value_precision = Dtype::bf16;
@@ -49,7 +57,9 @@ struct ServingPlan {
     std::int64_t adapter_rank = 0;
 
     std::int64_t ranks_of_stage() const { return tensor_model_parallel_size * data_parallel_size; }
-    std::int64_t num_ranks() const { return ranks_of_stage() * pipeline_model_parallel_size; }
+    std::int64_t num_ranks() const {
+        return ranks_of_stage() * pipeline_model_parallel_size * context_parallel_size;
+    }
     // Ranks that share each expert.
     std::int64_t expert_tensor_size() const {
         return ranks_of_stage() / expert_model_parallel_size;

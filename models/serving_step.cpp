@@ -15,6 +15,7 @@
 #include "kernels/rope/rope.h"
 #include "kernels/router/router.h"
 #include "models/cached_attention.h"
+#include "models/serving_context.h"
 #include "models/serving_kernels.h"
 
 namespace orrery {
@@ -37,7 +38,7 @@ public:
         : model_(model),
           plan_(plan),
           stage_tokens_(shape.tokens),
-          shape_(share_of(shape, plan.data_parallel_size)),
+          shape_(share_of_rank(shape, plan)),
           stage_(stage),
           tp_(plan.tensor_model_parallel_size),
           layers_(stage_layers(model, plan, stage)) {}
@@ -359,10 +360,11 @@ private:
     void add_attention() {
         if (model_.multi_latent_attention) {
             add_latent_attention();
-            return;
+        } else {
+            add_attention_of(layers_.all - layers_.windowed, 0);
+            add_attention_of(layers_.windowed, model_.sliding_window);
         }
-        add_attention_of(layers_.all - layers_.windowed, 0);
-        add_attention_of(layers_.windowed, model_.sliding_window);
+        add_context_exchange(model_, plan_, shape_, layers_.all, ops_);
     }
 
     void add_attention_of(std::int64_t layers, std::int64_t window) {
@@ -378,7 +380,7 @@ private:
             shape.batch = shape_.generating;
             shape.seq_q = rows_of_sequence();
             shape.seq_kv = ceil_div(shape_.generating_context, shape_.generating) + shape.seq_q - 1;
-            attention_kernel(kDecodeAttention, shape, layers);
+            add_attention_kernel(kDecodeAttention, cached_attention(model_, plan_, shape), layers);
         }
         prompt_kernel(shape, layers);
     }
@@ -403,17 +405,18 @@ private:
         if (shape_.generating > 0) {
             const std::int64_t rows = shape_.generating + shape_.drafted;
             context_product("query absorption", rows, latent, model_.qk_head_dim);
-            attention_kernel(kDecodeAttention,
-                             {.batch = shape_.generating,
-                              .seq_q = rows_of_sequence(),
-                              .seq_kv = ceil_div(shape_.generating_context, shape_.generating) +
-                                        rows_of_sequence() - 1,
-                              .heads = heads(),
-                              .kv_heads = 1,
-                              .head_dim = latent + model_.qk_pos_emb_head_dim,
-                              .generation = plan_.attention,
-                              .value_dim = latent},
-                             layers_.all);
+            const AttentionShape shape{
+                .batch = shape_.generating,
+                .seq_q = rows_of_sequence(),
+                .seq_kv =
+                    ceil_div(shape_.generating_context, shape_.generating) + rows_of_sequence() - 1,
+                .heads = heads(),
+                .kv_heads = 1,
+                .head_dim = latent + model_.qk_pos_emb_head_dim,
+                .generation = plan_.attention,
+                .value_dim = latent};
+            add_attention_kernel(
+                kDecodeAttention, cached_attention(model_, plan_, shape), layers_.all);
             context_product("value absorption", rows, model_.v_head_dim, latent);
         }
         std::int64_t seen = 0;
@@ -447,10 +450,6 @@ private:
         const KernelCall call =
             gemm(rows, columns, depth, heads(), kStream, GemmEpilogue::none, kStream);
         ops_.push_back({.name = name, .work = call, .count = layers_.all, .of_context = true});
-    }
-
-    void attention_kernel(std::string_view name, const AttentionShape& shape, std::int64_t layers) {
-        add_attention_kernel(name, cached_attention(model_, plan_, shape), layers);
     }
 
     void add_attention_kernel(std::string_view name, const KernelCall& call, std::int64_t layers) {

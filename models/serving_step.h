@@ -19,7 +19,7 @@
 namespace orrery {
 
 // Ranks that take part in a collective of a stage.
-enum class ServingGroup : std::uint8_t { tensor, stage };
+enum class ServingGroup : std::uint8_t { tensor, stage, context };
 
 // The attention kernel of the sequences that generate.
 inline constexpr std::string_view kDecodeAttention = "decode attention";
@@ -27,7 +27,7 @@ inline constexpr std::string_view kDecodeAttention = "decode attention";
 struct ServingOp {
     std::string_view name;
     // A collective of the group (bytes as engine/program.h counts them), or a message to the next
-    // stage.
+    // stage, or to the next rank of the context.
     std::variant<KernelCall, CollectiveCall, SendCall> work;
     std::int64_t count = 1;   // times that the stage runs it
     bool of_context = false;  // depends on more of the shape than `tokens` and `sampled`

@@ -33,6 +33,10 @@ struct Transformer {
     // applies to every `sliding_window_every`-th layer.
     std::int64_t sliding_window = 0;
     std::int64_t sliding_window_every = 1;
+    // Every n-th layer has linear attention, causal and without a softmax: what tokens have seen is
+    // one matrix a head (Katharopoulos et al., ICML 2020; Qin et al., TransNormerLLM, arXiv
+    // 2307.14995). 0: none.
+    std::int64_t linear_attention_every = 0;
 
     // Mixture of experts (Shazeer et al., arXiv 1701.06538): a router sends each token to
     // `moe_router_topk` of `num_experts` MLPs. 0: every layer has one MLP.
@@ -92,6 +96,9 @@ struct Transformer {
     }
     std::int64_t expert_ffn_size() const {
         return moe_ffn_hidden_size > 0 ? moe_ffn_hidden_size : ffn_hidden_size;
+    }
+    bool layer_is_linear(std::int64_t layer) const {
+        return linear_attention_every > 0 && (layer + 1) % linear_attention_every == 0;
     }
     bool layer_has_window(std::int64_t layer) const {
         return sliding_window > 0 && sliding_window < seq_length &&

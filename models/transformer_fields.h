@@ -126,6 +126,9 @@ inline constexpr std::tuple kModelFields{
     ORRERY_MODEL_FIELD(sliding_window_every,
         .meaning = "The window applies to every sliding_window_every-th layer.",
         .values = {1, 100'000}, .unit = "layers"),
+    ORRERY_MODEL_FIELD(linear_attention_every,
+        .meaning = "Every linear_attention_every-th layer has linear attention; 0: none.",
+        .values = {0, 100'000}, .unit = "layers"),
     ORRERY_MODEL_FIELD(num_experts,
         .meaning = "Experts of a layer, MLPs of which a router chooses for each token; 0: one "
                    "MLP for all.",

@@ -12,6 +12,7 @@
 #include "models/pipeline_split.h"
 #include "models/stage_parties.h"
 #include "models/validate_experts.h"
+#include "models/validate_long_context.h"
 
 namespace orrery {
 namespace {
@@ -224,13 +225,11 @@ void Rules::context_parallel_heads() {
     // Heads are exchanged for tokens, so each rank needs whole heads of Q, K and V.
     const std::int64_t heads = std::max<std::int64_t>(model.num_attention_heads / tp, 1);
     const std::int64_t groups = std::max<std::int64_t>(model.key_heads() / tp, 1);
-    if (heads % cp != 0 || groups % cp != 0) {
+    if (heads % cp != 0 || (groups % cp != 0 && cp % groups != 0)) {
+        const std::string what = fmt::format("the {} query and {} key-value heads", heads, groups);
         reject("plan.context_parallel_size",
-               fmt::format("{} does not divide the {} query heads and {} key-value heads of a rank",
-                           cp,
-                           heads,
-                           groups),
-               fmt::format("{}, or context_parallel_comm: ring", valid_divisors(groups, num_gpus)));
+               fmt::format("{} does not divide {} of a rank", cp, what),
+               fmt::format("{}, or context_parallel_comm: ring", valid_divisors(heads, num_gpus)));
     }
 }
 
@@ -465,6 +464,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.gather_with_optimizer_step();
     rules.recomputation();
     std::ranges::move(check_experts(model, plan, num_gpus), std::back_inserter(rules.errors));
+    std::ranges::move(check_long_context(model, plan), std::back_inserter(rules.errors));
     return rules.errors;
 }
 

@@ -30,6 +30,10 @@ void require_model(const Transformer& model, Requirements& require) {
             model.qk_layernorm ? "model.qk_layernorm" : "model.multi_latent_attention",
             "training has plain attention only: the model can be simulated",
             "false");
+    require(model.linear_attention_every == 0,
+            "model.linear_attention_every",
+            "training has softmax attention only: the model can be simulated",
+            "0");
     require(model.position_embedding != PositionEmbedding::rope || model.kv_channels % 2 == 0,
             "model.kv_channels",
             "rotary embedding needs an even head size",
@@ -66,12 +70,43 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
             "optim_grads");
 }
 
+void require_long_context(const Transformer& model,
+                          const ParallelPlan& plan,
+                          Requirements& require) {
+    require(plan.activation_offload_fraction == 0,
+            "plan.activation_offload_fraction",
+            "training keeps the inputs of layers on the device: copies can be simulated",
+            "0");
+    require(plan.mlp_tile_tokens == 0,
+            "plan.mlp_tile_tokens",
+            "training has no tiles: they can be simulated",
+            "0");
+    require(plan.loss_tile_tokens == 0,
+            "plan.loss_tile_tokens",
+            "training has no tiles: they can be simulated",
+            "0");
+    require(plan.loss_in_place || plan.fused_cross_entropy,
+            "plan.loss_in_place",
+            "the loss of a training works in place",
+            "true");
+    require(!plan.eager_norm, "plan.eager_norm", "a norm is one kernel in training", "false");
+    require(
+        plan.context_parallel_comm == ContextParallelComm::ring ||
+            model.key_heads() % (plan.tensor_model_parallel_size * plan.context_parallel_size) ==
+                0 ||
+            plan.context_parallel_size == 1,
+        "plan.context_parallel_size",
+        "training exchanges whole key-value heads, of which ranks share none",
+        "a divisor of num_query_groups, or context_parallel_comm: ring");
+}
+
 }  // namespace
 
 Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks) {
     Requirements require;
     require_model(model, require);
     require_experts(model, plan, require);
+    require_long_context(model, plan, require);
     require(
         num_ranks <= kMostGpuRanks,
         "cluster.nodes",

@@ -18,6 +18,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/search_fit.h"
 #include "scenarios/program/search_pools.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/search_report.h"
@@ -140,6 +141,9 @@ ResultOrErrors<StudyOutput> search_output(const SearchArguments& arguments,
 }  // namespace
 
 int search_command(const SearchArguments& arguments) {
+    if (!arguments.fit.empty()) {
+        return search_fit_command(arguments);
+    }
     if (is_served_load(arguments.file)) {
         return search_pools_command(arguments);
     }
@@ -193,12 +197,17 @@ Command describe_search() {
               {"--sensitivity",
                &arguments->sensitivity,
                "Say which figures of the catalogue the answer hinges on"},
+              {"--fit",
+               &arguments->fit,
+               "Instead: the longest sequence, or the most layers, that the plan holds in memory",
+               "sequence|layers"},
               old_option("--write", "--output", output_option(arguments->write_file, ""))},
              view_options(*arguments,
                           {.html = kPageHelp, .csv = "Write the best plans as a table"})}),
         .examples = {"search scenarios/search-175b-1024-a100.yaml",
                      "search scenarios/llama3-70b-h100.yaml -o best.yaml",
                      "search scenarios/serving/llama3-70b-search.yaml",
+                     "search scenarios/alst-llama3-8b-h100.yaml --fit sequence",
                      "search scenarios/llama3-8b-h100.yaml --set "
                      "search.micro_batch_size=[1,2,4]"},
         .run = [arguments] { return search_command(*arguments); },

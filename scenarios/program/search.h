@@ -17,6 +17,7 @@ struct SearchArguments : ViewArguments {
     std::string calibration_file;  // facts that measured steps told
     std::uint32_t jobs = 0;  // simulations at a time; 0: one a core
     std::string write_file;  // the winner as a scenario; empty: none
+    std::string fit;         // what is to fit into memory; empty: plans are searched
 };
 
 // Returns the exit status.

@@ -224,6 +224,9 @@ std::string words_of_pool(const ServingPoolSpec& pool) {
     if (plan.data_parallel_size > 1) {
         text += fmt::format(", dp {}", plan.data_parallel_size);
     }
+    if (plan.context_parallel_size > 1) {
+        text += fmt::format(", cp {}", plan.context_parallel_size);
+    }
     if (plan.expert_model_parallel_size > 1) {
         text += fmt::format(", ep {}", plan.expert_model_parallel_size);
     }

@@ -113,6 +113,19 @@ void give_latent_attention(Scenario& s) {
     s.model.v_head_dim = 32;
 }
 
+void give_host_memory(Scenario& s) {
+    s.cluster.node.host_memory = Bytes{1'000'000'000'000};
+    s.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
+    s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
+}
+
+void whole_gated_layers(Scenario& s) {
+    s.plan.tensor_model_parallel_size = 1;
+    s.plan.sequence_parallel = false;
+    s.model.activation = Activation::swiglu;
+    s.model.add_bias_linear = false;
+}
+
 const Row kPlanRows[] = {
     {"tensor_model_parallel_size",
      [](Scenario& s) { s.plan.tensor_model_parallel_size = 1; },
@@ -187,11 +200,19 @@ const Row kPlanRows[] = {
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
     {"optimizer_cpu_offload",
      [](Scenario& s) { s.plan.optimizer_cpu_offload = true; },
+     give_host_memory},
+    {"activation_offload_fraction",
+     [](Scenario& s) { s.plan.activation_offload_fraction = 0.5; },
      [](Scenario& s) {
-         s.cluster.node.host_memory = Bytes{1'000'000'000'000};
-         s.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
-         s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
+         give_host_memory(s);
+         s.plan.recompute_granularity = Recompute::full;
      }},
+    {"mlp_tile_tokens", [](Scenario& s) { s.plan.mlp_tile_tokens = 64; }, whole_gated_layers},
+    {"loss_tile_tokens", [](Scenario& s) { s.plan.loss_tile_tokens = 64; }, whole_gated_layers},
+    {"loss_in_place",
+     [](Scenario& s) { s.plan.loss_in_place = false; },
+     [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
+    {"eager_norm", [](Scenario& s) { s.plan.eager_norm = true; }},
     {"gradient_accumulation_fusion",
      [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
     {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
@@ -360,6 +381,7 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
         {"sliding_window_every",
          [](Scenario& s) { s.model.sliding_window_every = 2; },
          [](Scenario& s) { s.model.sliding_window = 256; }},
+        {"linear_attention_every", [](Scenario& s) { s.model.linear_attention_every = 2; }},
         {"num_experts", [](Scenario& s) { s.model.num_experts = 4; }},
         {"moe_router_topk", [](Scenario& s) { s.model.moe_router_topk = 1; }, give_experts},
         {"moe_ffn_hidden_size",

@@ -33,7 +33,7 @@ TEST(Lanes, RunOnStreamsThatHaveNames) {
     EXPECT_EQ(stream_names().size(), 9u);
     EXPECT_EQ(stream_names({.experts = false}).size(), 8u);
     const std::size_t streams = stream_names({.descending = true}).size();
-    for (std::size_t t = 0; t <= static_cast<std::size_t>(Traffic::expert); ++t) {
+    for (std::size_t t = 0; t <= static_cast<std::size_t>(Traffic::activation_offload); ++t) {
         const TrafficLane& lane = lane_of(static_cast<Traffic>(t));
         EXPECT_LT(index(lane.stream), streams);
         EXPECT_NE(lane.stream, kComputeStream);

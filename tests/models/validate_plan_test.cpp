@@ -98,7 +98,8 @@ const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenRul
      }},
     {"plan.context_parallel_size",
      [](Case& c) {
-         c.plan.tensor_model_parallel_size = 8;
+         c.model.num_attention_heads = 24;  // of a rank 6, in 3 groups
+         c.model.num_query_groups = 12;
          c.plan.context_parallel_comm = ContextParallelComm::all_to_all;
      }},
     {"plan.context_parallel_comm", [](Case& c) { c.model.sliding_window = 4096; }},

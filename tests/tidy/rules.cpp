@@ -398,11 +398,13 @@ Findings parallel_size(const SourceTree& tree) {
                                "models/plan_fields.h",
                                "models/rank_mesh.cpp",
                                "models/router_load.cpp",
+                               "models/serving_context.cpp",
                                "models/serving_plan.cpp",
                                "models/serving_plan.h",
                                "models/serving_step.cpp",
                                "models/stage_parties.cpp",
                                "models/validate_experts.cpp",
+                               "models/validate_long_context.cpp",
                                "models/validate_plan.cpp",
                                "models/validate_plan.h",
                                "models/validate_schedule.cpp"};

@@ -42,6 +42,8 @@ constexpr Choice<ReproducedMetric> kReproducedMetrics[] = {
     {"checkpoint_stall_s", ReproducedMetric::checkpoint_stall_s},
     {"checkpoint_copy_s", ReproducedMetric::checkpoint_copy_s},
     {"checkpoint_load_s", ReproducedMetric::checkpoint_load_s},
+    {"longest_sequence", ReproducedMetric::longest_sequence},
+    {"most_layers", ReproducedMetric::most_layers},
     {"best_tokens_per_s", ReproducedMetric::best_tokens_per_s},
     {"best_fits", ReproducedMetric::best_fits},
     {"ttft_s", ReproducedMetric::ttft_s},

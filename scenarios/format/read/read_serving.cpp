@@ -25,6 +25,10 @@ constexpr Choice<AttentionGeneration> kAttention[] = {
     {"flash_2", AttentionGeneration::flash_2},
     {"flash_3", AttentionGeneration::flash_3_or_cudnn},
 };
+constexpr Choice<ContextExchange> kContextExchanges[] = {
+    {"tree", ContextExchange::tree},
+    {"ring", ContextExchange::ring},
+};
 constexpr Choice<PoolRole> kRoles[] = {
     {name(PoolRole::aggregated), PoolRole::aggregated},
     {name(PoolRole::prefill), PoolRole::prefill},
@@ -102,6 +106,12 @@ constexpr Key kPoolRows[] = {
         "expert_model_parallel_size", "Ranks of a stage that hold different experts.")
         .range(1, 1024)
         .of("ranks"),
+    key<&ServingPoolSpec::plan, &ServingPlan::context_parallel_size>(
+        "context_parallel_size", "Ranks that share the cache of each sequence by position.")
+        .range(1, 1024)
+        .of("ranks"),
+    choice<kContextExchanges, &ServingPoolSpec::plan, &ServingPlan::context_parallel_comm>(
+        "context_parallel_comm", "What ranks of a context exchange to generate a token."),
     choice<kServedProducts, &ServingPoolSpec::plan, &ServingPlan::precision>("precision",
                                                                              "Type of products."),
     key<&ServingPoolSpec::plan, &ServingPlan::weight_bits>("weight_bits",
@@ -263,6 +273,14 @@ void read_pool(const DocumentNode& map,
                                     reader.full_name("expert_model_parallel_size"),
                                     pool.plan.ranks_of_stage()),
                         "a divisor of tensor x data parallel ranks");
+    }
+    const std::int64_t others = pool.plan.pipeline_model_parallel_size *
+                                pool.plan.data_parallel_size * pool.plan.expert_model_parallel_size;
+    if (pool.plan.context_parallel_size > 1 && (others > 1 || pool.role != PoolRole::aggregated)) {
+        reader.complain("context_parallel_size",
+                        "ranks that share a context are those of an aggregated pool without "
+                        "stages, data and expert parallelism",
+                        "1, or other sizes of 1");
     }
     reader.finish();
 }

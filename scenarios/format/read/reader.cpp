@@ -127,14 +127,16 @@ void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& e
     }
 }
 
-// The optimizer's state needs host memory of a known size and speed.
+// What lies on the host needs memory of a known size, and the optimizer of a known speed.
 void check_host_memory(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
-    for (std::uint32_t k = 0;
-         scenario.plan.optimizer_cpu_offload && k < scenario.cluster.num_kinds();
-         ++k) {
+    const bool optimizer = scenario.plan.optimizer_cpu_offload;
+    const bool offloads = optimizer || scenario.plan.activation_offload_fraction > 0;
+    for (std::uint32_t k = 0; offloads && k < scenario.cluster.num_kinds(); ++k) {
         const NodeSpec node = scenario.cluster.kind(k).node;
         if (!has_tier(node, MemoryTier::dram) || node.host_memory_bandwidth == Bandwidth{}) {
-            errors.push_back({where_of_path(root, "plan.optimizer_cpu_offload"),
+            errors.push_back({where_of_path(root,
+                                            optimizer ? "plan.optimizer_cpu_offload"
+                                                      : "plan.activation_offload_fraction"),
                               fmt::format("the size and bandwidth of the host memory of {} are not "
                                           "known",
                                           node.name.empty() ? "the node" : node.name),

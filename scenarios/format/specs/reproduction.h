@@ -39,6 +39,9 @@ enum class ReproducedMetric : std::uint8_t {
     checkpoint_stall_s,
     checkpoint_copy_s,
     checkpoint_load_s,
+    // of the memory of a step: the most tokens of a sequence that fit, the most layers
+    longest_sequence,
+    most_layers,
     // of a search's best plan
     best_tokens_per_s,
     best_fits,

@@ -55,6 +55,16 @@ constexpr MetricRow serving_metric(ReproducedMetric metric, std::string_view uni
             }};
 }
 
+constexpr MetricRow fit_metric(ReproducedMetric metric,
+                               ReproducedStudy study,
+                               std::string_view unit) {
+    return {metric, study, unit, [](const VariantAnswer& answer) {
+                return answer.largest_fit
+                           ? MetricFigure{static_cast<double>(answer.largest_fit->most)}
+                           : std::nullopt;
+            }};
+}
+
 using Metric = ReproducedMetric;
 
 constexpr MetricRow kMetricRows[] = {
@@ -108,6 +118,8 @@ constexpr MetricRow kMetricRows[] = {
         Metric::checkpoint_load_s,
         "s",
         [](const PlanAnswer& p) { return MetricFigure{p.costs.load_remote.seconds()}; }),
+    fit_metric(Metric::longest_sequence, ReproducedStudy::longest_sequence, "tokens"),
+    fit_metric(Metric::most_layers, ReproducedStudy::most_layers, "layers"),
     search_metric(Metric::best_tokens_per_s,
                   "tokens/s",
                   [](const FoundPlan& f) { return MetricFigure{f.answer.tokens_per_s}; }),

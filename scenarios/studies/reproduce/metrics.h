@@ -9,13 +9,22 @@
 
 #include "scenarios/format/specs/reproduction.h"
 #include "scenarios/studies/campaign/campaign_answer.h"
+#include "scenarios/studies/search/largest_fit.h"
 #include "scenarios/studies/search/search.h"
 #include "scenarios/studies/serve/highest_rate.h"
 #include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
 
-enum class ReproducedStudy : std::uint8_t { step, campaign, search, serving, highest_rate };
+enum class ReproducedStudy : std::uint8_t {
+    step,
+    campaign,
+    search,
+    serving,
+    highest_rate,
+    longest_sequence,
+    most_layers,
+};
 
 // One of them, of the study that was asked for.
 struct VariantAnswer {
@@ -24,6 +33,7 @@ struct VariantAnswer {
     std::optional<SearchResult> search;
     std::optional<ServingAnswer> serving;
     std::optional<HighestRate> highest_rate;
+    std::optional<LargestFit> largest_fit;
 };
 
 ReproducedStudy study_of(ReproducedMetric metric);

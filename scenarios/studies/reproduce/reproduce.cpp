@@ -83,6 +83,12 @@ void run_planned(PlannedRun& planned) {
         case ReproducedStudy::search:
             take_answer(search_plans(scenario, scenario.search), answer.search, planned.error);
             break;
+        case ReproducedStudy::longest_sequence:
+            take_answer(largest_fit(scenario, FitOf::sequence), answer.largest_fit, planned.error);
+            break;
+        case ReproducedStudy::most_layers:
+            take_answer(largest_fit(scenario, FitOf::layers), answer.largest_fit, planned.error);
+            break;
         case ReproducedStudy::serving:
         case ReproducedStudy::highest_rate:
             run_served(planned);

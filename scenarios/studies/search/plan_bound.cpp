@@ -144,6 +144,8 @@ PlanBound::Parts PlanBound::measure(const ParallelPlan& small, std::uint32_t kin
         model.num_layers = layers;
         model.sliding_window = window ? model_.sliding_window : 0;
         model.sliding_window_every = 1;
+        // Of two kinds of layers the one that takes less, where sequences are longer than heads.
+        model.linear_attention_every = std::min<std::int64_t>(model.linear_attention_every, 1);
         const Program program = lower(model, small);
         const DeviceTimings times = times_[kind](program);
         return std::pair{role_cost(program, times, 0), role_cost(program, times, 1)};

@@ -68,7 +68,7 @@ PlanTimer::Family& PlanTimer::family_of(const ParallelPlan& plan, const LayoutAs
 PlanTimer::ShapeKey PlanTimer::shape_key(const ChunkShape& shape) const {
     return {shape.num_layers,
             shape.has_embedding * 2 + shape.has_head,
-            model_.sliding_window > 0 ? shape.first_layer : 0};
+            model_.sliding_window > 0 || model_.linear_attention_every > 1 ? shape.first_layer : 0};
 }
 
 LoweredChunk& PlanTimer::lowered(const ParallelPlan& plan, const ChunkShape& shape) {
@@ -266,6 +266,9 @@ tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan
     }
     if (plan.optimizer_cpu_offload) {
         return tl::unexpected(std::string_view{"the optimizer's state lies on the host"});
+    }
+    if (plan.activation_offload_fraction > 0) {
+        return tl::unexpected(std::string_view{"inputs of layers lie on the host"});
     }
     const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model_, plan));
     Family& family = family_of(plan, layouts);

@@ -74,7 +74,8 @@ private:
         return generation ? spec_.pools.back() : spec_.pools.front();
     }
     std::int64_t ranks(const Sizes& sizes, bool generation) const {
-        return sizes.tensor * sizes.pipeline * like(generation).plan.data_parallel_size;
+        const ServingPlan& plan = like(generation).plan;
+        return sizes.tensor * sizes.pipeline * plan.data_parallel_size * plan.context_parallel_size;
     }
     std::int64_t gpus() const { return scenario_.cluster.num_ranks(); }
 

@@ -7,6 +7,7 @@
 
 #include "engine/rate_alone.h"
 #include "kernels/efficiency_table.h"
+#include "models/serving_context.h"
 #include "network/collectives/direct_all_reduce.h"
 #include "network/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
@@ -26,6 +27,11 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
                                 ranks,
                                 cluster.cluster.num_ranks()),
                     "more nodes, or a smaller tensor or pipeline size");
+    }
+    if (model.linear_attention_every > 0) {
+        return fail("model.linear_attention_every",
+                    "served models have softmax attention: a step of a training has either",
+                    "0");
     }
     Result<Fabric> fabric = build_fabric(cluster.cluster);
     if (!fabric) {
@@ -86,12 +92,15 @@ ServingPrices::ServingPrices(const Scenario& cluster,
 Time ServingPrices::collective_time(const CollectiveCall& call,
                                     ServingGroup group,
                                     std::int64_t stage) const {
-    const std::int64_t ranks =
-        group == ServingGroup::stage ? plan_.ranks_of_stage() : plan_.tensor_model_parallel_size;
+    const bool context = group == ServingGroup::context;
+    const std::int64_t ranks = context                        ? plan_.context_parallel_size
+                               : group == ServingGroup::stage ? plan_.ranks_of_stage()
+                                                              : plan_.tensor_model_parallel_size;
+    const std::int64_t apart = context ? plan_.ranks_of_stage() : 1;
     std::vector<RankId> members;
     for (std::int64_t i = 0; i < ranks; ++i) {
         members.push_back(to_id<RankId>(
-            static_cast<std::size_t>(first_rank_ + stage * plan_.ranks_of_stage() + i)));
+            static_cast<std::size_t>(first_rank_ + stage * plan_.ranks_of_stage() + i * apart)));
     }
     const Time by_nccl = time_without_contention(network_.plan(call, members), network_.links());
     if (engine_.direct_all_reduce && call.kind == CollectiveKind::all_reduce) {
@@ -140,6 +149,9 @@ Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
     if (const auto* call = std::get_if<CollectiveCall>(&op.work)) {
         return collective_time(*call, op.group, stage) * op.count;
     }
+    if (op.group == ServingGroup::context) {
+        return ring_hop_time(std::get<SendCall>(op.work)) * op.count;
+    }
     const auto rank = [&](std::int64_t of_stage) {
         return to_id<RankId>(
             static_cast<std::size_t>(first_rank_ + of_stage * plan_.ranks_of_stage()));
@@ -150,8 +162,24 @@ Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
            op.count;
 }
 
+// All ranks of a context send to the next one at a time; the slowest pair counts.
+Time ServingPrices::ring_hop_time(const SendCall& call) const {
+    const std::int64_t ranks = plan_.context_parallel_size;
+    const auto rank = [&](std::int64_t i) {
+        return to_id<RankId>(
+            static_cast<std::size_t>(first_rank_ + i % ranks * plan_.ranks_of_stage()));
+    };
+    Time slowest;
+    for (std::int64_t i = 0; i < ranks; ++i) {
+        const std::vector<RankId> pair{rank(i), rank(i + 1)};
+        slowest =
+            std::max(slowest, time_without_contention(network_.plan(call, pair), network_.links()));
+    }
+    return slowest;
+}
+
 Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
-    const BatchShape share = share_of(shape, plan_.data_parallel_size);
+    const BatchShape share = share_of_rank(shape, plan_);
     const auto [found, fresh] = fixed_.try_emplace({.stage_tokens = shape.tokens,
                                                     .rank_tokens = share.tokens,
                                                     .sampled = shape.sampled,

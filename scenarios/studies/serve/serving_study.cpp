@@ -397,8 +397,8 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
         }
         least = least < 0 ? left / block : std::min(least, left / block);
     }
-    // Data-parallel ranks hold the caches of different requests.
-    return least * pool.plan.data_parallel_size;
+    // Data-parallel ranks hold the caches of different requests, ranks of a context parts of each.
+    return least * pool.plan.data_parallel_size * pool.plan.context_parallel_size;
 }
 
 // What the GPUs cost and draw while the load is served.

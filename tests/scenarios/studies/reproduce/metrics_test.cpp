@@ -22,6 +22,8 @@ TEST(Metrics, EachHasANameAndAStudy) {
     EXPECT_EQ(study_of(ReproducedMetric::best_tokens_per_s), ReproducedStudy::search);
     EXPECT_EQ(study_of(ReproducedMetric::tpot_s), ReproducedStudy::serving);
     EXPECT_EQ(study_of(ReproducedMetric::highest_rate), ReproducedStudy::highest_rate);
+    EXPECT_EQ(study_of(ReproducedMetric::longest_sequence), ReproducedStudy::longest_sequence);
+    EXPECT_EQ(study_of(ReproducedMetric::most_layers), ReproducedStudy::most_layers);
     EXPECT_TRUE(is_served(ReproducedMetric::e2e_s));
     EXPECT_FALSE(is_served(ReproducedMetric::mfu));
 }
@@ -55,6 +57,9 @@ TEST(Metrics, AreFiguresOfAnswers) {
     EXPECT_EQ(value_of(ReproducedMetric::e2e_s, answer), 4.0);
     EXPECT_EQ(value_of(ReproducedMetric::output_tokens_per_s, answer), 900.0);
     EXPECT_FALSE(value_of(ReproducedMetric::highest_rate, answer));
+    EXPECT_FALSE(value_of(ReproducedMetric::longest_sequence, answer));
+    answer.largest_fit.emplace().most = 8192;
+    EXPECT_EQ(value_of(ReproducedMetric::longest_sequence, answer), 8192.0);
     answer.highest_rate.emplace();
     answer.highest_rate->rate = 7;
     EXPECT_EQ(value_of(ReproducedMetric::highest_rate, answer), 7.0);

@@ -100,6 +100,31 @@ TEST(ServingPrices, TheHostWorksBesideOrBeforeTheDevice) {
     EXPECT_EQ(time({.host_per_step = 900_ms, .host_per_sequence = 100_ms}), 1000_ms);
 }
 
+// A tree's exchange does not grow with the context, and a ring's does.
+TEST(ServingPrices, ATreeOverTheContextIsFasterThanARing) {
+    const auto seconds = [](ContextExchange exchange, std::int64_t context) {
+        ServingPlan plan;
+        plan.context_parallel_size = 8;
+        plan.context_parallel_comm = exchange;
+        return prices_of(plan)->stage_time(generating(1, context), 0).seconds();
+    };
+    const double tree = seconds(ContextExchange::tree, 1'000'000);
+    const double ring = seconds(ContextExchange::ring, 1'000'000);
+    EXPECT_LT(tree, ring / 2);
+    // 8 hops of 125,000 keys and values of 8 heads of 128, in each of 80 layers, at most at the
+    // rate of NVLink.
+    const double moved = 8.0 * 80 * 125'000 * 2 * 8 * 128 * 2;
+    EXPECT_GT(ring - tree, moved / 450e9 * 0.9);
+}
+
+TEST(ServingPrices, ServedModelsHaveSoftmaxAttention) {
+    Transformer model = llama(80, 8192, 28672, 8, 128256);
+    model.linear_attention_every = 1;
+    const auto prices = ServingPrices::make(h100_server(), model, {}, {});
+    ASSERT_FALSE(prices);
+    EXPECT_EQ(prices.error().where, "model.linear_attention_every");
+}
+
 TEST(ServingPrices, AnInstanceFitsIntoTheCluster) {
     const auto prices = ServingPrices::make(
         h100_server(), llama(80, 8192, 28672, 8, 128256), {.tensor_model_parallel_size = 16}, {});

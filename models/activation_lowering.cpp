@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/activation_lowering.h"
+
+#include "kernels/activation/activation.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/residual/residual.h"
+
+namespace orrery {
+namespace {
+
+constexpr auto kOfActivation = Cause::memory_bound_kernels;
+
+// A gated activation as two kernels: the function of the gate (part 0 of fc1) and, in a backward
+// pass of `dy`, dy times its slope and its value; then the product with up (part 1) in place, of
+// dfc1 with its gate's columns.
+void gate_activation_ops(BlockBuilder& b,
+                         const KernelCall& call,
+                         const Value& dy,
+                         const Value& fc1,
+                         const Value& result,
+                         Cause cause) {
+    constexpr std::int8_t kAll = -1;
+    constexpr std::int8_t kGate = 0;
+    constexpr std::int8_t kUp = 1;
+    const bool back = !dy.empty();
+    b.ops.kernel(call,
+                 {.name = back ? "activation backward" : "activation",
+                  .stream = kComputeStream,
+                  .cause = cause,
+                  .reads = back ? std::vector{dy.tensor, fc1.tensor} : std::vector{fc1.tensor},
+                  .writes = {result.tensor},
+                  .accumulates = {},
+                  .read_parts = back ? std::vector{kAll, kGate} : std::vector{kGate}});
+    b.ops.kernel(residual_add(call.dims[0], call.dims[1], fc1.dtype),
+                 {.name = back ? "activation product backward" : "activation product",
+                  .stream = kComputeStream,
+                  .cause = cause,
+                  .reads = {fc1.tensor},
+                  .writes = {},
+                  .accumulates = {result.tensor},
+                  .read_parts = {kUp}});
+}
+
+// How many rows there are, where that is data; then one kernel does it all.
+std::vector<TensorId> counts_of(const Value* weights) {
+    return weights != nullptr && weights->rows.counts ? std::vector{weights->rows.counts->received}
+                                                      : std::vector<TensorId>{};
+}
+
+void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
+    if (weights != nullptr) {
+        b.kernel("activation weights",
+                 transpose(b.local_tokens(y), b.local_width(y), y.dtype),
+                 kOfActivation,
+                 {weights},
+                 {},
+                 {},
+                 {y.tensor});
+    }
+}
+
+}  // namespace
+
+void activation_ops(BlockBuilder& b, const Value& fc1, const Value* weights, const Value& y) {
+    const std::int64_t tokens = b.local_tokens(fc1);
+    const std::int64_t ffn = b.local_width(y);
+    const bool variant =
+        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
+    const std::vector<TensorId> counts = counts_of(weights);
+    const bool fused = b.plan.fused_activation || b.plan.compiled || !counts.empty();
+    std::vector<const Value*> reads{&fc1};
+    if (weights != nullptr) {
+        reads.push_back(weights);
+    }
+    if (b.model.gated_mlp() && !fused) {
+        const Cause cause = b.recomputing ? Cause::recomputation : kOfActivation;
+        gate_activation_ops(b, swiglu_forward(tokens, ffn, fc1.dtype, variant), {}, fc1, y, cause);
+        weigh_rows(b, y, weights);
+        return;
+    }
+    if (b.model.gated_mlp()) {
+        b.kernel("activation",
+                 swiglu_forward(tokens, ffn, fc1.dtype, variant),
+                 kOfActivation,
+                 reads,
+                 {&y},
+                 counts);
+        return;
+    }
+    if (!fused && b.model.add_bias_linear) {
+        b.kernel("activation bias",
+                 gelu_forward(tokens, ffn, fc1.dtype, variant),
+                 kOfActivation,
+                 {&fc1},
+                 {&y});
+    }
+    b.kernel("activation",
+             gelu_forward(tokens, ffn, fc1.dtype, variant),
+             kOfActivation,
+             reads,
+             {&y},
+             counts);
+}
+
+void activation_backward_ops(BlockBuilder& b,
+                             const Value& dy,
+                             const Value& fc1,
+                             const Value* weights,
+                             const Value* dweights,
+                             const Value& dx) {
+    std::vector<const Value*> reads{&dy, &fc1};
+    std::vector<const Value*> writes{&dx};
+    if (weights != nullptr) {
+        reads.push_back(weights);
+        writes.push_back(dweights);
+    }
+    const std::int64_t tokens = b.local_tokens(dy);
+    const std::int64_t ffn = b.local_width(dy);
+    const bool variant =
+        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
+    const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
+                                                : gelu_backward(tokens, ffn, fc1.dtype, variant);
+    const std::vector<TensorId> counts = counts_of(weights);
+    if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled && counts.empty()) {
+        gate_activation_ops(b, call, dy, fc1, dx, kOfActivation);
+        if (weights != nullptr) {
+            b.kernel("activation weights backward",
+                     transpose(tokens, ffn, fc1.dtype),
+                     kOfActivation,
+                     {&dy, weights},
+                     {dweights});
+        }
+        return;
+    }
+    b.kernel("activation backward", call, kOfActivation, reads, writes, counts);
+}
+
+}  // namespace orrery

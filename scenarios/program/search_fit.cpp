@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/search_fit.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "scenarios/format/read/reader.h"
+#include "scenarios/program/exit_status.h"
+#include "scenarios/program/run_study.h"
+#include "scenarios/report/fit_report.h"
+
+namespace orrery {
+namespace {
+
+std::optional<FitOf> fit_called(std::string_view word) {
+    return word == "sequence" ? std::optional{FitOf::sequence}
+           : word == "layers" ? std::optional{FitOf::layers}
+                              : std::nullopt;
+}
+
+}  // namespace
+
+int search_fit_command(const SearchArguments& arguments) {
+    const std::optional<FitOf> what = fit_called(arguments.fit);
+    if (!what) {
+        return report_error({"--fit",
+                             fmt::format("'{}' is nothing that may fit", arguments.fit),
+                             "sequence or layers"});
+    }
+    if (arguments.sensitivity || !arguments.write_file.empty() ||
+        !arguments.calibration_file.empty()) {
+        return report_error({arguments.file,
+                             "--fit asks what fits into memory, and searches no plan",
+                             "leave out --sensitivity, --calibration and --output"});
+    }
+    ReadOptions read;
+    read.overrides = arguments.overrides;
+    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    if (!scenario) {
+        return report_errors(scenario.error());
+    }
+    return run_study(
+        arguments,
+        {.source = arguments.file,
+         .label = "fitting",
+         .study = [&](const std::function<void(double)>&) -> ResultOrErrors<StudyOutput> {
+             const Result<LargestFit> fit = largest_fit(*scenario, *what);
+             if (!fit) {
+                 return unexpected<Errors>(Errors{fit.error()});
+             }
+             return StudyOutput{.report = fit_sections(*scenario, *what, *fit),
+                                .json = fit_json(*scenario, *what, *fit),
+                                .provenance = provenance_of("search", *scenario)};
+         }});
+}
+
+}  // namespace orrery

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a sequence, or how many layers, a plan holds in the memory of its devices and hosts. No
+// time is simulated.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/result.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/simulate/answer.h"
+
+namespace orrery {
+
+enum class FitOf : std::uint8_t {
+    sequence,  // tokens, in multiples of 1,024 for each rank that shares a sequence
+    layers,    // in multiples of the virtual stages
+};
+
+struct LargestFit {
+    std::int64_t most = 0;
+    MemoryUse memory;  // of that
+    MemoryUse beyond;  // of the smallest that does not fit
+};
+
+// What lies in memory in a step of the scenario.
+MemoryUse memory_of_step(const Scenario& scenario);
+
+// The most that fits if memory grows with it, within 1 %. An Error if the least does not fit, or a
+// plan rule refuses it.
+Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what);
+
+}  // namespace orrery

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/search/largest_fit.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/small_scenarios.h"
+
+namespace orrery {
+namespace {
+
+Scenario with_memory(double gigabytes) {
+    Scenario scenario = small_scenario("fit", {"plan.context_parallel_size=2"});
+    scenario.device.memory = Bytes{static_cast<std::int64_t>(gigabytes * 1e9)};
+    return scenario;
+}
+
+// The answer fits, and 1 % more does not.
+TEST(LargestFit, IsWhereMemoryEnds) {
+    const Scenario scenario = with_memory(16);
+    const Result<LargestFit> fit = largest_fit(scenario, FitOf::sequence);
+    ASSERT_TRUE(fit) << fit.error().what;
+    EXPECT_EQ(fit->most % 2048, 0);
+    EXPECT_TRUE(fit->memory.fits);
+    EXPECT_FALSE(fit->beyond.fits);
+    Scenario longest = scenario;
+    longest.model.seq_length = fit->most;
+    EXPECT_EQ(memory_of_step(longest).peak, fit->memory.peak);
+    longest.model.seq_length = (fit->most + fit->most / 64) / 2048 * 2048 + 2048;
+    EXPECT_FALSE(memory_of_step(longest).fits);
+}
+
+TEST(LargestFit, GrowsWithTheMemory) {
+    const auto most = [](double gigabytes, FitOf what) {
+        const Result<LargestFit> fit = largest_fit(with_memory(gigabytes), what);
+        return fit ? fit->most : 0;
+    };
+    EXPECT_GT(most(32, FitOf::sequence), 1.5 * static_cast<double>(most(16, FitOf::sequence)));
+    EXPECT_GT(most(32, FitOf::layers), 1.5 * static_cast<double>(most(16, FitOf::layers)));
+}
+
+TEST(LargestFit, SaysThatNothingFits) {
+    const Result<LargestFit> fit = largest_fit(with_memory(0.01), FitOf::sequence);
+    ASSERT_FALSE(fit);
+    EXPECT_NE(fit.error().what.find("not even 2048 fit"), std::string::npos) << fit.error().what;
+}
+
+}  // namespace
+}  // namespace orrery
