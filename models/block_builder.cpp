@@ -31,7 +31,7 @@ std::string piece_name(std::string_view name, std::size_t i, std::size_t pieces)
 // How many rows each matrix has, where that is data.
 void add_counts(OpSpec& spec, const Value& x, const Parameter& w) {
     if (w.of_experts() && x.rows.counts) {
-        spec.reads.push_back(x.rows.counts->received);
+        spec.reads.push_back(x.rows.counts->held);
     }
 }
 
@@ -104,9 +104,9 @@ Value BlockBuilder::rows_value(std::string_view name,
     const std::int64_t extent = with_experts ? rows.with_experts : rows.with_tokens;
     const std::vector<std::int64_t> shape{extent, batch_of_all_ranks(), width};
     Value v = shaped_value(name, shape, layout, lifetime, dtype, kind, 1);
-    if (with_experts && rows.counts) {
+    if (rows.counts && (with_experts || holds_rows_of_others(layout))) {
         ops.tables().program().tensors[index(v.tensor)].bytes =
-            Bytes{rows.most * local_width(v) * size_bytes(dtype)};
+            Bytes{rows.most * sources_of_rows(layout) * local_width(v) * size_bytes(dtype)};
     }
     v.rows = std::move(rows);
     return v;

@@ -170,6 +170,10 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(optimizer_cpu_offload, chunk,
         .meaning = "Optimizer state lies in the host's memory, and the host steps the weights.",
         .flags = {"--optimizer-cpu-offload"}),
+    ORRERY_PLAN_FIELD(optimizer_offload_tier, chunk,
+        .meaning = "Where state lies with optimizer_cpu_offload: the host's memory or a file on "
+                   "its drives.",
+        .values = kOffloadTiers),
     ORRERY_PLAN_FIELD(gradient_accumulation_fusion, pass,
         .meaning = "The product for a weight's gradient adds into the accumulated gradient "
                    "itself.",

@@ -49,9 +49,8 @@ std::uint32_t emit(SegmentBuilder& ops,
                    const RelayoutCall& call,
                    OpSpec operands);
 
-// A copy between two memory tiers of all that one tensor of the host holds.
-std::uint32_t emit_copy(
-    SegmentBuilder& ops, MemoryTier from, MemoryTier to, TensorId on_host, OpSpec operands);
+// A copy between two memory tiers.
+std::uint32_t emit_copy(SegmentBuilder& ops, const CopyCall& call, OpSpec operands);
 
 // The ranks along these digits and, if there are several parties, the ranks of all stages.
 struct SumOver {
