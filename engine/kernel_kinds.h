@@ -38,4 +38,7 @@
     KIND(expert_counts) /* tokens of each expert; a capacity drops the others */      \
     KIND(permute)       /* a row for each expert of a token, ordered by expert */     \
     KIND(unpermute)     /* the sum of each token's rows */                            \
-    KIND(expert_bias)   /* biases of the choice of experts, from their tokens */
+    KIND(expert_bias)   /* biases of the choice of experts, from their tokens */      \
+    KIND(quantise)      /* codes of 8 or 4 bits, a scale for each block */            \
+    KIND(requantise)    /* the sum of quantised vectors, quantised anew */            \
+    KIND(dequantise)    /* the sum of quantised vectors, as elements */

@@ -14,6 +14,7 @@
 #include "kernels/gemm/gemm_kernels.h"
 #include "kernels/layernorm/layernorm_kernels.h"
 #include "kernels/optimizer/optimizer_kernels.h"
+#include "kernels/quantise/quantise_kernels.h"
 #include "kernels/residual/residual_kernels.h"
 #include "kernels/rmsnorm/rmsnorm_kernels.h"
 #include "kernels/rope/rope_kernels.h"
@@ -61,7 +62,10 @@ using All = KernelList<Gemm,
                        ExpertCounts,
                        Permute,
                        Unpermute,
-                       ExpertBias>;
+                       ExpertBias,
+                       Quantise,
+                       Requantise,
+                       Dequantise>;
 
 // table[kind] = of<Kernel>() for every kernel.
 template <class Value, class Of, class... Kernels>

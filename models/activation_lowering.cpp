@@ -43,7 +43,7 @@ void gate_activation_ops(BlockBuilder& b,
 
 // How many rows there are, where that is data; then one kernel does it all.
 std::vector<TensorId> counts_of(const Value* weights) {
-    return weights != nullptr && weights->rows.counts ? std::vector{weights->rows.counts->received}
+    return weights != nullptr && weights->rows.counts ? std::vector{weights->rows.counts->held}
                                                       : std::vector<TensorId>{};
 }
 

@@ -22,11 +22,10 @@ TensorId copy_to_host(BlockBuilder& b, const Value& input, bool keeps_device_cop
     host.name = "layer input in host memory";
     host.lifetime = Lifetime::micro_batch;
     host.tier = MemoryTier::dram;
+    const Bytes bytes = host.bytes;
     const TensorId on_host = b.ops.tables().tensor(std::move(host));
     emit_copy(b.ops,
-              MemoryTier::hbm,
-              MemoryTier::dram,
-              on_host,
+              {.from = MemoryTier::hbm, .to = MemoryTier::dram, .bytes = bytes},
               {.name = "layer input to host", .reads = {input.tensor}, .writes = {on_host}},
               Traffic::activation_offload);
     return on_host;
@@ -42,10 +41,9 @@ Value copy_from_host(BlockBuilder& b, const Value& input, TensorId on_host) {
     if (b.ops.size() > 0) {
         b.ops.next_waits_for(b.ops.size() - 1);
     }
+    const Bytes bytes = b.ops.tables().program().tensors[index(on_host)].bytes;
     emit_copy(b.ops,
-              MemoryTier::dram,
-              MemoryTier::hbm,
-              on_host,
+              {.from = MemoryTier::dram, .to = MemoryTier::hbm, .bytes = bytes},
               {.name = "layer input from host", .reads = {on_host}, .writes = {fetched.tensor}},
               Traffic::activation_offload);
     return fetched;

@@ -31,7 +31,7 @@ std::string piece_name(std::string_view name, std::size_t i, std::size_t pieces)
 // How many rows each matrix has, where that is data.
 void add_counts(OpSpec& spec, const Value& x, const Parameter& w) {
     if (w.of_experts() && x.rows.counts) {
-        spec.reads.push_back(x.rows.counts->received);
+        spec.reads.push_back(x.rows.counts->held);
     }
 }
 

@@ -30,14 +30,17 @@ struct TokenRows {
     // Of the rows of that rank, the part of each of its experts; empty: equal parts.
     std::vector<double> of_experts{};
     // With plan.moe_fused_kernels: the experts of each token, the tokens that the rank has for each
-    // expert, and the rows that each of the ranks sharing them has for each of this rank's experts.
+    // expert, the rows that each of the ranks sharing them has for each of this rank's experts, and
+    // those that lie with the experts in the end: all that the ranks splitting each expert
+    // received.
     struct Counts {
         TensorId chosen{};
         TensorId sent{};
         TensorId received{};
+        TensorId held{};
     };
     std::optional<Counts> counts{};
-    std::int64_t most = 0;  // with `counts`: rows that one rank's experts may get
+    std::int64_t most = 0;  // with `counts`: rows of one rank that another one's experts may get
 };
 
 // An activation.
@@ -245,6 +248,9 @@ public:
     Traffic traffic_over(std::uint32_t digits) const;
 
 private:
+    bool holds_rows_of_others(const Layout& layout) const;
+    // Ranks whose rows such a layout brings together.
+    std::int64_t sources_of_rows(const Layout& layout) const;
     std::int64_t batch_of_all_ranks() const;
     Value shaped_value(std::string_view name,
                        std::vector<std::int64_t> shape,

@@ -12,20 +12,16 @@
 namespace orrery {
 
 struct Codec {
-    constexpr Codec(Dtype in = Dtype::bf16,
-                    std::int64_t elements_of_block = 0,
-                    std::int64_t elements_together = 1)
-        : dtype(in), block(elements_of_block), packed(elements_together) {}
+    constexpr Codec(Dtype in = Dtype::bf16, std::int64_t elements_of_block = 0)
+        : dtype(in), block(elements_of_block) {}
 
     Dtype dtype = Dtype::bf16;
     std::int64_t block = 0;  // elements that share a scale; 0: there are none
-    std::int64_t packed = 1;  // elements that one of the dtype holds: 2 of int4 in a byte
     auto operator<=>(const Codec&) const = default;
 
     Bytes bytes(std::int64_t elements) const {
         const std::int64_t scales = block > 0 ? (elements + block - 1) / block : 0;
-        return Bytes{(elements + packed - 1) / packed * size_bytes(dtype) +
-                     scales * size_bytes(Dtype::fp32)};
+        return Bytes{elements * size_bytes(dtype) + scales * size_bytes(Dtype::fp32)};
     }
 };
 

@@ -52,15 +52,19 @@ TokenRows all_rows(const BlockBuilder& b) {
     return {.with_tokens = rows, .with_experts = rows};
 }
 
-TensorId counts_tensor(BlockBuilder& b, std::string_view name, Lifetime lifetime) {
+TensorId counts_tensor(BlockBuilder& b,
+                       std::string_view name,
+                       Lifetime lifetime,
+                       std::int64_t ranks = 1) {
+    const std::int64_t counts = b.model.num_experts * ranks;
     return b.ops.tables().tensor({.name = std::string{name},
                                   .parameter = {},
                                   .dtype = Dtype::int32,
                                   .kind = TensorKind::communication,
                                   .lifetime = b.recomputing ? Lifetime::slot : lifetime,
-                                  .global_shape = {b.model.num_experts},
+                                  .global_shape = {counts},
                                   .layout = Layout(b.layouts.mesh.digits().size()),
-                                  .bytes = Bytes{b.model.num_experts * size_bytes(Dtype::int32)}});
+                                  .bytes = Bytes{counts * size_bytes(Dtype::int32)}});
 }
 
 Cause cause_of(const BlockBuilder& b) {
@@ -85,7 +89,7 @@ void FusedRouterNode::count(BlockBuilder& b, TokenRows::Counts& counts) {
     const std::int64_t tokens = b.local_tokens(logits_);
     const std::int64_t capacity = capacity_of(b, tokens);
     counts.chosen = chosen_.tensor;
-    counts.sent = counts.received = counts_tensor(b, "tokens of experts", saved());
+    counts.sent = counts.received = counts.held = counts_tensor(b, "tokens of experts", saved());
     OpSpec spec{.name = "tokens of experts",
                 .stream = kComputeStream,
                 .cause = cause_of(b),
@@ -104,20 +108,28 @@ void FusedRouterNode::count(BlockBuilder& b, TokenRows::Counts& counts) {
     }
     b.ops.kernel(expert_counts(tokens, b.model.num_experts, b.model.moe_router_topk, capacity),
                  spec);
-    const std::uint32_t digits = b.layouts.expert_digits;
-    if (b.layouts.mesh.combined_size(digits) == 1) {
-        return;
+    const auto tell = [&](CollectiveKind kind, std::uint32_t digits, TensorId from, TensorId to) {
+        const Tensor& told = b.ops.tables().program().tensors[index(to)];
+        emit(b.ops,
+             {.step = {.kind = kind, .digits = digits}, .to = {}, .elements = told.global_shape[0]},
+             {.traffic = Traffic::expert, .wire = Codec{Dtype::int32}},
+             {.name = kind == CollectiveKind::all_to_all ? "tokens of experts exchange"
+                                                         : "tokens of experts gather",
+              .reads = {from},
+              .writes = {to},
+              .accumulates = {}});
+    };
+    const std::uint32_t sharing = b.layouts.expert_digits;
+    if (b.layouts.mesh.combined_size(sharing) > 1) {
+        counts.received = counts.held = counts_tensor(b, "tokens of own experts", saved());
+        tell(CollectiveKind::all_to_all, sharing, counts.sent, counts.received);
     }
-    counts.received = counts_tensor(b, "tokens of own experts", saved());
-    emit(b.ops,
-         {.step = {.kind = CollectiveKind::all_to_all, .digits = digits},
-          .to = {},
-          .elements = b.model.num_experts},
-         {.traffic = Traffic::expert, .wire = Codec{Dtype::int32}},
-         {.name = "tokens of experts exchange",
-          .reads = {counts.sent},
-          .writes = {counts.received},
-          .accumulates = {}});
+    const std::uint32_t splitting = b.layouts.expert_tensor_digits;
+    const std::int64_t ranks = b.layouts.mesh.combined_size(splitting);
+    if (ranks > 1) {
+        counts.held = counts_tensor(b, "tokens of split experts", saved(), ranks);
+        tell(CollectiveKind::all_gather, splitting, counts.received, counts.held);
+    }
 }
 
 void FusedRouterNode::forward(ForwardPass& pass) {
@@ -176,12 +188,11 @@ TokenRows FusedPermuteNode::rows_of(const BlockBuilder& b) const {
     rows.with_tokens = all_rows(b).with_tokens;
     rows.counts = weights_.value.rows.counts;
     const std::int64_t ranks = b.layouts.mesh.combined_size(b.layouts.expert_digits);
-    const std::int64_t shared = b.layouts.mesh.combined_size(sharing_digits(b.layouts));
     const std::int64_t experts = b.model.num_experts / ranks;
     const std::int64_t tokens = b.local_tokens(x_.value);
     const std::int64_t capacity = capacity_of(b, tokens);
     const std::int64_t of_rank = tokens * std::min(b.model.moe_router_topk, experts);
-    rows.most = shared * (capacity > 0 ? std::min(of_rank, experts * capacity) : of_rank);
+    rows.most = capacity > 0 ? std::min(of_rank, experts * capacity) : of_rank;
     return rows;
 }
 

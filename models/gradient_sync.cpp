@@ -11,6 +11,7 @@
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/random.h"
 #include "models/fused_experts.h"
+#include "models/host_optimizer.h"
 #include "models/relayout.h"
 
 namespace orrery {
@@ -291,13 +292,21 @@ void round_stochastically(ProgramTables& tables, const std::vector<TensorId>& we
     }
 }
 
-// What one step of the optimizer updates.
-struct OptimizerOperands {
-    std::int64_t elements = 0;
-    std::vector<TensorId> gradients{};
-    std::vector<TensorId> weights{};
-    TensorId state{};
-};
+// The state of so many elements.
+TensorId state_tensor(ProgramTables& tables,
+                      const ParallelPlan& plan,
+                      const LayoutAssignment& layouts,
+                      std::string name,
+                      std::int64_t elements) {
+    const KernelCall update = update_of(plan, layouts.state, elements);
+    return fp32_tensor(tables,
+                       std::move(name),
+                       Lifetime::persistent,
+                       TensorKind::optimizer,
+                       layouts.state.optimizer,
+                       elements * optimizer_state_bytes(update) / size_bytes(Dtype::fp32),
+                       layouts.state.optimizer_tier);
+}
 
 OptimizerOperands operands_of(ProgramTables& tables,
                               const ParallelPlan& plan,
@@ -308,7 +317,8 @@ OptimizerOperands operands_of(ProgramTables& tables,
     for (Chunk* chunk : chunks) {
         for (const Parameter* p : chunk->parameters()) {
             const StateLayouts& state = state_of(layouts, *p);
-            out.elements += local_elements({p->elements}, state.optimizer, layouts.mesh);
+            out.sizes.push_back(local_elements({p->elements}, state.optimizer, layouts.mesh));
+            out.elements += out.sizes.back();
             out.gradients.push_back(p->gradient_shard);
             out.weights.push_back(p->stored);
         }
@@ -316,14 +326,10 @@ OptimizerOperands operands_of(ProgramTables& tables,
     if (plan.bf16_stochastic_round) {
         round_stochastically(tables, out.weights);
     }
-    const KernelCall update = update_of(plan, layouts.state, out.elements);
-    out.state = fp32_tensor(tables,
-                            std::move(state_name),
-                            Lifetime::persistent,
-                            TensorKind::optimizer,
-                            layouts.state.optimizer,
-                            out.elements * optimizer_state_bytes(update) / size_bytes(Dtype::fp32),
-                            layouts.state.optimizer_tier);
+    // Each window of a file has a state of its own.
+    if (layouts.state.optimizer_tier != MemoryTier::nvme) {
+        out.state = state_tensor(tables, plan, layouts, std::move(state_name), out.elements);
+    }
     return out;
 }
 
@@ -356,67 +362,22 @@ TensorId lower_lamb_update(SegmentBuilder& b,
     return norms;
 }
 
-// What gradients and new weights are while the host steps them.
-TensorId host_buffer(ProgramTables& tables,
-                     std::string name,
-                     TensorKind kind,
-                     Dtype dtype,
-                     const StateLayouts& state,
-                     std::int64_t elements) {
-    return tables.tensor({.name = std::move(name),
-                          .parameter = {},
-                          .dtype = dtype,
-                          .kind = kind,
-                          .lifetime = Lifetime::step,
-                          .global_shape = {},
-                          .layout = state.optimizer,
-                          .bytes = Bytes{elements * size_bytes(dtype)},
-                          .tier = state.optimizer_tier});
-}
-
-// The host steps the weights (Ren et al., ZeRO-Offload, USENIX ATC 2021, section 4): clipped
-// gradients go to its memory, and the new weights come back.
-void lower_host_update(SegmentBuilder& b,
-                       const StateLayouts& state,
-                       const OptimizerOperands& operands,
-                       KernelCall update) {
-    const TensorId gradients = host_buffer(b.tables(),
-                                           "gradients in host memory",
-                                           TensorKind::gradients,
-                                           state.gradient_dtype,
-                                           state,
-                                           operands.elements);
-    const TensorId weights = host_buffer(b.tables(),
-                                         "new weights in host memory",
-                                         TensorKind::weights,
-                                         state.weight_dtype,
-                                         state,
-                                         operands.elements);
-    OpSpec spec = spec_of(Cause::optimizer);
-    spec.name = "gradients to host";
-    spec.reads = operands.gradients;
-    spec.writes = {gradients};
-    emit_copy(b, MemoryTier::hbm, state.optimizer_tier, gradients, spec);
-    spec.name = "optimizer";
-    spec.reads = {gradients, b.tables().scalars()};
-    spec.writes = {weights};
-    spec.accumulates = {operands.state};
-    update.tier = state.optimizer_tier;
-    b.kernel(update, spec);
-    spec.name = "weights from host";
-    spec.reads = {weights};
-    spec.writes = operands.weights;
-    spec.accumulates = {};
-    emit_copy(b, state.optimizer_tier, MemoryTier::hbm, weights, spec);
-}
-
 void lower_step(SegmentBuilder& b,
                 const ParallelPlan& plan,
                 const LayoutAssignment& layouts,
+                const std::string& state_name,
                 const OptimizerOperands& operands) {
     const KernelCall update = update_of(plan, layouts.state, operands.elements);
     if (layouts.state.optimizer_tier != MemoryTier::hbm) {
-        lower_host_update(b, layouts.state, operands, update);
+        const HostUpdate by_host{
+            .call = [&](std::int64_t n) { return update_of(plan, layouts.state, n); },
+            .state_bytes = optimizer_state_bytes(update),
+            .make_state =
+                [&, i = 0](std::int64_t n) mutable {
+                    return state_tensor(
+                        b.tables(), plan, layouts, fmt::format("{} {}", state_name, i++), n);
+                }};
+        lower_host_update(b, layouts.state, operands, by_host);
         return;
     }
     OpSpec spec{.name = "optimizer",
@@ -474,12 +435,13 @@ OptimizerSegments lower_optimizer(ProgramTables& tables,
             .writes = {},
             .accumulates = gradients};
     b.kernel(gradient_scale(elements, layouts.state.gradient_dtype), spec);
-    lower_step(b, plan, layouts, first);
+    const std::string first_name = state_name + (apart ? " of the first chunk" : "");
+    lower_step(b, plan, layouts, first_name, first);
     lower_router_states(b, layouts, all);
     out.first = b.finish();
     if (apart) {
         SegmentBuilder others{tables, fmt::format("stage {} optimizer of the rest", stage)};
-        lower_step(others, plan, layouts, rest);
+        lower_step(others, plan, layouts, state_name, rest);
         out.rest = others.finish();
     }
     return out;

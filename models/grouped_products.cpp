@@ -32,9 +32,9 @@ Value BlockBuilder::rows_value(std::string_view name,
     const std::int64_t extent = with_experts ? rows.with_experts : rows.with_tokens;
     const std::vector<std::int64_t> shape{extent, batch_of_all_ranks(), width};
     Value v = shaped_value(name, shape, layout, lifetime, dtype, kind, 1);
-    if (with_experts && rows.counts) {
+    if (rows.counts && (with_experts || holds_rows_of_others(layout))) {
         ops.tables().program().tensors[index(v.tensor)].bytes =
-            Bytes{rows.most * local_width(v) * size_bytes(dtype)};
+            Bytes{rows.most * sources_of_rows(layout) * local_width(v) * size_bytes(dtype)};
     }
     if (rows.layer >= 0) {
         ops.tables().routed().push_back({.tensor = v.tensor,
@@ -56,6 +56,25 @@ std::vector<std::int64_t> BlockBuilder::rows_of_experts(const Value& x, const Pa
         rows[i] = std::llround(static_cast<double>(all) * parts[i]);
     }
     return rows;
+}
+
+// Ranks that split each expert work on the rows of all of them.
+bool BlockBuilder::holds_rows_of_others(const Layout& layout) const {
+    for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
+        const bool splits = (layouts.expert_tensor_digits >> digit & 1u) != 0;
+        const bool own_rows =
+            layout[digit].placement == Placement::shard && layout[digit].dim != kWidth;
+        if (splits && layouts.mesh.size(digit) > 1 && !own_rows) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::int64_t BlockBuilder::sources_of_rows(const Layout& layout) const {
+    const std::uint32_t exchanged = digits_with(layout, Placement::routed);
+    const bool all = holds_rows_of_others(layout);
+    return layouts.mesh.combined_size(exchanged | (all ? layouts.expert_tensor_digits : 0));
 }
 
 KernelCall BlockBuilder::product_call(const Value& x,
@@ -122,8 +141,12 @@ Value BlockBuilder::relayout_rows(std::string_view name,
             v, name, v.shape[kWidth], step.to, lifetime, v.dtype, TensorKind::communication);
         set_column_parts(moved, v.column_parts);
         std::vector<TensorId> reads{now.tensor};
-        if (exchanges && v.rows.counts) {
-            reads.insert(reads.end(), {v.rows.counts->sent, v.rows.counts->received});
+        if (v.rows.counts) {
+            const TokenRows::Counts& counts = *v.rows.counts;
+            reads.push_back(exchanges ? counts.sent : counts.held);
+            if (exchanges) {
+                reads.push_back(counts.received);
+            }
         }
         emit(ops,
              step,

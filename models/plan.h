@@ -57,6 +57,9 @@ enum class ScheduleKind : std::uint8_t {
 };
 enum class ContextParallelComm : std::uint8_t { ring, all_to_all };  // p2p ring, head exchange
 enum class Optimizer : std::uint8_t { adam, lamb };
+// Where an optimizer's state lies that the device does not hold: in the host's memory, or in a file
+// on the host's drives.
+enum class OffloadTier : std::uint8_t { host, file };
 // Which attention kernel a stack ran: a fact about the stack, not a tuning knob.
 enum class AttentionKernel : std::uint8_t { unfused, flash_1, flash_2, flash_3, cudnn };
 // As scenarios name it.
@@ -149,6 +152,9 @@ struct ParallelPlan {
     // TiledMLP and SequenceTiledCompute; section 3.1 there).
     std::int64_t mlp_tile_tokens = 0;
     std::int64_t loss_tile_tokens = 0;
+    // Of optimizer_cpu_offload. A file is read and written in windows, the next one while the host
+    // steps the one before (Rajbhandari et al., ZeRO-Infinity, SC 2021, section 5.2.2).
+    OffloadTier optimizer_offload_tier = OffloadTier::host;
     bool gradient_accumulation_fusion = true;  // weight-gradient GEMM adds into fp32 main_grad
     Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
     // What the optimizer steps: an fp32 copy of the weights, or, as bf16 (which Megatron-LM's
@@ -256,11 +262,17 @@ struct ParallelPlan {
     }
     // Neither a compiler nor a graph stands between the framework and its ops.
     bool ops_are_calls() const { return eager_framework && !compiled && !cuda_graphs; }
+    // A row travels for each expert of a token, by NCCL: what fused kernels make and read.
+    bool sends_row_for_each_expert() const {
+        return moe_token_dispatcher_type == TokenDispatcher::alltoall ||
+               moe_token_dispatcher_type == TokenDispatcher::hierarchical ||
+               moe_token_dispatcher_type == TokenDispatcher::two_dimensional;
+    }
     // The same plan on a runtime that launches ops from C++, such as Orrery's own.
     ParallelPlan launched_from_cpp() const {
         ParallelPlan plan = *this;
         plan.eager_framework = false;
-        plan.moe_fused_kernels = moe_token_dispatcher_type == TokenDispatcher::alltoall;
+        plan.moe_fused_kernels = sends_row_for_each_expert();
         return plan;
     }
     // The order says nothing about plans: it is for maps whose key is a plan.

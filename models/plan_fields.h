@@ -181,6 +181,10 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(loss_tile_tokens, pass,
         .meaning = "Tokens of a rank that pass the output layer and the loss at a time; 0: all.",
         .values = {0, 1'000'000'000}, .unit = "tokens"),
+    ORRERY_PLAN_FIELD(optimizer_offload_tier, chunk,
+        .meaning = "Where state lies with optimizer_cpu_offload: the host's memory or a file on "
+                   "its drives.",
+        .values = kOffloadTiers),
     ORRERY_PLAN_FIELD(gradient_accumulation_fusion, pass,
         .meaning = "The product for a weight's gradient adds into the accumulated gradient "
                    "itself.",

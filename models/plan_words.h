@@ -100,6 +100,11 @@ inline constexpr Choice<RouterLoad> kRouterLoads[] = {
     {"trace", RouterLoad::trace},
 };
 
+inline constexpr Choice<OffloadTier> kOffloadTiers[] = {
+    {"host", OffloadTier::host},
+    {"file", OffloadTier::file},
+};
+
 inline constexpr Choice<Optimizer> kOptimizers[] = {
     {"adam", Optimizer::adam},
     {"lamb", Optimizer::lamb},

@@ -60,16 +60,13 @@ std::uint32_t emit(SegmentBuilder& ops,
 }
 
 std::uint32_t emit_copy(SegmentBuilder& ops,
-                        MemoryTier from,
-                        MemoryTier to,
-                        TensorId on_host,
+                        const CopyCall& call,
                         OpSpec operands,
                         Traffic traffic) {
     const TrafficLane& lane = lane_of(traffic);
     operands.stream = lane.stream;
     operands.cause = lane.cause;
-    const Bytes bytes = ops.tables().program().tensors[index(on_host)].bytes;
-    return ops.copy({.from = from, .to = to, .bytes = bytes}, operands);
+    return ops.copy(call, operands);
 }
 
 void sum_over_ranks(SegmentBuilder& ops, const SumOver& over, std::string name, TensorId tensor) {

@@ -49,11 +49,9 @@ std::uint32_t emit(SegmentBuilder& ops,
                    const RelayoutCall& call,
                    OpSpec operands);
 
-// A copy between two memory tiers of all that one tensor of the host holds.
+// A copy between two memory tiers.
 std::uint32_t emit_copy(SegmentBuilder& ops,
-                        MemoryTier from,
-                        MemoryTier to,
-                        TensorId on_host,
+                        const CopyCall& call,
                         OpSpec operands,
                         Traffic traffic = Traffic::offload);
 

@@ -9,9 +9,6 @@ namespace {
 // Whether each rank has all of a state, or the ranks that share a copy of it a part each.
 enum class Held : std::uint8_t { whole, shard };
 
-// DeepSpeed's for quantised weights (its csrc/quantization: 2,048 elements a group).
-constexpr std::int64_t kQuantisedBlock = 2048;
-
 struct StrategyRow {
     Held weights;
     Held gradients;
@@ -58,13 +55,14 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
     // One rank that has all keeps it, whatever the strategy says of shards.
     s.gradient_buffer =
         row.weights == Held::shard && !s.by_unit() ? Lifetime::persistent : row.gradient_buffer;
-    s.optimizer_tier = plan.optimizer_cpu_offload ? MemoryTier::dram : MemoryTier::hbm;
+    s.optimizer_tier = !plan.optimizer_cpu_offload                        ? MemoryTier::hbm
+                       : plan.optimizer_offload_tier == OffloadTier::file ? MemoryTier::nvme
+                                                                          : MemoryTier::dram;
     s.weight_dtype = plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
-    s.gathered_weights = plan.zero_quantized_weights && s.by_unit()
-                             ? Codec{Dtype::int8, kQuantisedBlock}
-                         : plan.fp8_param_gather && plan.precision == Dtype::fp8
-                             ? Codec{Dtype::fp8}
-                             : Codec{s.weight_dtype};
+    s.gathered_weights =
+        plan.zero_quantized_weights && s.by_unit()              ? Codec{Dtype::int8, kGatheredBlock}
+        : plan.fp8_param_gather && plan.precision == Dtype::fp8 ? Codec{Dtype::fp8}
+                                                                : Codec{s.weight_dtype};
     s.gradient_dtype = plan.gradient_dtype;
     return s;
 }

@@ -23,6 +23,9 @@
 
 namespace orrery {
 
+// Most elements that share a scale where weights are gathered as int8.
+inline constexpr std::int64_t kGatheredBlock = 8000;
+
 struct StateLayouts {
     std::uint32_t data_digits = 0;  // gradients are terms of a sum along these
     std::uint32_t secondary_digits = 0;  // ranks that hold a secondary copy together

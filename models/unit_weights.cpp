@@ -6,6 +6,7 @@
 #include "engine/check.h"
 #include "kernels/cast/cast.h"
 #include "kernels/optimizer/optimizer.h"
+#include "models/quantised_moves.h"
 #include "models/relayout.h"
 
 namespace orrery {
@@ -63,74 +64,6 @@ TensorId scattered_gradients(BlockBuilder& b,
                                   .bytes = Bytes{elements * size_bytes(state.gradient_dtype)}});
 }
 
-// ZeRO++'s qgZ (Wang et al. 2023, section 3.3): gradients travel as int4 by all-to-all, inside the
-// groups that hold a secondary copy and then between them, and are summed at full width: an error
-// of quantisation once a hop, not once a rank.
-class QuantisedReduction {
-public:
-    QuantisedReduction(BlockBuilder& b, const StateLayouts& state) : b_(b), state_(state) {}
-
-    void run(const RelayoutStep& step, const OpSpec& reduce) {
-        const Mesh& mesh = b_.layouts.mesh;
-        const std::uint32_t all = step.step.digits;
-        const std::uint32_t inside = all & state_.secondary_digits;
-        std::int64_t elements = step.elements;
-        std::vector<TensorId> source = reduce.reads;
-        for (const std::uint32_t digits : {inside, all & ~inside}) {
-            if (digits == 0) {
-                continue;
-            }
-            const std::int64_t ranks = mesh.combined_size(digits);
-            const TensorId sent = buffer("gradients quantised", elements);
-            const TensorId received = buffer("gradients exchanged", elements);
-            convert("gradients quantise", elements, source, {sent});
-            OpSpec exchange = named("gradients exchange");
-            exchange.reads = {sent};
-            exchange.writes = {received};
-            emit(b_.ops,
-                 {.step = {.kind = CollectiveKind::all_to_all, .digits = digits},
-                  .to = step.to,
-                  .elements = elements},
-                 {.traffic = Traffic::data, .wire = kFourBits},
-                 exchange);
-            elements = (elements + ranks - 1) / ranks;
-            source = {received};
-        }
-        OpSpec sum = named("gradients dequantise");
-        sum.reads = source;
-        sum.writes = reduce.writes;
-        sum.accumulates = reduce.accumulates;
-        b_.ops.kernel(cast(elements, Dtype::int8, state_.gradient_dtype), sum);
-    }
-
-private:
-    // Two elements in a byte, and a scale for as many as qwZ has.
-    static constexpr Codec kFourBits{Dtype::uint8, 2048, 2};
-
-    TensorId buffer(std::string_view name, std::int64_t elements) {
-        return b_.ops.tables().tensor({.name = std::string{name},
-                                       .parameter = {},
-                                       .dtype = Dtype::uint8,
-                                       .kind = TensorKind::communication,
-                                       .lifetime = Lifetime::slot,
-                                       .global_shape = {},
-                                       .layout = Layout(b_.layouts.mesh.digits().size()),
-                                       .bytes = kFourBits.bytes(elements)});
-    }
-    void convert(std::string_view name,
-                 std::int64_t elements,
-                 const std::vector<TensorId>& from,
-                 const std::vector<TensorId>& to) {
-        OpSpec spec = named(name);
-        spec.reads = from;
-        spec.writes = to;
-        b_.ops.kernel(cast(elements, state_.gradient_dtype, Dtype::int8), spec);
-    }
-
-    BlockBuilder& b_;
-    const StateLayouts& state_;
-};
-
 void reduce(BlockBuilder& b, const ParameterSet& parameters) {
     const StateLayouts& state = state_of(b.layouts, *parameters.front());
     const auto elements = elements_of(b, parameters);
@@ -150,56 +83,52 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters) {
             source = {scattered_gradients(b, state, step, elements(step.to))};
             spec.writes = source;
         }
-        if (b.plan.zero_quantized_gradients && step.step.kind == CollectiveKind::reduce_scatter) {
-            QuantisedReduction{b, state}.run(step, spec);
+        if (reduces_quantised(b, *parameters.front()) &&
+            step.step.kind == CollectiveKind::reduce_scatter) {
+            reduce_quantised(b, step, parameters, spec);
             continue;
         }
         emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gradient_dtype}, spec);
     }
 }
 
-TensorId quantised_weights(BlockBuilder& b,
-                           std::string_view name,
-                           const Layout& layout,
-                           std::int64_t elements) {
+TensorId weights_in_fp8(BlockBuilder& b,
+                        std::string_view name,
+                        const Layout& layout,
+                        std::int64_t elements) {
     return b.ops.tables().tensor({.name = std::string{name},
                                   .parameter = {},
-                                  .dtype = b.layouts.state.gathered_weights.dtype,
+                                  .dtype = Dtype::fp8,
                                   .kind = TensorKind::communication,
                                   .lifetime = Lifetime::slot,
                                   .global_shape = {},
                                   .layout = layout,
-                                  .bytes = b.layouts.state.gathered_weights.bytes(elements)});
+                                  .bytes = Bytes{elements}});
 }
 
-// Encode, gather, decode: from what `gather` reads to what it writes.
-void gather_quantised(BlockBuilder& b,
-                      const Layout& from,
-                      const RelayoutStep& step,
-                      const ParameterSet& parameters,
-                      const OpSpec& gather) {
+// FP8 products read FP8 weights, of which the one pass needs a transposed copy.
+void gather_fp8(BlockBuilder& b,
+                const Layout& from,
+                const RelayoutStep& step,
+                const ParameterSet& parameters,
+                const OpSpec& gather) {
     const StateLayouts& state = b.layouts.state;
     const std::int64_t members = b.layouts.mesh.combined_size(step.step.digits);
     const std::int64_t shard = step.elements / members;
-    const TensorId encoded = quantised_weights(b, "weights quantised", from, shard);
-    const TensorId gathered = quantised_weights(b, "weights gathered", step.to, step.elements);
+    const TensorId encoded = weights_in_fp8(b, "weights quantised", from, shard);
+    const TensorId gathered = weights_in_fp8(b, "weights gathered", step.to, step.elements);
     OpSpec spec = named("weights quantise");
     spec.reads = gather.reads;
     spec.writes = {encoded};
-    b.ops.kernel(cast(shard, state.weight_dtype, state.gathered_weights.dtype), spec);
+    b.ops.kernel(cast(shard, state.weight_dtype, Dtype::fp8), spec);
     spec = named("weights gather");
     spec.reads = {encoded};
     spec.writes = {gathered};
-    emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gathered_weights}, spec);
-    // FP8 products read FP8 weights, of which the one pass needs a transposed copy.
-    const bool fp8 = state.gathered_weights.dtype == Dtype::fp8;
-    spec = named(fp8 ? "weights transpose" : "weights dequantise");
+    emit(b.ops, step, {.traffic = Traffic::data, .wire = Dtype::fp8}, spec);
+    spec = named("weights transpose");
     spec.reads = {gathered};
     spec.writes = gather.writes;
-    b.ops.kernel(cast(elements_of(b, parameters)(step.to),
-                      state.gathered_weights.dtype,
-                      fp8 ? Dtype::fp8 : state.weight_dtype),
-                 spec);
+    b.ops.kernel(cast(elements_of(b, parameters)(step.to), Dtype::fp8, Dtype::fp8), spec);
 }
 
 // Recipes of FP8 are for the layers' products alone.
@@ -314,9 +243,10 @@ void UnitWeights::gather(std::size_t unit) {
             if (!ends_.empty()) {
                 b_.ops.next_waits_for(ends_.back());
             }
-            const bool travels = state.gathered_weights.dtype != Dtype::fp8 || in_layer(b_, moved);
-            if (state.quantises_weights() && travels) {
+            if (state.gathered_weights.dtype == Dtype::int8) {
                 gather_quantised(b_, from, step, moved, spec);
+            } else if (state.quantises_weights() && in_layer(b_, moved)) {
+                gather_fp8(b_, from, step, moved, spec);
             } else {
                 emit(b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
             }
@@ -377,8 +307,15 @@ void UnitWeights::end(const ParameterSet& without) {
 
 void reduce_to_shards(BlockBuilder& b, const ParameterSet& parameters) {
     const std::vector<ParameterSet> sets = collectives_of(b, parameters);
-    for (const ParameterSet& moved : sets) {
-        reduce(b, moved);
+    for (ParameterSet moved : sets) {
+        const auto others = std::stable_partition(
+            moved.begin(), moved.end(), [&](Parameter* p) { return reduces_quantised(b, *p); });
+        for (const ParameterSet& alike :
+             {ParameterSet(moved.begin(), others), ParameterSet(others, moved.end())}) {
+            if (!alike.empty()) {
+                reduce(b, alike);
+            }
+        }
     }
     if (!sets.empty() && !b.plan.overlap_grad_reduce) {
         b.ops.next_waits_for(b.ops.size() - 1);

@@ -209,10 +209,10 @@ void ExpertRules::of_dispatcher() {
                "only deepep and hybridep hold SMs of their own",
                "0, or plan.moe_token_dispatcher_type: deepep");
     }
-    if (plan.moe_fused_kernels && by != TokenDispatcher::alltoall) {
+    if (plan.moe_fused_kernels && !plan.sends_row_for_each_expert()) {
         reject("plan.moe_fused_kernels",
-               "fused kernels exchange rows by one all-to-all",
-               "false, or plan.moe_token_dispatcher_type: alltoall");
+               "fused kernels send a row for each expert of a token",
+               "false, or plan.moe_token_dispatcher_type: alltoall, hierarchical or 2dh");
     }
     if (plan.moe_dispatch_dtype == Dtype::fp8 && by == TokenDispatcher::allgather) {
         reject("plan.moe_dispatch_dtype", "all-gathered tokens stay in 16 bits", "bf16");

@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint32_t kWorld = 0;
 constexpr std::uint32_t kCommunicatorsPerGroup = 64;
 constexpr std::uint32_t kPointToPoint = 1;  // lane of message_tag()
+// Of an exchange by servers, behind those that Programs number.
+constexpr std::uint32_t kInsideServers = 62;
+constexpr std::uint32_t kAcrossServers = 63;
 
 std::uint32_t communicator_id(const CollectiveCall& call) {
     return 1 + static_cast<std::uint32_t>(index(call.group)) * kCommunicatorsPerGroup +
@@ -38,6 +41,21 @@ std::vector<std::uint32_t> everybody(const Program& program) {
     return ranks;
 }
 
+// A vector of codes is bytes, a part for or from each member (kernels/quantise/quantise.h).
+bool holds_codes(const Tensor& tensor) {
+    return tensor.global_shape.empty() && tensor.parameter.empty() &&
+           (tensor.dtype == Dtype::int8 || tensor.dtype == Dtype::uint8);
+}
+
+Result<void> move_codes(const CollectiveCall& call,
+                        const BoundTransfer& operands,
+                        Communicator& communicator) {
+    const TensorView& from = operands.reads[0].view;
+    const TensorView& to = operands.writes[0].view;
+    return call.kind == CollectiveKind::all_gather ? communicator.all_gather(from, to)
+                                                   : communicator.all_to_all(from, to);
+}
+
 bool whole_in_memory(const Mesh& mesh, const Tensor& tensor) {
     return !tensor.global_shape.empty() &&
            local_elements(tensor.global_shape, tensor.layout, mesh) * size_bytes(tensor.dtype) ==
@@ -46,10 +64,14 @@ bool whole_in_memory(const Mesh& mesh, const Tensor& tensor) {
 
 }  // namespace
 
-CollectiveOps::CollectiveOps(const Program& program, RankId rank, Transport& transport)
+CollectiveOps::CollectiveOps(const Program& program,
+                             RankId rank,
+                             Transport& transport,
+                             std::uint32_t ranks_of_node)
     : program_(program),
       rank_(rank),
       transport_(transport),
+      ranks_of_node_(ranks_of_node > 0 ? ranks_of_node : program.num_ranks()),
       world_(transport, everybody(program), kWorld) {
     ORRERY_CHECK(transport.rank() == index(rank) && transport.num_ranks() == program.num_ranks());
 }
@@ -81,12 +103,23 @@ std::string CollectiveOps::why_not(const Op& op) const {
     }
     const CollectiveCall& call = program_.collective(op);
     if (is_row_exchange(call)) {
-        return why_not_exchange_rows(program_, op);
+        return goes_by_servers(call) && !servers(call)
+                   ? "ranks that share experts are not equally many on each node"
+                   : why_not_exchange_rows(program_, op);
+    }
+    if (is_row_gather(program_, op)) {
+        return why_not_gather_rows(program_, op);
     }
     const bool parameters = !reads.empty() && !program_.tensors[index(reads[0])].parameter.empty();
     if (reads.size() == 1 && writes.size() == 1 && sums.empty() && !parameters) {
         const Tensor& from = program_.tensors[index(reads[0])];
         const Tensor& to = program_.tensors[index(writes[0])];
+        if (holds_codes(from) && holds_codes(to)) {
+            return call.kind == CollectiveKind::all_gather ||
+                           call.kind == CollectiveKind::all_to_all
+                       ? ""
+                       : "codes of quantised vectors are gathered or exchanged";
+        }
         if (!whole_in_memory(program_.mesh_of(rank_), from) ||
             !whole_in_memory(program_.mesh_of(rank_), to)) {
             return "collectives of tensors that are not whole in memory are not executed";
@@ -122,6 +155,10 @@ std::string CollectiveOps::why_not(const Op& op) const {
 }
 
 Result<void> CollectiveOps::run(const Op& op, const BoundTransfer& operands) {
+    if (op.kind() == OpKind::collective && is_row_gather(program_, op)) {
+        const CollectiveCall& call = program_.collective(op);
+        return gather_rows(call, operands, communicator_of(call));
+    }
     return op.kind() == OpKind::send_recv ? run_send_recv(program_.send_recv(op), operands)
                                           : run_collective(program_.collective(op), operands);
 }
@@ -129,7 +166,10 @@ Result<void> CollectiveOps::run(const Op& op, const BoundTransfer& operands) {
 Result<void> CollectiveOps::run_collective(const CollectiveCall& call,
                                            const BoundTransfer& operands) {
     if (is_row_exchange(call)) {
-        return exchange_rows(call, operands, communicator_of(call));
+        return run_row_exchange(call, operands);
+    }
+    if (!operands.reads.empty() && holds_codes(*operands.reads[0].tensor)) {
+        return move_codes(call, operands, communicator_of(call));
     }
     if (!operands.reads.empty()) {
         const bool parameters = !operands.reads[0].tensor->parameter.empty();
@@ -148,6 +188,42 @@ Result<void> CollectiveOps::run_collective(const CollectiveCall& call,
         return reduce_parts(call, operands.accumulates);
     }
     return sum_all(call, operands.accumulates);
+}
+
+std::optional<ServersOfMembers> CollectiveOps::servers(const CollectiveCall& call) const {
+    return servers_of(numbers(members_of(call)), ranks_of_node_);
+}
+
+Result<void> CollectiveOps::run_row_exchange(const CollectiveCall& call,
+                                             const BoundTransfer& operands) {
+    Communicator& all = communicator_of(call);
+    if (!goes_by_servers(call) || !servers(call)->several()) {
+        return exchange_rows(call, operands, all);
+    }
+    const std::uint32_t id = communicator_id(call);
+    auto found = by_servers_.find(id);
+    if (found == by_servers_.end()) {
+        const std::vector<std::uint32_t> members = numbers(members_of(call));
+        const std::uint32_t ranks = servers(call)->ranks;
+        std::vector<std::uint32_t> inside;
+        std::vector<std::uint32_t> across;
+        for (std::uint32_t m = 0; m < members.size(); ++m) {
+            if (m / ranks == all.rank() / ranks) {
+                inside.push_back(members[m]);
+            }
+            if (m % ranks == all.rank() % ranks) {
+                across.push_back(members[m]);
+            }
+        }
+        const std::uint32_t first = id - call.communicator;
+        found = by_servers_
+                    .try_emplace(id,
+                                 ServerCommunicators{
+                                     {transport_, std::move(inside), first + kInsideServers},
+                                     {transport_, std::move(across), first + kAcrossServers}})
+                    .first;
+    }
+    return exchange_rows(call, operands, all, &found->second);
 }
 
 // The tensors of the list side by side as one vector: one exchange of messages, not one each.

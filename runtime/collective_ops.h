@@ -14,19 +14,25 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/program.h"
 #include "runtime/bound_op.h"
 #include "runtime/communication/communicator.h"
+#include "runtime/server_exchange.h"
 
 namespace orrery {
 
 class CollectiveOps {
 public:
-    // `transport` joins the Program's ranks, and must outlive this.
-    CollectiveOps(const Program& program, RankId rank, Transport& transport);
+    // `transport` joins the Program's ranks, and must outlive this. `ranks_of_node` neighbours
+    // share a node; 0: all do.
+    CollectiveOps(const Program& program,
+                  RankId rank,
+                  Transport& transport,
+                  std::uint32_t ranks_of_node = 0);
 
     // Why an op can't be run, or empty.
     std::string why_not(const Op& op) const;
@@ -39,6 +45,8 @@ public:
 private:
     std::vector<RankId> members_of(const CollectiveCall& call) const;
     Communicator& communicator_of(const CollectiveCall& call);
+    Result<void> run_row_exchange(const CollectiveCall& call, const BoundTransfer& operands);
+    std::optional<ServersOfMembers> servers(const CollectiveCall& call) const;
     Result<void> run_collective(const CollectiveCall& call, const BoundTransfer& operands);
     class PackedParts;
     Result<void> sum_all(const CollectiveCall& call, const std::vector<BoundOperand>& list);
@@ -59,8 +67,10 @@ private:
     const Program& program_;
     RankId rank_;
     Transport& transport_;
+    std::uint32_t ranks_of_node_;
     Communicator world_;
-    std::map<std::uint32_t, Communicator> communicators_;  // by id
+    std::map<std::uint32_t, Communicator> communicators_;      // by id
+    std::map<std::uint32_t, ServerCommunicators> by_servers_;  // by id of all their members'
     std::vector<std::byte> staging_;
 };
 

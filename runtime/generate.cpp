@@ -180,7 +180,7 @@ Result<LoadedModel> load_model(const std::filesystem::path& checkpoint) {
     LoadedModel loaded{.model = stored->run().model, .step = stored->run().step};
     const ParallelPlan plan{
         .micro_batch_size = 1, .global_batch_size = 1, .precision = Dtype::fp32};
-    loaded.program = std::make_unique<Program>(lower(loaded.model, plan));
+    loaded.program = std::make_unique<Program>(lower(loaded.model, plan.launched_from_cpp()));
     auto executor = CpuExecutor::create(*loaded.program, RankId{0});
     if (!executor) {
         return fail(folder->string(), executor.error().what, executor.error().hint);

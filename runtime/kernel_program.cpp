@@ -35,6 +35,9 @@ Result<std::unique_ptr<Executor>> ready(const KernelProgram& kernel, DeviceChoic
 }
 
 double value_at(ConstTensorView view, std::int64_t e) {
+    if (size_bytes(view.dtype) == 1) {
+        return static_cast<double>(std::to_integer<int>(view.data[e]));
+    }
     return view.dtype == Dtype::int32 ? ids(view)[static_cast<std::size_t>(e)]
                                       : static_cast<double>(load(view, e));
 }
@@ -96,6 +99,9 @@ void fill_operands(const KernelProgram& kernel, Executor& executor) {
                 const auto id = static_cast<std::int32_t>(
                     values == OperandValues::ids ? bits % kernel.ids[t] : kernel.ids[t]);
                 std::memcpy(view.data + 4 * e, &id, 4);
+            } else if (size_bytes(view.dtype) == 1) {
+                // Any four of these bytes are a scale between 0.01 and 0.8.
+                view.data[e] = static_cast<std::byte>(0x3Cu | (bits & 3u));
             } else {
                 const float unit = static_cast<float>(bits) * 0x1p-24f;
                 store(view, e, values == OperandValues::positive ? 5.0f + unit : unit - 0.5f);

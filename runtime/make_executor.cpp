@@ -47,11 +47,12 @@ DecidedDevice decide_device(DeviceChoice choice, bool cluster_of_gpus) {
 Result<std::unique_ptr<Executor>> make_executor(DeviceChoice device,
                                                 const Program& program,
                                                 RankId rank,
-                                                Transport* transport) {
+                                                Transport* transport,
+                                                const HostOptions& host) {
     ORRERY_CHECK(device != DeviceChoice::automatic);
     return device == DeviceChoice::cuda
                ? make_cuda_executor(program, rank, transport)
-               : as_executor(CpuExecutor::create(program, rank, transport));
+               : as_executor(CpuExecutor::create(program, rank, transport, host));
 }
 
 }  // namespace orrery

@@ -7,6 +7,7 @@
 
 #include "engine/result.h"
 #include "runtime/executor.h"
+#include "runtime/host_options.h"
 #include "runtime/training_job.h"
 
 namespace orrery {
@@ -24,6 +25,7 @@ DecidedDevice decide_device(DeviceChoice choice, bool cluster_of_gpus);
 Result<std::unique_ptr<Executor>> make_executor(DeviceChoice device,
                                                 const Program& program,
                                                 RankId rank,
-                                                Transport* transport);
+                                                Transport* transport,
+                                                const HostOptions& host = {});
 
 }  // namespace orrery

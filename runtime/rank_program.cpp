@@ -25,16 +25,55 @@ void RankProgram::hold_on_host() {
             for (std::uint32_t i = 0; i < op.num_operands; ++i) {
                 const TensorId id = program_.operands[op.first_operand + i].tensor;
                 const Tensor& tensor = program_.tensors[index(id)];
-                if (tensor.tier != MemoryTier::hbm) {
+                if (tensor.tier == MemoryTier::dram) {
                     on_host_[id].resize(static_cast<std::size_t>(tensor.bytes.count()));
+                } else if (tensor.tier == MemoryTier::nvme &&
+                           in_file_.try_emplace(id, file_bytes_).second) {
+                    file_bytes_ += tensor.bytes.count();
                 }
             }
         }
     }
 }
 
-// Empty if it is not in the host's memory.
+Result<void> RankProgram::open_file(const std::filesystem::path& folder) {
+    if (file_bytes_ == 0) {
+        return {};
+    }
+    auto made = TierFile::create(folder, file_bytes_);
+    if (!made) {
+        return unexpected<Error>(made.error());
+    }
+    file_ = std::move(*made);
+    return {};
+}
+
+void RankProgram::begin_file_copy(const Op& op) {
+    const CopyCall& call = program_.copy(op);
+    const OperandLists lists = operands_of(program_, op);
+    const auto size = static_cast<std::size_t>(call.bytes.count());
+    if (call.from == MemoryTier::nvme) {
+        file_->read(in_file_.at(lists.reads[0]), {on_host_.at(lists.writes[0]).data(), size});
+    } else {
+        file_->write(in_file_.at(lists.writes[0]), {on_host_.at(lists.reads[0]).data(), size});
+    }
+}
+
+Result<void> RankProgram::wait_for_file(const TensorView& memory) {
+    return file_ == nullptr ? Result<void>{} : file_->wait(memory.data);
+}
+
+Result<void> RankProgram::wait_for_file() {
+    return file_ == nullptr ? Result<void>{} : file_->wait();
+}
+
+// Empty if it is not in the host's memory or its file.
 TensorView RankProgram::host_view(TensorId tensor) const {
+    if (const auto stored = in_file_.find(tensor); stored != in_file_.end() && file_ != nullptr) {
+        const Tensor& t = program_.tensors[index(tensor)];
+        return {
+            file_->bytes().data() + stored->second, t.dtype, t.bytes.count() / size_bytes(t.dtype)};
+    }
     const auto held = on_host_.find(tensor);
     if (held == on_host_.end()) {
         return {};

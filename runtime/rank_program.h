@@ -5,8 +5,10 @@
 // parts of gradients and weights.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "models/memory_plan.h"
 #include "runtime/bound_op.h"
 #include "runtime/state/parameter_shards.h"
+#include "runtime/state/tier_file.h"
 
 namespace orrery {
 
@@ -33,6 +36,14 @@ public:
     }
     // "chunk 0 forward, qkv": for errors.
     std::string describe(std::uint32_t slot, const Op& op) const;
+
+    // Makes the file in which tensors on drives lie, if there are any.
+    Result<void> open_file(const std::filesystem::path& folder);
+    // Of tensors on drives: copies from and to memory, which go on beside the rank's work.
+    void begin_file_copy(const Op& op);
+    // Until this memory is not read into or written from any more, or none.
+    Result<void> wait_for_file(const TensorView& memory);
+    Result<void> wait_for_file();
 
     // Where plan().bytes() of the device's memory begin.
     void set_arena(std::byte* arena) { arena_ = arena; }
@@ -66,6 +77,10 @@ private:
     std::byte* arena_ = nullptr;
     // Tensors in the host's memory.
     std::map<TensorId, std::vector<std::byte>> on_host_;
+    // Tensors on drives: where they lie in the file.
+    std::map<TensorId, std::int64_t> in_file_;
+    std::int64_t file_bytes_ = 0;
+    std::unique_ptr<TierFile> file_;
 };
 
 }  // namespace orrery

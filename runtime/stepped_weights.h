@@ -15,4 +15,8 @@ std::vector<TensorId> stepped_weights(const Program& program,
                                       const Segment& segment,
                                       const Op& optimizer);
 
+// Where the state persists that the op works on: the same tensor, or the part of a file that was
+// read into it last.
+TensorId stepped_state(const Program& program, const Segment& segment, const Op& optimizer);
+
 }  // namespace orrery

@@ -48,14 +48,10 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
             "model.add_bias_linear",
             "experts are trained without biases: they can be simulated",
             "false");
-    require(plan.expert_tensor_size() == 1,
-            "plan.expert_tensor_parallel_size",
-            "training has whole experts on a rank",
-            "1");
-    require(plan.moe_token_dispatcher_type == TokenDispatcher::alltoall,
+    require(plan.sends_row_for_each_expert(),
             "plan.moe_token_dispatcher_type",
-            "training exchanges tokens by one all-to-all: others can be simulated",
-            "alltoall");
+            "training sends a row for each expert of a token: others can be simulated",
+            "alltoall, hierarchical or 2dh");
     require(plan.moe_dispatch_dtype == Dtype::bf16,
             "plan.moe_dispatch_dtype",
             "training sends tokens as they are",
@@ -64,10 +60,6 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
             "plan.overlap_moe_expert_parallel_comm",
             "training runs one pass of a rank at a time",
             "false");
-    require(plan.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params,
-            "plan.data_parallel_sharding_strategy",
-            "training has no sharded weights of experts",
-            "optim_grads");
 }
 
 void require_long_context(const Transformer& model,
@@ -143,14 +135,6 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.gradient_dtype",
             "LAMB writes its update in the place of the gradients, which must be fp32 for that",
             "fp32");
-    require(!plan.zero_quantized_weights,
-            "plan.zero_quantized_weights",
-            "training gathers weights as they are",
-            "false");
-    require(!plan.zero_quantized_gradients,
-            "plan.zero_quantized_gradients",
-            "training reduces gradients as they are",
-            "false");
     require(!plan.fsdp_copy_out,
             "plan.fsdp_copy_out",
             "training gathers weights where they are used",
@@ -178,6 +162,13 @@ Result<void> check_gpu_job(const Transformer& model, const ParallelPlan& plan) {
         return fail("model.num_experts",
                     "training on GPUs has no experts yet: it has on CPUs",
                     "--device cpu, or 0");
+    }
+    if (plan.zero_quantized_weights || plan.zero_quantized_gradients) {
+        return fail(plan.zero_quantized_weights ? "plan.zero_quantized_weights"
+                                                : "plan.zero_quantized_gradients",
+                    "training on GPUs moves weights and gradients as they are: processes on CPUs "
+                    "quantise them",
+                    "--device cpu, or false");
     }
     return plan.optimizer_cpu_offload
                ? fail("plan.optimizer_cpu_offload",

@@ -82,7 +82,12 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Transformer& model,
         return unexpected<Error>(split.error());
     }
     const auto rank = static_cast<RankId>(transport == nullptr ? 0 : transport->rank());
-    auto executor = make_executor(job.device, *trainer->program_, rank, transport);
+    auto executor =
+        make_executor(job.device,
+                      *trainer->program_,
+                      rank,
+                      transport,
+                      {.ranks_of_node = job.ranks_of_node, .offload_folder = job.offload_folder});
     if (!executor) {
         return unexpected<Error>(executor.error());
     }

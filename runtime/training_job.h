@@ -56,6 +56,10 @@ struct TrainingJob {
     std::int64_t sample_interval = 0;          // steps between texts from the model; 0: none
     std::int64_t sample_tokens = 64;           // tokens of one
     std::string sample_prompt{};               // what it goes on from; empty: a new line
+    // Of an optimizer's state in a file (plan.optimizer_offload_tier): where each rank makes its.
+    std::filesystem::path offload_folder;
+    // Neighbouring ranks that share a node of the cluster; 0: all do.
+    std::uint32_t ranks_of_node = 0;
     bool operator==(const TrainingJob&) const = default;
 };
 

@@ -225,6 +225,67 @@ Result<void> Communicator::all_to_all_parts(ConstTensorView in,
     return transport_.exchange(messages);
 }
 
+Result<void> Communicator::all_gather_parts(ConstTensorView in,
+                                            TensorView out,
+                                            std::span<const std::int64_t> parts) {
+    ORRERY_CHECK(in.dtype == out.dtype && parts.size() == size());
+    const std::int64_t element = size_bytes(in.dtype);
+    auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
+    const std::int64_t own = parts[position_] * element;
+    std::vector<Message> messages;
+    std::byte* place = out.data;
+    for (std::uint32_t m = 0; m < size(); ++m) {
+        const std::int64_t theirs = parts[m] * element;
+        ORRERY_CHECK(place + theirs <= out.data + out.size * element);
+        if (m == position_ && own > 0) {
+            std::memmove(place, source, static_cast<std::size_t>(own));
+        }
+        if (m != position_ && own > 0) {
+            messages.push_back(message(true, m, source, own));
+        }
+        if (m != position_ && theirs > 0) {
+            messages.push_back(message(false, m, place, theirs));
+        }
+        place += theirs;
+    }
+    return transport_.exchange(messages);
+}
+
+Result<void> Communicator::reduce_scatter_parts(ConstTensorView in,
+                                                std::span<const std::int64_t> parts,
+                                                TensorView out) {
+    ORRERY_CHECK(in.dtype == out.dtype && parts.size() == size());
+    const std::int64_t element = size_bytes(in.dtype);
+    const std::int64_t own = parts[position_];
+    ORRERY_CHECK(own <= out.size);
+    received_.resize(static_cast<std::size_t>(size() * own * element));
+    auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
+    std::vector<Message> messages;
+    std::int64_t first = 0;
+    std::int64_t own_first = 0;
+    for (std::uint32_t m = 0; m < size(); ++m) {
+        own_first = m == position_ ? first : own_first;
+        if (m != position_ && parts[m] > 0) {
+            messages.push_back(message(true, m, source + first * element, parts[m] * element));
+        }
+        if (m != position_ && own > 0) {
+            messages.push_back(
+                message(false, m, received_.data() + m * own * element, own * element));
+        }
+        first += parts[m];
+    }
+    ORRERY_CHECK(first <= in.size);
+    if (const Result<void> done = transport_.exchange(messages); !done) {
+        return done;
+    }
+    reduce(size(), true, slice(out, 0, own), [&](std::uint32_t m) {
+        return m == position_
+                   ? slice(in, own_first, own)
+                   : ConstTensorView{received_.data() + m * own * element, in.dtype, own};
+    });
+    return {};
+}
+
 Result<void> Communicator::broadcast(TensorView vector, std::uint32_t root) {
     ORRERY_CHECK(root < size());
     const std::int64_t bytes = vector.size * size_bytes(vector.dtype);

@@ -46,6 +46,14 @@ public:
                                   std::span<const std::int64_t> sent,
                                   TensorView out,
                                   std::span<const std::int64_t> received);
+    // The same of parts of any size: parts[i] elements of member i.
+    Result<void> all_gather_parts(ConstTensorView in,
+                                  TensorView out,
+                                  std::span<const std::int64_t> parts);
+    // out begins with this member's part of the sum of vectors that consist of such parts.
+    Result<void> reduce_scatter_parts(ConstTensorView in,
+                                      std::span<const std::int64_t> parts,
+                                      TensorView out);
     Result<void> broadcast(TensorView vector, std::uint32_t root);
     Result<void> barrier();
 

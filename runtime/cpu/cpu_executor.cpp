@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/cpu_executor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -15,18 +16,21 @@ void clear(const TensorView& view) {
     std::memset(view.data, 0, static_cast<std::size_t>(view.size * size_bytes(view.dtype)));
 }
 
-// Of a list of tensors that are one vector on the other side.
+// Of a list of tensors that are one vector on the other side. A buffer of the host may be longer
+// than the vector in it.
 void copy_vector(const BoundTransfer& copy) {
     const bool joins = copy.writes.size() == 1;
     const TensorView vector = joins ? copy.writes[0].view : copy.reads[0].view;
     std::int64_t first = 0;
     for (const BoundOperand& part : joins ? copy.reads : copy.writes) {
-        const TensorView in_vector = slice(vector, first, part.view.size);
+        const std::int64_t count = std::min(part.view.size, vector.size - first);
+        const TensorView in_vector = slice(vector, first, count);
         ORRERY_CHECK(in_vector.dtype == part.view.dtype);
+        ORRERY_CHECK(count == part.view.size || copy.reads.size() == copy.writes.size());
         std::memcpy(joins ? in_vector.data : part.view.data,
                     joins ? part.view.data : in_vector.data,
-                    static_cast<std::size_t>(part.view.size * size_bytes(part.view.dtype)));
-        first += part.view.size;
+                    static_cast<std::size_t>(count * size_bytes(part.view.dtype)));
+        first += count;
     }
 }
 
@@ -54,7 +58,8 @@ std::string CpuExecutor::why_not(const Op& op) const {
 
 Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(const Program& program,
                                                          RankId rank,
-                                                         Transport* transport) {
+                                                         Transport* transport,
+                                                         const HostOptions& host) {
     std::unique_ptr<CpuExecutor> executor;
     try {
         executor.reset(new CpuExecutor(program, rank));
@@ -62,7 +67,11 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(const Program& program,
         return fail("", "not enough memory for the tensors of a training step");
     }
     if (transport != nullptr && program.num_ranks() > 1) {
-        executor->communication_ = std::make_unique<CollectiveOps>(program, rank, *transport);
+        executor->communication_ =
+            std::make_unique<CollectiveOps>(program, rank, *transport, host.ranks_of_node);
+    }
+    if (const Result<void> opened = executor->rank_.open_file(host.offload_folder); !opened) {
+        return unexpected<Error>(opened.error());
     }
     const Result<void> checked =
         executor->rank_.check_ops([&](const Op& op) { return executor->why_not(op); });
@@ -85,11 +94,16 @@ void CpuExecutor::FreeArena::operator()(std::byte* arena) const {
     operator delete[](arena, std::align_val_t{kTensorAlignment});
 }
 
-void CpuExecutor::run_kernel(const Launch& launch, const Op& op) {
+Result<void> CpuExecutor::run_kernel(const Launch& launch, const Op& op) {
     const BoundOp bound = rank_.bind_kernel(launch.slot, op);
+    if (bound.call.tier != MemoryTier::hbm) {
+        if (Result<void> there = rank_.wait_for_file(bound.accumulates[0].view); !there) {
+            return there;
+        }
+    }
     if (times_ == nullptr && recorder_ == nullptr) {
         run_on_device_(bound);
-        return;
+        return {};
     }
     const StepRecorder::Clocks begin = StepRecorder::now();
     run_on_device_(bound);
@@ -101,6 +115,17 @@ void CpuExecutor::run_kernel(const Launch& launch, const Op& op) {
     if (recorder_ != nullptr) {
         recorder_->add(launch.slot, launch.op, begin, end);
     }
+    return {};
+}
+
+Result<void> CpuExecutor::run_copy(const Op& op, const BoundTransfer& bound) {
+    const CopyCall& call = program().copy(op);
+    if (call.from == MemoryTier::nvme || call.to == MemoryTier::nvme) {
+        rank_.begin_file_copy(op);
+    } else {
+        copy_vector(bound);
+    }
+    return {};
 }
 
 Result<void> CpuExecutor::run_launch(const Launch& launch) {
@@ -110,17 +135,12 @@ Result<void> CpuExecutor::run_launch(const Launch& launch) {
         clear(rank_.operand(launch.slot, sum));
     }
     if (op.kind() == OpKind::kernel) {
-        run_kernel(launch, op);
-        return {};
+        return run_kernel(launch, op);
     }
     const BoundTransfer bound = rank_.bind_transfer(launch.slot, op);
     const auto begin = recorder_ == nullptr ? StepRecorder::Clocks{} : StepRecorder::now();
-    Result<void> done;
-    if (op.kind() == OpKind::copy) {
-        copy_vector(bound);
-    } else {
-        done = communication_->run(op, bound);
-    }
+    Result<void> done =
+        op.kind() == OpKind::copy ? run_copy(op, bound) : communication_->run(op, bound);
     if (recorder_ != nullptr) {
         recorder_->add(launch.slot, launch.op, begin, StepRecorder::now());
     }
@@ -140,6 +160,9 @@ Result<void> CpuExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
         if (const Result<void> done = run_launch(launch); !done) {
             return done;
         }
+    }
+    if (const Result<void> stored = rank_.wait_for_file(); !stored) {
+        return stored;
     }
     const bool sends = communication_ != nullptr && walk != Walk::gather_parameters;
     return sends ? communication_->end_step() : Result<void>{};

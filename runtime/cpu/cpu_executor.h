@@ -10,6 +10,7 @@
 
 #include "runtime/collective_ops.h"
 #include "runtime/executor.h"
+#include "runtime/host_options.h"
 
 namespace orrery {
 
@@ -19,7 +20,8 @@ public:
     // ranks and must outlive the executor; a Program of one rank needs none.
     static Result<std::unique_ptr<CpuExecutor>> create(const Program& program,
                                                        RankId rank,
-                                                       Transport* transport = nullptr);
+                                                       Transport* transport = nullptr,
+                                                       const HostOptions& host = {});
 
     TensorView view(TensorId tensor, std::int32_t micro_batch = -1) override {
         return rank_.instance(tensor, micro_batch);
@@ -39,7 +41,8 @@ private:
     CpuExecutor(const Program& program, RankId rank);
     Result<void> run_launches(Walk walk, const LaunchPlan& plan) override;
     Result<void> run_launch(const Launch& launch);
-    void run_kernel(const Launch& launch, const Op& op);
+    Result<void> run_kernel(const Launch& launch, const Op& op);
+    Result<void> run_copy(const Op& op, const BoundTransfer& bound);
     std::string why_not(const Op& op) const;
 
     struct FreeArena {

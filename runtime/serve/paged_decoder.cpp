@@ -42,6 +42,7 @@ struct PagedDecoder::Layer {
     Values fc1_bias;
     Values fc2;
     Values fc2_bias;
+    ServedExperts experts;  // in place of fc1 and fc2, if the layer has some
     std::int64_t window = 0;
 };
 
@@ -71,6 +72,24 @@ Values PagedDecoder::columns_of(const ServedModel& served,
         }
     }
     return mine;
+}
+
+// The matrices of experts are rows of one.
+ServedExperts PagedDecoder::experts_of(const ServedModel& served, std::int64_t number) const {
+    const std::string layer = fmt::format("layers.{}.mlp.", number);
+    const std::int64_t f = model_.expert_ffn_size();
+    const std::vector<std::int64_t> ffn =
+        model_.gated_mlp() ? std::vector{f, f} : std::vector<std::int64_t>{f};
+    const std::vector<std::int64_t> hidden{model_.hidden_size};
+    const auto bias = served.weights.find(layer + "router.expert_bias");
+    return {.router = weight_of(served, layer + "router.weight"),
+            .router_bias = bias == served.weights.end() ? Values{} : bias->second,
+            .fc1 = columns_of(served,
+                              layer + "experts.linear_fc1.weight",
+                              model_.num_experts * model_.hidden_size,
+                              ffn),
+            .fc2 = columns_of(
+                served, layer + "experts.linear_fc2.weight", model_.num_experts * f, hidden)};
 }
 
 PagedDecoder::PagedDecoder(const ServedModel& served,
@@ -104,8 +123,12 @@ PagedDecoder::PagedDecoder(const ServedModel& served,
         if (!m.parallel_block) {
             layer.norm2 = weight_of(served, name("pre_mlp_layernorm"));
         }
-        layer.fc1 = columns_of(served, name("mlp.linear_fc1.weight"), h, ffn);
-        layer.fc2 = columns_of(served, name("mlp.linear_fc2.weight"), f, hidden);
+        if (m.layer_has_experts(i)) {
+            layer.experts = experts_of(served, i);
+        } else {
+            layer.fc1 = columns_of(served, name("mlp.linear_fc1.weight"), h, ffn);
+            layer.fc2 = columns_of(served, name("mlp.linear_fc2.weight"), f, hidden);
+        }
         if (m.add_bias_linear) {
             layer.qkv_bias = columns_of(served, name("self_attention.linear_qkv.bias"), 1, heads);
             layer.projection_bias = weight_of(served, name("self_attention.linear_proj.bias"));
@@ -200,11 +223,28 @@ private:
         if (auto done = add(branch, {&layer.projection_bias}, stream); !done) {
             return done;
         }
+        if (!layer.experts.router.empty()) {
+            return experts(layer, norm(stream, layer.norm2, rows_), stream);
+        }
         Values activated;
         if (auto done = mlp(layer, norm(stream, layer.norm2, rows_), activated); !done) {
             return done;
         }
         return add(product(activated, layer.fc2, m_.ffn_hidden_size), {&layer.fc2_bias}, stream);
+    }
+
+    Result<void> experts(const Layer& layer, const Values& x, Values& stream) {
+        Values branch;
+        const Result<void> done = run_experts(
+            m_,
+            layer.experts,
+            rows_,
+            x,
+            [&](std::int64_t rows, Values mine, Values& all) {
+                return gather_rows(rows, std::move(mine), all);
+            },
+            branch);
+        return done ? add(std::move(branch), {}, stream) : done;
     }
 
     // Both branches read the same normed stream, and their products are one sum.

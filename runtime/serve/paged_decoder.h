@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass of a dense transformer over a batch of a server, by the CPU kernels: all tokens
+// The forward pass of a transformer over a batch of a server, by the CPU kernels: all tokens
 // of the batch go through the products together, attention reads a paged cache.
 //
 // Every element has the bits that the forward pass of a training Program in fp32 gives it, whatever
@@ -17,6 +17,7 @@
 
 #include "runtime/serve/decode_step.h"
 #include "runtime/serve/paged_cache.h"
+#include "runtime/serve/served_experts.h"
 #include "runtime/serve/served_model.h"
 
 namespace orrery {
@@ -76,6 +77,7 @@ public:
 private:
     class Pass;
     struct Layer;
+    ServedExperts experts_of(const ServedModel& served, std::int64_t number) const;
     std::vector<float> columns_of(const ServedModel& served,
                                   const std::string& name,
                                   std::int64_t rows,

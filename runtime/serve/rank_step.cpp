@@ -83,6 +83,9 @@ Errors check_cut(const Transformer& model, const RankGrid& grid) {
     divide(model.num_query_groups, "key-value heads");
     divide(model.hidden_size, "hidden columns");
     divide(model.ffn_hidden_size, "columns of the MLP");
+    if (model.num_experts > 0) {
+        divide(model.expert_ffn_size(), "columns of an expert");
+    }
     divide(model.vocab_size, "tokens of the vocabulary");
     if (grid.num_stages > model.num_layers) {
         errors.push_back(

@@ -7,6 +7,7 @@
 #include "models/lowering.h"
 #include "runtime/cpu/cpu_executor.h"
 #include "runtime/generate.h"
+#include "runtime/serve/served_experts.h"
 #include "runtime/state/held_parameters.h"
 #include "runtime/state/initialise.h"
 #include "runtime/state/model_description.h"
@@ -48,8 +49,13 @@ ResultOrErrors<ServedModel> of_checkpoint(const Transformer& model,
 ResultOrErrors<ServedModel> load_served_model(const Transformer& model,
                                               const std::filesystem::path& weights,
                                               std::uint64_t seed) {
-    const ParallelPlan plan{
-        .micro_batch_size = 1, .global_batch_size = 1, .precision = Dtype::fp32};
+    const ParallelPlan plan =
+        ParallelPlan{.micro_batch_size = 1, .global_batch_size = 1, .precision = Dtype::fp32}
+            .launched_from_cpp();
+    if (std::string why = why_not_served(model); !why.empty()) {
+        return unexpected<Errors>(
+            Errors{{"model.moe_shared_expert_intermediate_size", std::move(why), "0"}});
+    }
     if (Errors errors = check_trainable(model, plan, 1); !errors.empty()) {
         return unexpected<Errors>(std::move(errors));
     }

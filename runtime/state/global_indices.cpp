@@ -16,8 +16,10 @@ GlobalIndices::GlobalIndices(const Program& program, RankId rank, const Tensor& 
     };
     first_row_ = range(shape[0], kInput).first;
     if (shape.size() == 3) {  // matrices one after the other
-        ORRERY_CHECK(range(shape[1], 1).count == shape[1]);
-        first_row_ *= shape[1];
+        const DimensionRange own = range(shape[1], 1);
+        matrix_rows_ = shape[1];
+        own_rows_ = own.count;
+        first_row_ = first_row_ * matrix_rows_ + own.first;
     }
     std::vector<std::int64_t> parts = parameter.column_parts;
     if (parts.empty()) {

@@ -19,7 +19,7 @@ void add_parameters_of(const Segment& segment,
     const Program& program = executor.program();
     const KernelCall& call = program.kernel(op);
     const std::vector<TensorId> weights = stepped_weights(program, segment, op);
-    const TensorView state = executor.view(operands_of(program, op).accumulates.front());
+    const TensorView state = executor.view(stepped_state(program, segment, op));
     std::int64_t first = 0;
     for (const TensorId id : weights) {
         const Tensor& tensor = program.tensors[index(id)];

@@ -204,7 +204,8 @@ bool add_weights_of(const OptimizerOp& optimizer,
     const std::vector<TensorId> states = operands_of(program, *optimizer.op).accumulates;
     TensorView masters;
     if (!states.empty() && has_master(call)) {
-        const TensorView all = executor.overwrite(states.front());
+        const TensorView all =
+            executor.overwrite(stepped_state(program, *optimizer.segment, *optimizer.op));
         const std::int64_t moments = std::min(all.size, 2 * call.dims[0]);
         drawn.moments.push_back(slice(all, 0, moments));
         masters = slice(all, moments, all.size - moments);

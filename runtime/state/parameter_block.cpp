@@ -137,14 +137,17 @@ ParameterBlock block_of_parameter(const Program& program, const Tensor& weight, 
     const Mesh& mesh = program.mesh_of(rank);
     const int last = static_cast<int>(shape.size()) - 1;
     const std::int64_t rows = last == 1 ? 1 : shape[1];  // of each first index
-    ORRERY_CHECK(last == 1 || local_range(rows, 1, weight.layout, mesh, rank).count == rows);
     ParameterBlock block{shape[0] * rows, shape.back(), {}, {}};
-    std::vector<BlockPiece> pieces = pieces_of(shape[0], 0, weight, mesh, rank);
-    for (BlockPiece& piece : pieces) {
-        piece.first *= piece.first < 0 ? 1 : rows;
-        piece.count *= rows;
+    const std::vector<BlockPiece> of_one =
+        last == 1 ? std::vector{BlockPiece{0, 1}} : pieces_of(rows, 1, weight, mesh, rank);
+    for (const BlockPiece& piece : pieces_of(shape[0], 0, weight, mesh, rank)) {
+        for (std::int64_t i = 0; i < piece.count; ++i) {
+            const bool padding = piece.first < 0;
+            append(block.row_pieces,
+                   padding ? std::vector{BlockPiece{-1, count_of(of_one)}} : of_one,
+                   padding ? 0 : (piece.first + i) * rows);
+        }
     }
-    append(block.row_pieces, std::move(pieces), 0);
     std::int64_t offset = 0;
     const std::vector<std::int64_t> whole{block.columns};
     for (const std::int64_t width : weight.column_parts.empty() ? whole : weight.column_parts) {

@@ -110,7 +110,12 @@ Result<RunState> resume_training(Executor& executor,
 ResultOrErrors<std::size_t> import_weights(Executor& executor,
                                            const Transformer& model,
                                            const std::filesystem::path& file) {
-    const Result<Transformer> dense = dense_counterpart(model);
+    const Result<bool> experts = ImportedWeights::has_experts(file);
+    if (!experts) {
+        return unexpected<Errors>(Errors{experts.error()});
+    }
+    const bool upcycles = model.num_experts > 0 && !*experts;
+    const Result<Transformer> dense = upcycles ? dense_counterpart(model) : model;
     if (!dense) {
         return unexpected<Errors>(Errors{{file.string(), dense.error().what, dense.error().hint}});
     }
@@ -120,7 +125,7 @@ ResultOrErrors<std::size_t> import_weights(Executor& executor,
     }
     const std::vector<HeldParameter> parameters = held_parameters(executor);
     for (const HeldParameter& p : parameters) {
-        const std::string name = dense_parameter(p.name);
+        const std::string name = upcycles ? dense_parameter(p.name) : p.name;
         if (name.empty()) {
             continue;
         }

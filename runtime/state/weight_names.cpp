@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -22,10 +23,24 @@ bool is_gpt2(const Transformer& m) {
            m.num_experts == 0;
 }
 
-bool is_llama(const Transformer& m) {
+// A Llama but for its MLPs.
+bool is_llama_like(const Transformer& m) {
     return m.normalization == Normalization::rmsnorm &&
            m.position_embedding == PositionEmbedding::rope && m.activation == Activation::swiglu &&
-           !m.add_bias_linear && m.sliding_window == 0 && !m.parallel_block && m.num_experts == 0;
+           !m.add_bias_linear && m.sliding_window == 0 && !m.parallel_block;
+}
+
+bool is_llama(const Transformer& m) {
+    return is_llama_like(m) && m.num_experts == 0;
+}
+
+// Experts in every layer, whose weights are the softmax of the chosen logits: what Orrery's router
+// makes of a softmax over all of them, too.
+bool is_mixtral(const Transformer& m) {
+    return is_llama_like(m) && m.num_experts > 0 && m.first_k_dense_replace == 0 &&
+           m.moe_layer_freq == 1 && m.moe_shared_expert_intermediate_size == 0 &&
+           m.moe_router_score_function == RouterScoreFunction::softmax &&
+           m.moe_router_num_groups == 0 && m.moe_router_bias_update_rate == 0;
 }
 
 // Lists the weights of one of our parameters after another.
@@ -37,11 +52,18 @@ public:
         rows_ = rows;
         columns_ = columns;
         next_ = 0;
+        return take_rows(0, rows);
+    }
+    // What follows is of these rows.
+    Names& take_rows(std::int64_t first, std::int64_t count) {
+        first_row_ = first;
+        num_rows_ = count;
+        next_ = 0;
         return *this;
     }
     // Its next columns. (out, in) if transposed.
     Names& matrix(std::string name, std::int64_t columns, bool transposed) {
-        std::vector<std::int64_t> shape{rows_, columns};
+        std::vector<std::int64_t> shape{num_rows_, columns};
         if (transposed) {
             std::swap(shape[0], shape[1]);
         }
@@ -62,6 +84,8 @@ private:
                         .parameter = parameter_,
                         .rows = rows_,
                         .columns = columns_,
+                        .first_row = first_row_,
+                        .num_rows = num_rows_,
                         .first_column = next_,
                         .num_columns = columns,
                         .transposed = transposed});
@@ -72,6 +96,8 @@ private:
     std::string parameter_;
     std::int64_t rows_ = 0;
     std::int64_t columns_ = 0;
+    std::int64_t first_row_ = 0;
+    std::int64_t num_rows_ = 0;
     std::int64_t next_ = 0;
     std::vector<NamedWeight> all_;
 };
@@ -111,9 +137,42 @@ std::vector<NamedWeight> gpt2_weights(const Transformer& m) {
     return names.take();
 }
 
-std::vector<NamedWeight> llama_weights(const Transformer& m) {
+void add_llama_mlp(Names& names,
+                   const Transformer& m,
+                   const std::string& ours,
+                   const std::string& theirs) {
     const std::int64_t h = m.hidden_size;
     const std::int64_t f = m.ffn_hidden_size;
+    names.of(ours + "mlp.linear_fc1.weight", h, 2 * f)
+        .matrix(theirs + "mlp.gate_proj.weight", f, true)
+        .matrix(theirs + "mlp.up_proj.weight", f, true);
+    names.of(ours + "mlp.linear_fc2.weight", f, h).matrix(theirs + "mlp.down_proj.weight", h, true);
+}
+
+// w1 is the gate, w3 goes up and w2 down.
+void add_mixtral_experts(Names& names,
+                         const Transformer& m,
+                         const std::string& ours,
+                         const std::string& theirs) {
+    const std::int64_t h = m.hidden_size;
+    const std::int64_t f = m.expert_ffn_size();
+    const std::int64_t count = m.num_experts;
+    const std::string block = theirs + "block_sparse_moe.";
+    names.of(ours + "mlp.router.weight", h, count).matrix(block + "gate.weight", count, true);
+    names.of(ours + "mlp.experts.linear_fc1.weight", count * h, 2 * f);
+    for (std::int64_t e = 0; e < count; ++e) {
+        names.take_rows(e * h, h)
+            .matrix(fmt::format("{}experts.{}.w1.weight", block, e), f, true)
+            .matrix(fmt::format("{}experts.{}.w3.weight", block, e), f, true);
+    }
+    names.of(ours + "mlp.experts.linear_fc2.weight", count * f, h);
+    for (std::int64_t e = 0; e < count; ++e) {
+        names.take_rows(e * f, f).matrix(fmt::format("{}experts.{}.w2.weight", block, e), h, true);
+    }
+}
+
+std::vector<NamedWeight> llama_weights(const Transformer& m) {
+    const std::int64_t h = m.hidden_size;
     Names names;
     names.of(kWordEmbedding, m.vocab_size, h).matrix("model.embed_tokens.weight", h, false);
     for (std::int64_t i = 0; i < m.num_layers; ++i) {
@@ -129,11 +188,11 @@ std::vector<NamedWeight> llama_weights(const Transformer& m) {
             .matrix(attention + "o_proj.weight", h, true);
         names.of(ours + "pre_mlp_layernorm", 1, h)
             .vector(theirs + "post_attention_layernorm.weight", h);
-        names.of(ours + "mlp.linear_fc1.weight", h, 2 * f)
-            .matrix(theirs + "mlp.gate_proj.weight", f, true)
-            .matrix(theirs + "mlp.up_proj.weight", f, true);
-        names.of(ours + "mlp.linear_fc2.weight", f, h)
-            .matrix(theirs + "mlp.down_proj.weight", h, true);
+        if (m.num_experts > 0) {
+            add_mixtral_experts(names, m, ours, theirs);
+        } else {
+            add_llama_mlp(names, m, ours, theirs);
+        }
     }
     names.of("final_layernorm", 1, h).vector("model.norm.weight", h);
     if (!m.tied_embeddings) {
@@ -146,11 +205,11 @@ std::vector<NamedWeight> llama_weights(const Transformer& m) {
 // Calls `move(index in theirs, index in ours)` for every element.
 template <class Move>
 void for_each_element(const NamedWeight& w, Move move) {
-    for (std::int64_t row = 0; row < w.rows; ++row) {
+    for (std::int64_t row = 0; row < w.num_rows; ++row) {
         for (std::int64_t column = 0; column < w.num_columns; ++column) {
             const std::int64_t theirs =
-                w.transposed ? column * w.rows + row : row * w.num_columns + column;
-            const std::int64_t ours = row * w.columns + w.first_column + column;
+                w.transposed ? column * w.num_rows + row : row * w.num_columns + column;
+            const std::int64_t ours = (w.first_row + row) * w.columns + w.first_column + column;
             move(static_cast<std::size_t>(theirs), static_cast<std::size_t>(ours));
         }
     }
@@ -178,17 +237,23 @@ Result<std::vector<NamedWeight>> hugging_face_weights(const Transformer& model) 
     if (is_gpt2(model)) {
         return gpt2_weights(model);
     }
-    if (is_llama(model)) {
+    if (is_llama(model) || is_mixtral(model)) {
         return llama_weights(model);
     }
+    if (is_llama_like(model)) {
+        return fail(
+            "",
+            "the model's experts are not a Mixtral's, whose weights have names",
+            "experts in every layer, none shared, softmax scores without groups and biases");
+    }
     return fail("",
-                "the model is neither a GPT-2 nor a Llama, whose weights have names",
+                "the model is neither a GPT-2 nor a Llama nor a Mixtral, whose weights have names",
                 "layernorm, learned positions, gelu and biases; or rmsnorm, rope, swiglu and none");
 }
 
 std::vector<float> take(const NamedWeight& weight, std::span<const float> parameter) {
     ORRERY_CHECK(static_cast<std::int64_t>(parameter.size()) == weight.rows * weight.columns);
-    std::vector<float> theirs(static_cast<std::size_t>(weight.rows * weight.num_columns));
+    std::vector<float> theirs(static_cast<std::size_t>(weight.num_rows * weight.num_columns));
     for_each_element(weight,
                      [&](std::size_t there, std::size_t here) { theirs[there] = parameter[here]; });
     return theirs;
@@ -196,7 +261,7 @@ std::vector<float> take(const NamedWeight& weight, std::span<const float> parame
 
 void put(const NamedWeight& weight, std::span<const float> theirs, std::span<float> parameter) {
     ORRERY_CHECK(static_cast<std::int64_t>(parameter.size()) == weight.rows * weight.columns);
-    ORRERY_CHECK(static_cast<std::int64_t>(theirs.size()) == weight.rows * weight.num_columns);
+    ORRERY_CHECK(static_cast<std::int64_t>(theirs.size()) == weight.num_rows * weight.num_columns);
     for_each_element(weight,
                      [&](std::size_t there, std::size_t here) { parameter[here] = theirs[there]; });
 }
@@ -225,24 +290,46 @@ std::string hugging_face_config(const Transformer& m, std::string_view type) {
             tied,
             torch_dtype(type));
     }
-    ORRERY_CHECK(is_llama(m));
+    ORRERY_CHECK(is_llama(m) || is_mixtral(m));
+    const bool experts = m.num_experts > 0;
+    const std::string of_experts =
+        experts ? fmt::format(
+                      "  \"num_local_experts\": {},\n  \"num_experts_per_tok\": {},\n"
+                      "  \"router_aux_loss_coef\": {},\n  \"sliding_window\": null,\n",
+                      m.num_experts,
+                      m.moe_router_topk,
+                      m.moe_aux_loss_coeff)
+                : "  \"attention_bias\": false,\n  \"mlp_bias\": false,\n";
     return fmt::format(
-        "{{\n  \"architectures\": [\"LlamaForCausalLM\"],\n  \"model_type\": \"llama\",\n"
+        "{{\n  \"architectures\": [\"{}ForCausalLM\"],\n  \"model_type\": \"{}\",\n"
         "  \"num_hidden_layers\": {},\n  \"hidden_size\": {},\n  \"intermediate_size\": {},\n"
         "  \"num_attention_heads\": {},\n  \"num_key_value_heads\": {},\n  \"head_dim\": {},\n"
         "  \"max_position_embeddings\": {},\n  \"vocab_size\": {},\n  \"hidden_act\": \"silu\",\n"
-        "  \"rms_norm_eps\": 1e-05,\n  \"rope_theta\": 10000.0,\n  \"attention_bias\": false,\n"
-        "  \"mlp_bias\": false,\n  \"tie_word_embeddings\": {},\n  \"torch_dtype\": \"{}\"\n}}\n",
+        "  \"rms_norm_eps\": 1e-05,\n  \"rope_theta\": 10000.0,\n{}"
+        "  \"tie_word_embeddings\": {},\n  \"torch_dtype\": \"{}\"\n}}\n",
+        experts ? "Mixtral" : "Llama",
+        experts ? "mixtral" : "llama",
         m.num_layers,
         m.hidden_size,
-        m.ffn_hidden_size,
+        experts ? m.expert_ffn_size() : m.ffn_hidden_size,
         m.num_attention_heads,
         m.num_query_groups,
         m.kv_channels,
         m.seq_length,
         m.vocab_size,
+        of_experts,
         tied,
         torch_dtype(type));
+}
+
+Result<bool> ImportedWeights::has_experts(const std::filesystem::path& path) {
+    const auto file = Safetensors::open(path);
+    if (!file) {
+        return unexpected<Error>(file.error());
+    }
+    return std::ranges::any_of(file->tensors(), [](const StoredTensor& tensor) {
+        return tensor.name.find(".block_sparse_moe.") != std::string::npos;
+    });
 }
 
 ResultOrErrors<ImportedWeights> ImportedWeights::open(const std::filesystem::path& path,

@@ -19,20 +19,23 @@
 
 namespace orrery {
 
-// Some columns of one of our parameters under their other name.
+// Some rows and columns of one of our parameters under their other name. The matrices of experts
+// are rows of one.
 struct NamedWeight {
     std::string name;                 // theirs
     std::vector<std::int64_t> shape;  // theirs
     std::string parameter;            // ours, rows x columns
     std::int64_t rows = 0;
     std::int64_t columns = 0;
+    std::int64_t first_row = 0;
+    std::int64_t num_rows = 0;
     std::int64_t first_column = 0;
     std::int64_t num_columns = 0;
     bool transposed = false;  // theirs is (columns, rows)
 };
 
 // In the order of the model; every element of every parameter once. Fails for a model that is
-// neither a GPT-2 nor a Llama; Error::where is empty.
+// neither a GPT-2 nor a Llama nor a Mixtral; Error::where is empty.
 Result<std::vector<NamedWeight>> hugging_face_weights(const Transformer& model);
 
 // Theirs from our whole parameter.
@@ -51,6 +54,9 @@ public:
     // over, and names may lack the prefix "transformer.".
     static ResultOrErrors<ImportedWeights> open(const std::filesystem::path& path,
                                                 const Transformer& model);
+
+    // Whether a file has experts, whatever else it has.
+    static Result<bool> has_experts(const std::filesystem::path& path);
 
     // One of our parameters, whole; empty if the model has none of that name.
     Result<std::vector<float>> parameter(std::string_view name) const;

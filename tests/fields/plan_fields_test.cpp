@@ -213,6 +213,17 @@ const Row kPlanRows[] = {
      [](Scenario& s) { s.plan.loss_in_place = false; },
      [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
     {"eager_norm", [](Scenario& s) { s.plan.eager_norm = true; }},
+    {"optimizer_offload_tier",
+     [](Scenario& s) { s.plan.optimizer_offload_tier = OffloadTier::file; },
+     [](Scenario& s) {
+         s.plan.optimizer_cpu_offload = true;
+         s.cluster.node.host_memory = Bytes{1'000'000'000'000};
+         s.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
+         s.cluster.node.nvme_drives = 4;
+         s.cluster.node.nvme_read_bandwidth = Bandwidth::bits_per_second(56'000'000'000);
+         s.cluster.node.nvme_write_bandwidth = Bandwidth::bits_per_second(30'000'000'000);
+         s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
+     }},
     {"gradient_accumulation_fusion",
      [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
     {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},

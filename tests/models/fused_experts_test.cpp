@@ -79,7 +79,7 @@ TEST(FusedExperts, BiasesAreUpdatedOnceAStep) {
               Lifetime::persistent);
 }
 
-TEST(FusedExperts, NeedAnAllToAll) {
+TEST(FusedExperts, NeedARowForEachExpert) {
     ParallelPlan plan = fused_ranks(4);
     plan.moe_token_dispatcher_type = TokenDispatcher::deepep;
     const Errors errors = check(small_experts(), plan, 4);

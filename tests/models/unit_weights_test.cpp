@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "engine/verifier.h"
-#include "models/codec.h"
 #include "models/lowering.h"
 #include "models/memory.h"
 #include "models/validate_plan.h"
@@ -143,62 +142,6 @@ TEST(UnitWeights, BackwardPassesGatherFromTheSecondaryCopy) {
     EXPECT_EQ(kept, num_parameters(model) / 2 * size_bytes(Dtype::bf16));
     plan.zero_hpz_partition_size = 0;
     EXPECT_GT(largest_plan(program), largest_plan(lower(model, plan)));
-}
-
-// ZeRO++'s qwZ: one byte a weight and a scale a block on the wire, instead of two bytes a weight.
-TEST(UnitWeights, QuantisedWeightsTravelAsOneByteEach) {
-    ParallelPlan plan = sharded_plan();
-    const Program plain = lower(layered_model(), plan);
-    plan.zero_quantized_weights = true;
-    const Program quantised = lower(layered_model(), plan);
-    for (const std::string_view pass : {"forward", "backward"}) {
-        const Segment& before = segment(plain, pass);
-        const Segment& after = segment(quantised, pass);
-        const auto gathers_before = ops_named(plain, before, "weights gather");
-        const auto gathers_after = ops_named(quantised, after, "weights gather");
-        ASSERT_EQ(gathers_before.size(), gathers_after.size());
-        EXPECT_EQ(ops_named(quantised, after, "weights quantise").size(), gathers_after.size());
-        EXPECT_EQ(ops_named(quantised, after, "weights dequantise").size(), gathers_after.size());
-        for (std::size_t i = 0; i < gathers_after.size(); ++i) {
-            const auto bytes = plain.collective(before.ops[gathers_before[i]]).bytes.count();
-            const CollectiveCall& gather = quantised.collective(after.ops[gathers_after[i]]);
-            EXPECT_EQ(gather.wire, Dtype::int8);
-            const std::int64_t scales = (bytes / 2 + 2047) / 2048 * 4;
-            EXPECT_EQ(gather.bytes.count(), bytes / 2 + scales);
-        }
-    }
-    plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
-    const Errors errors = check(layered_model(), plan, 8);
-    ASSERT_EQ(errors.size(), 1U);
-    EXPECT_EQ(errors[0].where, "plan.zero_quantized_weights");
-}
-
-// Inside the groups of a secondary copy, and then between them: half a byte an element, and of the
-// second hop a group's part only.
-TEST(UnitWeights, QuantisedGradientsAreExchangedInTwoHops) {
-    ParallelPlan plan = sharded_plan();
-    plan.zero_hpz_partition_size = 4;
-    const Program plain = lower(layered_model(), plan);
-    plan.zero_quantized_gradients = true;
-    EXPECT_TRUE(check(layered_model(), plan, 8).empty());
-    const Program quantised = lower(layered_model(), plan);
-    EXPECT_TRUE(verify(quantised).empty());
-    const Segment& before = segment(plain, "backward");
-    const Segment& after = segment(quantised, "backward");
-    const auto scatters = ops_named(plain, before, "gradients scatter");
-    const auto hops = ops_named(quantised, after, "gradients exchange");
-    EXPECT_TRUE(ops_named(quantised, after, "gradients scatter").empty());
-    ASSERT_EQ(hops.size(), 2 * scatters.size());
-    for (std::size_t i = 0; i < scatters.size(); ++i) {
-        const std::int64_t elements =
-            plain.collective(before.ops[scatters[i]]).bytes.count() / size_bytes(Dtype::fp32);
-        const CollectiveCall& inside = quantised.collective(after.ops[hops[2 * i]]);
-        const CollectiveCall& across = quantised.collective(after.ops[hops[2 * i + 1]]);
-        const Codec four_bits{Dtype::uint8, 2048, 2};
-        EXPECT_EQ(inside.kind, CollectiveKind::all_to_all);
-        EXPECT_EQ(inside.bytes, four_bits.bytes(elements));
-        EXPECT_EQ(across.bytes, four_bits.bytes(elements / 4));
-    }
 }
 
 // FP8 on the wire is for the layers: embedding and head travel in 16 bits.

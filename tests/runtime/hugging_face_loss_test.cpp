@@ -2,8 +2,10 @@
 // The loss that an exported file has by the rules of Hugging Face's models (GPT2LMHeadModel,
 // LlamaForCausalLM), computed here in doubles from nothing but the file, is the loss that the
 // executor has: names, orders of heads, rotary pairs, gate and up are what the names promise.
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "runtime/state/safetensors.h"
 #include "runtime/state/training_state.h"
@@ -212,16 +214,50 @@ private:
             const Rows v = linear(normed, name + "self_attn.v_proj.weight");
             add(x, linear(attention(q, k, v), name + "self_attn.o_proj.weight"));
             const Rows read = rmsnorm(x, name + "post_attention_layernorm.weight");
-            Rows f = linear(read, name + "mlp.gate_proj.weight");
-            const Rows up = linear(read, name + "mlp.up_proj.weight");
-            for (std::size_t t = 0; t < f.size(); ++t) {
-                for (std::size_t i = 0; i < f[t].size(); ++i) {
-                    f[t][i] *= up[t][i] / (1 + std::exp(-f[t][i]));
-                }
-            }
-            add(x, linear(f, name + "mlp.down_proj.weight"));
+            add(x,
+                m_.num_experts > 0 ? experts(read, name + "block_sparse_moe.")
+                                   : mlp(read,
+                                         name + "mlp.gate_proj",
+                                         name + "mlp.up_proj",
+                                         name + "mlp.down_proj"));
         }
         return rmsnorm(x, "model.norm.weight");
+    }
+    Rows mlp(const Rows& x,
+             const std::string& gate,
+             const std::string& up,
+             const std::string& down) {
+        Rows f = linear(x, gate + ".weight");
+        const Rows u = linear(x, up + ".weight");
+        for (std::size_t t = 0; t < f.size(); ++t) {
+            for (std::size_t i = 0; i < f[t].size(); ++i) {
+                f[t][i] *= u[t][i] / (1 + std::exp(-f[t][i]));
+            }
+        }
+        return linear(f, down + ".weight");
+    }
+    // MixtralSparseMoeBlock: softmax over all experts, the best of it made to add up to 1.
+    Rows experts(const Rows& x, const std::string& block) {
+        const Rows logits = linear(x, block + "gate.weight");
+        Rows y(x.size(), Row(x.front().size()));
+        for (std::size_t t = 0; t < x.size(); ++t) {
+            std::vector<std::size_t> order(logits[t].size());
+            std::iota(order.begin(), order.end(), std::size_t{0});
+            std::ranges::sort(order, [&](auto a, auto b) { return logits[t][a] > logits[t][b]; });
+            order.resize(static_cast<std::size_t>(m_.moe_router_topk));
+            double total = 0;
+            for (const std::size_t e : order) {
+                total += std::exp(logits[t][e]);
+            }
+            for (const std::size_t e : order) {
+                const std::string expert = block + "experts." + std::to_string(e) + ".w";
+                const Rows out = mlp({x[t]}, expert + "1", expert + "3", expert + "2");
+                for (std::size_t i = 0; i < out[0].size(); ++i) {
+                    y[t][i] += std::exp(logits[t][e]) / total * out[0][i];
+                }
+            }
+        }
+        return y;
     }
 
     Transformer m_;
@@ -238,9 +274,12 @@ std::vector<std::int32_t> sample_of(TensorView tokens, std::int64_t batch, std::
 }
 
 TEST(HuggingFaceLoss, OfAnExportedFileIsTheExecutorsLoss) {
-    for (const Transformer& model : {tiny_gpt(), tiny_llama()}) {
+    Transformer mixtral = tiny_llama();
+    mixtral.num_experts = 4;
+    mixtral.moe_ffn_hidden_size = 12;
+    for (const Transformer& model : {tiny_gpt(), tiny_llama(), mixtral}) {
         const TemporaryFolder folder;
-        const ParallelPlan plan = tiny_plan();
+        const ParallelPlan plan = tiny_plan().launched_from_cpp();
         TinyRun run{model, plan};
         ASSERT_TRUE(run.executor().run_forward());
         const RunState state{.model = model, .precision = "fp32"};

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "kernels/catalogue.h"
+#include "kernels/quantise/quantise.h"
 #include "runtime/kernel_operands.h"
 #include "runtime/make_executor.h"
 
@@ -42,7 +43,9 @@ std::vector<KernelCall> listed_calls(Dtype dtype) {
             gradient_accumulate(100, dtype),
             gradient_norm(100, dtype),
             gradient_scale(100, dtype),
-            adamw(100, dtype)};
+            adamw(100, dtype),
+            quantise({.parts = 2, .elements = 30, .block = 8, .bits = 4}, {}, dtype),
+            dequantise({.parts = 2, .elements = 30, .block = 8, .bits = 8}, 3, dtype)};
 }
 
 // One of each other kernel that runs by itself, by its key.
@@ -100,7 +103,8 @@ TEST(KernelProgram, ChangesItsResults) {
         for (const TensorId id : kernel->results) {
             const auto values = [&] {
                 const ConstTensorView view = executor->read(id);
-                return std::vector<std::byte>(view.data, view.data + view.size * 4);
+                return std::vector<std::byte>(view.data,
+                                              view.data + view.size * size_bytes(view.dtype));
             };
             fill_operands(*kernel, *executor);
             const auto before = values();

@@ -44,16 +44,21 @@ inline std::vector<TensorId> tensors_named(const Program& program, std::string_v
 // One rank's side of a training run; the views of tensors that it does not have are empty.
 class RankRun {
 public:
-    RankRun(const Transformer& model, const ParallelPlan& plan, RankId rank, Transport* transport)
-        : RankRun(model, plan, rank, transport, lower(model, plan)) {}
+    RankRun(const Transformer& model,
+            const ParallelPlan& plan,
+            RankId rank,
+            Transport* transport,
+            const HostOptions& host = {})
+        : RankRun(model, plan, rank, transport, lower(model, plan), host) {}
     // `program` is what the model and plan lower to, or a variation of it.
     RankRun(const Transformer& model,
             const ParallelPlan& plan,
             RankId rank,
             Transport* transport,
-            Program program)
+            Program program,
+            const HostOptions& host = {})
         : model_(model), plan_(plan), rank_(rank), program_(std::move(program)) {
-        auto executor = CpuExecutor::create(program_, rank, transport);
+        auto executor = CpuExecutor::create(program_, rank, transport, host);
         if (!executor) {
             ADD_FAILURE() << executor.error().to_string();
             return;
@@ -195,12 +200,13 @@ inline Training train(const Transformer& model,
                       const ParallelPlan& plan,
                       std::int64_t steps = kSteps,
                       const std::function<CpuExecutor::KernelRunner()>& kernels = {},
-                      double clip_norm = 0.5) {
+                      double clip_norm = 0.5,
+                      const HostOptions& host = {}) {
     const std::uint32_t ranks = lower(model, plan).num_ranks();
     Training result;
     std::mutex lock;
     const auto run = [&](RankId rank, Transport* transport) {
-        RankRun own{model, plan, rank, transport};
+        RankRun own{model, plan, rank, transport, host};
         if (kernels) {
             own.run_kernels_with(kernels());
         }

@@ -2,6 +2,7 @@
 // The optimizer on the host steps the same weights to the same bits.
 #include "runtime/stepped_weights.h"
 
+#include "models/parameters.h"
 #include "models/validate_plan.h"
 #include "runtime/trainable.h"
 #include "tests/runtime/rank_training.h"
@@ -23,6 +24,12 @@ void expect_offload_changes_no_bit(const Transformer& model, ParallelPlan plan) 
     ASSERT_TRUE(check(model, plan, ranks).empty());
     ASSERT_TRUE(check_trainable(model, plan, ranks).empty());
     EXPECT_EQ(train(model, plan), on_device);
+    const StoreFolder folder;
+    plan.optimizer_offload_tier = OffloadTier::file;
+    ASSERT_TRUE(check(model, plan, ranks).empty());
+    ASSERT_TRUE(check_trainable(model, plan, ranks).empty());
+    EXPECT_EQ(train(model, plan, kSteps, {}, 0.5, {.offload_folder = folder.path()}), on_device);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));  // the files have no names
 }
 
 TEST(SteppedWeights, AreThoseThatTheCopyBehindTheHostsStepNames) {
@@ -56,6 +63,43 @@ TEST(SteppedWeights, OffloadChangesNoBit) {
     ParallelPlan stochastic = offload_plan(2, ShardingStrategy::optim);
     stochastic.bf16_stochastic_round = true;
     expect_offload_changes_no_bit(tiny_gpt(), stochastic);
+}
+
+// A model of several windows of a file: wider than one.
+TEST(SteppedWeights, AFileOfSeveralWindowsChangesNoBit) {
+    Transformer model = tiny_llama();
+    model.hidden_size = 128;
+    model.ffn_hidden_size = 160;
+    model.kv_channels = 64;
+    ParallelPlan plan = offload_plan(1, ShardingStrategy::no_shard);
+    expect_offload_changes_no_bit(model, plan);
+    plan.optimizer_cpu_offload = true;
+    plan.optimizer_offload_tier = OffloadTier::file;
+    const Program program = lower(model, plan);
+    std::int64_t in_file = 0;
+    std::int64_t windows = 0;
+    for (const Tensor& tensor : program.tensors) {
+        if (tensor.tier == MemoryTier::nvme) {
+            in_file += tensor.bytes.count();
+            ++windows;
+        }
+    }
+    EXPECT_GE(windows, 3);
+    EXPECT_EQ(in_file, 12 * num_parameters(model));
+}
+
+TEST(SteppedWeights, AFileNeedsAFolderThatCanHaveIt) {
+    ParallelPlan plan = offload_plan(1, ShardingStrategy::no_shard);
+    plan.optimizer_cpu_offload = true;
+    plan.optimizer_offload_tier = OffloadTier::file;
+    const Program program = lower(tiny_gpt(), plan);
+    for (const char* folder : {"", "/dev/null/folder"}) {
+        const auto made =
+            CpuExecutor::create(program, RankId{0}, nullptr, {.offload_folder = folder});
+        ASSERT_FALSE(made);
+        EXPECT_EQ(made.error().where, "job.offload_folder");
+        EXPECT_FALSE(made.error().hint.empty());
+    }
 }
 
 TEST(SteppedWeights, OfExpertsToo) {

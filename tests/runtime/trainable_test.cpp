@@ -57,6 +57,22 @@ TEST(Trainable, SpeaksOfTheCpuOnlyWhereItIsOne) {
     }
 }
 
+TEST(Trainable, GpusMoveWeightsAndGradientsAsTheyAre) {
+    const auto key = [](auto change) {
+        ParallelPlan plan = tiny_plan();
+        change(plan);
+        const Result<void> known = check_gpu_job(tiny_gpt(), plan);
+        return known ? std::string{} : known.error().where;
+    };
+    EXPECT_EQ(key([](ParallelPlan&) {}), "");
+    EXPECT_EQ(key([](ParallelPlan& p) { p.zero_quantized_weights = true; }),
+              "plan.zero_quantized_weights");
+    EXPECT_EQ(key([](ParallelPlan& p) { p.zero_quantized_gradients = true; }),
+              "plan.zero_quantized_gradients");
+    EXPECT_EQ(key([](ParallelPlan& p) { p.optimizer_cpu_offload = true; }),
+              "plan.optimizer_cpu_offload");
+}
+
 // What is said to be trainable can be executed.
 TEST(Trainable, MeansThatTheExecutorTakesIt) {
     for (int bits = 0; bits < 64; ++bits) {

@@ -101,6 +101,9 @@ constexpr Key kJobRows[] = {
         .range(1, kStepsMost)
         .of("steps")
         .by("only at the end"),
+    plain("offload_folder",
+          KeyShape::path,
+          "Folder for the file of an optimizer's state (plan.optimizer_offload_tier)."),
     plain("initial_weights", KeyShape::path, "Safetensors file to start from.").by("random"),
     plain("tensorboard_folder", KeyShape::path, "Folder of TensorBoard's event files."),
     plain("log_file", KeyShape::path, "Log of one JSON object a line."),
@@ -140,6 +143,7 @@ void read_files(MapReader& reader, const std::filesystem::path& folder, Training
     };
     const bool keeps_none = path("checkpoint_folder", job.checkpoint_folder);
     path("initial_weights", job.initial_weights);
+    path("offload_folder", job.offload_folder);
     path("tensorboard_folder", job.tensorboard_folder);
     path("log_file", job.log_file);
     if (reader.good("checkpoint_interval") && job.checkpoint_folder.empty() && !keeps_none) {

@@ -133,15 +133,19 @@ void check_host_memory(const DocumentNode& root, const Scenario& scenario, Error
     const bool offloads = optimizer || scenario.plan.activation_offload_fraction > 0;
     for (std::uint32_t k = 0; offloads && k < scenario.cluster.num_kinds(); ++k) {
         const NodeSpec node = scenario.cluster.kind(k).node;
+        const std::string name = node.name.empty() ? "the node" : node.name;
+        const bool in_file = scenario.plan.optimizer_offload_tier == OffloadTier::file;
+        const auto lacks = [&](const char* key, const std::string& what, const char* hint) {
+            errors.push_back({where_of_path(root, key), what, hint});
+        };
         if (!has_tier(node, MemoryTier::dram) || node.host_memory_bandwidth == Bandwidth{}) {
-            errors.push_back({where_of_path(root,
-                                            optimizer ? "plan.optimizer_cpu_offload"
-                                                      : "plan.activation_offload_fraction"),
-                              fmt::format("the size and bandwidth of the host memory of {} are not "
-                                          "known",
-                                          node.name.empty() ? "the node" : node.name),
-                              "give the node host_memory and host_memory_bandwidth"});
-            return;
+            return lacks(optimizer ? "plan.optimizer_cpu_offload"
+                                   : "plan.activation_offload_fraction",
+                         "the size and bandwidth of the host memory of " + name + " are not known",
+                         "give the node host_memory and host_memory_bandwidth");
+        }
+        if (optimizer && in_file && !has_tier(node, MemoryTier::nvme)) {
+            return lacks("plan.optimizer_offload_tier", name + " has no drives", "nvme_drives");
         }
     }
 }
@@ -249,6 +253,7 @@ void check_together(const DocumentNode& root,
                     Scenario& scenario,
                     Errors& errors) {
     derive_data_parallel_size(scenario);
+    scenario.job.training.ranks_of_node = scenario.cluster.gpus_per_server();
     const std::size_t before = errors.size();
     check_plan(root, scenario, errors);
     check_devices(root, scenario, errors);

@@ -128,5 +128,32 @@ TEST(Communicator, GroupsWithCommonMembersDoNotMixTheirMessages) {
     });
 }
 
+// Of parts of any size, one of them empty.
+TEST(Communicator, PartsAreGatheredAndTheirSumsScattered) {
+    const std::vector<std::int64_t> parts{3, 0, 5};
+    run_as_ranks(3, [&](std::unique_ptr<Transport> transport) {
+        Communicator all{*transport, first_ranks(3), 1};
+        const std::uint32_t self = transport->rank();
+        const auto own = static_cast<std::size_t>(parts[self]);
+        const std::vector<float> part = values_of(self, own);
+        std::vector<float> whole(9, 0.5f);
+        ASSERT_TRUE(all.all_gather_parts(const_view_of(part), view_of(std::span{whole}), parts));
+        std::vector<float> expected = values_of(0, 3);
+        const std::vector<float> last = values_of(2, 5);
+        expected.insert(expected.end(), last.begin(), last.end());
+        expected.push_back(0.5f);  // there is room for more
+        EXPECT_EQ(whole, expected);
+
+        const std::vector<float> terms = values_of(self, 8);
+        std::vector<float> sum(own + 1, 0.5f);
+        ASSERT_TRUE(all.reduce_scatter_parts(const_view_of(terms), parts, view_of(std::span{sum})));
+        const std::vector<float> sums = sum_of(first_ranks(3), 8);
+        const auto first = sums.begin() + (self == 2 ? 3 : self == 1 ? 3 : 0);
+        std::vector<float> of_own(first, first + static_cast<std::ptrdiff_t>(own));
+        of_own.push_back(0.5f);
+        EXPECT_EQ(sum, of_own);
+    });
+}
+
 }  // namespace
 }  // namespace orrery

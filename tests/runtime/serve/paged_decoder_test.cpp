@@ -22,7 +22,11 @@ std::vector<Transformer> models() {
     Transformer parallel = small(tiny_gpt());
     parallel.parallel_block = true;
     parallel.activation = Activation::squared_relu;
-    return {small(tiny_gpt()), small(tiny_llama()), grouped, parallel};
+    Transformer experts = small(tiny_llama());
+    experts.num_experts = 4;
+    experts.moe_ffn_hidden_size = 24;
+    experts.first_k_dense_replace = 1;
+    return {small(tiny_gpt()), small(tiny_llama()), grouped, parallel, experts};
 }
 
 // Weights that are far from zero, with the executor of a training Program that has the same.
@@ -36,7 +40,7 @@ Both both(const Transformer& model) {
     const ParallelPlan plan{
         .micro_batch_size = 1, .global_batch_size = 1, .precision = Dtype::fp32};
     Both b;
-    b.program = std::make_unique<Program>(lower(model, plan));
+    b.program = std::make_unique<Program>(lower(model, plan.launched_from_cpp()));
     b.plain = *CpuExecutor::create(*b.program, RankId{0});
     initialise_weights(*b.plain,
                        {.seed = 5, .num_layers = model.num_layers, .standard_deviation = 0.3});

@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-ServedModel shared_model(Activation activation) {
+ServedModel shared_model(Activation activation, bool experts = false) {
     Transformer model = tiny_gpt();
     model.seq_length = 40;
     model.num_layers = 3;
@@ -22,6 +22,11 @@ ServedModel shared_model(Activation activation) {
         model.seq_length = 40;
         model.num_layers = 3;
         model.num_query_groups = 2;
+    }
+    if (experts) {
+        model.num_experts = 4;
+        model.moe_ffn_hidden_size = 24;
+        model.first_k_dense_replace = 1;
     }
     return *load_served_model(model, {}, 3);
 }
@@ -45,8 +50,9 @@ std::vector<std::vector<float>> run_all(DecodeStep& step) {
 }
 
 TEST(RankStep, EveryCutGivesTheBitsOfOneRank) {
-    for (const Activation activation : {Activation::gelu, Activation::swiglu}) {
-        const ServedModel served = shared_model(activation);
+    for (const ServedModel& served : {shared_model(Activation::gelu),
+                                      shared_model(Activation::swiglu),
+                                      shared_model(Activation::swiglu, true)}) {
         PagedDecoder one{served, kCache};
         const auto expected = run_all(one);
         for (const RankGrid grid :

@@ -52,5 +52,18 @@ TEST(GlobalIndices, EachPartOfTheColumnsIsCut) {
               (std::vector<std::int64_t>{2, 3, 5, 7, 10, 11, 13, 15}));
 }
 
+// Two experts [4, 2] of which each rank has two rows: of the first expert, then of the second.
+TEST(GlobalIndices, RowsOfEachExpertAreCut) {
+    Tensor tensor;
+    tensor.global_shape = {2, 4, 2};
+    tensor.layout = {sharded(1)};
+    EXPECT_EQ(indices(tensor, RankId{0}, 8), (std::vector<std::int64_t>{0, 1, 2, 3, 8, 9, 10, 11}));
+    EXPECT_EQ(indices(tensor, RankId{1}, 8),
+              (std::vector<std::int64_t>{4, 5, 6, 7, 12, 13, 14, 15}));
+    tensor.layout = {sharded(0)};
+    EXPECT_EQ(indices(tensor, RankId{1}, 8),
+              (std::vector<std::int64_t>{8, 9, 10, 11, 12, 13, 14, 15}));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -53,6 +53,36 @@ TEST(ParameterBlock, TensorParallelRanksHaveEveryElementOnce) {
     }
 }
 
+// Experts that two ranks split: each has half of the width of every one.
+TEST(ParameterBlock, RanksThatSplitExpertsHaveEveryElementOnce) {
+    Transformer model = tiny_llama();
+    model.num_experts = 4;
+    model.moe_ffn_hidden_size = 12;
+    ParallelPlan plan = tiny_plan().launched_from_cpp();
+    plan.data_parallel_size = 2;
+    plan.expert_tensor_parallel_size = 2;
+    const Program program = lower(model, plan);
+    const auto weights = weights_of(program);
+    for (const char* name :
+         {"layers.0.mlp.experts.linear_fc1.weight", "layers.0.mlp.experts.linear_fc2.weight"}) {
+        const Tensor& weight = *weights.at(name);
+        const std::int64_t rows = weight.global_shape[0] * weight.global_shape[1];
+        std::vector<int> counts(static_cast<std::size_t>(rows * weight.global_shape[2]));
+        for (const RankId rank : {RankId{0}, RankId{1}}) {
+            const ParameterBlock block = block_of_parameter(program, weight, rank);
+            EXPECT_EQ(block.rows, rows);
+            EXPECT_EQ(block.local_elements(), std::ssize(counts) / 2);
+            block.for_each_run({0, block.local_elements()},
+                               [&](std::int64_t, std::int64_t global, std::int64_t count) {
+                                   for (std::int64_t i = 0; i < count; ++i) {
+                                       ++counts[static_cast<std::size_t>(global + i)];
+                                   }
+                               });
+        }
+        EXPECT_EQ(counts, std::vector<int>(counts.size(), 1)) << name;
+    }
+}
+
 TEST(ParameterBlock, AVocabularyThatDoesNotDivideIsPadded) {
     Transformer model = tiny_gpt();
     model.vocab_size = 31;

@@ -56,6 +56,33 @@ TEST(HuggingFaceWeights, ShapesAreThoseOfTransformers) {
     EXPECT_EQ(named(llama, "lm_head.weight").shape, (Shape{32, 16}));
 }
 
+Transformer tiny_mixtral() {
+    Transformer model = tiny_llama();
+    model.num_experts = 4;
+    model.moe_ffn_hidden_size = 12;
+    return model;
+}
+
+TEST(HuggingFaceWeights, ExpertsAreThoseOfMixtral) {
+    using Shape = std::vector<std::int64_t>;
+    const auto weights = weights_of(tiny_mixtral());
+    const std::string block = "model.layers.1.block_sparse_moe.";
+    EXPECT_EQ(named(weights, block + "gate.weight").shape, (Shape{4, 16}));
+    EXPECT_EQ(named(weights, block + "experts.3.w1.weight").shape, (Shape{12, 16}));
+    EXPECT_EQ(named(weights, block + "experts.0.w2.weight").shape, (Shape{16, 12}));
+    const std::vector<float> fc1 = counted(4 * 16 * 24);
+    const auto up = take(named(weights, block + "experts.2.w3.weight"), fc1);
+    EXPECT_EQ(up[7 * 16 + 5], fc1[(2 * 16 + 5) * 24 + 12 + 7]);
+    const std::vector<float> fc2 = counted(4 * 12 * 16);
+    const auto down = take(named(weights, block + "experts.3.w2.weight"), fc2);
+    EXPECT_EQ(down[9 * 12 + 4], fc2[(3 * 12 + 4) * 16 + 9]);
+    Transformer shared = tiny_mixtral();
+    shared.moe_shared_expert_intermediate_size = 8;
+    const auto none = hugging_face_weights(shared);
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().what.find("Mixtral"), std::string::npos);
+}
+
 // Element by element, as the two layouts are described.
 TEST(HuggingFaceWeights, ElementsComeFromTheirPlaces) {
     const auto llama = weights_of(tiny_llama());

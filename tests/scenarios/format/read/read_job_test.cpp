@@ -51,7 +51,7 @@ TEST(ReadJob, FillsEveryKeyOfATrainingJob) {
         "warmup_steps: 3, weight_decay: 0.75, clip_grad: 4, adam_beta1: 0.5, adam_beta2: 0.625, "
         "adam_epsilon: 0.125, log_interval: 5, eval_interval: 6, eval_steps: 7, "
         "validation_share: 0.375, checkpoint_folder: runs/a, checkpoint_interval: 8, "
-        "initial_weights: /b.safetensors}");
+        "initial_weights: /b.safetensors, offload_folder: runs/o}");
     const TrainingJob expected{.device = DeviceChoice::cuda,
                                .dataset = {"folder/a"},
                                .steps = 1,
@@ -70,7 +70,8 @@ TEST(ReadJob, FillsEveryKeyOfATrainingJob) {
                                .validation_share = 0.375,
                                .checkpoint_folder = "folder/runs/a",
                                .checkpoint_interval = 8,
-                               .initial_weights = "/b.safetensors"};
+                               .initial_weights = "/b.safetensors",
+                               .offload_folder = "folder/runs/o"};
     EXPECT_EQ(job.training, expected);
 }
 

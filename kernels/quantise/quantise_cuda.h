@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantisation in blocks on a GPU, with the bits of kernels/quantise/quantise_cpu.h: a block of
+// threads for each block of elements.
+#pragma once
+
+#include <span>
+
+#include "kernels/quantise/quantise.h"
+#include "kernels/tensor_view.h"
+
+namespace orrery::device {
+
+// Tensors of one call: they are arguments of one launch.
+inline constexpr std::size_t kQuantisedTensorsMax = 96;
+
+template <class Queue>
+void quantise(Queue& queue,
+              const QuantisedVector& shape,
+              PartOrder order,
+              std::span<const ConstTensorView> x,
+              TensorView codes);
+template <class Queue>
+void requantise(Queue& queue,
+                const QuantisedVector& shape,
+                std::int64_t terms,
+                ConstTensorView codes,
+                TensorView sum);
+template <class Queue>
+void dequantise(Queue& queue,
+                const QuantisedVector& shape,
+                std::int64_t terms,
+                ConstTensorView codes,
+                std::span<const TensorView> y,
+                bool adds);
+
+}  // namespace orrery::device

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimizer's step by the host's processors, where its state does not lie on the device:
+//
+//   in host memory  clipped gradients go there, and new weights come back (Ren et al.,
+//                   ZeRO-Offload, USENIX ATC 2021, section 4)
+//   in a file       the same window by window: while the host steps one, the next one's state is
+//                   read into the other of two buffers (Rajbhandari et al., ZeRO-Infinity, SC 2021,
+//                   section 5.2.2)
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "models/segment_builder.h"
+#include "models/state_layouts.h"
+
+namespace orrery {
+
+// What one step of the optimizer updates.
+struct OptimizerOperands {
+    std::int64_t elements = 0;
+    std::vector<TensorId> gradients{};
+    std::vector<TensorId> weights{};
+    std::vector<std::int64_t> sizes{};  // elements of each weight that are stepped
+    TensorId state{};
+};
+
+// Elements of a window: as many tensors as fit, or one.
+inline constexpr std::int64_t kOffloadWindow = 1 << 16;
+
+// The tensors in windows, which have no state yet.
+std::vector<OptimizerOperands> offload_windows(const OptimizerOperands& all);
+
+// How so many elements are stepped, and where their state is.
+struct HostUpdate {
+    std::function<KernelCall(std::int64_t elements)> call;
+    std::int64_t state_bytes = 0;  // of an element
+    // A tensor for the state of a window.
+    std::function<TensorId(std::int64_t elements)> make_state;
+};
+
+// `operands.state` is what lies in host memory; windows of a file have states of their own.
+void lower_host_update(SegmentBuilder& b,
+                       const StateLayouts& layouts,
+                       const OptimizerOperands& operands,
+                       const HostUpdate& update);
+
+}  // namespace orrery
