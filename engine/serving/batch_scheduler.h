@@ -51,7 +51,8 @@ struct BatchingRules {
 //   sglang         python/sglang/srt/managers/schedule_policy.py: prompts first, in chunks
 //   sarathi        Agrawal et al., OSDI 2024: stall-free chunks (also vLLM v0 with chunked prefill)
 //   orca           Yu et al., OSDI 2022: iteration-level batches, no chunks, no paging
-//   tensorrt_llm   guaranteed_no_evict with chunked context; its max_utilization is vllm_v1's rule
+//   tensorrt_llm   guaranteed_no_evict with chunked context
+//   tensorrt_llm_max_utilization  the same with blocks as needed; the last sequence gives up its own
 //   static         a batch runs until its last member has ended
 std::span<const BatchingRules> batching_rules();
 // Null if there is none of that name.
@@ -78,6 +79,12 @@ struct SchedulerLimits {
     // Requests for different adapters share a step (Chen et al., Punica, MLSys 2024). Otherwise a
     // request begins only beside others for its adapter, or alone.
     bool mixes_adapters = true;
+    // A step is chosen while the one before it runs (vLLM's asynchronous scheduling, the overlap
+    // schedulers of SGLang and TensorRT-LLM): requests that come meanwhile wait for the next one.
+    bool plans_ahead = false;
+    // Steps of running sequences between two looks at the queue, where prompts have steps of their
+    // own (vLLM v0's num_scheduler_steps).
+    std::uint32_t num_scheduler_steps = 1;
 };
 
 struct SequenceStep {
@@ -175,6 +182,8 @@ private:
     // Gives running sequences of the phase their tokens. False if one had to be preempted.
     bool fill_running(Phase phase, Batch& batch);
     void fill_waiting(Batch& batch);
+    void fill(Batch& batch);
+    void fill_by_phase(Batch& batch);
     // Leading tokens of a waiting request that the prefix cache holds: whole blocks, never the last
     // token, which must be computed to sample from it.
     std::int64_t prefix_hit(RequestId id) const;
@@ -206,6 +215,8 @@ private:
     std::unordered_map<RequestId, Sequence> sequences_;  // that wait, run or keep blocks
     std::int64_t budget_ = 0;  // tokens left in the step that is being filled
     std::int64_t pending_tokens_ = 0;
+    std::size_t fresh_ = 0;  // at the end of waiting_: came since the last step was chosen
+    std::uint32_t steps_before_queue_ = 0;
 };
 
 }  // namespace orrery

@@ -43,6 +43,10 @@ constexpr Key kEngineRows[] = {
                                           "Time of a request in the server's front end."),
     key<&ServingEngine::asynchronous>("asynchronous",
                                       "The host prepares a step while the device works."),
+    key<&ServingEngine::num_scheduler_steps>(
+        "num_scheduler_steps", "Steps that generate between two looks at the queue.")
+        .range(1, 1000)
+        .of("steps"),
     key<&ServingEngine::direct_all_reduce>(
         "direct_all_reduce", "Small sums by the engine's own kernel instead of NCCL."),
     key<&ServingEngine::fused_casts>("fused_casts", "Other kernels write FP8 operands on the way."),

@@ -29,7 +29,7 @@ struct ServingEngine {
     // before it is queued. Requests do not wait for each other's.
     Time host_per_request{};
     // The host prepares the next step while the device works: a step takes the longer of the two,
-    // else their sum.
+    // else their sum. Requests that come meanwhile wait for the step after it.
     bool asynchronous = true;
     // Sums of tensor parallelism by the engine's own kernel where that is faster than NCCL
     // (network/collectives/direct_all_reduce.h).
@@ -57,6 +57,9 @@ struct ServingEngine {
     Bytes reserved_memory{};
     double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
     bool share_of_rest = false;  // ... or of what weights and the engine leave (TensorRT-LLM)
+    // Steps that generate between two looks at the queue (vLLM v0's option); the host prepares them
+    // together.
+    std::uint32_t num_scheduler_steps = 1;
     std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
     std::int64_t max_num_seqs = 1024;
     std::int64_t max_num_batched_tokens = 8192;

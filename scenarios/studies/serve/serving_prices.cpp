@@ -193,10 +193,21 @@ Time ServingPrices::proposal_time(const BatchShape& shape) {
     return sum;
 }
 
+// Of each of `together` steps that are prepared at once.
+Time ServingPrices::host_time(std::size_t sequences, std::uint32_t together) const {
+    // The engine's times are those of an x86 host, on which an operator of an eager framework takes
+    // 5 us; they grow with that of the device's host.
+    constexpr double kOperator = 5e-6;
+    const Time all = engine_.host_per_step +
+                     engine_.host_per_sequence * static_cast<std::int64_t>(sequences);
+    const double slower = std::max(1.0, device_.launch_cost.seconds() / kOperator);
+    return Time::seconds(all.seconds() * slower / static_cast<double>(together));
+}
+
 void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const BatchShape shape = shape_of(batch);
-    const Time host = engine_.host_per_step +
-                      engine_.host_per_sequence * static_cast<std::int64_t>(batch.steps.size());
+    const bool prompts = !shape.chunks.empty();
+    const Time host = host_time(batch.steps.size(), prompts ? 1 : engine_.num_scheduler_steps);
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
         Time device = stage_time(shape, static_cast<std::int64_t>(stage));
         if (stage == 0 && draft_ != nullptr) {

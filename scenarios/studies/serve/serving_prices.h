@@ -67,6 +67,7 @@ private:
     };
     // An attention kernel over a paged cache, which takes `alone` over a contiguous one.
     Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
+    Time host_time(std::size_t sequences, std::uint32_t together) const;
     Time collective_time(const CollectiveCall& call, ServingGroup group, std::int64_t stage) const;
 
     Transformer model_;
