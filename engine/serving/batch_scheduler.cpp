@@ -92,7 +92,7 @@ void BatchScheduler::submit(RequestId id, ServedPart part, std::int64_t generate
 
 void BatchScheduler::accept(std::vector<RequestId>& accepted) {
     while (!incoming_.empty() &&
-           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs &&
+           static_cast<std::int64_t>(running_.size()) < most_running() &&
            may_join(incoming_.front())) {
         const RequestId id = incoming_.front();
         Sequence& sequence = at(id);
@@ -182,7 +182,7 @@ void BatchScheduler::fill_by_phase(Batch& batch) {
 
 bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
     bool room = true;
-    for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
+    for (std::size_t i = 0; i < running_.size() && budget_ > 0 && !step_is_full(batch); ++i) {
         const RequestId id = running_[i];
         Sequence& sequence = at(id);
         const std::int64_t left = sequence.total - sequence.computed;
@@ -217,7 +217,7 @@ void BatchScheduler::fill_waiting(Batch& batch) {
         return;
     }
     while (waiting_.size() > fresh_ && budget_ > 0 &&
-           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs &&
+           static_cast<std::int64_t>(running_.size()) < most_running() && !step_is_full(batch) &&
            may_join(waiting_.front())) {
         const RequestId id = waiting_.front();
         const std::int64_t hit = prefix_hit(id);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -82,6 +83,9 @@ struct SchedulerLimits {
     // A step is chosen while the one before it runs (vLLM's asynchronous scheduling, the overlap
     // schedulers of SGLang and TensorRT-LLM): requests that come meanwhile wait for the next one.
     bool plans_ahead = false;
+    // Of a pipeline, that follow one another: each has up to max_num_seqs sequences (TensorRT-LLM's
+    // micro-batches). 1: max_num_seqs are all sequences that run.
+    std::uint16_t micro_batches = 1;
     // Steps of running sequences between two looks at the queue, where prompts have steps of their
     // own (vLLM v0's num_scheduler_steps).
     std::uint32_t num_scheduler_steps = 1;
@@ -172,6 +176,11 @@ private:
     };
     enum class Phase : std::uint8_t { any, prompt, generation };
 
+    // Sequences that may run at once.
+    std::int64_t most_running() const { return limits_.max_num_seqs * limits_.micro_batches; }
+    bool step_is_full(const Batch& batch) const {
+        return limits_.micro_batches > 1 && std::ssize(batch.steps) >= limits_.max_num_seqs;
+    }
     const Sequence& at(RequestId id) const { return sequences_.at(id); }
     Sequence& at(RequestId id) { return sequences_.at(id); }
     std::int64_t blocks_for(std::int64_t tokens) const {

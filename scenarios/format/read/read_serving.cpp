@@ -39,6 +39,8 @@ constexpr Key kEngineRows[] = {
                                            "Host time of each sequence in a step."),
     key<&ServingEngine::host_per_launch>(
         "host_per_launch", "Host time of each kernel of a step that no graph captures."),
+    key<&ServingEngine::captures_prompts>(
+        "captures_prompts", "Graphs capture steps with prompts, too; else each kernel is launched."),
     key<&ServingEngine::host_per_request>("host_per_request",
                                           "Time of a request in the server's front end."),
     key<&ServingEngine::asynchronous>("asynchronous",
@@ -76,6 +78,8 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::max_num_seqs>("max_num_seqs", "Sequences of a step at most.")
         .range(1, 1'000'000)
         .of("sequences"),
+    key<&ServingEngine::seqs_of_each_stage>(
+        "seqs_of_each_stage", "max_num_seqs is of each pipeline stage, not of all together."),
     key<&ServingEngine::max_num_batched_tokens>("max_num_batched_tokens",
                                                 "Tokens of a step at most.")
         .range(1, kMostTokens)

@@ -57,6 +57,11 @@ struct ServingEngine {
     Bytes reserved_memory{};
     double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
     bool share_of_rest = false;  // ... or of what weights and the engine leave (TensorRT-LLM)
+    // max_num_seqs are of each stage of a pipeline, otherwise of all together.
+    bool seqs_of_each_stage = false;
+    // Steps with prompts are replayed from graphs, too. Otherwise the host launches each of their
+    // kernels in an eager framework, at the device's launch_cost.
+    bool captures_prompts = true;
     // Steps that generate between two looks at the queue (vLLM v0's option); the host prepares them
     // together.
     std::uint32_t num_scheduler_steps = 1;

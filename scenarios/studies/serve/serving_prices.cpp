@@ -204,6 +204,20 @@ Time ServingPrices::host_time(std::size_t sequences, std::uint32_t together) con
     return Time::seconds(all.seconds() * slower / static_cast<double>(together));
 }
 
+Time ServingPrices::launch_time(bool prompts) const {
+    return engine_.host_per_launch > Time{}             ? engine_.host_per_launch
+           : prompts && !engine_.captures_prompts ? device_.launch_cost
+                                                        : Time{};
+}
+
+std::int64_t ServingPrices::launches_of(std::size_t stage) {
+    while (launches_.size() <= stage) {
+        launches_.push_back(
+            num_launches(model_, plan_, static_cast<std::int64_t>(launches_.size())));
+    }
+    return launches_[stage];
+}
+
 void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const BatchShape shape = shape_of(batch);
     const bool prompts = !shape.chunks.empty();
@@ -213,12 +227,8 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         if (stage == 0 && draft_ != nullptr) {
             device += draft_->proposal_time(shape);
         }
-        if (engine_.host_per_launch > Time{}) {
-            // The device works off what is launched while the host launches the rest.
-            const std::int64_t launches =
-                num_launches(model_, plan_, static_cast<std::int64_t>(stage));
-            device = std::max(device, engine_.host_per_launch * launches);
-        }
+        // The device works off what is launched while the host launches the rest.
+        device = std::max(device, launch_time(prompts) * launches_of(stage));
         stages[stage] = engine_.asynchronous ? std::max(host, device) : host + device;
     }
 }

@@ -88,11 +88,14 @@ Result<ServingAnswer> latencies_of(const ServingCase& row,
     if (!row.at_highest_rate()) {
         return at_published_rate;
     }
+    // Close to saturation latencies grow by a tenth with each percent of the rate.
+    constexpr int kBisections = 5;
     auto highest = find_highest_rate(
         set_up.scenario,
         set_up.scenario.serving,
         set_up.requests,
-        {.ttft = Time::seconds(row.ttft_objective_s), .tpot = Time::seconds(row.tpot_objective_s)});
+        {.ttft = Time::seconds(row.ttft_objective_s), .tpot = Time::seconds(row.tpot_objective_s)},
+        kBisections);
     if (!highest) {
         return tl::unexpected(highest.error());
     }
