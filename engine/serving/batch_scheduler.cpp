@@ -212,8 +212,16 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
     return room;
 }
 
+bool BatchScheduler::waits_for_ranks() {
+    const std::size_t ready = waiting_.size() - fresh_;
+    const bool begins = ready == 0 || ready >= limits_.balanced_ranks || running_.empty() ||
+                        waited_steps_ >= limits_.prompt_wait_steps;
+    waited_steps_ = begins ? 0 : waited_steps_ + 1;
+    return !begins;
+}
+
 void BatchScheduler::fill_waiting(Batch& batch) {
-    if (rules_.only_when_empty && !running_.empty()) {
+    if ((rules_.only_when_empty && !running_.empty()) || waits_for_ranks()) {
         return;
     }
     while (waiting_.size() > fresh_ && budget_ > 0 &&

@@ -74,6 +74,8 @@ struct SchedulerLimits {
     // The most tokens of one prompt in one step; 0: as the budget allows.
     std::int64_t long_prefill_token_threshold = 0;
     bool enable_prefix_caching = true;
+    // Data-parallel ranks: fewer new prompts than these wait for prompt_wait_steps steps.
+    std::uint16_t balanced_ranks = 1;
     // Tokens that a draft proposes for each sequence that generates; its next step verifies them
     // together (Leviathan et al., ICML 2023).
     std::int64_t draft_tokens = 0;
@@ -88,7 +90,8 @@ struct SchedulerLimits {
     std::uint16_t micro_batches = 1;
     // Steps of running sequences between two looks at the queue, where prompts have steps of their
     // own (vLLM v0's num_scheduler_steps).
-    std::uint32_t num_scheduler_steps = 1;
+    std::uint16_t num_scheduler_steps = 1;
+    std::uint16_t prompt_wait_steps = 0;
 };
 
 struct SequenceStep {
@@ -193,6 +196,7 @@ private:
     void fill_waiting(Batch& batch);
     void fill(Batch& batch);
     void fill_by_phase(Batch& batch);
+    bool waits_for_ranks();
     // Leading tokens of a waiting request that the prefix cache holds: whole blocks, never the last
     // token, which must be computed to sample from it.
     std::int64_t prefix_hit(RequestId id) const;
@@ -226,6 +230,7 @@ private:
     std::int64_t pending_tokens_ = 0;
     std::size_t fresh_ = 0;  // at the end of waiting_: came since the last step was chosen
     std::uint32_t steps_before_queue_ = 0;
+    std::uint32_t waited_steps_ = 0;  // of the requests that may be admitted
 };
 
 }  // namespace orrery

@@ -39,8 +39,8 @@ constexpr Key kEngineRows[] = {
                                            "Host time of each sequence in a step."),
     key<&ServingEngine::host_per_launch>(
         "host_per_launch", "Host time of each kernel of a step that no graph captures."),
-    key<&ServingEngine::captures_prompts>(
-        "captures_prompts", "Graphs capture steps with prompts, too; else each kernel is launched."),
+    key<&ServingEngine::captures_generation>(
+        "captures_generation", "host_per_launch is of steps with prompts alone."),
     key<&ServingEngine::host_per_request>("host_per_request",
                                           "Time of a request in the server's front end."),
     key<&ServingEngine::asynchronous>("asynchronous",
@@ -87,6 +87,10 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::tokens_of_all_ranks>(
         "tokens_of_all_ranks",
         "max_num_batched_tokens is of all data-parallel ranks together, not of each."),
+    key<&ServingEngine::prompt_wait_steps>(
+        "prompt_wait_steps", "Steps for which prompts wait for one for each data-parallel rank.")
+        .range(0, 10'000)
+        .of("steps"),
 };
 
 constexpr Key kPoolRows[] = {

@@ -23,7 +23,8 @@ struct ServingEngine {
     std::string name{};
     Time host_per_step{};      // scheduling, sampling, launching
     Time host_per_sequence{};  // of each sequence in the batch
-    // Of each kernel and collective of a step, where the engine does not capture steps in graphs.
+    // Of each kernel and collective of a step that is not replayed from a graph: of every step, or
+    // of those with prompts.
     Time host_per_launch{};
     // Of a request, outside of its steps: the server's front end reads and tokenises the prompt
     // before it is queued. Requests do not wait for each other's.
@@ -57,11 +58,9 @@ struct ServingEngine {
     Bytes reserved_memory{};
     double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
     bool share_of_rest = false;  // ... or of what weights and the engine leave (TensorRT-LLM)
+    bool captures_generation = false;  // steps that only generate are replayed from graphs
     // max_num_seqs are of each stage of a pipeline, otherwise of all together.
     bool seqs_of_each_stage = false;
-    // Steps with prompts are replayed from graphs, too. Otherwise the host launches each of their
-    // kernels in an eager framework, at the device's launch_cost.
-    bool captures_prompts = true;
     // Steps that generate between two looks at the queue (vLLM v0's option); the host prepares them
     // together.
     std::uint32_t num_scheduler_steps = 1;
@@ -70,6 +69,9 @@ struct ServingEngine {
     std::int64_t max_num_batched_tokens = 8192;
     // max_num_batched_tokens are of all data-parallel ranks together, otherwise of each.
     bool tokens_of_all_ranks = false;
+    // With data-parallel attention, steps for which prompts wait until there is one for each rank
+    // (TensorRT-LLM's attention_dp_config: timeout_iters).
+    std::uint32_t prompt_wait_steps = 0;
 };
 
 // What the instances of a pool do.

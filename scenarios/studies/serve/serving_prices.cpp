@@ -193,21 +193,23 @@ Time ServingPrices::proposal_time(const BatchShape& shape) {
     return sum;
 }
 
+// The engine's times are those of an x86 host, on which an operator of an eager framework takes
+// 5 us; they grow with that of the device's host.
+double ServingPrices::host_factor() const {
+    constexpr double kOperator = 5e-6;
+    return std::max(1.0, device_.launch_cost.seconds() / kOperator);
+}
+
 // Of each of `together` steps that are prepared at once.
 Time ServingPrices::host_time(std::size_t sequences, std::uint32_t together) const {
-    // The engine's times are those of an x86 host, on which an operator of an eager framework takes
-    // 5 us; they grow with that of the device's host.
-    constexpr double kOperator = 5e-6;
     const Time all = engine_.host_per_step +
                      engine_.host_per_sequence * static_cast<std::int64_t>(sequences);
-    const double slower = std::max(1.0, device_.launch_cost.seconds() / kOperator);
-    return Time::seconds(all.seconds() * slower / static_cast<double>(together));
+    return Time::seconds(all.seconds() * host_factor() / static_cast<double>(together));
 }
 
 Time ServingPrices::launch_time(bool prompts) const {
-    return engine_.host_per_launch > Time{}             ? engine_.host_per_launch
-           : prompts && !engine_.captures_prompts ? device_.launch_cost
-                                                        : Time{};
+    const bool captured = engine_.captures_generation && !prompts;
+    return captured ? Time{} : Time::seconds(engine_.host_per_launch.seconds() * host_factor());
 }
 
 std::int64_t ServingPrices::launches_of(std::size_t stage) {
@@ -227,8 +229,10 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         if (stage == 0 && draft_ != nullptr) {
             device += draft_->proposal_time(shape);
         }
-        // The device works off what is launched while the host launches the rest.
-        device = std::max(device, launch_time(prompts) * launches_of(stage));
+        if (const Time launch = launch_time(prompts); launch > Time{}) {
+            // The device works off what is launched while the host launches the rest.
+            device = std::max(device, launch * launches_of(stage));
+        }
         stages[stage] = engine_.asynchronous ? std::max(host, device) : host + device;
     }
 }

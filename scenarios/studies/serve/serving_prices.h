@@ -68,6 +68,7 @@ private:
     // An attention kernel over a paged cache, which takes `alone` over a contiguous one.
     Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
     Time host_time(std::size_t sequences, std::uint32_t together) const;
+    double host_factor() const;
     // Of the host, for a kernel of a step that no graph captures; zero if one does.
     Time launch_time(bool prompts) const;
     std::int64_t launches_of(std::size_t stage);

@@ -53,6 +53,8 @@ void set_mlperf_options(const ServingCase& row, ServingEngine& engine) {
     if (by_tensorrt(row)) {
         // batch_scheduler_policy: max_util, in all of NVIDIA's configurations.
         engine.scheduler = "tensorrt_llm_max_utilization";
+        // adp_balancing_timeout_iters of NVIDIA's configurations for DeepSeek-R1.
+        engine.prompt_wait_steps = row.load == "offline" ? 50 : 9;
     } else if (by_amd(row)) {
         // closed/AMD/code/*/harness_llm/models: num_scheduler_steps and max_num_batched_tokens of
         // server_, interactive_ and offline_mi300x.yaml.
