@@ -15,7 +15,7 @@ namespace {
 // form in Vidur does the same.
 constexpr double kWatermark = 0.01;
 
-constexpr std::array<BatchingRules, 7> kRules{{
+constexpr std::array<BatchingRules, 8> kRules{{
     {.name = "vllm_v1"},
     {.name = "vllm_v0", .mixes_phases = false, .chunks_prompts = false, .watermark = kWatermark},
     {.name = "sarathi",
@@ -24,6 +24,7 @@ constexpr std::array<BatchingRules, 7> kRules{{
      .watermark = kWatermark},
     {.name = "orca", .chunks_prompts = false, .reservation = Reservation::longest},
     {.name = "tensorrt_llm", .decodes_first = true, .reservation = Reservation::longest},
+    {.name = "tensorrt_llm_max_utilization", .decodes_first = true},
     {.name = "sglang", .mixes_phases = false},
     {.name = "static",
      .mixes_phases = false,
@@ -86,11 +87,12 @@ void BatchScheduler::submit(RequestId id, ServedPart part, std::int64_t generate
     }
     pending_tokens_ += sequence.total;
     waiting_.push_back(id);
+    fresh_ += limits_.plans_ahead ? 1 : 0;
 }
 
 void BatchScheduler::accept(std::vector<RequestId>& accepted) {
     while (!incoming_.empty() &&
-           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs &&
+           static_cast<std::int64_t>(running_.size()) < most_running() &&
            may_join(incoming_.front())) {
         const RequestId id = incoming_.front();
         Sequence& sequence = at(id);
@@ -137,12 +139,21 @@ std::int64_t BatchScheduler::most_in_a_step(std::int64_t tokens) const {
 Batch BatchScheduler::next() {
     Batch batch;
     budget_ = limits_.max_num_batched_tokens;
+    fill(batch);
+    if (batch.steps.empty() && fresh_ > 0) {
+        fresh_ = 0;  // no step runs that they came during
+        fill(batch);
+    }
+    if (!batch.steps.empty()) {
+        fresh_ = 0;
+    }
+    return batch;
+}
+
+void BatchScheduler::fill(Batch& batch) {
     if (!rules_.mixes_phases) {
-        fill_waiting(batch);
-        if (batch.steps.empty()) {
-            fill_running(Phase::any, batch);
-        }
-        return batch;
+        fill_by_phase(batch);
+        return;
     }
     bool room = true;
     if (rules_.decodes_first) {
@@ -153,12 +164,25 @@ Batch BatchScheduler::next() {
     if (room) {
         fill_waiting(batch);
     }
-    return batch;
+}
+
+void BatchScheduler::fill_by_phase(Batch& batch) {
+    if (steps_before_queue_ > 0) {
+        fill_running(Phase::any, batch);
+        steps_before_queue_ = batch.steps.empty() ? 0 : steps_before_queue_ - 1;
+    }
+    if (batch.steps.empty()) {
+        fill_waiting(batch);
+    }
+    if (batch.steps.empty()) {
+        fill_running(Phase::any, batch);
+        steps_before_queue_ = limits_.num_scheduler_steps - 1;
+    }
 }
 
 bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
     bool room = true;
-    for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
+    for (std::size_t i = 0; i < running_.size() && budget_ > 0 && !step_is_full(batch); ++i) {
         const RequestId id = running_[i];
         Sequence& sequence = at(id);
         const std::int64_t left = sequence.total - sequence.computed;
@@ -188,12 +212,20 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
     return room;
 }
 
+bool BatchScheduler::waits_for_ranks() {
+    const std::size_t ready = waiting_.size() - fresh_;
+    const bool begins = ready == 0 || ready >= limits_.balanced_ranks || running_.empty() ||
+                        waited_steps_ >= limits_.prompt_wait_steps;
+    waited_steps_ = begins ? 0 : waited_steps_ + 1;
+    return !begins;
+}
+
 void BatchScheduler::fill_waiting(Batch& batch) {
-    if (rules_.only_when_empty && !running_.empty()) {
+    if ((rules_.only_when_empty && !running_.empty()) || waits_for_ranks()) {
         return;
     }
-    while (!waiting_.empty() && budget_ > 0 &&
-           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs &&
+    while (waiting_.size() > fresh_ && budget_ > 0 &&
+           static_cast<std::int64_t>(running_.size()) < most_running() && !step_is_full(batch) &&
            may_join(waiting_.front())) {
         const RequestId id = waiting_.front();
         const std::int64_t hit = prefix_hit(id);
@@ -348,6 +380,8 @@ void BatchScheduler::cancel(RequestId id) {
     const auto comes = std::find(incoming_.begin(), incoming_.end(), id);
     const auto runs = std::find(running_.begin(), running_.end(), id);
     if (waits != waiting_.end()) {
+        const auto behind = static_cast<std::size_t>(waiting_.end() - waits);
+        fresh_ -= behind <= fresh_ ? 1 : 0;
         waiting_.erase(waits);
     } else if (comes != incoming_.end()) {
         incoming_.erase(comes);

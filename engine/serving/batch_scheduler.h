@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -51,7 +52,8 @@ struct BatchingRules {
 //   sglang         python/sglang/srt/managers/schedule_policy.py: prompts first, in chunks
 //   sarathi        Agrawal et al., OSDI 2024: stall-free chunks (also vLLM v0 with chunked prefill)
 //   orca           Yu et al., OSDI 2022: iteration-level batches, no chunks, no paging
-//   tensorrt_llm   guaranteed_no_evict with chunked context; its max_utilization is vllm_v1's rule
+//   tensorrt_llm   guaranteed_no_evict with chunked context
+//   tensorrt_llm_max_utilization  the same with blocks as needed; the last sequence gives up its own
 //   static         a batch runs until its last member has ended
 std::span<const BatchingRules> batching_rules();
 // Null if there is none of that name.
@@ -72,12 +74,24 @@ struct SchedulerLimits {
     // The most tokens of one prompt in one step; 0: as the budget allows.
     std::int64_t long_prefill_token_threshold = 0;
     bool enable_prefix_caching = true;
+    // Data-parallel ranks: fewer new prompts than these wait for prompt_wait_steps steps.
+    std::uint16_t balanced_ranks = 1;
     // Tokens that a draft proposes for each sequence that generates; its next step verifies them
     // together (Leviathan et al., ICML 2023).
     std::int64_t draft_tokens = 0;
     // Requests for different adapters share a step (Chen et al., Punica, MLSys 2024). Otherwise a
     // request begins only beside others for its adapter, or alone.
     bool mixes_adapters = true;
+    // A step is chosen while the one before it runs (vLLM's asynchronous scheduling, the overlap
+    // schedulers of SGLang and TensorRT-LLM): requests that come meanwhile wait for the next one.
+    bool plans_ahead = false;
+    // Of a pipeline, that follow one another: each has up to max_num_seqs sequences (TensorRT-LLM's
+    // micro-batches). 1: max_num_seqs are all sequences that run.
+    std::uint16_t micro_batches = 1;
+    // Steps of running sequences between two looks at the queue, where prompts have steps of their
+    // own (vLLM v0's num_scheduler_steps).
+    std::uint16_t num_scheduler_steps = 1;
+    std::uint16_t prompt_wait_steps = 0;
 };
 
 struct SequenceStep {
@@ -165,6 +179,11 @@ private:
     };
     enum class Phase : std::uint8_t { any, prompt, generation };
 
+    // Sequences that may run at once.
+    std::int64_t most_running() const { return limits_.max_num_seqs * limits_.micro_batches; }
+    bool step_is_full(const Batch& batch) const {
+        return limits_.micro_batches > 1 && std::ssize(batch.steps) >= limits_.max_num_seqs;
+    }
     const Sequence& at(RequestId id) const { return sequences_.at(id); }
     Sequence& at(RequestId id) { return sequences_.at(id); }
     std::int64_t blocks_for(std::int64_t tokens) const {
@@ -175,6 +194,9 @@ private:
     // Gives running sequences of the phase their tokens. False if one had to be preempted.
     bool fill_running(Phase phase, Batch& batch);
     void fill_waiting(Batch& batch);
+    void fill(Batch& batch);
+    void fill_by_phase(Batch& batch);
+    bool waits_for_ranks();
     // Leading tokens of a waiting request that the prefix cache holds: whole blocks, never the last
     // token, which must be computed to sample from it.
     std::int64_t prefix_hit(RequestId id) const;
@@ -206,6 +228,9 @@ private:
     std::unordered_map<RequestId, Sequence> sequences_;  // that wait, run or keep blocks
     std::int64_t budget_ = 0;  // tokens left in the step that is being filled
     std::int64_t pending_tokens_ = 0;
+    std::size_t fresh_ = 0;  // at the end of waiting_: came since the last step was chosen
+    std::uint32_t steps_before_queue_ = 0;
+    std::uint32_t waited_steps_ = 0;  // of the requests that may be admitted
 };
 
 }  // namespace orrery

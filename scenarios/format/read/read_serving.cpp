@@ -43,10 +43,16 @@ constexpr Key kEngineRows[] = {
                                            "Host time of each sequence in a step."),
     key<&ServingEngine::host_per_launch>(
         "host_per_launch", "Host time of each kernel of a step that no graph captures."),
+    key<&ServingEngine::captures_generation>(
+        "captures_generation", "host_per_launch is of steps with prompts alone."),
     key<&ServingEngine::host_per_request>("host_per_request",
                                           "Time of a request in the server's front end."),
     key<&ServingEngine::asynchronous>("asynchronous",
                                       "The host prepares a step while the device works."),
+    key<&ServingEngine::num_scheduler_steps>(
+        "num_scheduler_steps", "Steps that generate between two looks at the queue.")
+        .range(1, 1000)
+        .of("steps"),
     key<&ServingEngine::direct_all_reduce>(
         "direct_all_reduce", "Small sums by the engine's own kernel instead of NCCL."),
     key<&ServingEngine::fused_casts>("fused_casts", "Other kernels write FP8 operands on the way."),
@@ -76,6 +82,8 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::max_num_seqs>("max_num_seqs", "Sequences of a step at most.")
         .range(1, 1'000'000)
         .of("sequences"),
+    key<&ServingEngine::seqs_of_each_stage>(
+        "seqs_of_each_stage", "max_num_seqs is of each pipeline stage, not of all together."),
     key<&ServingEngine::max_num_batched_tokens>("max_num_batched_tokens",
                                                 "Tokens of a step at most.")
         .range(1, kMostTokens)
@@ -83,6 +91,10 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::tokens_of_all_ranks>(
         "tokens_of_all_ranks",
         "max_num_batched_tokens is of all data-parallel ranks together, not of each."),
+    key<&ServingEngine::prompt_wait_steps>(
+        "prompt_wait_steps", "Steps for which prompts wait for one for each data-parallel rank.")
+        .range(0, 10'000)
+        .of("steps"),
 };
 
 constexpr Key kPoolRows[] = {

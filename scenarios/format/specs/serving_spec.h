@@ -23,13 +23,14 @@ struct ServingEngine {
     std::string name{};
     Time host_per_step{};      // scheduling, sampling, launching
     Time host_per_sequence{};  // of each sequence in the batch
-    // Of each kernel and collective of a step, where the engine does not capture steps in graphs.
+    // Of each kernel and collective of a step that is not replayed from a graph: of every step, or
+    // of those with prompts.
     Time host_per_launch{};
     // Of a request, outside of its steps: the server's front end reads and tokenises the prompt
     // before it is queued. Requests do not wait for each other's.
     Time host_per_request{};
     // The host prepares the next step while the device works: a step takes the longer of the two,
-    // else their sum.
+    // else their sum. Requests that come meanwhile wait for the step after it.
     bool asynchronous = true;
     // Sums of tensor parallelism by the engine's own kernel where that is faster than NCCL
     // (network/collectives/direct_all_reduce.h).
@@ -57,11 +58,20 @@ struct ServingEngine {
     Bytes reserved_memory{};
     double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
     bool share_of_rest = false;  // ... or of what weights and the engine leave (TensorRT-LLM)
+    bool captures_generation = false;  // steps that only generate are replayed from graphs
+    // max_num_seqs are of each stage of a pipeline, otherwise of all together.
+    bool seqs_of_each_stage = false;
+    // Steps that generate between two looks at the queue (vLLM v0's option); the host prepares them
+    // together.
+    std::uint32_t num_scheduler_steps = 1;
     std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
     std::int64_t max_num_seqs = 1024;
     std::int64_t max_num_batched_tokens = 8192;
     // max_num_batched_tokens are of all data-parallel ranks together, otherwise of each.
     bool tokens_of_all_ranks = false;
+    // With data-parallel attention, steps for which prompts wait until there is one for each rank
+    // (TensorRT-LLM's attention_dp_config: timeout_iters).
+    std::uint32_t prompt_wait_steps = 0;
 };
 
 // What the instances of a pool do.

@@ -15,7 +15,6 @@ namespace orrery {
 namespace {
 
 constexpr double kStep = 1.25;  // between rates that are tried before the bisection
-constexpr int kBisections = 3;  // 1.25^(1/8): within 3 %
 constexpr double kLeast = 0.01;
 constexpr double kMost = 100;
 
@@ -81,7 +80,7 @@ public:
     }
 
     // After the first attempt.
-    Result<HighestRate> finish() {
+    Result<HighestRate> finish(int bisections) {
         while (met_ == 0 || missed_ == 0) {
             const double share = met_ == 0 ? missed_ / kStep : met_ * kStep;
             const bool too_long = requests_.back().arrival.seconds() / share > kLongestLoad_s;
@@ -98,7 +97,7 @@ public:
                 return tl::unexpected(tried.error());
             }
         }
-        for (int i = 0; i < kBisections; ++i) {
+        for (int i = 0; i < bisections; ++i) {
             if (const auto tried = attempt(std::sqrt(met_ * missed_)); !tried) {
                 return tl::unexpected(tried.error());
             }
@@ -122,7 +121,8 @@ private:
 Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const ServingSpec& spec,
                                       const std::vector<Request>& requests,
-                                      const ServingObjectives& objectives) {
+                                      const ServingObjectives& objectives,
+                                      int bisections) {
     RateSearch search(scenario, spec, requests, objectives);
     if (const auto begun = search.begin(); !begun) {
         return tl::unexpected(begun.error());
@@ -130,7 +130,7 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
     if (const auto first = search.attempt(1); !first) {
         return tl::unexpected(first.error());
     }
-    return search.finish();
+    return search.finish(bisections);
 }
 
 Result<std::optional<HighestRate>> find_higher_rate(const Scenario& scenario,
@@ -149,7 +149,7 @@ Result<std::optional<HighestRate>> find_higher_rate(const Scenario& scenario,
     if (!*first) {
         return std::nullopt;
     }
-    auto found = search.finish();
+    auto found = search.finish(kRateBisections);
     if (!found) {
         return tl::unexpected(found.error());
     }

@@ -221,20 +221,45 @@ Time ServingPrices::proposal_time(const BatchShape& shape) {
     return sum;
 }
 
+// The engine's times are those of an x86 host, on which an operator of an eager framework takes
+// 5 us; they grow with that of the device's host.
+double ServingPrices::host_factor() const {
+    constexpr double kOperator = 5e-6;
+    return std::max(1.0, device_.launch_cost.seconds() / kOperator);
+}
+
+// Of each of `together` steps that are prepared at once.
+Time ServingPrices::host_time(std::size_t sequences, std::uint32_t together) const {
+    const Time all = engine_.host_per_step +
+                     engine_.host_per_sequence * static_cast<std::int64_t>(sequences);
+    return Time::seconds(all.seconds() * host_factor() / static_cast<double>(together));
+}
+
+Time ServingPrices::launch_time(bool prompts) const {
+    const bool captured = engine_.captures_generation && !prompts;
+    return captured ? Time{} : Time::seconds(engine_.host_per_launch.seconds() * host_factor());
+}
+
+std::int64_t ServingPrices::launches_of(std::size_t stage) {
+    while (launches_.size() <= stage) {
+        launches_.push_back(
+            num_launches(model_, plan_, static_cast<std::int64_t>(launches_.size())));
+    }
+    return launches_[stage];
+}
+
 void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const BatchShape shape = shape_of(batch);
-    const Time host = engine_.host_per_step +
-                      engine_.host_per_sequence * static_cast<std::int64_t>(batch.steps.size());
+    const bool prompts = !shape.chunks.empty();
+    const Time host = host_time(batch.steps.size(), prompts ? 1 : engine_.num_scheduler_steps);
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
         Time device = stage_time(shape, static_cast<std::int64_t>(stage));
         if (stage == 0 && draft_ != nullptr) {
             device += draft_->proposal_time(shape);
         }
-        if (engine_.host_per_launch > Time{}) {
+        if (const Time launch = launch_time(prompts); launch > Time{}) {
             // The device works off what is launched while the host launches the rest.
-            const std::int64_t launches =
-                num_launches(model_, plan_, static_cast<std::int64_t>(stage));
-            device = std::max(device, engine_.host_per_launch * launches);
+            device = std::max(device, launch * launches_of(stage));
         }
         stages[stage] = engine_.asynchronous ? std::max(host, device) : host + device;
     }

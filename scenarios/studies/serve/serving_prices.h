@@ -68,6 +68,11 @@ private:
     // An attention kernel over a paged cache, which takes `alone` over a contiguous one.
     Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
     Time ring_hop_time(const SendCall& call) const;
+    Time host_time(std::size_t sequences, std::uint32_t together) const;
+    double host_factor() const;
+    // Of the host, for a kernel of a step that no graph captures; zero if one does.
+    Time launch_time(bool prompts) const;
+    std::int64_t launches_of(std::size_t stage);
     Time collective_time(const CollectiveCall& call, ServingGroup group, std::int64_t stage) const;
 
     Transformer model_;
@@ -81,6 +86,7 @@ private:
     NcclNetwork network_;
     std::map<FixedPart, Time> fixed_;
     std::unique_ptr<ServingPrices> draft_;
+    std::vector<std::int64_t> launches_;  // of each stage that was priced
 };
 
 }  // namespace orrery

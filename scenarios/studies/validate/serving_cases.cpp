@@ -106,6 +106,11 @@ void apply_words(const std::string& notes, ServingCase& row) {
         row.max_num_seqs *= row.data_parallel;
         row.max_num_batched_tokens *= row.data_parallel;
     }
+    // Red Hat's system has two GPUs and uses one (its description in the results, "hw_notes").
+    if (row.name.find("redhat-ibm_cloud_gx3-48x240x2l40s") != std::string::npos) {
+        row.replicas = 1;
+        row.num_gpus = 1;
+    }
     // Systems name the product that has 144 GB of HBM3e instead of 96 GB of HBM3.
     if (row.gpu == "gh200" && row.name.find("144gb") != std::string::npos) {
         row.gpu = "gh200-144gb";

@@ -10,6 +10,7 @@
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/serve/serving_study.h"
+#include "scenarios/studies/validate/mlperf.h"
 #include "scenarios/studies/validate/trtllm_bench.h"
 
 namespace orrery {
@@ -39,22 +40,39 @@ constexpr ServedNode kNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr2
                                  {"mi300x", "mi300x-8gpu", "ndr400-rail"},
                                  {"mi325x", "mi325x-8gpu", "ndr400-rail"}};
 
-// Entries of the catalogue's engines, by the beginning of a row's word: the first that fits.
+// Entries of the catalogue's engines, by the beginning of a row's word: the first that fits. Rows of
+// InferenceMAX name releases of Dynamo (0.5.1, 0.8.1) for the TensorRT-LLM 1 in its containers, or
+// none.
 struct EngineWord {
     std::string_view begins;
     std::string_view engine;
 };
 constexpr EngineWord kEngines[] = {{"trtllm-1.", "tensorrt-llm-1"},
+                                   {"trtllm-0.5.1-rc", "tensorrt-llm-1"},
+                                   {"trtllm-0.8.1.post", "tensorrt-llm-1"},
                                    {"trtllm-0.6", "tensorrt-llm-0.6"},
                                    {"trtllm-0.9", "tensorrt-llm-0.9"},
-                                   {"trtllm", "tensorrt-llm"},
+                                   {"trtllm-", "tensorrt-llm"},
+                                   {"trtllm", "tensorrt-llm-1"},
                                    {"vllm-2024", "vllm-v0"},
                                    {"vllm-2023", "vllm-2023"},
-                                   {"vllm-mlperf-v4", "vllm-v0"},
+                                   {"vllm-0.14", "vllm-0.14"},
+                                   {"vllm-0.15", "vllm-0.14"},
+                                   {"vllm-0.16", "vllm-0.14"},
+                                   {"vllm-0.17", "vllm-0.14"},
+                                   {"vllm-0.18", "vllm-0.14"},
+                                   {"vllm-0.19", "vllm-0.14"},
                                    {"vllm", "vllm-v1"},
                                    {"sglang", "sglang"}};
 
 Result<ServingEngine> engine_of(const ServingCase& row, const std::filesystem::path& catalogue) {
+    if (const std::string_view entry = mlperf_engine(row); !entry.empty()) {
+        auto engine = read_engine(entry, catalogue);
+        if (engine) {
+            set_mlperf_options(row, *engine);
+        }
+        return engine;
+    }
     const auto word = std::find_if(std::begin(kEngines), std::end(kEngines), [&](const auto& each) {
         return row.engine.starts_with(each.begins);
     });
@@ -120,11 +138,15 @@ Result<WorkloadSpec> workload_of(const ServingCase& row) {
         workload.num_requests = std::min(all, std::max(kMost, 4 * workload.users));
     } else if (row.load == "offline") {
         // Sequences that run together are replaced at least once.
-        workload.num_requests =
-            stated > 0 ? std::min(stated, kLongest) : std::max(2 * kMost, 2 * row.max_num_seqs);
+        workload.num_requests = is_mlperf(row) ? mlperf_requests(row)
+                                : stated > 0   ? std::min(stated, kLongest)
+                                               : std::max(2 * kMost, 2 * row.max_num_seqs);
     } else if (row.load == "poisson") {
         workload.request_rate = row.request_rate / static_cast<double>(row.replicas);
-        workload.num_requests = stated > 0 ? std::min(stated, 2 * kMost) : 2 * kMost;
+        workload.num_requests = is_mlperf(row) ? mlperf_requests(row)
+                                : stated > 0   ? std::min(stated, 2 * kMost)
+                                               : 2 * kMost;
+        workload.arrival_variation = is_mlperf(row) ? mlperf_arrival_variation(row) : 1;
     } else if (row.load != "static" && row.load != "trace") {
         return fail(row.where, fmt::format("a load from a {}", row.load));
     }
@@ -268,6 +290,15 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     }
     if (const auto set = set_pools(row, set_up.scenario); !set) {
         return tl::unexpected(set.error());
+    }
+    if (is_mlperf(row)) {
+        const auto lengths = mlperf_lengths(row, catalogue / "published" / "mlperf_outputs.csv");
+        if (!lengths) {
+            return tl::unexpected(lengths.error());
+        }
+        set_up.requests =
+            synthetic_requests(*workload, lengths->shares.empty() ? nullptr : &*lengths);
+        return set_up;
     }
     if (row.load != "trace") {
         set_up.requests = synthetic_requests(*workload);

@@ -12,6 +12,7 @@
 #include "engine/statistics.h"
 #include "scenarios/studies/serve/highest_rate.h"
 #include "scenarios/studies/serve/serving_study.h"
+#include "scenarios/studies/validate/mlperf.h"
 #include "scenarios/studies/validate/serving_control.h"
 #include "scenarios/studies/validate/serving_set_up.h"
 
@@ -19,12 +20,19 @@ namespace orrery {
 
 namespace {
 
-// Of the middle half of a run in which all requests come at once: the first requests fill the cache
-// and the last ones leave it empty, which a long run does not notice. A request's tokens come
-// evenly between its first and its last one.
+// Of a run in which all requests come at once, from the beginning of a quarter of them to that of
+// the last one: the first requests fill the cache and the last ones leave it empty, which a long run
+// does not notice. A request's tokens come evenly between its first and its last one.
 double steady_output_rate(const ServingResult& result) {
-    const double begin = 0.25 * result.end.seconds();
-    const double end = 0.75 * result.end.seconds();
+    std::vector<double> begins;
+    for (const RequestRecord& record : result.records) {
+        if (record.finished()) {
+            begins.push_back(record.first_scheduled.seconds());
+        }
+    }
+    std::sort(begins.begin(), begins.end());
+    const double begin = begins.empty() ? 0 : begins[begins.size() / 4];
+    const double end = begins.empty() ? 0 : begins.back();
     double tokens = 0;
     for (const RequestRecord& record : result.records) {
         if (!record.finished()) {
@@ -80,11 +88,14 @@ Result<ServingAnswer> latencies_of(const ServingCase& row,
     if (!row.at_highest_rate()) {
         return at_published_rate;
     }
+    // Close to saturation latencies grow by a tenth with each percent of the rate.
+    constexpr int kBisections = 5;
     auto highest = find_highest_rate(
         set_up.scenario,
         set_up.scenario.serving,
         set_up.requests,
-        {.ttft = Time::seconds(row.ttft_objective_s), .tpot = Time::seconds(row.tpot_objective_s)});
+        {.ttft = Time::seconds(row.ttft_objective_s), .tpot = Time::seconds(row.tpot_objective_s)},
+        kBisections);
     if (!highest) {
         return tl::unexpected(highest.error());
     }
@@ -114,7 +125,7 @@ Result<std::vector<ServingMetric>> predict_row(const ServingCase& row,
     }
     // MLPerf's runs last at least ten minutes (inference rules, "Scenarios"); the others have as
     // many requests as their tables state, begin empty and end empty.
-    const bool steady = row.load == "offline" && row.engine.find("mlperf") != std::string::npos;
+    const bool steady = row.load == "offline" && is_mlperf(row) && !runs_whole_data_set(row);
     const double rate = steady ? steady_output_rate(result) : answer->output_tokens_per_s;
     const auto latencies = latencies_of(row, *set_up, *answer);
     if (!latencies) {

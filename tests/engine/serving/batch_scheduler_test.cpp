@@ -117,6 +117,106 @@ TEST(BatchScheduler, ReservationsForTheLongestOutputAreNeverPreempted) {
     }
 }
 
+TEST(BatchScheduler, MaximumUtilizationReservesNoOutputs) {
+    const std::vector<Request> requests{request(4, 9), request(4, 9)};
+    BatchScheduler scheduler(*find_batching_rules("tensorrt_llm_max_utilization"),
+                             {.max_num_batched_tokens = 64, .block_size = 4, .num_blocks = 5},
+                             requests);
+    const std::vector<std::string> steps = steps_of(scheduler, requests.size());
+    EXPECT_EQ(steps.front(), "A4 B4; 3");
+    EXPECT_EQ(steps.at(5), "A1 -B; 2");  // the sixth block of both is not there
+}
+
+// The next step is chosen while one runs: B, which comes meanwhile, waits for the one after it.
+TEST(BatchScheduler, ARequestWaitsForTheStepThatIsPlannedAlready) {
+    const std::vector<Request> requests{request(2, 9), request(2, 9), request(2, 9)};
+    BatchScheduler scheduler(*find_batching_rules("vllm_v1"),
+                             {.num_blocks = 100, .plans_ahead = true},
+                             requests);
+    std::vector<Sampled> sampled;
+    const auto step = [&] {
+        const Batch batch = scheduler.next();
+        scheduler.complete(batch, sampled);
+        return text_of(batch);
+    };
+    scheduler.submit(RequestId{0});
+    EXPECT_EQ(step(), "A2");  // nothing ran when it came
+    scheduler.submit(RequestId{1});
+    EXPECT_EQ(step(), "A1");
+    scheduler.submit(RequestId{2});
+    scheduler.cancel(RequestId{2});
+    EXPECT_EQ(step(), "A1 B2");
+    scheduler.submit(RequestId{2});
+    scheduler.cancel(RequestId{0});
+    scheduler.cancel(RequestId{1});
+    EXPECT_EQ(step(), "C2");  // nothing else runs
+}
+
+TEST(BatchScheduler, TheQueueIsSeenAfterSeveralSteps) {
+    const std::vector<Request> requests{request(2, 9), request(2, 9)};
+    BatchScheduler scheduler(*find_batching_rules("vllm_v0"),
+                             {.num_blocks = 100, .num_scheduler_steps = 3},
+                             requests);
+    std::vector<Sampled> sampled;
+    std::vector<std::string> steps;
+    scheduler.submit(RequestId{0});
+    for (int i = 0; i < 6; ++i) {
+        const Batch batch = scheduler.next();
+        scheduler.complete(batch, sampled);
+        steps.push_back(text_of(batch));
+        if (i == 1) {
+            scheduler.submit(RequestId{1});
+        }
+    }
+    EXPECT_EQ(steps, (std::vector<std::string>{"A2", "A1", "A1", "A1", "B2", "A1 B1"}));
+}
+
+// Two micro-batches of two sequences, which a pipeline of two stages holds at once.
+TEST(BatchScheduler, MicroBatchesHaveTheirSequencesEach) {
+    const std::vector<Request> requests(5, request(2, 3));
+    BatchScheduler scheduler(*find_batching_rules("tensorrt_llm"),
+                             {.max_num_seqs = 2, .num_blocks = 100, .micro_batches = 2},
+                             requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        scheduler.submit(static_cast<RequestId>(i));
+    }
+    const Batch first = scheduler.next();
+    const Batch second = scheduler.next();
+    EXPECT_EQ(text_of(first), "A2 B2");
+    EXPECT_EQ(text_of(second), "C2 D2");
+    EXPECT_TRUE(scheduler.next().steps.empty());
+    std::vector<Sampled> sampled;
+    scheduler.complete(first, sampled);
+    EXPECT_EQ(text_of(scheduler.next()), "A1 B1");
+}
+
+// Of two data-parallel ranks one has a prompt: it waits for another one, or for three steps.
+TEST(BatchScheduler, PromptsOfDataParallelRanksBeginTogether) {
+    const std::vector<Request> requests(4, request(2, 20));
+    BatchScheduler scheduler(
+        *find_batching_rules("tensorrt_llm"),
+        {.num_blocks = 100, .balanced_ranks = 2, .prompt_wait_steps = 3},
+        requests);
+    std::vector<Sampled> sampled;
+    std::vector<std::string> steps;
+    scheduler.submit(RequestId{0});
+    for (int i = 0; i < 7; ++i) {
+        const Batch batch = scheduler.next();
+        scheduler.complete(batch, sampled);
+        steps.push_back(text_of(batch));
+        if (i == 0) {
+            scheduler.submit(RequestId{1});
+        }
+        if (i == 5) {
+            scheduler.submit(RequestId{2});
+            scheduler.submit(RequestId{3});
+        }
+    }
+    EXPECT_EQ(steps,
+              (std::vector<std::string>{
+                  "A2", "A1", "A1", "A1", "A1 B2", "A1 B1", "A1 B1 C2 D2"}));
+}
+
 TEST(BatchScheduler, AStaticBatchWaitsForItsLastMember) {
     const std::vector<Request> requests{request(1, 3), request(1, 1), request(1, 1)};
     BatchScheduler scheduler(*find_batching_rules("static"),

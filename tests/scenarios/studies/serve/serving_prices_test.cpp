@@ -132,5 +132,41 @@ TEST(ServingPrices, AnInstanceFitsIntoTheCluster) {
     EXPECT_EQ(prices.error().what, "the instances take 16 GPUs, and the cluster has 8");
 }
 
+Batch batch_of(std::int64_t new_tokens, std::int64_t context) {
+    return {.steps = {{.new_tokens = new_tokens, .context = context, .samples = true}},
+            .preempted = {},
+            .admitted = {}};
+}
+
+Time step_time(const Scenario& cluster, const ServingEngine& engine, const Batch& batch) {
+    const auto prices = ServingPrices::make(cluster, llama(4, 1024, 4096, 8, 32000), {}, engine);
+    std::vector<Time> stages(1);
+    (*prices)->times(batch, stages);
+    return stages.front();
+}
+
+// Graphs capture steps that generate: the host launches the kernels of the others.
+TEST(ServingPrices, StepsWithPromptsAreLaunched) {
+    ServingEngine engine{.host_per_launch = 1_ms, .captures_generation = true};
+    const Scenario server = h100_server();
+    const std::int64_t launches = num_launches(llama(4, 1024, 4096, 8, 32000), {}, 0);
+    EXPECT_EQ(step_time(server, engine, batch_of(16, 0)), 1_ms * launches);
+    EXPECT_LT(step_time(server, engine, batch_of(1, 16)), 1_ms);
+    engine.captures_generation = false;
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 1_ms * launches);
+}
+
+// Engines say their host times on an x86 host; steps that are prepared together share them.
+TEST(ServingPrices, HostsAreAsSlowAsTheirLaunches) {
+    ServingEngine engine{.host_per_step = 10_ms, .asynchronous = true};
+    Scenario server = h100_server();
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 10_ms);
+    server.device.launch_cost = 2 * server.device.launch_cost;
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 20_ms);
+    engine.num_scheduler_steps = 4;
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 5_ms);
+    EXPECT_EQ(step_time(server, engine, batch_of(16, 0)), 20_ms);
+}
+
 }  // namespace
 }  // namespace orrery

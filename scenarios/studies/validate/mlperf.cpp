@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/mlperf.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/csv_rows.h"
+
+namespace orrery {
+
+namespace {
+
+constexpr std::string_view kDeepSeek = "deepseek-r1";
+
+bool by_tensorrt(const ServingCase& row) {
+    return row.engine.starts_with("trtllm");
+}
+
+// AMD's harness, with a vLLM of version 0.
+bool by_amd(const ServingCase& row) {
+    return row.engine.starts_with("vllm") && row.gpu.starts_with("mi");
+}
+
+double mean_of(const LengthTable& table) {
+    double mean = 0;
+    for (std::size_t i = 1; i < table.shares.size(); ++i) {
+        mean += (table.shares[i] - table.shares[i - 1]) *
+                (table.output_tokens[i] + table.output_tokens[i - 1]) / 2;
+    }
+    return mean;
+}
+
+}  // namespace
+
+bool is_mlperf(const ServingCase& row) {
+    return row.engine.find("mlperf") != std::string::npos;
+}
+
+// NVIDIA serves DeepSeek-R1 by trtllm-serve with its PyTorch backend, the other models by the C++
+// executor (closed/NVIDIA/code/*/tensorrt/__init__.py, DEFAULT_CORE_TYPE). Red Hat uses vLLM 0.10.0
+// (closed/RedHat/code/llama3.1-8b/README.md).
+std::string_view mlperf_engine(const ServingCase& row) {
+    if (!is_mlperf(row)) {
+        return {};
+    }
+    if (by_tensorrt(row)) {
+        return row.model == kDeepSeek ? "tensorrt-llm-1" : "tensorrt-llm";
+    }
+    return by_amd(row) ? "vllm-v0" : "vllm-v1";
+}
+
+void set_mlperf_options(const ServingCase& row, ServingEngine& engine) {
+    if (by_tensorrt(row)) {
+        // batch_scheduler_policy: max_util, in all of NVIDIA's configurations.
+        engine.scheduler = "tensorrt_llm_max_utilization";
+        // adp_balancing_timeout_iters of NVIDIA's configurations for DeepSeek-R1.
+        engine.prompt_wait_steps = row.load == "offline" ? 50 : 9;
+    } else if (by_amd(row)) {
+        // closed/AMD/code/*/harness_llm/models: num_scheduler_steps and max_num_batched_tokens of
+        // server_, interactive_ and offline_mi300x.yaml.
+        constexpr double kInteractive_s = 1;
+        const bool mixtral = row.model.starts_with("mixtral");
+        const bool interactive = row.ttft_objective_s > 0 && row.ttft_objective_s < kInteractive_s;
+        engine.num_scheduler_steps = mixtral || interactive ? 8 : row.load == "offline" ? 11 : 9;
+        engine.max_num_batched_tokens = mixtral ? 32000 : 40960;
+        engine.memory_share = row.load == "offline" ? 0.98 : 0.99;
+    } else {
+        // closed/RedHat/code/llama3.1-8b: --max-num-seqs 1024 --max-num-batched-tokens 4096
+        engine.max_num_seqs = 1024;
+        engine.max_num_batched_tokens = 4096;
+    }
+}
+
+std::int64_t mlperf_requests(const ServingCase& row) {
+    constexpr double kLeast_s = 600;
+    constexpr std::int64_t kLeast = 4000;  // for percentiles that repeat
+    // Of DeepSeek-R1, whose longest outputs take as long as all others: the configurations ask for
+    // 5 to 10 passes of the data set by each replica.
+    constexpr std::int64_t kPasses = 5 * 4388;
+    if (row.load == "offline") {
+        return row.model == kDeepSeek ? kPasses : std::max(kLeast, 2 * row.max_num_seqs);
+    }
+    const double rate = row.request_rate / static_cast<double>(row.replicas);
+    return std::max<std::int64_t>(kLeast, std::llround(kLeast_s * rate));
+}
+
+bool runs_whole_data_set(const ServingCase& row) {
+    return row.model == kDeepSeek;
+}
+
+double mlperf_arrival_variation(const ServingCase& row) {
+    return 1 / std::sqrt(static_cast<double>(row.replicas));
+}
+
+Result<LengthTable> mlperf_lengths(const ServingCase& row, const std::filesystem::path& table) {
+    const auto rows = read_csv(table.string(), {"model", "share", "output_tokens"}, true);
+    if (!rows) {
+        return tl::unexpected(rows.error().front());
+    }
+    LengthTable lengths;
+    for (const CsvRow& line : *rows) {
+        if (line.fields[0] == row.model) {
+            lengths.shares.push_back(parse_number(line.fields[1]).value_or(0));
+            lengths.input_tokens.push_back(row.input_tokens);
+            lengths.output_tokens.push_back(parse_number(line.fields[2]).value_or(1));
+        }
+    }
+    const double factor = lengths.shares.empty() ? 1 : row.output_tokens / mean_of(lengths);
+    for (double& tokens : lengths.output_tokens) {
+        tokens *= factor;
+    }
+    return lengths;
+}
+
+}  // namespace orrery

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How MLPerf inference runs a published row, as far as its results do not say: the load generator,
+// the data sets, and the configurations of the submitted harnesses (repository of the results of
+// v5.1; those of v4.1 are assumed to be alike).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+#include "engine/result.h"
+#include "scenarios/format/read/length_table.h"
+#include "scenarios/format/specs/serving_spec.h"
+#include "scenarios/studies/validate/serving_cases.h"
+
+namespace orrery {
+
+bool is_mlperf(const ServingCase& row);
+
+// The engine's entry in the catalogue, where the harness of the benchmark decides; else empty.
+std::string_view mlperf_engine(const ServingCase& row);
+// What the harness sets.
+void set_mlperf_options(const ServingCase& row, ServingEngine& engine);
+
+// Of one replica: runs last ten minutes at least ("min_duration").
+std::int64_t mlperf_requests(const ServingCase& row);
+// The requests are those of the whole run, with its end, not of a part of it.
+bool runs_whole_data_set(const ServingCase& row);
+// Requests of a Poisson load are dealt out to the replicas in turn, or by their load: of the times
+// between those of one replica, the standard deviation over the mean.
+double mlperf_arrival_variation(const ServingCase& row);
+
+// Quantiles of the data set's outputs with the row's mean, and the row's mean prompt. Without
+// shares if the table has no such model.
+Result<LengthTable> mlperf_lengths(const ServingCase& row, const std::filesystem::path& table);
+
+}  // namespace orrery
