@@ -3,15 +3,20 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/network_model.h"
 #include "engine/program.h"
 #include "kernels/device_spec.h"
+#include "models/plan.h"
 #include "network/cluster_spec.h"
 #include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
+
+// "8", or "8-8-4-4 by stage".
+std::string tensor_sizes(const ParallelPlan& plan);
 
 // The first rank of each role.
 std::vector<RankId> role_representatives(const Program& program);
