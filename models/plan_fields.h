@@ -335,7 +335,7 @@ inline constexpr std::tuple kPlanFields{
         .flags = {"--fp8-param-gather"}),
     ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
         .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
-                   "parameters."),
+                   "parameters; with fsdp_unit_layers 0 each rank's part on its own."),
 };
 // clang-format on
 #undef ORRERY_PLAN_FIELD

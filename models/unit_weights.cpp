@@ -24,6 +24,17 @@ auto elements_of(const BlockBuilder& b, const ParameterSet& parameters) {
     };
 }
 
+// DeepSpeed's first ZeRO 3 (0.3.10 to 0.3.15, deepspeed/runtime/zero): each parameter is gathered
+// into, and reduced from, a list of one tensor a rank, by torch.distributed.all_gather and
+// reduce_scatter of that time.
+bool moves_lists(const BlockBuilder& b) {
+    return b.plan.fsdp_copy_out && b.plan.fsdp_unit_layers == 0;
+}
+
+// Smaller parameters stay whole there (stage3_param_persistence_threshold). What they would add to
+// a collective is nothing beside the parameter that they are counted with here.
+constexpr std::int64_t kPersistentElements = 100'000;
+
 // What one collective moves: all parameters of a unit, but experts apart, or one. Nothing of
 // parameters that persist whole.
 std::vector<ParameterSet> collectives_of(const BlockBuilder& b, const ParameterSet& parameters) {
@@ -32,10 +43,13 @@ std::vector<ParameterSet> collectives_of(const BlockBuilder& b, const ParameterS
         ParameterSet alike;
         for (Parameter* p : parameters) {
             const bool moves = p->of_experts() == experts && state_of(b.layouts, *p).by_unit();
-            if (moves && b.plan.fsdp_unit_layers > 0) {
+            const bool small = moves_lists(b) && p->elements < kPersistentElements;
+            if (moves && (b.plan.fsdp_unit_layers > 0 || small)) {
                 alike.push_back(p);
             } else if (moves) {
-                sets.push_back({p});
+                alike.push_back(p);
+                sets.push_back(std::move(alike));
+                alike.clear();
             }
         }
         if (!alike.empty()) {
@@ -47,6 +61,39 @@ std::vector<ParameterSet> collectives_of(const BlockBuilder& b, const ParameterS
 
 OpSpec named(std::string_view name) {
     return {.name = std::string{name}, .reads = {}, .writes = {}, .accumulates = {}};
+}
+
+// The host makes a view of each rank's part and copies it, in a loop of four operators: of a
+// gather in partition_parameters.py get_rank and narrow, in ProcessGroupNCCL.cpp select and copy_;
+// of a reduction view, narrow, select and copy_. An operator takes as long as a launch does in the
+// catalogue's devices. The device waits meanwhile: the parameters' coordinator synchronises it
+// before and after each gather (stage3.py, _synchronize_communication).
+void loop_over_parts(BlockBuilder& b, std::string_view name, std::int64_t ranks) {
+    constexpr std::int64_t kOperators = 4;
+    constexpr Time kOperator = Time::picoseconds(5'000'000);
+    OpSpec spec = named(name);
+    spec.cause = Cause::host;
+    spec.launches = 0;
+    b.ops.host({.duration = kOperator * (kOperators * ranks)}, spec);
+}
+
+// Modules release their parameters behind them (release_sub_module): a pass that runs modules twice
+// gathers them twice.
+std::int64_t gathers_of_lists(const BlockBuilder& b, UnitWeights::For pass) {
+    const bool again = pass == UnitWeights::For::backward && moves_lists(b) &&
+                       b.plan.recompute_granularity == Recompute::full;
+    return again ? 2 : 1;
+}
+
+// Ranks that share the parameters' gathered or reduced tensors.
+std::int64_t ranks_of_lists(const BlockBuilder& b, const ParameterSet& parameters) {
+    const StateLayouts& state = state_of(b.layouts, *parameters.front());
+    std::int64_t ranks = 1;
+    for (const RelayoutStep& step :
+         relayout_steps(state.weights, state.whole, elements_of(b, parameters))) {
+        ranks *= b.layouts.mesh.combined_size(step.step.digits);
+    }
+    return ranks;
 }
 
 // One micro-batch's gradients between two steps of their reduction.
@@ -67,6 +114,9 @@ TensorId scattered_gradients(BlockBuilder& b,
 void reduce(BlockBuilder& b, const ParameterSet& parameters) {
     const StateLayouts& state = state_of(b.layouts, *parameters.front());
     const auto elements = elements_of(b, parameters);
+    if (moves_lists(b)) {
+        loop_over_parts(b, "gradients in parts", ranks_of_lists(b, parameters));
+    }
     std::vector<TensorId> source;
     std::vector<TensorId> shards;
     for (const Parameter* p : parameters) {
@@ -171,7 +221,7 @@ void cast_weights(BlockBuilder& b, const ParameterSet& parameters) {
     b.ops.kernel(cast(elements, state.weight_dtype, Dtype::fp8), spec);
 }
 
-void copy_out(BlockBuilder& b, const ParameterSet& parameters) {
+void copy_out(BlockBuilder& b, UnitWeights::For pass, const ParameterSet& parameters) {
     if (!b.plan.fsdp_copy_out) {
         return;
     }
@@ -184,6 +234,12 @@ void copy_out(BlockBuilder& b, const ParameterSet& parameters) {
         spec.accumulates.push_back(p->weight);
     }
     b.ops.kernel(cast(elements_of(b, parameters)(b.layouts.state.whole), dtype, dtype), spec);
+    if (moves_lists(b)) {
+        for (const ParameterSet& moved : collectives_of(b, parameters)) {
+            const std::int64_t parts = gathers_of_lists(b, pass) * ranks_of_lists(b, moved);
+            loop_over_parts(b, "weights in parts", parts);
+        }
+    }
 }
 
 }  // namespace
@@ -243,12 +299,17 @@ void UnitWeights::gather(std::size_t unit) {
             if (!ends_.empty()) {
                 b_.ops.next_waits_for(ends_.back());
             }
-            if (state.gathered_weights.dtype == Dtype::int8) {
-                gather_quantised(b_, from, step, moved, spec);
-            } else if (state.quantises_weights() && in_layer(b_, moved)) {
-                gather_fp8(b_, from, step, moved, spec);
-            } else {
-                emit(b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
+            const bool travels = state.gathered_weights.dtype != Dtype::fp8 || in_layer(b_, moved);
+            for (std::int64_t i = 0; i < gathers_of_lists(b_, pass_); ++i) {
+                if (state.gathered_weights.dtype == Dtype::int8) {
+                    gather_quantised(b_, from, step, moved, spec);
+                } else if (state.quantises_weights() && travels) {
+                    gather_fp8(b_, from, step, moved, spec);
+                } else {
+                    emit(
+                        b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
+                }
+            }
             }
         }
     }
@@ -281,7 +342,7 @@ void UnitWeights::begin() {
     }
     const bool kept = pass_ == For::backward && b_.layouts.state.keeps_gathered();
     if (!kept && !unit_in_use().parameters.empty()) {
-        copy_out(b_, unit_in_use().parameters);
+        copy_out(b_, pass_, unit_in_use().parameters);
         cast_weights(b_, unit_in_use().parameters);
     }
 }

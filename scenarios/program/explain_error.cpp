@@ -51,7 +51,9 @@ std::string head(const PublishedCase& row, const Answer& answer, double sigma) {
                               .family = row.family,
                               .measured_s = row.measured_s,
                               .predicted_s = predicted,
-                              .sigma = sigma};
+                              .sigma = sigma,
+                              .shift = answer.shift};
+    const double centre = predicted * std::exp(answer.shift);
     return fmt::format(
         "{} ({}, {} GPUs {})\n\n"
         "  measured          {:>9.4g} s\n"
@@ -64,8 +66,8 @@ std::string head(const PublishedCase& row, const Answer& answer, double sigma) {
         row.measured_s,
         predicted,
         whole.error() * 100,
-        predicted / (1 + whole.half_width()),
-        predicted * (1 + whole.half_width()),
+        centre / (1 + whole.half_width()),
+        centre * (1 + whole.half_width()),
         whole.within() ? "inside" : "outside");
 }
 

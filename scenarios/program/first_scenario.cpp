@@ -13,7 +13,7 @@
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/format/specs/node_devices.h"
-#include "scenarios/studies/simulate/program_summary.h"
+#include "scenarios/studies/simulate/memory_overheads.h"
 
 namespace orrery {
 namespace {
@@ -149,12 +149,16 @@ std::vector<Split> Chooser::splits() const {
 }
 
 bool Chooser::fits(const Scenario& scenario) {
-    const Program program = lower(scenario.model, scenario.plan);
-    const MemoryUse use = memory_use(program, memory_of_roles(program, scenario));
-    if (!use.fits && (!least || use.peak < least->peak)) {
-        least = use;
+    const Result<MemoryUse> use =
+        whole_memory_use(lower(scenario.model, scenario.plan), scenario);
+    if (!use) {
+        errors.push_back(use.error());
+        return false;
     }
-    return use.fits;
+    if (!use->fits && (!least || use->needed() < least->needed())) {
+        least = *use;
+    }
+    return use->fits;
 }
 
 std::optional<DocumentNode> Chooser::choose() {
@@ -202,7 +206,7 @@ Errors no_plan(const FirstScenario& wanted, std::int64_t nodes, const MemoryUse&
                          wanted.model,
                          nodes,
                          wanted.node,
-                         to_short_text(least.peak),
+                         to_short_text(least.needed()),
                          to_short_text(least.device)),
              fixed ? hint + ", or without --tensor and --pipeline" : hint}};
 }

@@ -75,10 +75,11 @@ std::string residuals(const StepFit& fit, const FamilyErrors& log_errors) {
 }
 
 std::string coverage_text(const UnseenErrors& errors) {
-    std::string text = fmt::format("{:<34} {:>8} {:>5} {:>10} {:>24}\n",
+    std::string text = fmt::format("{:<34} {:>8} {:>5} {:>7} {:>8} {:>24}\n",
                                    "left out of the fit",
                                    "of these",
                                    "steps",
+                                   "shift",
                                    "1 sigma",
                                    "within 90 % of the others");
     const auto line = [&](const char* name, Unseen kind) {
@@ -88,12 +89,15 @@ std::string coverage_text(const UnseenErrors& errors) {
         for (const auto& [left_out, all] : of) {
             steps += all.size();
         }
-        text += fmt::format("{:<34} {:>8} {:>5} {:>9.1f}% {:>23.0f}%\n",
+        const bool shifted = kind != Unseen::nothing;
+        const double centre = shifted ? centre_of(of) : 0;
+        text += fmt::format("{:<34} {:>8} {:>5} {:>+6.1f}% {:>7.1f}% {:>23.0f}%\n",
                             name,
                             of.size(),
                             steps,
-                            100 * spread_between(of),
-                            100 * left_out_coverage(of));
+                            100 * std::expm1(-centre),
+                            100 * spread_between(of, centre),
+                            100 * left_out_coverage(of, shifted));
     };
     line("a family of steps", Unseen::nothing);
     line("all steps of a software", Unseen::software);

@@ -8,7 +8,9 @@
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/utf8.h"
+#include "scenarios/report/memory_report.h"
 #include "scenarios/report/text_table.h"
+#include "scenarios/studies/validate/validation.h"
 
 namespace orrery {
 
@@ -98,18 +100,21 @@ std::string heading(const Answer& a) {
     return text;
 }
 
-std::string_view unseen(const Answer& a) {
-    switch (a.unseen) {
-        case Unseen::nothing:
-            break;
-        case Unseen::software:
-            return "  (wider: no step of this software was fitted)";
-        case Unseen::lineage:
-            return "  (wider: no step of this software or its kin was fitted)";
-        case Unseen::device:
-            return "  (wider: no step of this device and precision was fitted)";
+// What widens the interval, and where 90 % of such steps lie.
+std::string unseen(const Answer& a) {
+    if (a.unseen == Unseen::nothing) {
+        return {};
     }
-    return {};
+    const char* what = a.unseen == Unseen::software  ? "software"
+                       : a.unseen == Unseen::lineage ? "software or its kin"
+                                                     : "device and precision";
+    const auto at = [&](double sigmas) {
+        const double times = std::exp(a.shift + sigmas * a.uncertainty);
+        return to_short_text(Time::seconds(a.iteration.seconds() * times));
+    };
+    return fmt::format("  (wider: no step of this {} was fitted)\n{:20}90 % of such steps take {} "
+                       "to {}, half of them more than {}",
+                       what, "", at(-kQuantile95), at(kQuantile95), at(0));
 }
 
 std::string result(const Answer& a) {
@@ -250,13 +255,21 @@ std::string memory(const MemoryUse& m) {
                             to_short_text(m.of[i]),
                             bar(0, std::min(1.0, share)));
     }
+    const auto add = [&](std::string_view what, Bytes bytes) {
+        text += fmt::format("  {:<24}{:>11}\n", what, to_short_text(bytes));
+    };
     if (m.in_use < m.peak) {
-        text += fmt::format(
-            "  {:<24}{:>11}\n", "gaps between tensors", to_short_text(m.peak - m.in_use));
+        add("gaps between tensors", m.peak - m.in_use);
+    }
+    if (!m.overheads.empty()) {
+        add("peak", m.peak);
+    }
+    for (const MemoryOverhead& overhead : m.overheads) {
+        add(overhead.name, overhead.bytes);
     }
     text += fmt::format("  {:<24}{:>11}  of {}: {}\n",
-                        "peak",
-                        to_short_text(m.peak),
+                        m.overheads.empty() ? "peak" : "all",
+                        to_short_text(m.needed()),
                         to_short_text(m.device),
                         m.fits ? "fits" : "DOES NOT FIT");
     if (m.host > Bytes{}) {
@@ -463,14 +476,6 @@ std::string words_for(Cause cause) {
         default:
             return words(name(cause));
     }
-}
-
-std::string does_not_fit_line(const MemoryUse& m) {
-    return fmt::format("DOES NOT FIT: the fullest GPU needs {} and has {} (rank {}, {})",
-                       to_short_text(m.peak),
-                       to_short_text(m.device),
-                       index(m.rank),
-                       m.role);
 }
 
 std::string assumed_words(const Answer& answer) {

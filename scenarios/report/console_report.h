@@ -17,8 +17,6 @@ std::string console_report(const Answer& answer);
 
 // Its part "Where the peak goes".
 std::string waterfall_report(const Answer& answer);
-// "DOES NOT FIT: the fullest GPU needs 94.6 GiB and has 80 GiB (rank 0, pp 0)"
-std::string does_not_fit_line(const MemoryUse& memory);
 // "precision bf16, schedule 1f1b": what the report says was assumed; empty if nothing was.
 std::string assumed_words(const Answer& answer);
 // How the waterfalls of all reports call a cause: "exposed tensor-parallel".

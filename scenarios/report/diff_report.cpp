@@ -9,6 +9,7 @@
 
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/memory_report.h"
 
 namespace orrery {
 namespace {

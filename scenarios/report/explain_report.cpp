@@ -133,13 +133,13 @@ std::string limits_text(const Answer& answer) {
 
 std::string memory_text(const MemoryUse& memory) {
     const double share =
-        static_cast<double>(memory.peak.count()) / static_cast<double>(memory.device.count());
+        static_cast<double>(memory.needed().count()) / static_cast<double>(memory.device.count());
     const char* verdict = !memory.fits  ? "it does not fit"
                           : share > 0.9 ? "hardly any room"
                           : share < 0.5 ? "much room: memory could be spent on speed"
                                         : "some room";
     return fmt::format("\nMemory: {} of {} on the fullest GPU: {}.\n",
-                       to_short_text(memory.peak),
+                       to_short_text(memory.needed()),
                        to_short_text(memory.device),
                        verdict);
 }

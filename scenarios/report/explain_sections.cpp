@@ -4,6 +4,7 @@
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/explain_report.h"
+#include "scenarios/report/memory_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/study_sections.h"
 

@@ -34,6 +34,14 @@ Json expert_rows_json(const Answer& a) {
     return {{"layers", std::move(layers)}, {"ranks", a.rows_of_rank}};
 }
 
+Json overheads_json(const MemoryUse& memory) {
+    Json overheads = Json::object();
+    for (const MemoryOverhead& overhead : memory.overheads) {
+        overheads[overhead.name] = overhead.bytes.count();
+    }
+    return overheads;
+}
+
 Json memory_peak_json(const MemoryUse& memory) {
     Json largest = Json::array();
     for (const BufferUse& buffer : memory.largest) {
@@ -173,12 +181,14 @@ std::string json_report(const Answer& a) {
     json["hardware_flops_per_step"] = a.hardware_flops_per_step.count();
     json["peak_flops_per_s"] = a.peak.per_second();
     json["uncertainty"] = a.uncertainty;
+    json["uncertainty_shift"] = a.shift;
     json["unseen"] = name(a.unseen);
     json["peak_memory_bytes"] = a.memory.peak.count();
     json["device_memory_bytes"] = a.memory.device.count();
     json["fits"] = a.memory.fits;
     json["memory"] = memory_json(a.memory);
     json["memory_peak"] = memory_peak_json(a.memory);
+    json["memory_overheads"] = overheads_json(a.memory);
     if (a.memory.host > Bytes{}) {
         json["host_memory"] = {{"in_use_bytes", a.memory.host.count()},
                                {"server_bytes", a.memory.host_memory.count()}};

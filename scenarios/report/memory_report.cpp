@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/utf8.h"
 #include "scenarios/report/json_text.h"
 
@@ -17,9 +18,18 @@ double gib(double bytes) {
 
 }  // namespace
 
+std::string does_not_fit_line(const MemoryUse& m) {
+    return fmt::format("DOES NOT FIT: the fullest GPU needs {} and has {} (rank {}, {})",
+                       to_short_text(m.needed()),
+                       to_short_text(m.device),
+                       index(m.rank),
+                       m.role);
+}
+
 std::string memory_report(const MemoryValidation& validation) {
     std::string text = fmt::format(
-        "{:<34}{:>9}{:>12}{:>12}{:>9}\n\n", "case", "outcome", "peak GiB", "predicted", "error");
+        "{:<34}{:>9}{:>12}{:>12}{:>9}{:>9}\n\n", "case", "outcome", "peak GiB", "predicted", "error",
+        "beside");
     for (const ValidatedMemory& row : validation.rows) {
         text += fmt::format("{:<34}{:>9}", cut(row.name, 33), row.ran ? "ran" : "oom");
         text += row.measured_peak_b > 0
@@ -28,6 +38,7 @@ std::string memory_report(const MemoryValidation& validation) {
                                   gib(row.predicted_peak_b),
                                   row.error() * 100)
                     : fmt::format("{:>12}{:>12.1f}{:>9}", "", gib(row.predicted_peak_b), "");
+        text += fmt::format("{:>9.1f}", gib(row.beside_plan_b));
         text += row.ran == row.fits ? "\n" : row.fits ? "  would fit\n" : "  would not fit\n";
     }
     for (const SkippedMemory& skip : validation.skipped) {
@@ -58,7 +69,8 @@ std::string json_report(const MemoryValidation& validation) {
              {"ran", row.ran},
              {"fits", row.fits},
              {"measured_peak_bytes", row.measured_peak_b > 0 ? Json(row.measured_peak_b) : Json()},
-             {"predicted_peak_bytes", row.predicted_peak_b}});
+             {"predicted_peak_bytes", row.predicted_peak_b},
+             {"beside_plan_bytes", row.beside_plan_b}});
     }
     Json skipped = Json::array();
     for (const SkippedMemory& skip : validation.skipped) {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted memory beside what became of published configurations, for people and as JSON.
+// The memory of a plan that does not fit, in a line; and predicted memory beside what became of
+// published configurations, for people and as JSON.
 #pragma once
 
 #include <string>
 
+#include "scenarios/studies/simulate/answer.h"
 #include "scenarios/studies/validate/memory_cases.h"
 
 namespace orrery {
+
+// "DOES NOT FIT: the fullest GPU needs 94.6 GiB and has 80 GiB (rank 0, pp 0)"
+std::string does_not_fit_line(const MemoryUse& memory);
 
 std::string memory_report(const MemoryValidation& validation);
 std::string json_report(const MemoryValidation& validation);

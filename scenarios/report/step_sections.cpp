@@ -5,6 +5,7 @@
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/memory_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/study_sections.h"
 
@@ -75,6 +76,12 @@ ReportSection memory_of(const MemoryUse& m) {
         add("gaps between tensors", m.peak - m.in_use);
     }
     add("peak", m.peak);
+    for (const MemoryOverhead& overhead : m.overheads) {
+        add(overhead.name, overhead.bytes);
+    }
+    if (!m.overheads.empty()) {
+        add("all", m.needed());
+    }
     section.after = {fmt::format("Rank {} ({}) in {}; the GPU has {}.",
                                  index(m.rank),
                                  m.role,

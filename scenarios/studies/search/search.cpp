@@ -158,7 +158,8 @@ Result<void> Search::take_analytic(Candidate& candidate, PlanTrials::Trial trial
     candidate.tried = true;
     candidate.memory = trial.answer->memory.peak;
     if (!trial.answer->memory.fits) {
-        count_too_large(candidate.memory, cluster_of(candidate), result_.left_out);
+        count_too_large(
+            trial.answer->memory.needed(), cluster_of(candidate), result_.left_out);
         return {};
     }
     take_step(candidate, trial.answer->iteration);
@@ -177,7 +178,8 @@ Result<void> Search::take_network(Candidate& candidate, PlanTrials::Trial trial)
     ++result_.simulated;
     candidate.memory = trial.answer->memory.peak;
     if (!trial.answer->memory.fits) {
-        count_too_large(candidate.memory, cluster_of(candidate), result_.left_out);
+        count_too_large(
+            trial.answer->memory.needed(), cluster_of(candidate), result_.left_out);
         candidate.analytic.reset();
         return {};
     }

@@ -42,19 +42,35 @@ struct BufferUse {
     Bytes bytes;
 };
 
+// What a process takes of its GPU beside the plan (memory_overheads.h).
+struct MemoryOverhead {
+    std::string name;  // "CUDA context"
+    Bytes bytes;
+};
+
 // Of the rank that allocates most: its memory plan, and what is in use when most is.
 struct MemoryUse {
     std::array<Bytes, kNumTensorKinds> of{};  // add up to `in_use`
     Bytes in_use;
     Bytes peak;    // what is allocated: also the gaps that the plan leaves between tensors
     Bytes device;  // what the device has
-    bool fits = true;
+    std::vector<MemoryOverhead> overheads{};
+    bool fits = true;  // the plan with the overheads, and the host's memory
     Bytes host;         // what the ranks of the fullest server have in its memory; zero: nothing
     Bytes host_memory;  // what that server has
     RankId rank{};
     std::string role;                // "pp 0"
     std::string moment;              // "chunk 5 forward, micro-batch 11"
     std::vector<BufferUse> largest;  // descending
+
+    Bytes beside_plan() const {
+        Bytes sum;
+        for (const MemoryOverhead& overhead : overheads) {
+            sum += overhead.bytes;
+        }
+        return sum;
+    }
+    Bytes needed() const { return peak + beside_plan(); }
 };
 
 // What NCCL would run for the collectives of one kind on one group.
@@ -150,6 +166,9 @@ struct Answer {
     FlopRate peak;                    // of one GPU at the plan's precision
     double uncertainty = 0;           // relative standard deviation of the iteration time
     Unseen unseen = Unseen::nothing;  // what widens it
+    // Steps that lack as much took e^shift times as long as predicted in the median; the
+    // uncertainty is around that.
+    double shift = 0;
 
     // Why
     std::vector<LostMfu> lost_mfu;  // in the order of Cause, without causes that cost nothing

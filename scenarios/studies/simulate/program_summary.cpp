@@ -45,6 +45,12 @@ std::vector<LinkUse> link_uses(const SimulationResult& result,
     return uses;
 }
 
+std::string tensor_sizes(const ParallelPlan& plan) {
+    const std::vector<std::int64_t>& sizes = plan.stage_tensor_model_parallel_sizes;
+    return sizes.empty() ? fmt::format("{}", plan.tensor_model_parallel_size)
+                         : fmt::format("{} by stage", fmt::join(sizes, "-"));
+}
+
 std::vector<RankId> role_representatives(const Program& program) {
     std::vector<RankId> ranks;
     for (std::uint32_t role = 0; role < program.roles.size(); ++role) {

@@ -11,11 +11,15 @@
 #include "engine/program.h"
 #include "engine/simulation.h"
 #include "kernels/device_spec.h"
+#include "models/plan.h"
 #include "models/routed_step.h"
 #include "network/cluster_spec.h"
 #include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
+
+// "8", or "8-8-4-4 by stage".
+std::string tensor_sizes(const ParallelPlan& plan);
 
 // The first rank of each role.
 std::vector<RankId> role_representatives(const Program& program);

@@ -29,6 +29,7 @@
 #include "scenarios/studies/simulate/assumed_settings.h"
 #include "scenarios/studies/simulate/calibrated_network.h"
 #include "scenarios/studies/simulate/measured_costs.h"
+#include "scenarios/studies/simulate/memory_overheads.h"
 #include "scenarios/studies/simulate/packet_step.h"
 #include "scenarios/studies/simulate/program_order.h"
 #include "scenarios/studies/simulate/program_summary.h"
@@ -46,13 +47,6 @@ namespace {
 // From this many ranks on a simulation takes seconds and more memory than caches hold.
 constexpr std::uint64_t kManyRanks = 2048;
 constexpr std::size_t kLargePages = std::size_t{1} << 30;
-
-// "8", or "8, 8, 4, 4" by stage.
-std::string tensor_sizes(const ParallelPlan& plan) {
-    const std::vector<std::int64_t>& sizes = plan.stage_tensor_model_parallel_sizes;
-    return sizes.empty() ? fmt::format("{}", plan.tensor_model_parallel_size)
-                         : fmt::format("{} by stage", fmt::join(sizes, "-"));
-}
 
 class ScenarioRun {
 public:
@@ -367,6 +361,7 @@ void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
     answer.hardware_flops_per_step = flops.hardware_full_attention;
     answer.uncertainty = relative_sigma(result, costs_);
     answer.unseen = costs_.kernels.sources.roofline > 0 ? costs_.residual.unseen : Unseen::nothing;
+    answer.shift = answer.unseen == Unseen::nothing ? 0 : costs_.residual.shift;
 }
 
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {
@@ -429,9 +424,15 @@ Result<Answer> ScenarioRun::run() {
     }
     Answer answer;
     describe(answer);
-    answer.memory =
-        memory_use(program_, routed_, tensors_, memory_of_roles(program_, scenario_));
-    add_host_memory(program_, scenario_.cluster, answer.memory);
+    Result<MemoryUse> memory = whole_memory_use(
+        program_,
+        scenario_,
+        *step_network_.nccl,
+        memory_use(program_, routed_, tensors_, memory_of_roles(program_, scenario_)));
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    answer.memory = *std::move(memory);
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
     }

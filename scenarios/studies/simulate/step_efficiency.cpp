@@ -45,6 +45,10 @@ std::string residual_name(Unseen unseen) {
                                      : fmt::format("step.residual.{}", name(unseen));
 }
 
+std::string shift_name(Unseen unseen) {
+    return fmt::format("step.shift.{}", name(unseen));
+}
+
 void SeenSteps::add(std::string_view software,
                     std::string_view generation,
                     std::string_view dtype) {
@@ -158,13 +162,15 @@ StepResidual StepEfficiency::residual(std::string_view software, Dtype precision
     const Unseen unseen = seen.step(software, generation, dtype_class(precision));
     const Unseen of_software = unseen == Unseen::device ? seen.software(software) : unseen;
     // More that was not seen is never less uncertain.
-    double sigma = known;
+    StepResidual residual{known, unseen};
     for (const Unseen wider : {Unseen::software, Unseen::lineage, Unseen::device}) {
-        if (wider == unseen || wider <= of_software) {
-            sigma = std::max(sigma, table_.value_or(residual_name(wider), generation, "*", 0.0));
+        const double sigma = table_.value_or(residual_name(wider), generation, "*", 0.0);
+        if ((wider == unseen || wider <= of_software) && sigma > residual.sigma) {
+            residual.sigma = sigma;
+            residual.shift = table_.value_or(shift_name(wider), generation, "*", 0.0);
         }
     }
-    return {sigma, unseen};
+    return residual;
 }
 
 Time StepEfficiency::restart() const {

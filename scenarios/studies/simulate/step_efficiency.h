@@ -15,6 +15,8 @@
 //       step.residual.software, on none of its software but on some of its lineage,
 //       step.residual.lineage, on none of that either, and step.residual.device, on none of its
 //       device generation and element type
+//   step.shift.software, .lineage, .device  natural logarithm of how many times as long such steps
+//       took as predicted, in the median: the spread is around that
 //   step.seen.NAME  by generation and element type: families of that software that were fitted on
 //   host.restart_us  from the end of an exchange that the host waited for to the next kernel's
 //   start
@@ -39,12 +41,16 @@ namespace orrery {
 // What the fitted steps say nothing about: its spread is wider.
 enum class Unseen : std::uint8_t { nothing, software, lineage, device };
 std::string_view name(Unseen unseen);
-// The table's row of the spread: "step.residual.software".
+// The table's rows of the spread and of the shift: "step.residual.software", "step.shift.software".
 std::string residual_name(Unseen unseen);
+std::string shift_name(Unseen unseen);
 
 struct StepResidual {
     double sigma = 0;  // relative standard deviation
     Unseen unseen = Unseen::nothing;
+    // The spread is around the prediction times e^shift: steps that lack as much took that many
+    // times as long in the median.
+    double shift = 0;
 };
 
 // Which steps factors were fitted on: the software that ran them

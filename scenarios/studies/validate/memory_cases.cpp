@@ -10,7 +10,7 @@
 #include "kernels/csv_rows.h"
 #include "models/lowering.h"
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/studies/simulate/program_summary.h"
+#include "scenarios/studies/simulate/memory_overheads.h"
 #include "scenarios/studies/validate/validation.h"
 
 namespace orrery {
@@ -96,18 +96,25 @@ Result<MemoryValidation> validate_memory(const std::vector<MemoryCase>& cases,
             validation.skipped.push_back({memory.row.name, scenario.error().what});
             continue;
         }
-        const MemoryUse use = memory_use(lower(scenario->model, scenario->plan), scenario->device);
+        const Result<MemoryUse> known =
+            whole_memory_use(lower(scenario->model, scenario->plan), *scenario);
+        if (!known) {
+            return tl::unexpected(known.error());
+        }
+        const MemoryUse& use = *known;
         const double saved =
             static_cast<double>(use.of[static_cast<std::size_t>(TensorKind::activations)].count());
         const double peak =
             static_cast<double>(use.peak.count()) - memory.activation_offload * saved;
+        const auto beside = static_cast<double>(use.beside_plan().count());
         const auto device = static_cast<double>(use.device.count());
         validation.rows.push_back({.name = memory.row.name,
                                    .family = memory.row.family,
                                    .ran = memory.ran,
-                                   .fits = peak <= device,
+                                   .fits = peak + beside <= device,
                                    .measured_peak_b = memory.measured_peak_b,
                                    .predicted_peak_b = peak,
+                                   .beside_plan_b = beside,
                                    .device_b = device});
         const ValidatedMemory& row = validation.rows.back();
         ++(row.ran ? validation.ran : validation.out_of_memory);

@@ -28,6 +28,7 @@ struct ValidatedMemory {
     bool fits = true;  // predicted
     double measured_peak_b = 0;
     double predicted_peak_b = 0;
+    double beside_plan_b = 0;  // driver, context, NCCL and the allocator (memory_overheads.h)
     double device_b = 0;
 
     double error() const { return predicted_peak_b / measured_peak_b - 1; }

@@ -115,7 +115,8 @@ Result<ValidatedCase> timed_case(const Scenario& scenario,
                          .control_s = control.predicted_s(scenario),
                          .fits = answer->memory.fits,
                          .wall_s = wall.count(),
-                         .sigma = answer->uncertainty};
+                         .sigma = answer->uncertainty,
+                         .shift = answer->shift};
 }
 
 CaseOutcome validate_case(const PublishedCase& row,

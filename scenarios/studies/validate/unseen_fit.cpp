@@ -105,11 +105,15 @@ LeftOutErrors errors_without(const std::vector<StepSample>& samples, const LeftO
 
 }  // namespace
 
-double spread_between(const FamilyErrors& errors) {
+double centre_of(const FamilyErrors& errors) {
+    return balanced_percentile(errors, 0.5);
+}
+
+double spread_between(const FamilyErrors& errors, double centre) {
     FamilyErrors absolute = errors;
     for (auto& [family, of_family] : absolute) {
         for (double& error : of_family) {
-            error = std::abs(error);
+            error = std::abs(error - centre);
         }
     }
     return balanced_percentile(absolute, kSpreadShare) / kQuantile95;
@@ -166,12 +170,19 @@ void set_residuals(const std::vector<StepSample>& fitted,
                    EfficiencyTable& table) {
     for (const auto& [kind, source] : kSources) {
         const auto pool = errors.pools.find(kind);
-        table.set(residual_name(kind),
-                  "*",
-                  "*",
-                  {.value = pool == errors.pools.end() ? 0 : spread_between(pool->second),
-                   .sigma = kSpreadSigma,
-                   .source = source});
+        const FamilyErrors of = pool == errors.pools.end() ? FamilyErrors{} : pool->second;
+        const double centre = kind == Unseen::nothing ? 0 : centre_of(of);
+        table.set(
+            residual_name(kind),
+            "*",
+            "*",
+            {.value = spread_between(of, centre), .sigma = kSpreadSigma, .source = source});
+        if (kind != Unseen::nothing) {
+            table.set(shift_name(kind),
+                      "*",
+                      "*",
+                      {.value = -centre, .sigma = kSpreadSigma, .source = source});
+        }
     }
     std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> families;
     for (const StepSample& sample : fitted) {
@@ -189,14 +200,15 @@ void set_residuals(const std::vector<StepSample>& fitted,
     }
 }
 
-double left_out_coverage(const FamilyErrors& errors) {
+double left_out_coverage(const FamilyErrors& errors, bool shifted) {
     double sum = 0;
     for (const auto& [family, of_family] : errors) {
         FamilyErrors others = errors;
         others.erase(family);
-        const double half_width = kQuantile95 * spread_between(others);
-        sum += static_cast<double>(std::ranges::count_if(
-                   of_family, [&](double error) { return std::abs(error) <= half_width; })) /
+        const double centre = shifted ? centre_of(others) : 0;
+        const double half_width = kQuantile95 * spread_between(others, centre);
+        const auto within = [&](double error) { return std::abs(error - centre) <= half_width; };
+        sum += static_cast<double>(std::ranges::count_if(of_family, within)) /
                static_cast<double>(of_family.size());
     }
     return errors.empty() ? 0 : sum / static_cast<double>(errors.size());

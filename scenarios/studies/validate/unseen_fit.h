@@ -22,9 +22,11 @@ namespace orrery {
 // Log errors of steps, by family, or by what else was left out.
 using FamilyErrors = std::map<std::string, std::vector<double>>;
 
-// The 90th percentile of the absolute log errors, families weighing the same, over that of a
-// normal: a relative standard deviation. 0 without errors.
-double spread_between(const FamilyErrors& errors);
+// The median log error, families weighing the same. 0 without errors.
+double centre_of(const FamilyErrors& errors);
+// The 90th percentile of the log errors' distances from `centre`, families weighing the same, over
+// that of a normal: a relative standard deviation. 0 without errors.
+double spread_between(const FamilyErrors& errors, double centre = 0);
 
 struct UnseenErrors {
     // By what was left out: families (nothing is unseen but they), software, lineages, generations.
@@ -44,13 +46,14 @@ UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
                            const std::vector<StepSample>& others,
                            std::uint32_t jobs = 1);
 
-// Sets step.residual, step.residual.software, .lineage and .device, and step.seen.
+// Sets step.residual, step.residual.software, .lineage and .device, the shifts of the latter three
+// (steps of unseen software mostly take longer than predicted), and step.seen.
 void set_residuals(const std::vector<StepSample>& fitted,
                    const UnseenErrors& errors,
                    EfficiencyTable& table);
 
 // Share of the steps whose error lies within the 90 % interval that the spread of all *other*
-// families gives, families weighing the same.
-double left_out_coverage(const FamilyErrors& errors);
+// families gives, families weighing the same. `shifted`: around the others' median error.
+double left_out_coverage(const FamilyErrors& errors, bool shifted = false);
 
 }  // namespace orrery

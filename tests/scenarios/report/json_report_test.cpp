@@ -27,6 +27,7 @@ TEST(JsonReport, IsOneObjectWithEveryKeyOfTheContract) {
                             "network",
                             "cost_sources",
                             "uncertainty",
+                            "uncertainty_shift",
                             "ranks",
                             "simulated_ops",
                             "wall_s",
@@ -64,6 +65,9 @@ TEST(JsonReport, SaysMemoryByKindNetworkByClassAndCostsBySource) {
     EXPECT_EQ(json["critical_path_s"].size(), 1U);
     EXPECT_DOUBLE_EQ(json["lost_s"]["exposed_pipeline"], 0.94);
     EXPECT_EQ(json["memory_peak"]["largest"][0]["kind"], "weights");
+    EXPECT_TRUE(json["memory_overheads"].empty());
+    a.memory.overheads = {{"CUDA context", Bytes{500}}};
+    EXPECT_EQ(nlohmann::json::parse(json_report(a))["memory_overheads"]["CUDA context"], 500);
 }
 
 TEST(JsonReport, KeepsWholeNumbersWhole) {

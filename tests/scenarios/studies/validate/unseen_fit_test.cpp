@@ -44,6 +44,22 @@ TEST(LeftOutCoverage, JudgesAFamilyByTheOthers) {
     EXPECT_EQ(left_out_coverage({}), 0);
 }
 
+// Two stacks that take 1.3 times as long as predicted, and one that takes 1.2 times.
+TEST(SpreadBetween, IsAroundTheMedianOfTheGroups) {
+    const FamilyErrors errors{{"a", {-0.3}}, {"b", {-0.3}}, {"c", {-0.2}}};
+    EXPECT_NEAR(centre_of(errors), -0.3, 1e-12);
+    EXPECT_NEAR(spread_between(errors, centre_of(errors)), 0.1 / kQuantile95, 1e-12);
+    EXPECT_NEAR(spread_between(errors), 0.3 / kQuantile95, 1e-12);
+    EXPECT_EQ(centre_of({}), 0);
+}
+
+TEST(LeftOutCoverage, MayBeAroundTheMedianOfTheOthers) {
+    const FamilyErrors errors{{"a", {-0.3}}, {"b", {-0.3}}, {"c", {0.3}}};
+    EXPECT_NEAR(left_out_coverage(errors), 1, 1e-12);
+    // The others of c are all at -0.3: it lies outside.
+    EXPECT_NEAR(left_out_coverage(errors, true), 2.0 / 3, 1e-12);
+}
+
 // Megatron's kin on Ampere, 10 % apart; another lineage 20 % slower; Hopper 30 % slower still.
 std::vector<StepSample> fitted_steps() {
     return {step("a", "nemo-1", "ampere", 1.0),
@@ -98,6 +114,8 @@ TEST(SetResiduals, WritesASpreadForEachKindAndWhatWasSeen) {
     EXPECT_GT(value("step.residual.software"), value("step.residual"));
     EXPECT_GT(value("step.residual.lineage"), value("step.residual.software"));
     EXPECT_GT(value("step.residual.device"), 0);
+    EXPECT_NEAR(value("step.shift.lineage"), -centre_of(errors.pools.at(Unseen::lineage)), 1e-12);
+    EXPECT_EQ(table.find("step.shift.nothing", "ampere", "fp16"), nullptr);
     EXPECT_EQ(table.find("step.seen.nemo", "ampere", "fp16")->value, 2);
     EXPECT_EQ(table.find("step.seen.composer", "hopper", "fp16")->value, 1);
     EXPECT_EQ(table.find("step.seen.nemo", "hopper", "fp16"), nullptr);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/simulate/memory_overheads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "kernels/efficiency_table.h"
+#include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/specs/node_devices.h"
+#include "scenarios/studies/simulate/program_summary.h"
+#include "scenarios/studies/simulate/software.h"
+#include "scenarios/studies/simulate/step_network.h"
+
+namespace orrery {
+namespace {
+
+// Of a channel, for one peer: Simple, LL and LL128.
+constexpr std::int64_t kBuffers = (std::int64_t{4} << 20) + (std::int64_t{512} << 10) + 4'915'200;
+
+// Of a channel: from whom a member of a ring and of a tree receives. A server's ranks are a chain
+// of the tree.
+constexpr std::int64_t kPeersInside = 1 + 2;
+constexpr std::int64_t kPeersBetween = 1 + 3;
+
+std::size_t servers_of(const std::vector<RankId>& members, const ClusterSpec& cluster) {
+    std::set<std::uint32_t> servers;
+    for (const RankId member : members) {
+        const auto rank = static_cast<std::uint32_t>(index(member));
+        const std::uint32_t gpu = cluster.gpu_of_rank.empty() ? rank : cluster.gpu_of_rank[rank];
+        servers.insert(gpu / cluster.gpus_per_server());
+    }
+    return servers.size();
+}
+
+// PyTorch's caching allocator serves these steps. XLA plans an arena, as programs in C++ do.
+bool fragments(const Scenario& scenario) {
+    return scenario.plan.eager_framework && lineage_of(scenario.software) != "xla";
+}
+
+Bytes fraction_of(Bytes bytes, double share) {
+    return Bytes{std::llround(static_cast<double>(bytes.count()) * share)};
+}
+
+}  // namespace
+
+Bytes nccl_buffers(const Program& program,
+                   const ClusterSpec& cluster,
+                   const NetworkModel& network,
+                   RankId rank) {
+    const RoleId role = program.role_of(rank);
+    std::set<std::uint32_t> calls;
+    for (const Slot& slot : program.roles[index(role)].slots) {
+        for (const Op& op : program.segment_of(slot).ops) {
+            if (op.kind() == OpKind::collective) {
+                calls.insert(op.payload.number());
+            }
+        }
+    }
+    std::map<std::size_t, std::int64_t> channels;  // of a group
+    for (const std::uint32_t id : calls) {
+        const CollectiveCall& call = program.collectives[id];
+        const auto members = program.mesh_of(role).members(program.groups[index(call.group)], rank);
+        if (members.size() > 1) {
+            std::int64_t& most = channels[index(call.group)];
+            most = std::max<std::int64_t>(most, network.plan(call, members).channels);
+        }
+    }
+    std::int64_t buffers = 0;
+    for (const auto& [group, count] : channels) {
+        const auto members = program.mesh_of(role).members(program.groups[group], rank);
+        const std::size_t servers = servers_of(members, cluster);
+        const std::int64_t directions = servers == members.size() ? 2 : 1;
+        buffers += count * directions * (servers > 1 ? kPeersBetween : kPeersInside);
+    }
+    return Bytes{buffers * kBuffers};
+}
+
+Result<MemoryUse> whole_memory_use(const Program& program,
+                                   const Scenario& scenario,
+                                   const NetworkModel& network,
+                                   MemoryUse use) {
+    add_host_memory(program, scenario.cluster, use);
+    const auto rank = static_cast<std::uint32_t>(index(use.rank));
+    const std::uint32_t kind = scenario.devices.empty() ? 0 : scenario.cluster.kind_of_rank(rank);
+    const DeviceSpec& device = scenario.device_of_kind(kind);
+    if (device.generation == "cpu") {
+        return use;
+    }
+    const auto table =
+        read_efficiency_table((default_catalogue() / "memory_overheads.csv").string());
+    if (!table) {
+        return tl::unexpected(table.error().front());
+    }
+    const auto fact = [&](std::string_view name) {
+        return table->value_or(name, device.name, "*", 0.0);
+    };
+    const auto add = [&](std::string_view name, Bytes bytes) {
+        if (bytes > Bytes{}) {
+            use.overheads.push_back({std::string{name}, bytes});
+        }
+    };
+    add("driver", fraction_of(use.device, fact("driver.share")));
+    add("CUDA context", Bytes{std::llround(fact("process.context"))});
+    add("NCCL buffers", nccl_buffers(program, scenario.cluster, network, use.rank));
+    if (fragments(scenario)) {
+        // The plan's gaps are fragments, too.
+        const Bytes gaps = use.peak - use.in_use;
+        const Bytes held = fraction_of(use.in_use, fact("allocator.fragments"));
+        add("allocator's fragments", held > gaps ? held - gaps : Bytes{});
+    }
+    use.fits = use.fits && use.needed() <= use.device;
+    return use;
+}
+
+Result<MemoryUse> whole_memory_use(const Program& program, const Scenario& scenario) {
+    Scenario calm = scenario;
+    calm.network = NetworkFidelity::analytic;
+    const Result<StepNetwork> network = build_step_network(calm, {}, {});
+    if (!network) {
+        return tl::unexpected(network.error());
+    }
+    return whole_memory_use(program,
+                            scenario,
+                            network->model(),
+                            memory_use(program, memory_of_roles(program, scenario)));
+}
+
+}  // namespace orrery

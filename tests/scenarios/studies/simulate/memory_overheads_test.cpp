@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/simulate/memory_overheads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/lowering.h"
+#include "scenarios/studies/simulate/program_summary.h"
+#include "scenarios/studies/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/step_network.h"
+#include "tests/scenarios/small_scenarios.h"
+
+namespace orrery {
+namespace {
+
+MemoryUse use_of(const Scenario& scenario) {
+    return whole_memory_use(lower(scenario.model, scenario.plan), scenario).value();
+}
+
+Bytes line_of(const MemoryUse& use, std::string_view name) {
+    const auto found = std::ranges::find(use.overheads, name, &MemoryOverhead::name);
+    return found == use.overheads.end() ? Bytes{} : found->bytes;
+}
+
+TEST(MemoryOverheads, AreLinesBesideAPlanThatStaysAsItIs) {
+    const Scenario scenario = small_scenario("dp", {});
+    const Program program = lower(scenario.model, scenario.plan);
+    const MemoryUse use = use_of(scenario);
+    EXPECT_EQ(use.peak, memory_use(program, scenario.device).peak);
+    for (const char* name : {"driver", "CUDA context", "NCCL buffers"}) {
+        EXPECT_GT(line_of(use, name), Bytes{}) << name;
+    }
+    Bytes sum;
+    for (const MemoryOverhead& overhead : use.overheads) {
+        sum += overhead.bytes;
+    }
+    EXPECT_EQ(use.beside_plan(), sum);
+    EXPECT_EQ(use.needed(), use.peak + sum);
+    EXPECT_EQ(simulate_scenario(scenario).value().memory.needed(), use.needed());
+}
+
+TEST(MemoryOverheads, CountInWhatFits) {
+    Scenario scenario = small_scenario("tight", {});
+    const MemoryUse use = use_of(scenario);
+    // Room for the plan, not for what lies beside it.
+    scenario.device.memory = use.peak + Bytes{1};
+    EXPECT_FALSE(use_of(scenario).fits);
+    scenario.device.memory = use.peak * 4;
+    EXPECT_EQ(use_of(scenario).fits, use_of(scenario).needed() <= scenario.device.memory);
+}
+
+TEST(MemoryOverheads, OfNcclGrowWithCommunicators) {
+    const auto buffers = [](const std::vector<std::string>& settings) {
+        return line_of(use_of(small_scenario("nccl", settings)), "NCCL buffers");
+    };
+    EXPECT_EQ(buffers({"cluster.nodes=1", "cluster.node.gpus_per_node=1",
+                       "plan.global_batch_size=8"}),
+              Bytes{});
+    EXPECT_GT(buffers({"plan.tensor_model_parallel_size=2"}), buffers({}));
+}
+
+TEST(MemoryOverheads, OfAnAllocatorAreOfPyTorchAlone) {
+    Scenario scenario = small_scenario("allocator", {"model.num_layers=8"});
+    const auto fragments = [&] { return line_of(use_of(scenario), "allocator's fragments"); };
+    const MemoryUse use = use_of(scenario);
+    // The plan's gaps are fragments, too.
+    EXPECT_LE(use.in_use + fragments(), use.peak + fragments());
+    EXPECT_GT(use.peak + fragments(), use.in_use);
+    scenario.software = "paxml";
+    EXPECT_EQ(fragments(), Bytes{});
+    scenario.software = "";
+    scenario.plan.eager_framework = false;
+    EXPECT_EQ(fragments(), Bytes{});
+}
+
+TEST(MemoryOverheads, OfACpuAreNone) {
+    Scenario scenario = small_scenario("cpu", {});
+    scenario.device.generation = "cpu";
+    EXPECT_TRUE(use_of(scenario).overheads.empty());
+}
+
+}  // namespace
+}  // namespace orrery
