@@ -237,6 +237,7 @@ Tape layer_tape(const Transformer& model,
                 std::int64_t layer) {
     Tape tape{recompute.whole ? Lifetime::slot : Lifetime::micro_batch};
     LayerNodes nodes;
+    tape.enter(CudaGraphPart::attn);
     Edge& context = add_attention_branch(tape, model, recompute, p, layer, nodes);
     auto& projection = tape.add<RowProductNode>();
     const RowProduct project{"projection", &p.projection, &p.projection_bias, &context};
@@ -247,6 +248,7 @@ Tape layer_tape(const Transformer& model,
             &tape.add<BranchOutputNode>("projection", std::vector{project}, purpose, layer);
         projection.set_output(*nodes.attention_output, 0);
         mlp_input = &tape.edge();
+        tape.enter(model.layer_has_experts(layer) ? CudaGraphPart::moe_router : CudaGraphPart::mlp);
         nodes.norm2 = &tape.add<NormNode>("norm 2", p.norm2, *mlp_input);
     }
     if (model.layer_has_experts(layer)) {
@@ -255,6 +257,7 @@ Tape layer_tape(const Transformer& model,
         choose_modules(tape, recompute, nodes);
         return tape;
     }
+    tape.enter(CudaGraphPart::mlp);
     if (!model.parallel_block) {
         nodes.mlp_input = &tape.add<ColumnInputNode>("fc1", p.fc1, *mlp_input);
     }
