@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/expert_nodes.h"
 
+#include <algorithm>
+
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/softmax/softmax.h"
 #include "models/expert_moves.h"
@@ -23,6 +25,20 @@ constexpr std::uint8_t kChoiceKernels = 8;
 // each expert, summed scores, their product, its sum and scale, and two for the log; and backward.
 constexpr std::uint8_t kBalancingKernels = 11;
 constexpr std::uint8_t kBalancingBackward = 6;
+
+struct RouterKernels {
+    std::uint8_t choice = kChoiceKernels;
+    std::uint8_t balancing = kBalancingKernels;
+    std::uint8_t balancing_backward = kBalancingBackward;
+};
+// Transformer Engine's fused router: one kernel makes scores, choice and weights. Of the loss, one
+// makes the scores and one the loss, each with its backward; tokens of each expert, the scale and
+// what the log takes are as before.
+constexpr RouterKernels kFusedRouter{.choice = 0, .balancing = 6, .balancing_backward = 2};
+
+RouterKernels kernels_of(const BlockBuilder& b) {
+    return b.plan.moe_router_fusion ? kFusedRouter : RouterKernels{};
+}
 
 // Of the counts of an all-to-all (token_dispatcher.py, preprocess): sums of the chosen experts by
 // expert and by rank, two of the gathered ones, and three copies to the host.
@@ -49,9 +65,10 @@ public:
                     .reads = {logits_.tensor},
                     .writes = {weights_.value.tensor},
                     .accumulates = {},
-                    .launches = kChoiceKernels};
+                    .launches = kernels_of(b).choice};
         b.ops.kernel(transpose(tokens, b.model.num_experts, Dtype::fp32), spec);
-        balancing(b, "router balance", kBalancingKernels, spec.cause);
+        balancing(b, "router balance", kernels_of(b).balancing, spec.cause);
+        b.ops.capture(b.plan.captures(CudaGraphPart::moe_preprocess));
         if (dispatcher_of(b.plan).route != DispatchRoute::everyone) {
             exchange_counts(b);
         }
@@ -66,7 +83,7 @@ public:
                  kMovesMemory,
                  {&logits_, &weights_.gradient},
                  {&dlogits});
-        balancing(b, "router balance backward", kBalancingBackward, kMovesMemory);
+        balancing(b, "router balance backward", kernels_of(b).balancing_backward, kMovesMemory);
         const bool first = x_.gradient.empty();
         const Value dx =
             b.gradient_product("router dgrad", dlogits, weight_, first ? nullptr : &x_.gradient);
@@ -142,6 +159,7 @@ private:
         if (!by.host_sync) {
             return;
         }
+        b.ops.capture(false);  // the host reads between two graphs
         b.ops.host({.duration = Time{}, .kind = HostWorkKind::restart},
                    {.name = "host reads tokens of experts",
                     .stream = kComputeStream,
@@ -190,6 +208,71 @@ private:
     bool keeps_output_ = true;
 };
 
+// The bias of the experts' second product, weighed with the weight of each row (Megatron-Core's
+// TEGroupedMLP, _apply_bias): kernels of PyTorch, as the weights have 32 bits.
+class ExpertBiasNode : public Node {
+public:
+    ExpertBiasNode(Parameter& bias, Edge& x, Edge& weights, Edge& y)
+        : bias_(bias), x_(x), weights_(weights), y_(y) {}
+
+    void forward(ForwardPass& pass) override {
+        BlockBuilder& b = pass.b;
+        const Value& x = x_.value;
+        y_.value = b.value_like(
+            x, "expert bias", x.shape[kWidth], x.layout, Lifetime::slot, b.activation_dtype());
+        const OpSpec spec{.name = "expert bias",
+                          .stream = kComputeStream,
+                          .cause = b.recomputing ? Cause::recomputation : kMovesMemory,
+                          .reads = {x.tensor, weights_.value.tensor},
+                          .writes = {y_.value.tensor},
+                          .accumulates = {},
+                          .launches = launches(b)};
+        b.ops.kernel(moved(b, y_.value, kForwardBytes), spec);
+    }
+    void backward(BackwardPass& pass) override {
+        BlockBuilder& b = pass.b;
+        const Value& dy = y_.gradient;
+        x_.gradient = b.value_like(dy,
+                                   "expert bias backward",
+                                   dy.shape[kWidth],
+                                   dy.layout,
+                                   pass.read_later(),
+                                   b.activation_dtype());
+        const OpSpec spec{.name = "expert bias backward",
+                          .stream = kComputeStream,
+                          .cause = kMovesMemory,
+                          .reads = {dy.tensor},
+                          .writes = {x_.gradient.tensor},
+                          .accumulates = {},
+                          .launches = launches(b)};
+        b.ops.kernel(moved(b, x_.gradient, kBackwardBytes), spec);
+        b.bias_gradient("expert bias gradient", x_.gradient, bias_);
+    }
+
+private:
+    // Of an element: the product with the weight writes 4 bytes, the sum reads 6 and writes 4,
+    // putting experts together reads and writes 4, rounding reads 4 and writes 2.
+    static constexpr std::int64_t kForwardBytes = 28;
+    // Widening and rounding 6 each, putting together 4; of bias and weights a product, 8, and a
+    // sum, 4. The bias gradient's op reads 2 of them.
+    static constexpr std::int64_t kBackwardBytes = 38;
+
+    static KernelCall moved(const BlockBuilder& b, const Value& y, std::int64_t bytes) {
+        return transpose(b.local_tokens(y) * bytes / 2 / size_bytes(Dtype::fp32),
+                         b.local_width(y),
+                         Dtype::fp32);
+    }
+    // Two kernels for each expert of the rank, one that puts them together, one that rounds.
+    std::uint8_t launches(const BlockBuilder& b) const {
+        return static_cast<std::uint8_t>(std::min<std::int64_t>(2 * b.local_experts(bias_) + 2, 255));
+    }
+
+    Parameter& bias_;
+    Edge& x_;
+    Edge& weights_;
+    Edge& y_;
+};
+
 }  // namespace
 
 namespace {
@@ -200,7 +283,16 @@ struct ExpertPath {
     Edge& weights;  // of its rows
 };
 
-// Tokens come to their experts.
+// FP8 products want a multiple of rows for each expert: unless the library that brings rows fills
+// them up, a kernel does, and another takes out what its product made (Transformer Engine's
+// Fp8Padding and Fp8Unpadding). Equal loads need none.
+bool fills_up_rows(const ParallelPlan& plan) {
+    return plan.precision == Dtype::fp8 && !plan.moe_fused_kernels &&
+           plan.moe_router_load != RouterLoad::balanced && !dispatcher_of(plan).copies_out;
+}
+
+// Tokens come to their experts. The backward pass reads rows as they come unless they are filled
+// up.
 ExpertPath add_dispatch(Tape& tape,
                         const ParallelPlan& plan,
                         const Transformer& model,
@@ -209,6 +301,7 @@ ExpertPath add_dispatch(Tape& tape,
                         Edge& own_weights,
                         std::vector<Node*>& all) {
     Edge& weights = tape.edge();
+    const bool kept = !fills_up_rows(plan);
     if (plan.moe_fused_kernels) {
         Edge& rows = tape.edge();
         Edge& row_weights = tape.edge();
@@ -239,23 +332,25 @@ ExpertPath add_dispatch(Tape& tape,
         all.push_back(
             &tape.add<MoveNode>("dispatch", Destination::experts, layer, x, dispatched, false));
         all.push_back(&tape.add<SortNode>(
-            "copies of rows", RowOrder::by_expert, layer, dispatched, rows, true));
+            "copies of rows", RowOrder::by_expert, layer, dispatched, rows, kept));
         all.push_back(&tape.add<CarryNode>(layer, own_weights, weights));
         return {rows, weights};
     }
     Edge& rows = tape.edge();
     const bool sorts =
         model.num_experts > plan.expert_model_parallel_size && plan.expert_model_parallel_size > 1;
+    tape.enter(CudaGraphPart::moe_preprocess);
     all.push_back(&tape.add<PermuteNode>(layer, x, rows));
-    all.push_back(
-        &tape.add<MoveNode>("dispatch", Destination::experts, layer, rows, dispatched, !sorts));
+    tape.enter(std::nullopt);
+    all.push_back(&tape.add<MoveNode>(
+        "dispatch", Destination::experts, layer, rows, dispatched, !sorts && kept));
     add_weights(Destination::experts);
     if (!sorts) {
         return {dispatched, weights};
     }
     Edge& sorted = tape.edge();
     all.push_back(&tape.add<SortNode>(
-        "rows by expert", RowOrder::by_expert, layer, dispatched, sorted, true));
+        "rows by expert", RowOrder::by_expert, layer, dispatched, sorted, kept));
     return {sorted, weights};
 }
 
@@ -312,17 +407,20 @@ ExpertBranch add_experts(Tape& tape,
                          std::int64_t layer,
                          Edge& x,
                          const std::function<std::vector<Node*>()>& add_shared) {
+    static Parameter none;  // the product adds no bias then
     ExpertBranch branch;
     std::vector<Node*>& all = branch.nodes.all;
     if (!plan.moe_shared_expert_overlap) {
         all = add_shared();
     }
     Edge& own_weights = tape.edge();
+    tape.enter(CudaGraphPart::moe_router);
     Node* const router =
         plan.moe_fused_kernels
             ? static_cast<Node*>(&tape.add<FusedRouterNode>(p, layer, x, own_weights))
             : &tape.add<RouterNode>(p.router, p.router_bias, layer, x, own_weights);
     all.push_back(router);
+    tape.enter(std::nullopt);
     const ExpertPath path = add_dispatch(tape, plan, model, layer, x, own_weights, all);
     branch.nodes.reader = router;
     if (plan.moe_shared_expert_overlap) {
@@ -330,19 +428,38 @@ ExpertBranch add_experts(Tape& tape,
         branch.nodes.reader = shared.empty() ? router : shared.front();
         all.insert(all.end(), shared.begin(), shared.end());
     }
+    Edge* inputs = &path.inputs;
+    if (fills_up_rows(plan)) {
+        inputs = &tape.edge();
+        all.push_back(&tape.add<SortNode>(
+            "rows filled up", RowOrder::by_expert, layer, path.inputs, *inputs, true));
+    }
     Edge& fc1 = tape.edge();
     Edge& activated = tape.edge();
     Edge& fc2 = tape.edge();
     all.push_back(&tape.add<ExpertProductNode>(
-        "expert fc1", p.expert_fc1, p.expert_fc1_bias, path.inputs, fc1));
+        "expert fc1", p.expert_fc1, p.expert_fc1_bias, *inputs, fc1));
     branch.nodes.activation = &tape.add<ActivationNode>(fc1, activated, &path.weights);
     all.push_back(branch.nodes.activation);
-    auto& product =
-        tape.add<ExpertProductNode>("expert fc2", p.expert_fc2, p.expert_fc2_bias, activated, fc2);
+    const bool weighed_bias = !plan.moe_fused_kernels && p.expert_fc2_bias.elements > 0;
+    auto& product = tape.add<ExpertProductNode>(
+        "expert fc2", p.expert_fc2, weighed_bias ? none : p.expert_fc2_bias, activated, fc2);
     product.discard_output();
     branch.nodes.fc2 = &product;
     all.push_back(&product);
-    branch.routed = &add_combine(tape, plan, model, layer, fc2, all);
+    Edge* made = &fc2;
+    if (fills_up_rows(plan)) {
+        made = &tape.edge();
+        all.push_back(&tape.add<SortNode>(
+            "rows taken out", RowOrder::by_expert, layer, fc2, *made, false));
+    }
+    if (weighed_bias) {
+        Edge& sum = tape.edge();
+        all.push_back(
+            &tape.add<ExpertBiasNode>(p.expert_fc2_bias, *made, path.weights, sum));
+        made = &sum;
+    }
+    branch.routed = &add_combine(tape, plan, model, layer, *made, all);
     return branch;
 }
 

@@ -248,6 +248,7 @@ Tape layer_tape(const Transformer& model,
                 std::int64_t layer) {
     Tape tape{recompute.whole ? Lifetime::slot : Lifetime::micro_batch};
     LayerNodes nodes;
+    tape.enter(CudaGraphPart::attn);
     Edge& context = add_attention_branch(tape, model, recompute, p, layer, nodes);
     auto& projection = tape.add<RowProductNode>();
     const RowProduct project{"projection", &p.projection, &p.projection_bias, &context};
@@ -258,6 +259,7 @@ Tape layer_tape(const Transformer& model,
             &tape.add<BranchOutputNode>("projection", std::vector{project}, purpose, layer);
         projection.set_output(*nodes.attention_output, 0);
         mlp_input = &tape.edge();
+        tape.enter(model.layer_has_experts(layer) ? CudaGraphPart::moe_router : CudaGraphPart::mlp);
         nodes.norm2 = &tape.add<NormNode>("norm 2", p.norm2, *mlp_input);
     }
     if (model.layer_has_experts(layer)) {
@@ -266,6 +268,7 @@ Tape layer_tape(const Transformer& model,
         choose_modules(tape, recompute, nodes);
         return tape;
     }
+    tape.enter(CudaGraphPart::mlp);
     if (plan.mlp_tile_tokens > 0) {
         add_tiled_mlp(tape, p, layer, *mlp_input, nodes);
         choose_modules(tape, recompute, nodes);

@@ -44,6 +44,14 @@ inline constexpr std::uint32_t kWholeLayerModules =
 // How FP8 values get their scales: from the maxima of earlier steps, from the tensor itself, from
 // each row and each column, or by blocks of 32 (Megatron-LM's --fp8-recipe has the first, second
 // and last; torchao has the others).
+// Parts of a layer that a CUDA graph of its own captures (Megatron-Core's --cuda-graph-scope).
+enum class CudaGraphPart : std::uint32_t {
+    attn = 1,            // norm 1 to the attention's output
+    mlp = 2,             // a dense layer from norm 2 on
+    moe_router = 4,      // norm 2, the router, and the shared expert unless it overlaps
+    moe_preprocess = 8,  // what an exchange of tokens needs beforehand
+};
+
 enum class Fp8Recipe : std::uint8_t { delayed, tensorwise, rowwise, mxfp8 };
 enum class ScheduleKind : std::uint8_t {
     gpipe,
@@ -192,6 +200,8 @@ struct ParallelPlan {
     // ops are launched from C++.
     bool eager_framework = true;
     bool cuda_graphs = false;
+    // Bits of CudaGraphPart: these parts of each layer are captured, and the rest is called.
+    std::uint32_t cuda_graph_scope = 0;
     bool compiled = false;  // elementwise chains fused by a compiler (torch.compile, XLA)
     bool embedding_and_loss_as_layers = false;  // two extra layer slots in the pipeline split
     // ZeRO 3: gather the next unit behind a unit's backward pass, not beside it (PyTorch FSDP's
@@ -211,6 +221,9 @@ struct ParallelPlan {
     // where they lie, and rows arrive in the order in which products read them: Orrery's own
     // runtime. false: the kernels of Megatron-Core.
     bool moe_fused_kernels = false;
+    // One kernel each scores and chooses, and makes the loss that balances experts (Megatron-Core's
+    // option of this name; Transformer Engine's fused router).
+    bool moe_router_fusion = false;
     // The shared expert works while tokens are on their way to the other experts.
     bool moe_shared_expert_overlap = false;
     RouterLoad moe_router_load = RouterLoad::balanced;
@@ -260,6 +273,9 @@ struct ParallelPlan {
         return expert_tensor_parallel_size > 0 ? expert_tensor_parallel_size
                                                : tensor_model_parallel_size;
     }
+    bool captures(CudaGraphPart part) const {
+        return (cuda_graph_scope & static_cast<std::uint32_t>(part)) != 0;
+    }
     // Neither a compiler nor a graph stands between the framework and its ops.
     bool ops_are_calls() const { return eager_framework && !compiled && !cuda_graphs; }
     // A row travels for each expert of a token, by NCCL: what fused kernels make and read.
@@ -272,6 +288,8 @@ struct ParallelPlan {
     ParallelPlan launched_from_cpp() const {
         ParallelPlan plan = *this;
         plan.eager_framework = false;
+        plan.cuda_graph_scope = 0;
+        plan.moe_router_fusion = false;
         plan.moe_fused_kernels = sends_row_for_each_expert();
         return plan;
     }

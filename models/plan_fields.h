@@ -251,6 +251,10 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "Ops are launched by CUDA graphs.",
         .flags = {"--enable-cuda-graph", "--external-cuda-graph"},
         .translated_flags = {"--cuda-graph-impl"}),
+    ORRERY_PLAN_FIELD(cuda_graph_scope, pass,
+        .meaning = "Parts of each layer that a CUDA graph launches; an eager framework calls the "
+                   "rest.",
+        .values = kCudaGraphParts),
     ORRERY_PLAN_FIELD(compiled, pass,
         .meaning = "A compiler (torch.compile, XLA) fuses chains of elementwise ops."),
     ORRERY_PLAN_FIELD(embedding_and_loss_as_layers, step,
@@ -304,6 +308,10 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(moe_fused_kernels, pass,
         .meaning = "One kernel each chooses experts, counts their tokens and moves rows, as in "
                    "Orrery's own runtime; false: as in Megatron-Core."),
+    ORRERY_PLAN_FIELD(moe_router_fusion, pass,
+        .meaning = "One kernel each scores and chooses experts, and makes the loss that balances "
+                   "them.",
+        .flags = {"--moe-router-fusion"}),
     ORRERY_PLAN_FIELD(moe_shared_expert_overlap, pass,
         .meaning = "The shared expert works while tokens travel to the other experts.",
         .flags = {"--moe-shared-expert-overlap"}),

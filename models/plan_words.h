@@ -41,6 +41,14 @@ inline constexpr Choice<std::uint32_t> kRecomputeModules[] = {
     {"linear", static_cast<std::uint32_t>(RecomputeModule::linear)},
 };
 
+// Bits.
+inline constexpr Choice<std::uint32_t> kCudaGraphParts[] = {
+    {"attn", static_cast<std::uint32_t>(CudaGraphPart::attn)},
+    {"mlp", static_cast<std::uint32_t>(CudaGraphPart::mlp)},
+    {"moe_router", static_cast<std::uint32_t>(CudaGraphPart::moe_router)},
+    {"moe_preprocess", static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess)},
+};
+
 inline constexpr Choice<Fp8Recipe> kFp8Recipes[] = {
     {"delayed", Fp8Recipe::delayed},
     {"tensorwise", Fp8Recipe::tensorwise},

@@ -238,12 +238,21 @@ void SegmentBuilder::add_operands(const OpSpec& spec) {
     add(spec.accumulates, Access::accumulate, {});
 }
 
+std::uint8_t SegmentBuilder::launches_of(const OpSpec& spec) {
+    if (!in_graph_ || spec.launches == 0) {
+        return spec.launches;
+    }
+    const bool first = !graph_launched_;
+    graph_launched_ = true;
+    return first ? 1 : 0;
+}
+
 std::uint32_t SegmentBuilder::append(Payload payload, const OpSpec& spec) {
     Program& program = tables_.program();
     Op op{.payload = payload,
           .stream = spec.stream,
           .cause = spec.cause,
-          .launches = spec.launches,
+          .launches = launches_of(spec),
           .name = tables_.name(spec.name),
           .first_wait = static_cast<std::uint32_t>(program.waits.size()),
           .first_operand = static_cast<std::uint32_t>(program.operands.size())};

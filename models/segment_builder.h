@@ -90,6 +90,12 @@ public:
     std::uint32_t copy(const CopyCall& call, const OpSpec& spec);
     std::uint32_t host(const HostWork& work, const OpSpec& spec);
 
+    // Whether a CUDA graph launches the ops that follow: the host launches it with its first op, and
+    // the others with it. A graph ends where ops follow that it does not launch.
+    void capture(bool in_graph) {
+        graph_launched_ = graph_launched_ && in_graph;
+        in_graph_ = in_graph;
+    }
     // The next op appended also waits for this one (a resource, not a datum).
     void next_waits_for(std::uint32_t op);
     // What the ops so far do with one tensor they do with another, which none of them has.
@@ -107,12 +113,15 @@ private:
     std::span<TensorUses<Place>> uses_of(TensorId tensor, const OpSpec& spec);
     void add_operands(const OpSpec& spec);
     std::uint32_t append(Payload payload, const OpSpec& spec);
+    std::uint8_t launches_of(const OpSpec& spec);
 
     ProgramTables& tables_;
     Segment segment_;
     std::vector<Uses> uses_;               // in the order of first use
     std::vector<std::uint32_t> place_of_;  // by tensor: position in uses_ + 1, or 0
     std::vector<std::uint32_t> extra_waits_;
+    bool in_graph_ = false;
+    bool graph_launched_ = false;
 };
 
 }  // namespace orrery

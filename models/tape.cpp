@@ -3,6 +3,15 @@
 
 namespace orrery {
 
+namespace {
+
+// Ops of the node are launched by the graph of its part, if the plan has one.
+void capture(BlockBuilder& b, const Node& node) {
+    b.ops.capture(node.part() && b.plan.captures(*node.part()));
+}
+
+}  // namespace
+
 void run_delayed(BlockBuilder& b, Deferred& delayed) {
     for (const DeferredProducts& products : delayed) {
         products.run(b);
@@ -14,8 +23,10 @@ void Tape::forward(BlockBuilder& b, ResidualStream& stream) {
     input_ = stream;
     ForwardPass pass{b, std::move(stream)};
     for (const auto& node : nodes_) {
+        capture(b, *node);
         node->forward(pass);
     }
+    b.ops.capture(false);
     stream = std::move(pass.stream);
 }
 
@@ -23,8 +34,10 @@ void Tape::run_again(BlockBuilder& b, ResidualStream& stream) {
     b.recomputing = true;
     ForwardPass pass{b, std::move(stream)};
     for (const auto& node : nodes_) {
+        capture(b, *node);
         node->forward(pass);
     }
+    b.ops.capture(false);
     stream = std::move(pass.stream);
     b.recomputing = false;
 }
@@ -35,6 +48,7 @@ Value Tape::backward(BlockBuilder& b, const Value& dout, Deferred* deferred) {
     }
     BackwardPass pass{b, dout, deferred};
     for (std::size_t i = nodes_.size(); i-- > 0;) {
+        capture(b, *nodes_[i]);
         for (const Again& again : again_) {
             if (again.reader == nodes_[i].get()) {
                 b.recomputing = true;
@@ -47,6 +61,7 @@ Value Tape::backward(BlockBuilder& b, const Value& dout, Deferred* deferred) {
         }
         nodes_[i]->backward(pass);
     }
+    b.ops.capture(false);
     return pass.stream_gradient;
 }
 

@@ -14,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/norm_lowering.h"
@@ -60,9 +61,13 @@ public:
 
     Lifetime saved() const { return saved_; }
     void set_saved(Lifetime lifetime) { saved_ = lifetime; }
+    // The part of the layer that the node belongs to; nothing if no graph of a part captures it.
+    std::optional<CudaGraphPart> part() const { return part_; }
+    void set_part(std::optional<CudaGraphPart> part) { part_ = part; }
 
 private:
     Lifetime saved_ = Lifetime::micro_batch;
+    std::optional<CudaGraphPart> part_;
 };
 
 class Tape {
@@ -78,9 +83,12 @@ public:
         auto node = std::make_unique<N>(std::forward<Arguments>(arguments)...);
         N& added = *node;
         added.set_saved(saved_);
+        added.set_part(part_);
         nodes_.push_back(std::move(node));
         return added;
     }
+    // Nodes added from here on belong to this part of the layer.
+    void enter(std::optional<CudaGraphPart> part) { part_ = part; }
     // Nodes to run again, in this order, before the backward pass of `reader`.
     void run_again_before(const Node& reader, std::vector<Node*> nodes) {
         again_.push_back({&reader, std::move(nodes)});
@@ -102,6 +110,7 @@ private:
     };
 
     Lifetime saved_;
+    std::optional<CudaGraphPart> part_;
     ResidualStream input_;
     std::deque<Edge> edges_;  // whose addresses nodes keep
     std::vector<std::unique_ptr<Node>> nodes_;

@@ -14,6 +14,9 @@ namespace {
 constexpr auto kExpertModules = static_cast<std::uint32_t>(RecomputeModule::moe_act) |
                                 static_cast<std::uint32_t>(RecomputeModule::moe);
 
+constexpr auto kExpertParts = static_cast<std::uint32_t>(CudaGraphPart::moe_router) |
+                              static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess);
+
 struct ExpertRules {
     const Transformer& model;
     const ParallelPlan& plan;
@@ -46,6 +49,7 @@ struct ExpertRules {
     void of_dispatcher();
     void of_load();
     void of_overlap();
+    void of_graphs();
     void latent_attention();
 };
 
@@ -68,6 +72,8 @@ void ExpertRules::without_experts() {
     needless(plan.overlap_moe_expert_parallel_comm, "overlap_moe_expert_parallel_comm", "false");
     needless(plan.delay_wgrad_compute, "delay_wgrad_compute", "false");
     needless(plan.moe_shared_expert_overlap, "moe_shared_expert_overlap", "false");
+    needless(plan.moe_router_fusion, "moe_router_fusion", "false");
+    needless((plan.cuda_graph_scope & kExpertParts) != 0, "cuda_graph_scope", "attn and mlp");
     needless(plan.recompute_granularity == Recompute::selective &&
                  (plan.recompute_modules & kExpertModules) != 0,
              "recompute_modules",
@@ -214,6 +220,9 @@ void ExpertRules::of_dispatcher() {
                "fused kernels send a row for each expert of a token",
                "false, or plan.moe_token_dispatcher_type: alltoall, hierarchical or 2dh");
     }
+    if (plan.moe_fused_kernels && plan.moe_router_fusion) {
+        reject("plan.moe_router_fusion", "moe_fused_kernels is a router of its own", "false");
+    }
     if (plan.moe_dispatch_dtype == Dtype::fp8 && by == TokenDispatcher::allgather) {
         reject("plan.moe_dispatch_dtype", "all-gathered tokens stay in 16 bits", "bf16");
     }
@@ -282,6 +291,17 @@ void ExpertRules::of_overlap() {
     }
 }
 
+void ExpertRules::of_graphs() {
+    const char* const key = "plan.cuda_graph_scope";
+    if (plan.cuda_graph_scope != 0 && plan.cuda_graphs) {
+        reject(key, "cuda_graphs captures everything", "leave out one of both");
+    }
+    if (plan.captures(CudaGraphPart::moe_preprocess) &&
+        !plan.captures(CudaGraphPart::moe_router)) {
+        reject(key, "moe_preprocess follows the router in one graph", "moe_router, too");
+    }
+}
+
 void ExpertRules::latent_attention() {
     if (!model.multi_latent_attention) {
         if (recomputes(RecomputeModule::mla_up_proj)) {
@@ -318,6 +338,7 @@ Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::in
     ExpertRules rules{.model = model, .plan = plan, .num_gpus = num_gpus};
     rules.errors = check_paired_schedule(model, plan, num_gpus);
     rules.latent_attention();
+    rules.of_graphs();
     if (model.num_experts == 0) {
         rules.without_experts();
         return rules.errors;

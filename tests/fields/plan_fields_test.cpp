@@ -263,6 +263,9 @@ const Row kPlanRows[] = {
     {"cuda_graphs",
      [](Scenario& s) { s.plan.cuda_graphs = true; },
      [](Scenario& s) { s.plan.eager_framework = true; }},
+    {"cuda_graph_scope",
+     [](Scenario& s) { s.plan.cuda_graph_scope = static_cast<std::uint32_t>(CudaGraphPart::attn); },
+     [](Scenario& s) { s.plan.eager_framework = true; }},
     {"compiled",
      [](Scenario& s) { s.plan.compiled = true; },
      [](Scenario& s) { s.plan.fused_norm = false; }},
@@ -330,6 +333,12 @@ const Row kPlanRows[] = {
          s.plan.moe_router_load_trace = {1, 1, 1, 1};
      }},
     {"moe_fused_kernels", [](Scenario& s) { s.plan.moe_fused_kernels = true; }, spread_experts},
+    {"moe_router_fusion",
+     [](Scenario& s) { s.plan.moe_router_fusion = true; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.plan.eager_framework = true;
+     }},
     {"moe_shared_expert_overlap",
      [](Scenario& s) { s.plan.moe_shared_expert_overlap = true; },
      spread_experts},

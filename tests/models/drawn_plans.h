@@ -191,6 +191,8 @@ private:
             *on = coin();
         }
         p.ddp_bucket_size = pick({0, 50'000, 200'000});
+        // attn, mlp or both.
+        p.cuda_graph_scope = static_cast<std::uint32_t>(pick({0, 0, 0, 1, 2, 3}));
     }
 
     std::uint64_t seed_;

@@ -9,6 +9,7 @@
 #include "models/lowering.h"
 #include "models/memory.h"
 #include "tests/models/expert_models.h"
+#include "tests/models/lowered_experts.h"
 #include "tests/models/program_sums.h"
 
 namespace orrery {
@@ -238,6 +239,68 @@ TEST(ExpertNodes, TheSharedExpertWorksBesideTheExchangeOnRequest) {
     const Program beside = lowered(model, plan);
     EXPECT_GT(position(beside, "shared fc1"), position(beside, "dispatch"));
     EXPECT_LT(position(beside, "shared fc1"), position(beside, "expert fc1"));
+}
+
+// Host launches of rank 0's first forward pass.
+std::int64_t launches_of_forward(const Program& program) {
+    std::int64_t launches = 0;
+    for (const Op& op : program.segments[0].ops) {
+        launches += op.launches;
+    }
+    return launches;
+}
+
+constexpr std::uint32_t kUpToTheExchange = static_cast<std::uint32_t>(CudaGraphPart::attn) |
+                                           static_cast<std::uint32_t>(CudaGraphPart::moe_router) |
+                                           static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess);
+
+TEST(ExpertNodes, AGraphOfALayersPartsIsLaunchedOnce) {
+    const Transformer model = small_experts();
+    ParallelPlan plan = plan_of(1, 1, 4, 1, 4);
+    plan.moe_token_dispatcher_type = TokenDispatcher::hybridep;
+    const Program called = lowered(model, plan);
+    plan.cuda_graph_scope = kUpToTheExchange;
+    const Program captured = lowered(model, plan);
+    ASSERT_EQ(captured.segments[0].ops.size(), called.segments[0].ops.size());
+    std::int64_t inside = 0;
+    std::int64_t graphs = 0;
+    for (std::size_t o = 0; o < captured.segments[0].ops.size(); ++o) {
+        const Op& before = called.segments[0].ops[o];
+        const Op& op = captured.segments[0].ops[o];
+        const std::string& name = captured.names[op.name];
+        graphs += op.launches == 1 && name.starts_with("norm 1") ? 1 : 0;
+        if (name.starts_with("expert fc") || name == "dispatch" || name == "combine") {
+            EXPECT_EQ(op.launches, before.launches) << name;
+        }
+        if (name.starts_with("router") || name.starts_with("qkv")) {
+            EXPECT_EQ(op.launches, 0) << name;
+            inside += before.launches;
+        }
+    }
+    EXPECT_EQ(graphs, model.num_layers);
+    EXPECT_GT(inside, 0);
+    // Of the backward pass, too.
+    EXPECT_LT(launches_of_forward(captured), launches_of_forward(called) - inside + graphs);
+}
+
+TEST(ExpertNodes, AFusedRouterHasFewKernels) {
+    const Transformer model = small_experts();
+    ParallelPlan plan = plan_of(1, 1, 4, 1, 4);
+    const std::int64_t before = launches_of_forward(lowered(model, plan));
+    plan.moe_router_fusion = true;
+    // The choice is part of the scores' kernel, and of eleven kernels of the loss six are left.
+    EXPECT_EQ(launches_of_forward(lowered(model, plan)), before - 13 * model.num_layers);
+}
+
+TEST(ExpertNodes, BiasesOfTheSecondProductMoveEachRowSeveralTimes) {
+    Transformer model = small_experts();
+    const ParallelPlan plan = plan_of(1, 1, 4, 1, 4);
+    EXPECT_EQ(count_ops(lowered(model, plan), "expert bias"), 0);
+    model.add_bias_linear = true;
+    const Program program = lowered(model, plan);
+    EXPECT_EQ(count_ops(program, "expert bias"), 2 * model.num_layers);
+    EXPECT_EQ(count_ops(program, "expert bias backward"), 2 * model.num_layers);
+    EXPECT_EQ(count_ops(program, "expert bias gradient"), 2 * model.num_layers);
 }
 
 }  // namespace expert_nodes_test

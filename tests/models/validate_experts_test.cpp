@@ -84,5 +84,32 @@ TEST(ValidateExperts, RefusesModelsThatCannotBe) {
     EXPECT_NE(first_error(model, plan, 8).find("latent attention"), std::string::npos);
 }
 
+TEST(ValidateExperts, GraphsOfPartsFollowOneAnother) {
+    const Transformer model = small_experts();
+    ParallelPlan plan = kPlan;
+    plan.cuda_graph_scope = static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess);
+    EXPECT_EQ(first_error(model, plan, 8),
+              "plan.cuda_graph_scope: moe_preprocess follows the router in one graph");
+    plan.cuda_graph_scope |= static_cast<std::uint32_t>(CudaGraphPart::moe_router);
+    EXPECT_EQ(first_error(model, plan, 8), "");
+    plan.cuda_graphs = true;
+    EXPECT_EQ(first_error(model, plan, 8),
+              "plan.cuda_graph_scope: cuda_graphs captures everything");
+    plan.cuda_graphs = false;
+    Transformer dense = model;
+    dense.num_experts = 0;
+    EXPECT_EQ(first_error(dense, plan, 8), "plan.cuda_graph_scope: the model has no experts");
+}
+
+TEST(ValidateExperts, ARouterIsFusedInOneWay) {
+    ParallelPlan plan = kPlan;
+    plan.moe_router_fusion = true;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), "");
+    plan.moe_fused_kernels = true;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.moe_router_fusion: moe_fused_kernels is a router of its own");
+    EXPECT_FALSE(plan.launched_from_cpp().moe_router_fusion);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -82,7 +82,7 @@ constexpr std::string_view kKeysOfOptions[] = {
     "zero1_shard",
     "pipeline_layers",
     "method",       // the sizes say it
-    "cuda_graphs",  // of the router and what prepares the exchange only: few of the launches
+    "cuda_graphs",  // of parts of a layer
     "dispatcher_sms",
 };
 
@@ -295,6 +295,10 @@ void set_features(const PublishedCase& row,
     plan.fused_activation = plan.fused_activation || both || says(words, "fused_gelu");
     plan.fused_cross_entropy = plan.fused_cross_entropy || says(words, "chunked_cross_entropy");
     plan.cuda_graphs = plan.cuda_graphs || says(words, "cuda_graphs");
+    const std::vector<std::string> captured = words_between(value_of_word(words, "cuda_graphs"), '+');
+    for (const auto& [word, bit] : kCudaGraphParts) {
+        plan.cuda_graph_scope |= says(captured, word) ? bit : 0;
+    }
     plan.compiled = plan.compiled || row.compile == "true" || says(words, "torch_compile") ||
                     says(words, "thunder_compile") || says(words, "xla");
     plan.embedding_and_loss_as_layers = says(words, "embedding_and_loss_as_layers");

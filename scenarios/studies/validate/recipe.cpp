@@ -15,12 +15,14 @@ namespace {
 
 constexpr std::string_view kRecipes = "recipes";
 
-// Modules belong to how much is computed again: a row states both or neither.
+// The column that says what a key of the plan says. Modules belong to how much is computed again: a
+// row states both or neither.
 std::string_view column_of(std::string_view key) {
     using Plan = ParallelPlan;
-    return key == plan_field<&Plan::recompute_modules>.name
-               ? plan_field<&Plan::recompute_granularity>.name
-               : key;
+    if (key == plan_field<&Plan::recompute_modules>.name) {
+        return plan_field<&Plan::recompute_granularity>.name;
+    }
+    return key == plan_field<&Plan::moe_token_dispatcher_type>.name ? "token_dispatcher" : key;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ PublishedCase row_of(const std::string& stack, const std::string& gpu, Dtype pre
     row.gpu = gpu;
     row.model.name = "deepseek-v3";
     row.plan.precision = precision;
-    row.assumed = {"recompute_granularity", "overlap_moe_expert_parallel_comm"};
+    row.assumed = {
+        "recompute_granularity", "overlap_moe_expert_parallel_comm", "token_dispatcher"};
     return row;
 }
 
@@ -29,9 +30,10 @@ ParallelPlan with_recipe(const PublishedCase& row) {
 }
 
 TEST(Recipe, ReleasesHaveTheRecipesOfTheReleaseBeforeTheirPatches) {
-    EXPECT_EQ(recipe_entry("mb26.02.01", with_recipes()), "mb26.02");
+    EXPECT_EQ(recipe_entry("mb26.04.01", with_recipes()), "mb26.04");
     EXPECT_EQ(recipe_entry("mb26.02", with_recipes()), "mb26.02");
-    EXPECT_EQ(recipe_entry("mb25.09", with_recipes()), "");
+    EXPECT_EQ(recipe_entry("mb26.02.01", with_recipes()), "mb26.02.01");  // one of its own
+    EXPECT_EQ(recipe_entry("mb25.07", with_recipes()), "");
     EXPECT_EQ(recipe_entry("megatron-core", with_recipes()), "");
 }
 
@@ -39,7 +41,13 @@ TEST(Recipe, SaysWhatARowLeavesOpen) {
     const ParallelPlan plan = with_recipe(row_of("mb26.02.01", "gb200", Dtype::fp8));
     EXPECT_EQ(plan.recompute_granularity, Recompute::selective);
     EXPECT_EQ(plan.recompute_modules, static_cast<std::uint32_t>(RecomputeModule::mla_up_proj));
-    EXPECT_TRUE(plan.cuda_graphs);
+    EXPECT_FALSE(plan.cuda_graphs);
+    EXPECT_TRUE(plan.captures(CudaGraphPart::attn));
+    EXPECT_TRUE(plan.captures(CudaGraphPart::moe_router));
+    EXPECT_FALSE(plan.captures(CudaGraphPart::mlp));
+    EXPECT_EQ(plan.moe_token_dispatcher_type, TokenDispatcher::hybridep);
+    EXPECT_EQ(plan.moe_dispatcher_sms, 32);
+    EXPECT_TRUE(plan.moe_router_fusion);
     EXPECT_FALSE(plan.overlap_moe_expert_parallel_comm);
     // The next release but one overlaps the exchange.
     EXPECT_TRUE(
@@ -52,6 +60,7 @@ TEST(Recipe, NeverReplacesWhatARowStates) {
     const ParallelPlan plan = with_recipe(row);
     EXPECT_EQ(plan.recompute_granularity, Recompute::none);
     EXPECT_FALSE(plan.overlap_moe_expert_parallel_comm);
+    EXPECT_EQ(plan.moe_token_dispatcher_type, TokenDispatcher::alltoall);
     EXPECT_TRUE(plan.cuda_graphs);  // no table has a column for it
 }
 
