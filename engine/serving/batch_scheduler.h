@@ -74,8 +74,10 @@ struct SchedulerLimits {
     // The most tokens of one prompt in one step; 0: as the budget allows.
     std::int64_t long_prefill_token_threshold = 0;
     bool enable_prefix_caching = true;
-    // Data-parallel ranks: fewer new prompts than these wait for prompt_wait_steps steps.
+    // Data-parallel ranks: fewer new prompts than these wait for prompt_wait_steps steps, and as many
+    // for prompt_batching_steps, in which more may come.
     std::uint16_t balanced_ranks = 1;
+    std::uint32_t prompt_batching_steps = 0;
     // Tokens that a draft proposes for each sequence that generates; its next step verifies them
     // together (Leviathan et al., ICML 2023).
     std::int64_t draft_tokens = 0;

@@ -154,6 +154,11 @@ constexpr Key kPoolRows[] = {
         "long_prefill_token_threshold", "Tokens of one prompt in a step at most; 0: no limit.")
         .range(0, kMostTokens)
         .of("tokens"),
+    key<&ServingPoolSpec::limits, &SchedulerLimits::prompt_batching_steps>(
+        "prompt_batching_steps",
+        "Steps for which prompts of all data-parallel ranks wait for more of them.")
+        .range(0, 10'000)
+        .of("steps"),
     key<&ServingPoolSpec::limits, &SchedulerLimits::block_size>("block_size",
                                                                 "Tokens of a block of the cache.")
         .range(1, 65'536)

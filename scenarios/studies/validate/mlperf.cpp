@@ -84,6 +84,11 @@ std::int64_t mlperf_requests(const ServingCase& row) {
     return std::max<std::int64_t>(kLeast, std::llround(kLeast_s * rate));
 }
 
+// adp_balancing_batching_wait_iters of NVIDIA's configurations for DeepSeek-R1.
+std::uint32_t mlperf_prompt_batching(const ServingCase& row) {
+    return by_tensorrt(row) && is_mlperf(row) ? (row.load == "offline" ? 10 : 3) : 0;
+}
+
 bool runs_whole_data_set(const ServingCase& row) {
     return row.model == kDeepSeek;
 }

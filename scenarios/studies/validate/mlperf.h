@@ -22,6 +22,9 @@ std::string_view mlperf_engine(const ServingCase& row);
 // What the harness sets.
 void set_mlperf_options(const ServingCase& row, ServingEngine& engine);
 
+// SchedulerLimits::prompt_batching_steps.
+std::uint32_t mlperf_prompt_batching(const ServingCase& row);
+
 // Of one replica: runs last ten minutes at least ("min_duration").
 std::int64_t mlperf_requests(const ServingCase& row);
 // The requests are those of the whole run, with its end, not of a part of it.

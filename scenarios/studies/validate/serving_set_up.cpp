@@ -177,6 +177,7 @@ std::vector<ServingPoolSpec> pools_of(const ServingCase& row) {
 // data-parallel rank.
 void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpec& pool) {
     const ServingEngine& engine = scenario.serving.engine;
+    pool.limits.prompt_batching_steps = mlperf_prompt_batching(row);
     if (is_trtllm_bench(row)) {
         const auto limits = trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device);
         if (limits) {

@@ -217,6 +217,29 @@ TEST(BatchScheduler, PromptsOfDataParallelRanksBeginTogether) {
                   "A2", "A1", "A1", "A1", "A1 B2", "A1 B1", "A1 B1 C2 D2"}));
 }
 
+TEST(BatchScheduler, PromptsOfAllRanksWaitForMore) {
+    const std::vector<Request> requests(3, request(2, 20));
+    BatchScheduler scheduler(*find_batching_rules("tensorrt_llm"),
+                             {.num_blocks = 100,
+                              .balanced_ranks = 2,
+                              .prompt_batching_steps = 2,
+                              .prompt_wait_steps = 9},
+                             requests);
+    std::vector<Sampled> sampled;
+    std::vector<std::string> steps;
+    scheduler.submit(RequestId{0});
+    for (int i = 0; i < 4; ++i) {
+        const Batch batch = scheduler.next();
+        scheduler.complete(batch, sampled);
+        steps.push_back(text_of(batch));
+        if (i == 0) {
+            scheduler.submit(RequestId{1});
+            scheduler.submit(RequestId{2});
+        }
+    }
+    EXPECT_EQ(steps, (std::vector<std::string>{"A2", "A1", "A1", "A1 B2 C2"}));
+}
+
 TEST(BatchScheduler, AStaticBatchWaitsForItsLastMember) {
     const std::vector<Request> requests{request(1, 3), request(1, 1), request(1, 1)};
     BatchScheduler scheduler(*find_batching_rules("static"),

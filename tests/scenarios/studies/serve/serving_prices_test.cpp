@@ -161,7 +161,7 @@ TEST(ServingPrices, HostsAreAsSlowAsTheirLaunches) {
     ServingEngine engine{.host_per_step = 10_ms, .asynchronous = true};
     Scenario server = h100_server();
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 10_ms);
-    server.device.launch_cost = 2 * server.device.launch_cost;
+    server.device.launch_cost = server.device.launch_cost * 2;
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 20_ms);
     engine.num_scheduler_steps = 4;
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 5_ms);
