@@ -156,7 +156,8 @@ private:
                   .writes = {read},
                   .accumulates = {}});
         }
-        if (!by.host_sync) {
+        // A graph of the whole step has room for as many rows as there may be.
+        if (!by.host_sync || (b.plan.cuda_graphs && by.sms > 0)) {
             return;
         }
         b.ops.capture(false);  // the host reads between two graphs

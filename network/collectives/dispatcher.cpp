@@ -43,6 +43,7 @@ constexpr std::array<Dispatcher, 8> kDispatchers{{
      .row_us = kHybridEpRow_us,
      .expert_bytes = 4,
      .barriers = 2,
+     .host_sync = true,  // unless the number of rows is given (Megatron-Core's fused_a2a.py)
      .copies_out = true,
      .dispatch_calls = 3,
      .combine_calls = 2},

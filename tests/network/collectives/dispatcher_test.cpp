@@ -38,10 +38,10 @@ TEST(Dispatcher, OnlyKernelsHoldSms) {
 
 // Memory sized by counts that the device found out has to wait for them.
 TEST(Dispatcher, StaticBuffersNeedNoSync) {
-    for (const char* name : {"alltoall", "hierarchical", "2dh", "deepep"}) {
+    for (const char* name : {"alltoall", "hierarchical", "2dh", "deepep", "hybridep"}) {
         EXPECT_TRUE(find_dispatcher(name)->host_sync) << name;
     }
-    for (const char* name : {"allgather", "deepep_low_latency", "hybridep", "host_driven"}) {
+    for (const char* name : {"allgather", "deepep_low_latency", "host_driven"}) {
         EXPECT_FALSE(find_dispatcher(name)->host_sync) << name;
     }
 }

@@ -30,7 +30,7 @@ ParallelPlan with_recipe(const PublishedCase& row) {
 }
 
 TEST(Recipe, ReleasesHaveTheRecipesOfTheReleaseBeforeTheirPatches) {
-    EXPECT_EQ(recipe_entry("mb26.04.01", with_recipes()), "mb26.04");
+    EXPECT_EQ(recipe_entry("mb26.06.02", with_recipes()), "mb26.06");
     EXPECT_EQ(recipe_entry("mb26.02", with_recipes()), "mb26.02");
     EXPECT_EQ(recipe_entry("mb26.02.01", with_recipes()), "mb26.02.01");  // one of its own
     EXPECT_EQ(recipe_entry("mb25.07", with_recipes()), "");
