@@ -12,8 +12,8 @@
 
 namespace orrery {
 
-// The rank of each role whose experts have most rows to keep: the sum over its layers of the largest
-// micro-batch.
+// The rank of each role whose experts have most rows to keep: over its layers the sum of the largest
+// micro-batches.
 std::vector<RankId> fullest_ranks(const Program& program, const StepLoad& load);
 
 // The program with tensors as large as these ranks, one of each role, need them for the largest of
