@@ -106,14 +106,30 @@ bool ExpertCounts::has_groups() const {
            draw_.experts % draw_.groups == 0;
 }
 
-std::vector<double> ExpertCounts::of(std::uint64_t number, std::int64_t tokens) const {
-    if (!is_drawn()) {
-        std::vector<double> loads = expert_loads(draw_, layer_, tokens);
-        std::ranges::for_each(loads, [](double& load) { load = std::floor(load + 0.5); });
-        return loads;
+std::vector<double> ExpertCounts::not_drawn(std::uint32_t micro_batch, std::int64_t tokens) const {
+    RouterDraw draw = draw_;
+    const auto of_micro_batch = static_cast<std::size_t>(draw.experts * draw.layers);
+    if (draw.load == RouterLoad::trace && of_micro_batch > 0 &&
+        draw.trace.size() > of_micro_batch) {
+        const std::size_t micro_batches = draw.trace.size() / of_micro_batch;
+        draw.trace =
+            draw.trace.subspan(micro_batch % micro_batches * of_micro_batch, of_micro_batch);
     }
+    std::vector<double> loads = expert_loads(draw, layer_, tokens);
+    std::ranges::for_each(loads, [](double& load) { load = std::floor(load + 0.5); });
+    return loads;
+}
+
+std::vector<double> ExpertCounts::of(std::uint32_t micro_batch,
+                                     std::uint32_t group,
+                                     std::int64_t tokens) const {
+    if (!is_drawn()) {
+        return not_drawn(micro_batch, tokens);
+    }
+    // A layer's draws are a stream each.
+    const std::uint64_t number = std::uint64_t{micro_batch} << 24 | group;
     CounterRandom random(
-        draw_.seed, static_cast<std::uint64_t>(layer_) << 40 ^ number, kCountPurpose);
+        draw_.seed, static_cast<std::uint64_t>(layer_) << 48 ^ number, kCountPurpose);
     const auto all = static_cast<double>(tokens);
     const auto drawn =
         [&](std::vector<double>& counts, std::vector<double>& variances, double of, double chance) {

@@ -21,14 +21,17 @@ public:
     // `draw` has to outlive it.
     ExpertCounts(const RouterDraw& draw, std::int64_t layer);
 
-    // Whole numbers, at most the capacity; equal for equal `number`. Loads that are not drawn
-    // (balanced, hot, trace) are those of expert_loads().
-    std::vector<double> of(std::uint64_t number, std::int64_t tokens) const;
+    // Whole numbers, at most the capacity. Loads that are not drawn (balanced, hot, trace) are
+    // those of expert_loads(), for all groups alike; a trace may have each micro-batch.
+    std::vector<double> of(std::uint32_t micro_batch,
+                           std::uint32_t group,
+                           std::int64_t tokens) const;
     // By expert: the chance to be among a token's choices.
     const std::vector<double>& chances() const { return chances_; }
 
 private:
     bool is_drawn() const;
+    std::vector<double> not_drawn(std::uint32_t micro_batch, std::int64_t tokens) const;
     bool has_groups() const;
 
     const RouterDraw& draw_;

@@ -326,7 +326,7 @@ inline constexpr std::tuple kPlanFields{
         .values = {0, 1000}),
     ORRERY_PLAN_FIELD(moe_router_load_trace, pass,
         .meaning = "With moe_router_load trace, tokens of each expert, or of each expert of each "
-                   "layer.",
+                   "layer, or that of each micro-batch.",
         .values = {0, 1'000'000'000'000}, .unit = "tokens"),
     ORRERY_PLAN_FIELD(moe_router_load_seed, pass,
         .meaning = "Seed of the drawn loads of experts.",

@@ -12,8 +12,8 @@
 
 namespace orrery {
 
-// The rank of each role whose experts have most rows to keep: the sum over its layers of the largest
-// micro-batch.
+// Of each role the rank whose experts have most rows to keep: the largest micro-batches of its
+// layers, added up.
 std::vector<RankId> fullest_ranks(const Program& program, const StepLoad& load);
 
 // The program with tensors as large as these ranks, one of each role, need them for the largest of

@@ -342,8 +342,7 @@ private:
         rows.mean_of_most = 0;
         for (std::uint32_t m = 0; m < load_.micro_batches; ++m) {
             for (std::uint32_t g = 0; g < groups; ++g) {
-                const std::vector<double> of_experts =
-                    counts.of(std::uint64_t{m} * groups + g, tokens);
+                const std::vector<double> of_experts = counts.of(m, g, tokens);
                 double most = 0;
                 double sum = 0;
                 for (std::uint32_t p = 0; p < parts; ++p) {

@@ -173,7 +173,8 @@ RouterDraw router_draw(const Transformer& model, const ParallelPlan& plan) {
             .groups = model.moe_router_num_groups,
             .group_topk = model.moe_router_group_topk,
             .trace = plan.moe_router_load_trace,
-            .capacity_factor = plan.moe_expert_capacity_factor};
+            .capacity_factor = plan.moe_expert_capacity_factor,
+            .layers = model.num_layers};
 }
 
 std::vector<double> expert_likelihoods(const RouterDraw& draw, std::int64_t layer) {

@@ -27,6 +27,7 @@ struct RouterDraw {
     std::int64_t group_topk = 0;
     std::span<const std::int64_t> trace{};  // as plan.moe_router_load_trace
     double capacity_factor = 0;             // as plan.moe_expert_capacity_factor
+    std::int64_t layers = 0;                // of the model: a longer trace has micro-batches
 };
 RouterDraw router_draw(const Transformer& model, const ParallelPlan& plan);
 

@@ -237,10 +237,16 @@ void ExpertRules::of_load() {
     const auto given = static_cast<std::int64_t>(plan.moe_router_load_trace.size());
     const bool traced = plan.moe_router_load == RouterLoad::trace;
     const std::int64_t each = model.num_experts;
-    if (traced && given != each && given != each * model.num_layers) {
+    const std::int64_t all = each * model.num_layers;
+    const std::int64_t batches = plan.num_micro_batches();
+    if (traced && given != each && given != all && given != all * batches) {
         reject("plan.moe_router_load_trace",
                fmt::format("{} numbers for {} experts", given, each),
-               fmt::format("{}, or {} for all layers", each, each * model.num_layers));
+               fmt::format("{}, {} for all layers, or {} for these in {} micro-batches",
+                           each,
+                           all,
+                           all * batches,
+                           batches));
     } else if (!traced && given > 0) {
         reject("plan.moe_router_load_trace",
                "moe_router_load says where loads come from",

@@ -48,10 +48,14 @@ public:
     }
 
     std::vector<ExchangePhase> pairs() const {
-        MessageTable table(n_);
-        for_each_pair(
-            [&](std::uint32_t from, std::uint32_t to, double rows) { table.add(from, to, rows); });
-        return one(table.phase(row_bytes_));
+        ExchangePhase phase;
+        phase.messages.reserve(rows_.choices.size());
+        for_each_pair([&](std::uint32_t from, std::uint32_t to, double rows) {
+            if (rows > 0) {
+                phase.messages.push_back({from, to, rows * row_bytes_, rows});
+            }
+        });
+        return one(std::move(phase));
     }
 
     // What stays on the server goes straight there, together with the way to the leader.

@@ -42,8 +42,28 @@ std::optional<std::uint32_t> equal_servers(const Fabric& fabric, std::span<const
     return servers;
 }
 
+// The same where a row is sent for each choice: no other rows are counted.
+RoutedRows shared_choices(const RowExchange& call, std::uint32_t ranks, std::uint32_t servers) {
+    RoutedRows rows{.ranks = ranks,
+                    .servers = servers,
+                    .tokens = static_cast<double>(call.tokens),
+                    .experts = call.experts};
+    rows.choices.resize(std::size_t{ranks} * ranks);
+    for (std::size_t pair = 0; pair < rows.choices.size(); ++pair) {
+        const double over_mean = call.shares[pair % ranks] * 1e-6 * ranks;
+        rows.choices[pair] = rows.tokens * call.choices / ranks * over_mean;
+    }
+    return rows;
+}
+
 // What a router without preferences sends, and of it to each member its share.
-RoutedRows rows_of_call(const RowExchange& call, std::uint32_t ranks, std::uint32_t servers) {
+RoutedRows rows_of_call(const RowExchange& call,
+                        const Dispatcher& by,
+                        std::uint32_t ranks,
+                        std::uint32_t servers) {
+    if (by.copies == RowCopies::choice && call.shares.size() == ranks) {
+        return shared_choices(call, ranks, servers);
+    }
     RoutedRows rows = expected_rows({.ranks = ranks,
                                      .servers = servers,
                                      .experts = call.experts,
@@ -383,7 +403,7 @@ std::optional<TransferPlan> NcclNetwork::plan_rows(const CollectiveCall& call,
     }
     const Exchange exchange{.dispatcher = dispatcher,
                             .combine = call.rows.combine,
-                            .rows = rows_of_call(call.rows, ranks, *servers),
+                            .rows = rows_of_call(call.rows, *dispatcher, ranks, *servers),
                             .row = call.rows.row,
                             .communicator = call.communicator,
                             .sm_limit = call.mover.sm_limit};

@@ -42,6 +42,17 @@ Json overheads_json(const MemoryUse& memory) {
     return overheads;
 }
 
+// Of steps that use the host's memory, or whose experts have uneven loads.
+void add_host_and_experts(Json& json, const Answer& a) {
+    if (a.memory.host > Bytes{}) {
+        json["host_memory"] = {{"in_use_bytes", a.memory.host.count()},
+                               {"server_bytes", a.memory.host_memory.count()}};
+    }
+    if (!a.expert_rows.empty()) {
+        json["expert_rows"] = expert_rows_json(a);
+    }
+}
+
 Json memory_peak_json(const MemoryUse& memory) {
     Json largest = Json::array();
     for (const BufferUse& buffer : memory.largest) {
@@ -189,13 +200,7 @@ std::string json_report(const Answer& a) {
     json["memory"] = memory_json(a.memory);
     json["memory_peak"] = memory_peak_json(a.memory);
     json["memory_overheads"] = overheads_json(a.memory);
-    if (a.memory.host > Bytes{}) {
-        json["host_memory"] = {{"in_use_bytes", a.memory.host.count()},
-                               {"server_bytes", a.memory.host_memory.count()}};
-    }
-    if (!a.expert_rows.empty()) {
-        json["expert_rows"] = expert_rows_json(a);
-    }
+    add_host_and_experts(json, a);
     json["lost_mfu"] = lost_json(a, false);
     json["lost_s"] = lost_json(a, true);
     json["critical_path_s"] = critical_path_json(a);

@@ -18,8 +18,8 @@ double mean_most(const RouterDraw& draw, std::int64_t tokens, std::int64_t group
     constexpr int kDraws = 200;
     const ExpertCounts counts(draw, 5);
     double most = 0;
-    for (std::uint64_t number = 0; number < kDraws; ++number) {
-        most += max_over_mean(counts.of(number, tokens), groups) / kDraws;
+    for (std::uint32_t m = 0; m < kDraws; ++m) {
+        most += max_over_mean(counts.of(m, m % 7, tokens), groups) / kDraws;
     }
     return most;
 }
@@ -40,8 +40,8 @@ TEST(ExpertCounts, AddUpAndAreWhole) {
         const RouterDraw draw{.load = load, .alpha = 1.2, .experts = 32, .topk = 4};
         const ExpertCounts counts(draw, 0);
         EXPECT_NEAR(sum_of(counts.chances()), 4, 1e-6);
-        for (std::uint64_t number = 0; number < 20; ++number) {
-            const std::vector<double> drawn = counts.of(number, 1000);
+        for (std::uint32_t m = 0; m < 20; ++m) {
+            const std::vector<double> drawn = counts.of(m, 0, 1000);
             EXPECT_EQ(sum_of(drawn), 4000);
             for (const double count : drawn) {
                 EXPECT_EQ(count, std::floor(count));
@@ -52,14 +52,15 @@ TEST(ExpertCounts, AddUpAndAreWhole) {
     }
 }
 
-TEST(ExpertCounts, DrawsDifferByNumberLayerAndSeed) {
+TEST(ExpertCounts, DrawsDifferByMicroBatchGroupLayerAndSeed) {
     RouterDraw draw{.load = RouterLoad::uniform, .experts = 32, .topk = 4};
-    const std::vector<double> first = ExpertCounts(draw, 0).of(0, 1000);
-    EXPECT_EQ(first, ExpertCounts(draw, 0).of(0, 1000));
-    EXPECT_NE(first, ExpertCounts(draw, 0).of(1, 1000));
-    EXPECT_NE(first, ExpertCounts(draw, 1).of(0, 1000));
+    const std::vector<double> first = ExpertCounts(draw, 0).of(0, 0, 1000);
+    EXPECT_EQ(first, ExpertCounts(draw, 0).of(0, 0, 1000));
+    EXPECT_NE(first, ExpertCounts(draw, 0).of(1, 0, 1000));
+    EXPECT_NE(first, ExpertCounts(draw, 0).of(0, 1, 1000));
+    EXPECT_NE(first, ExpertCounts(draw, 1).of(0, 0, 1000));
     draw.seed = 2;
-    EXPECT_NE(first, ExpertCounts(draw, 0).of(0, 1000));
+    EXPECT_NE(first, ExpertCounts(draw, 0).of(0, 0, 1000));
 }
 
 // The chances of Zipf's law agree with tokens that are drawn one by one.
@@ -94,14 +95,25 @@ TEST(ExpertCounts, GroupsMakeSumsOfTheirExpertsMoreUneven) {
 
 TEST(ExpertCounts, LoadsThatAreNotDrawnAreAlwaysTheSame) {
     const RouterDraw hot{.load = RouterLoad::hot, .alpha = 3, .experts = 8, .topk = 2};
-    EXPECT_EQ(ExpertCounts(hot, 1).of(0, 800), ExpertCounts(hot, 1).of(7, 800));
-    EXPECT_NEAR(max_over_mean(ExpertCounts(hot, 1).of(0, 800), 8), 3, 0.01);
+    EXPECT_EQ(ExpertCounts(hot, 1).of(0, 0, 800), ExpertCounts(hot, 1).of(7, 3, 800));
+    EXPECT_NEAR(max_over_mean(ExpertCounts(hot, 1).of(0, 0, 800), 8), 3, 0.01);
+}
+
+// Two layers of two experts, and two micro-batches.
+TEST(ExpertCounts, ATraceMayHaveEachMicroBatch) {
+    const std::vector<std::int64_t> trace{1, 3, 1, 1, 3, 1, 0, 4};
+    RouterDraw draw{
+        .load = RouterLoad::trace, .experts = 2, .topk = 1, .trace = trace, .layers = 2};
+    EXPECT_EQ(ExpertCounts(draw, 0).of(0, 5, 400), (std::vector<double>{100, 300}));
+    EXPECT_EQ(ExpertCounts(draw, 0).of(1, 5, 400), (std::vector<double>{300, 100}));
+    EXPECT_EQ(ExpertCounts(draw, 1).of(0, 0, 400), (std::vector<double>{200, 200}));
+    EXPECT_EQ(ExpertCounts(draw, 1).of(3, 0, 400), (std::vector<double>{0, 400}));
 }
 
 TEST(ExpertCounts, CapacityDropsTheRest) {
     const RouterDraw draw{
         .load = RouterLoad::zipf, .alpha = 1, .experts = 16, .topk = 2, .capacity_factor = 1.25};
-    const std::vector<double> counts = ExpertCounts(draw, 0).of(0, 1024);
+    const std::vector<double> counts = ExpertCounts(draw, 0).of(0, 0, 1024);
     EXPECT_LE(max_over_mean(counts, 16) * sum_of(counts) / 16, 160);
     EXPECT_LT(sum_of(counts), 2048);
 }

@@ -137,6 +137,12 @@ std::vector<LoadedCase> cases() {
                        plan_of(1, 1, 16, 8)});
         all.back().plan.moe_token_dispatcher_type = by;
     }
+    all.push_back({"both ends of a pipeline", model_of(4), plan_of(1, 2, 8, 8)});
+    all.back().plan.schedule = ScheduleKind::dual_pipe;
+    all.back().plan.overlap_moe_expert_parallel_comm = true;
+    all.push_back({"a module of prediction, recomputed layers", model_of(4), plan_of(1, 2, 8, 4)});
+    all.back().model.mtp_num_layers = 1;
+    all.back().plan.recompute_granularity = Recompute::full;
     all.push_back({"passes that take turns", model_of(4), plan_of(1, 1, 8, 8)});
     all.back().plan.global_batch_size = 8 * 4;
     all.back().plan.overlap_moe_expert_parallel_comm = true;
