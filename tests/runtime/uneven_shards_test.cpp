@@ -3,7 +3,9 @@
 // part than the others, or none, and padding behind it. Such runs save, go on and change their
 // layout like any other.
 #include <bit>
+#include <functional>
 #include <mutex>
+#include <numeric>
 
 #include "models/lowering.h"
 #include "runtime/state/checkpoint_files.h"
@@ -30,6 +32,20 @@ ParallelPlan plan_of(std::int64_t dp, ShardingStrategy sharding) {
             .micro_batch_size = 1,
             .global_batch_size = dp,
             .precision = Dtype::fp32};
+}
+
+// Each expert on two ranks, half of it on each; and weights of experts in two shards each.
+void add_experts(std::vector<Case>& cases) {
+    Transformer model = tiny_llama();
+    model.num_experts = 4;
+    model.moe_ffn_hidden_size = 12;
+    ParallelPlan split = plan_of(4, ShardingStrategy::optim);
+    split.expert_model_parallel_size = 2;
+    split.expert_tensor_parallel_size = 2;
+    cases.push_back({"split experts", model, split});
+    ParallelPlan shards = plan_of(4, ShardingStrategy::optim_grads_params);
+    shards.expert_model_parallel_size = 2;
+    cases.push_back({"ZeRO 3 with experts", model, shards});
 }
 
 // Three ranks cut the vectors of 16 into 6, 6 and 4; seven cut them into 3, 3, 3, 3, 3, 1 and none.
@@ -81,6 +97,12 @@ std::vector<Case> cases() {
     stages.overlap_grad_reduce = true;
     stages.overlap_param_gather = true;
     cases.push_back({"ZeRO 1 of 3 on two stages", tiny_gpt(), stages});
+    ParallelPlan in_file = plan_of(3, optim);
+    in_file.precision = Dtype::bf16;
+    in_file.optimizer_cpu_offload = true;
+    in_file.optimizer_offload_tier = OffloadTier::file;
+    cases.push_back({"ZeRO 1 of 3, state in a file", tiny_llama(), in_file});
+    add_experts(cases);
     return cases;
 }
 
@@ -106,7 +128,8 @@ TrainingJob job_in(const std::filesystem::path& folder) {
             .seed = 5,
             .learning_rate = 1e-2,
             .eval_steps = 0,
-            .checkpoint_folder = folder};
+            .checkpoint_folder = folder,
+            .offload_folder = folder};
 }
 
 // Resumes where `from` is not empty, trains and saves. The losses of rank 0, all
@@ -162,8 +185,10 @@ std::map<std::string, std::vector<float>> contents(const Case& own,
         if (t.kind != TensorKind::weights) {
             continue;
         }
-        const std::int64_t size = t.global_shape[0] * t.global_shape[1];
-        const auto whole = ParameterBlock::whole(t.global_shape[0], t.global_shape[1]);
+        const std::int64_t columns = t.global_shape.back();
+        const std::int64_t size = std::accumulate(
+            t.global_shape.begin(), t.global_shape.end(), std::int64_t{1}, std::multiplies{});
+        const auto whole = ParameterBlock::whole(size / columns, columns);
         const bool mixed = own.plan.precision != Dtype::fp32;
         for (const Section s : {Section::master, Section::first_moment, Section::second_moment}) {
             std::vector<float> values(static_cast<std::size_t>(size));
