@@ -26,8 +26,8 @@ public:
 struct Estimated {
     Estimated() {
         for (int i = 0; i < 2; ++i) {
-            instances.push_back(
-                std::make_unique<BatchScheduler>(*find_batching_rules("vllm_v1"), limits, requests));
+            instances.push_back(std::make_unique<BatchScheduler>(
+                *find_batching_rules("vllm_v1"), limits, requests));
             seen.push_back(instances.back().get());
         }
         instances[0]->use({.tiers = &tiers, .host = 0});

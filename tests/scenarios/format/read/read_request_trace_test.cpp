@@ -19,20 +19,24 @@ std::string error_of(const std::string& name, const std::string& text, TraceBloc
 }
 
 const std::string kTraceHead = "arrival_ms,input_tokens,output_tokens,blocks\n";
-const std::string kTraceLine = R"({"timestamp": 0, "input_length": 9, "output_length": 5, "hash_ids": )";
+const std::string kTraceLine =
+    R"({"timestamp": 0, "input_length": 9, "output_length": 5, "hash_ids": )";
 
 TEST(ReadRequestTrace, MooncakesTwoFormsSayTheSame) {
     const TestFolder folder;
     const TraceBlocks blocks{.of_trace = 4, .of_cache = 4};
     const auto lines = read_request_trace(
         folder.write("t.jsonl",
-                     R"({"timestamp": 0, "input_length": 13, "output_length": 5, "hash_ids": [7, 8, 9, 3]})"
+                     R"({"timestamp": 0, "input_length": 13, "output_length": 5, )"
+                     R"("hash_ids": [7, 8, 9, 3]})"
                      "\n\n"
-                     R"({"timestamp": 3500, "input_length": 8, "output_length": 1, "hash_ids": [7, 2]})"
+                     R"({"timestamp": 3500, "input_length": 8, "output_length": 1, )"
+                     R"("hash_ids": [7, 2]})"
                      "\n"),
         blocks);
     const auto table = read_request_trace(
-        folder.write("t.csv", "# a comment\n" + kTraceHead + "0,13,5,7-9 3\n3500,8,1,7 2\n"), blocks);
+        folder.write("t.csv", "# a comment\n" + kTraceHead + "0,13,5,7-9 3\n3500,8,1,7 2\n"),
+        blocks);
     ASSERT_TRUE(lines) << lines.error().front().to_string();
     ASSERT_TRUE(table) << table.error().front().to_string();
     for (std::size_t i = 0; i < 2; ++i) {
@@ -88,7 +92,8 @@ TEST(ReadRequestTrace, AzuresDatesBecomeSeconds) {
 
 TEST(ReadRequestTrace, WhatIsTornOrOutOfOrderHasAPlace) {
     EXPECT_NE(error_of("t.csv", kTraceHead + "0,9,5,1\n4,7\n").find("t.csv:3"), std::string::npos);
-    EXPECT_NE(error_of("t.csv", kTraceHead + "5,9,5,1\n4,7,1,2\n").find("t.csv:3"), std::string::npos);
+    EXPECT_NE(error_of("t.csv", kTraceHead + "5,9,5,1\n4,7,1,2\n").find("t.csv:3"),
+              std::string::npos);
     EXPECT_NE(error_of("t.csv", kTraceHead + "5,9,5,9-1\n").find("t.csv:2"), std::string::npos);
     EXPECT_NE(error_of("t.jsonl", kTraceLine + "[1]}\n" + kTraceLine + "[1").find("t.jsonl:2"),
               std::string::npos);
