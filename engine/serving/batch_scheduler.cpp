@@ -54,6 +54,13 @@ BatchScheduler::BatchScheduler(const BatchingRules& rules,
                  limits.max_num_batched_tokens > 0);
 }
 
+void BatchScheduler::use(const TierView& below) {
+    below_ = below;
+    if (below.tiers != nullptr && below.tiers->writes() == TierWrites::evicted) {
+        pool_.evict_to(below);
+    }
+}
+
 std::int64_t BatchScheduler::watermark_blocks() const {
     return static_cast<std::int64_t>(
         std::floor(rules_.watermark * static_cast<double>(limits_.num_blocks)));
@@ -117,6 +124,39 @@ void BatchScheduler::arrived(RequestId id) {
     }
 }
 
+std::vector<PendingPrompt> BatchScheduler::pending_prompts() const {
+    std::vector<PendingPrompt> pending;
+    for (const RequestId id : running_) {
+        const Sequence& sequence = at(id);
+        if (sequence.computed + 1 < sequence.total) {
+            pending.push_back({.tokens = sequence.total - sequence.computed,
+                               .context = sequence.computed});
+        }
+    }
+    for (const RequestId id : waiting_) {
+        const std::int64_t cached = prefix_tokens(requests_[static_cast<std::size_t>(id)]);
+        pending.push_back({.tokens = at(id).total - cached, .context = cached});
+    }
+    return pending;
+}
+
+Generating BatchScheduler::generating() const {
+    Generating all;
+    const auto add = [&](RequestId id) {
+        const Sequence& sequence = at(id);
+        if (sequence.computed + 1 >= sequence.total || sequence.awaits_cache) {
+            ++all.sequences;
+            all.context += sequence.total;
+        }
+    };
+    std::ranges::for_each(running_, add);
+    for (const RequestId id : incoming_) {
+        ++all.sequences;
+        all.context += at(id).total;
+    }
+    return all;
+}
+
 std::vector<RequestId> BatchScheduler::requests() const {
     std::vector<RequestId> all{running_.begin(), running_.end()};
     all.insert(all.end(), waiting_.begin(), waiting_.end());
@@ -146,6 +186,9 @@ Batch BatchScheduler::next() {
     }
     if (!batch.steps.empty()) {
         fresh_ = 0;
+    }
+    for (const SequenceStep& step : batch.steps) {
+        tokens_under_way_ += step.new_tokens;
     }
     return batch;
 }
@@ -230,8 +273,9 @@ void BatchScheduler::fill_waiting(Batch& batch) {
            static_cast<std::int64_t>(running_.size()) < most_running() && !step_is_full(batch) &&
            may_join(waiting_.front())) {
         const RequestId id = waiting_.front();
-        const std::int64_t hit = prefix_hit(id);
-        std::int64_t tokens = most_in_a_step(at(id).total - hit);
+        const PrefixHit hit = prefix_hit(requests_[static_cast<std::size_t>(id)],
+                                         (at(id).total - 1) / limits_.block_size);
+        std::int64_t tokens = most_in_a_step(at(id).total - hit.blocks * limits_.block_size);
         if (rules_.chunks_prompts) {
             tokens = std::min(tokens, budget_);
         } else if (tokens > budget_ && !batch.steps.empty()) {
@@ -240,7 +284,9 @@ void BatchScheduler::fill_waiting(Batch& batch) {
         if (!admit_head(hit, tokens, batch)) {
             return;
         }
-        schedule(id, tokens, 0, batch);
+        if (!at(id).awaits_cache) {
+            schedule(id, tokens, 0, batch);
+        }
     }
 }
 
@@ -249,42 +295,114 @@ std::int64_t BatchScheduler::drafts_of(const Sequence& sequence) const {
                                 : 0;
 }
 
-std::int64_t BatchScheduler::prefix_hit(RequestId id) const {
-    if (!limits_.enable_prefix_caching) {
-        return 0;
-    }
-    const std::int64_t blocks =
-        pool_.cached_prefix(requests_[static_cast<std::size_t>(id)].prefix_hashes);
-    return std::min(blocks, (at(id).total - 1) / limits_.block_size) * limits_.block_size;
+std::int64_t BatchScheduler::prefix_tokens(const Request& request) const {
+    return prefix_hit(request, (request.prompt_tokens - 1) / limits_.block_size).blocks *
+           limits_.block_size;
 }
 
-bool BatchScheduler::admit_head(std::int64_t hit, std::int64_t new_tokens, Batch& batch) {
+BatchScheduler::PrefixHit BatchScheduler::prefix_hit(const Request& request,
+                                                     std::int64_t blocks) const {
+    PrefixHit hit;
+    if (!limits_.enable_prefix_caching) {
+        return hit;
+    }
+    const auto most = static_cast<std::size_t>(
+        std::min(blocks, static_cast<std::int64_t>(request.prefix_hashes.size())));
+    const std::span<const std::uint64_t> hashes = std::span(request.prefix_hashes).first(most);
+    if (below_.tiers == nullptr) {
+        hit.blocks = hit.in_cache = pool_.cached_prefix(hashes);
+        return hit;
+    }
+    for (const std::uint64_t hash : hashes) {
+        const bool in_cache = pool_.contains(hash);
+        if (!in_cache && !below_.contains(hash)) {
+            break;
+        }
+        ++hit.blocks;
+        hit.in_cache += in_cache ? 1 : 0;
+    }
+    return hit;
+}
+
+bool BatchScheduler::admit_head(const PrefixHit& hit, std::int64_t new_tokens, Batch& batch) {
     const RequestId id = waiting_.front();
     Sequence& sequence = at(id);
-    std::int64_t tokens = hit + new_tokens;
+    const std::int64_t hit_tokens = hit.blocks * limits_.block_size;
+    std::int64_t tokens = hit_tokens + new_tokens;
     if (rules_.reservation == Reservation::prompt) {
         tokens = sequence.total;
     } else if (rules_.reservation == Reservation::longest) {
         tokens = sequence.last - 1;
     }
-    const std::int64_t shared = hit / limits_.block_size;
     const std::span<const std::uint64_t> hashes =
         std::span(requests_[static_cast<std::size_t>(id)].prefix_hashes)
-            .first(static_cast<std::size_t>(shared));
-    const std::int64_t fresh = blocks_for(tokens) - shared;
+            .first(static_cast<std::size_t>(hit.blocks));
+    const std::int64_t fresh = blocks_for(tokens) - hit.in_cache;
     if (fresh + pool_.unused_among(hashes) + watermark_blocks() > pool_.num_free()) {
         return false;
     }
-    pool_.share(hashes, sequence.blocks);
-    pool_.take(fresh, sequence.blocks);
-    sequence.computed = hit;
-    sequence.cached = hit;
-    sequence.published = shared;
-    pending_tokens_ -= hit;
+    sequence.loaded = 0;
+    sequence.published = hit.blocks;
+    if (hit.in_cache == hit.blocks) {
+        pool_.share(hashes, sequence.blocks);
+        pool_.take(fresh, sequence.blocks);
+    } else {
+        take_loaded(id, hit, fresh, batch);
+    }
+    sequence.computed = hit_tokens;
+    sequence.cached = hit_tokens;
+    pending_tokens_ -= hit_tokens;
     waiting_.pop_front();
     running_.push_back(id);
     batch.admitted.push_back(id);
     return true;
+}
+
+// Blocks of the cache are shared before any other is taken, which could hand one of them out.
+void BatchScheduler::take_loaded(RequestId id,
+                                 const PrefixHit& hit,
+                                 std::int64_t fresh,
+                                 Batch& batch) {
+    Sequence& sequence = at(id);
+    const std::vector<std::uint64_t>& hashes =
+        requests_[static_cast<std::size_t>(id)].prefix_hashes;
+    constexpr KvBlock kNone = 0;
+    SequenceLoad load{.request = id, .parts = {}};
+    std::vector<std::uint64_t> missing;
+    for (std::int64_t i = 0; i < hit.blocks; ++i) {
+        const std::uint64_t hash = hashes[static_cast<std::size_t>(i)];
+        if (pool_.contains(hash)) {
+            pool_.share(std::span(&hash, 1), sequence.blocks);
+        } else {
+            sequence.blocks.push_back(kNone);
+            missing.push_back(hash);
+        }
+    }
+    // Before the cache hands out blocks, which may push others out below.
+    load.parts = below_.tiers->load(below_.host, missing);
+    std::vector<KvBlock> taken;
+    pool_.take(fresh, taken);
+    auto next = taken.begin();
+    for (KvBlock& block : sequence.blocks) {
+        if (block == kNone) {
+            block = *next++;
+        }
+    }
+    sequence.blocks.insert(sequence.blocks.end(), next, taken.end());
+    sequence.published = 0;
+    sequence.loaded = std::ssize(missing) * limits_.block_size;
+    sequence.awaits_cache = below_.tiers->loading() == TierLoading::ahead;
+    batch.loads.push_back(std::move(load));
+}
+
+void BatchScheduler::write_below(const SequenceStep& step) {
+    const std::vector<std::uint64_t>& hashes =
+        requests_[static_cast<std::size_t>(step.request)].prefix_hashes;
+    const std::int64_t end = std::min((step.context + step.new_tokens) / limits_.block_size,
+                                      static_cast<std::int64_t>(hashes.size()));
+    for (std::int64_t i = step.context / limits_.block_size; i < end; ++i) {
+        below_.tiers->put(below_.host, hashes[static_cast<std::size_t>(i)]);
+    }
 }
 
 bool BatchScheduler::reserve(Sequence& sequence, std::int64_t tokens) {
@@ -346,12 +464,19 @@ void BatchScheduler::preempt_last(Batch& batch) {
     waiting_.push_front(id);
     batch.preempted.push_back(id);
     // Its tokens of this very step are not computed; the budget stays spent, as in vLLM.
+    std::erase_if(batch.loads, [&](const SequenceLoad& load) { return load.request == id; });
     std::erase_if(batch.steps, [&](const SequenceStep& step) { return step.request == id; });
 }
 
 void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled) {
+    const bool writes = below_.tiers != nullptr && limits_.enable_prefix_caching &&
+                        below_.tiers->writes() == TierWrites::computed;
     for (const SequenceStep& step : batch.steps) {
+        tokens_under_way_ -= step.new_tokens;
         const auto found = sequences_.find(step.request);
+        if (writes && found != sequences_.end() && step.attempt == found->second.attempt) {
+            write_below(step);
+        }
         if (!step.samples || found == sequences_.end() || step.attempt != found->second.attempt) {
             continue;
         }

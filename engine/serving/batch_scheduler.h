@@ -107,10 +107,30 @@ struct SequenceStep {
     std::int32_t adapter = -1;  // Request::adapter
 };
 
+// What a sequence takes from tiers below the cache when it begins.
+struct SequenceLoad {
+    RequestId request{};
+    std::vector<CacheLoad> parts;
+};
+
 struct Batch {
     std::vector<SequenceStep> steps;
     std::vector<RequestId> preempted;
     std::vector<RequestId> admitted;  // began, or began again
+    // Of sequences that were admitted. With TierLoading::ahead they have no step before arrived().
+    std::vector<SequenceLoad> loads;
+};
+
+// Tokens of a prompt that are still to be computed, behind `context` others.
+struct PendingPrompt {
+    std::int64_t tokens = 0;
+    std::int64_t context = 0;
+};
+
+// Sequences that generate, or will when their keys and values have come, and their tokens.
+struct Generating {
+    std::int64_t sequences = 0;
+    std::int64_t context = 0;
 };
 
 // A sequence that got a token when a batch was completed.
@@ -127,6 +147,8 @@ public:
                    const SchedulerLimits& limits,
                    const std::vector<Request>& requests);
 
+    // Prompts find blocks there, too, that the cache has lost. Before the first request.
+    void use(const TierView& below);
     // Whether the request could run if it were alone. One that could not must not be submitted.
     bool fits(const Request& request, ServedPart part = ServedPart::whole) const;
     // `generated`: output tokens that it has already; their keys and values are computed here, after
@@ -157,11 +179,23 @@ public:
     std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
     // Tokens that no step has been given yet, over all sequences: a load for routers.
     std::int64_t pending_tokens() const { return pending_tokens_; }
+    // Of those that run, then of those that wait, less what the cache and the tiers have now.
+    std::vector<PendingPrompt> pending_prompts() const;
+    Generating generating() const;
+    // Of the batches that are not completed.
+    std::int64_t tokens_under_way() const { return tokens_under_way_; }
+    // No request waits, runs or keeps blocks.
+    bool is_idle() const { return sequences_.empty(); }
     const BlockPool& pool() const { return pool_; }
     const SchedulerLimits& limits() const { return limits_; }
     // Of the prompt of a request that waits or runs: found in the prefix cache when it was last
     // admitted.
     std::int64_t cached_tokens(RequestId request) const { return at(request).cached; }
+    // Of these the ones that came from the tiers below.
+    std::int64_t loaded_tokens(RequestId request) const { return at(request).loaded; }
+    // Leading tokens of a prompt that the cache or the tiers below have: whole blocks, never the
+    // last token, which must be computed to sample from it.
+    std::int64_t prefix_tokens(const Request& request) const;
     // Of the cache, in the order of the tokens, of a request that runs: a real server reads and
     // writes them. Valid until the next step is chosen.
     std::span<const KvBlock> blocks(RequestId request) const { return at(request).blocks; }
@@ -172,6 +206,7 @@ private:
         std::int64_t last = 0;      // prompt and all outputs
         std::int64_t computed = 0;  // or under way
         std::int64_t cached = 0;
+        std::int64_t loaded = 0;     // of these
         std::int64_t published = 0;  // full blocks whose hashes the pool knows
         std::uint32_t attempt = 0;
         bool keeps_blocks = false;  // at its end, until release()
@@ -193,16 +228,22 @@ private:
     }
     std::int64_t watermark_blocks() const;
     std::int64_t most_in_a_step(std::int64_t tokens) const;
+    void fill(Batch& batch);
     // Gives running sequences of the phase their tokens. False if one had to be preempted.
     bool fill_running(Phase phase, Batch& batch);
     void fill_waiting(Batch& batch);
-    void fill(Batch& batch);
     void fill_by_phase(Batch& batch);
     bool waits_for_ranks();
-    // Leading tokens of a waiting request that the prefix cache holds: whole blocks, never the last
-    // token, which must be computed to sample from it.
-    std::int64_t prefix_hit(RequestId id) const;
-    bool admit_head(std::int64_t hit, std::int64_t new_tokens, Batch& batch);
+    // Leading blocks of a prompt, of at most `blocks`, that the cache or the tiers below have.
+    struct PrefixHit {
+        std::int64_t blocks = 0;
+        std::int64_t in_cache = 0;  // of these
+    };
+    PrefixHit prefix_hit(const Request& request, std::int64_t blocks) const;
+    bool admit_head(const PrefixHit& hit, std::int64_t new_tokens, Batch& batch);
+    // The blocks of a hit, some of which must be loaded, and `fresh` others.
+    void take_loaded(RequestId id, const PrefixHit& hit, std::int64_t fresh, Batch& batch);
+    void write_below(const SequenceStep& step);
     // Blocks for `tokens` tokens of the sequence in all; false, and nothing changed, if there are
     // too few.
     bool reserve(Sequence& sequence, std::int64_t tokens);
@@ -224,6 +265,7 @@ private:
     SchedulerLimits limits_;
     const std::vector<Request>& requests_;
     BlockPool pool_;
+    TierView below_;
     std::deque<RequestId> waiting_;
     std::deque<RequestId> incoming_;   // wait for blocks, and then for keys and values
     std::vector<RequestId> running_;                     // in the order of admission
@@ -233,6 +275,7 @@ private:
     std::size_t fresh_ = 0;  // at the end of waiting_: came since the last step was chosen
     std::uint32_t steps_before_queue_ = 0;
     std::uint32_t waited_steps_ = 0;  // of the requests that may be admitted
+    std::int64_t tokens_under_way_ = 0;
 };
 
 }  // namespace orrery

@@ -68,6 +68,9 @@ void BlockPool::take(std::int64_t count, std::vector<KvBlock>& blocks) {
         if (taken.findable) {
             by_hash_.erase(taken.hash);
             taken.findable = false;
+            if (below_.tiers != nullptr) {
+                below_.tiers->put(below_.host, taken.hash);
+            }
         }
         taken.users = 1;
         blocks.push_back(block);

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/serving/cache_tiers.h"
+
 namespace orrery {
 
 using KvBlock = std::uint32_t;
@@ -18,11 +20,14 @@ using KvBlock = std::uint32_t;
 class BlockPool {
 public:
     explicit BlockPool(std::int64_t num_blocks);
+    // Findable blocks go there when they are handed out anew.
+    void evict_to(const TierView& below) { below_ = below; }
 
     std::int64_t num_blocks() const { return static_cast<std::int64_t>(blocks_.size()) - 1; }
     // Blocks without a user, findable ones among them.
     std::int64_t num_free() const { return num_free_; }
 
+    bool contains(std::uint64_t hash) const { return by_hash_.contains(hash); }
     // How many of the leading hashes are findable.
     std::int64_t cached_prefix(std::span<const std::uint64_t> hashes) const;
     // How many of the findable blocks of these hashes have no user: sharing them makes that many
@@ -53,6 +58,7 @@ private:
     std::vector<Block> blocks_;
     std::unordered_map<std::uint64_t, KvBlock> by_hash_;
     std::int64_t num_free_ = 0;
+    TierView below_;
 };
 
 }  // namespace orrery

@@ -31,10 +31,15 @@ struct RequestRecord {
     Time last_token = Time::max();
     std::int64_t output_tokens = 0;  // that have been generated
     std::int64_t cached_tokens = 0;  // of the prompt, found in the prefix cache when it began
+    std::int64_t loaded_tokens = 0;  // of these, from the tiers below the cache
     std::int32_t preemptions = 0;
     std::int32_t moves = 0;  // to another instance, because its own had stopped
     Time longest_gap;      // between two output tokens
-    bool refused = false;  // it can never fit into the cache, or admission said no
+    // Mean of the longest tenth of these times (of one at least): the time between tokens of
+    // Mooncake (Qin et al., FAST 2025). Where the load asks for it (ServingLoad::slow_gaps).
+    Time slow_gap;
+    bool refused = false;   // it can never fit into the cache, or admission said no
+    bool rejected = false;  // admission said no
 
     bool finished() const { return last_token != Time::max(); }
     Time time_to_first_token() const { return first_token - arrival; }

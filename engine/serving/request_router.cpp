@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/counter_random.h"
+#include "engine/serving/step_estimates.h"
 
 namespace orrery {
 
@@ -31,9 +32,11 @@ std::pair<std::int64_t, std::int64_t> tokens_and_requests(std::int64_t tokens,
 template <class Load>
 std::size_t least(Instances instances, Load load) {
     std::size_t best = 0;
+    auto fewest = load(*instances[0]);
     for (std::size_t i = 1; i < instances.size(); ++i) {
-        if (load(*instances[i]) < load(*instances[best])) {
+        if (auto here = load(*instances[i]); here < fewest) {
             best = i;
+            fewest = here;
         }
     }
     return best;
@@ -104,6 +107,26 @@ public:
     }
 };
 
+// A token of a queue and of a prompt are as long where no step has a price.
+class FirstToken : public RequestRouter {
+public:
+    explicit FirstToken(std::uint64_t) {}
+    void use(StepEstimates& estimates) override { estimates_ = &estimates; }
+    std::size_t choose(const Request& request, Instances instances) override {
+        return least(instances, [&](const BatchScheduler& one) {
+            const Time first = estimates_ != nullptr
+                                   ? estimates_->first_token(request, one)
+                                   : Time::picoseconds(one.pending_tokens() +
+                                                       request.prompt_tokens -
+                                                       one.prefix_tokens(request));
+            return std::pair{first, num_requests(one)};
+        });
+    }
+
+private:
+    StepEstimates* estimates_ = nullptr;
+};
+
 struct Row {
     std::string_view name;
     std::unique_ptr<RequestRouter> (*make)(std::uint64_t seed);
@@ -114,12 +137,13 @@ std::unique_ptr<RequestRouter> make_one(std::uint64_t seed) {
     return std::make_unique<Kind>(seed);
 }
 
-constexpr std::array<Row, 6> kRouters{{
+constexpr std::array<Row, 7> kRouters{{
     {"round_robin", make_one<RoundRobin>},
     {"random", make_one<RandomRouter>},
     {"least_requests", make_one<LeastRequests>},
     {"least_tokens", make_one<LeastTokens>},
     {"power_of_two", make_one<PowerOfTwo>},
+    {"first_token", make_one<FirstToken>},
     {"prefix_aware", make_one<PrefixAware>},
 }};
 

@@ -13,9 +13,14 @@
 
 namespace orrery {
 
+class StepEstimates;
+
 class RequestRouter {
 public:
     virtual ~RequestRouter() = default;
+    // Of the pool's steps, for a router that predicts; they outlive it. Without them it takes all
+    // tokens to be as long.
+    virtual void use(StepEstimates&) {}
     // An index into `instances`, which is not empty.
     virtual std::size_t choose(const Request& request,
                                std::span<const BatchScheduler* const> instances) = 0;
@@ -28,6 +33,8 @@ public:
 //   least_tokens     the fewest tokens still to compute (join the shortest queue), of equals the
 //                    fewest requests
 //   power_of_two     the one with fewer requests of two that are drawn (Mitzenmacher, 2001)
+//   first_token      the earliest first token, predicted from the queue, the cached prefix and what
+//                    loading the rest of it takes (Algorithm 1 of Mooncake, Qin et al., FAST 2025)
 //   prefix_aware     the longest cached prefix, less the tokens that wait there; of equals the
 //                    fewest requests
 std::vector<std::string_view> request_router_names();

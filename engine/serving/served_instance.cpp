@@ -5,6 +5,7 @@
 
 #include "engine/check.h"
 #include "engine/counter_random.h"
+#include "engine/serving/layer_wise.h"
 
 namespace orrery {
 
@@ -23,24 +24,32 @@ ServedInstance::ServedInstance(const ServingPool& of,
       scheduler_(std::make_unique<BatchScheduler>(of.rules, of.limits, requests)),
       cost_(of.cost),
       pool_(pool),
+      layers_(of.layers),
       acceptance_(of.acceptance),
       seed_(of.seed),
       stage_free_(of.cost->num_stages()),
-      stages_(of.cost->num_stages()) {}
+      stages_(of.cost->num_stages()),
+      slower_cost_(of.slower_cost),
+      slower_clock_(of.slower_clock),
+      slower_(of.cost->num_stages()) {}
 
-std::optional<ServedInstance::Begun> ServedInstance::begin(Time now,
-                                                           std::vector<RequestId>& preempted) {
-    preempted.clear();
-    if (down_ || stage_free_.front() > now || under_way_.size() == stage_free_.size()) {
+void ServedInstance::use(const TierView& below) {
+    below_ = below;
+    scheduler_->use(below);
+}
+
+std::optional<ServedInstance::Begun> ServedInstance::begin(Time now, Chosen& chosen) {
+    chosen = {};
+    if (down_ || is_held() || stage_free_.front() > now ||
+        under_way_.size() == stage_free_.size()) {
         return std::nullopt;
     }
     Batch batch = scheduler_->next();
-    preempted = batch.preempted;
+    chosen = {.preempted = batch.preempted, .admitted = batch.admitted, .loads = batch.loads};
     if (batch.steps.empty()) {
         return std::nullopt;
     }
-    std::fill(stages_.begin(), stages_.end(), Time{});
-    cost_->times(batch, stages_);
+    time_stages(batch);
     Time end = now;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
         if (factor_ != 1) {
@@ -50,10 +59,71 @@ std::optional<ServedInstance::Begun> ServedInstance::begin(Time now,
         stage_free_[stage] = end;
     }
     count(batch);
-    under_way_.push_back({.batch = std::move(batch), .end = end});
+    if (row_ != nullptr) {
+        meter_step(now, end);
+    }
+    for (const SequenceLoad& load : batch.loads) {
+        open_loads_ += std::ranges::any_of(batch.steps, [&](const SequenceStep& step) {
+            return step.request == load.request;
+        });
+    }
+    under_way_.push_back({.batch = std::move(batch), .begin = now, .end = end});
+    if (is_held()) {
+        computed_end_ = end;
+        under_way_.back().end = end = Time::max();
+    }
     return Begun{.end = end,
                  .first_stage_free = stage_free_.front(),
                  .batch = &under_way_.back().batch};
+}
+
+std::optional<ServedInstance::Begun> ServedInstance::load_ended(Time now) {
+    ORRERY_CHECK(is_held());
+    if (--open_loads_ > 0) {
+        return std::nullopt;
+    }
+    UnderWay& step = under_way_.back();
+    step.end = step.begin + layer_wise_time(computed_end_ - step.begin, now - step.begin, layers_);
+    const Time later = step.end - computed_end_;
+    for (Time& free : stage_free_) {
+        free += later;
+    }
+    totals_.busy += later;
+    totals_.exposed_loads += later;
+    return Begun{
+        .end = step.end, .first_stage_free = stage_free_.front(), .batch = &step.batch};
+}
+
+// Of a step that takes T, and T' at a share s of the clock, computation binds the part that grows
+// by 1/s: (T'/T - 1) / (1/s - 1).
+void ServedInstance::time_stages(const Batch& batch) {
+    std::fill(stages_.begin(), stages_.end(), Time{});
+    cost_->times(batch, stages_);
+    if (row_ == nullptr || slower_cost_ == nullptr) {
+        return;
+    }
+    std::fill(slower_.begin(), slower_.end(), Time{});
+    slower_cost_->times(batch, slower_);
+    const double longer = slower_.front() / stages_.front() - 1;
+    computation_ = std::clamp(longer / (1 / slower_clock_ - 1), 0.0, 1.0);
+    for (Time& stage : stages_) {
+        stage = Time::seconds(stage.seconds() * (1 + computation_ * (1 / clock_ - 1)));
+    }
+}
+
+void ServedInstance::meter_step(Time begin, Time end) {
+    joules_ = joules(begin);
+    metered_until_ = std::max(metered_until_, end);
+    metered_since_ = begin;
+    busy_watts_ = busy_watts(*row_, computation_, clock_);
+}
+
+// Between steps it idles.
+double ServedInstance::joules(Time now) const {
+    const Time busy_end = std::min(now, metered_until_);
+    const double busy_s = std::max(0.0, (busy_end - metered_since_).seconds());
+    const double all_s = (now - metered_since_).seconds();
+    return joules_ + busy_watts_ * busy_s + row_->idle_watts * (all_s - busy_s);
 }
 
 void ServedInstance::complete(std::vector<Sampled>& sampled) {
@@ -95,11 +165,13 @@ void ServedInstance::stop() {
     down_ = true;
     ++failures_;
     under_way_.clear();
+    open_loads_ = 0;
 }
 
 std::vector<RequestId> ServedInstance::leave() {
     std::vector<RequestId> all = scheduler_->requests();
     scheduler_ = std::make_unique<BatchScheduler>(rules_, limits_, *requests_);
+    scheduler_->use(below_);
     return all;
 }
 

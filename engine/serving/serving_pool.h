@@ -24,6 +24,10 @@ struct ServingPool {
     BatchingRules rules;
     SchedulerLimits limits;
     StepCost* cost = nullptr;  // of each instance; outlives the run
+    std::int64_t layers = 1;   // of the model
+    // The same at this share of the highest clock, where clocks are set; else null.
+    StepCost* slower_cost = nullptr;
+    double slower_clock = 1;
     // Probability that a proposed token is the one that the model samples, given that those before
     // it were; drawn from streams of `seed`.
     double acceptance = 0;
@@ -37,6 +41,7 @@ struct InstanceTotals {
     std::int64_t drafted_tokens = 0;
     std::int64_t accepted_tokens = 0;
     std::int64_t most_blocks = 0;  // of the cache in use
+    Time exposed_loads;            // that steps took longer because they waited for loads
 };
 
 }  // namespace orrery

@@ -7,17 +7,24 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/serving/admission.h"
+#include "engine/serving/autoscaler.h"
 #include "engine/serving/instance_faults.h"
+#include "engine/serving/power_policy.h"
 #include "engine/serving/request.h"
 #include "engine/serving/request_router.h"
 #include "engine/serving/serving_pool.h"
+#include "engine/serving/step_estimates.h"
 
 namespace orrery {
 
-// Moves the keys and values of prompts between instances, over whatever they share.
+// Moves keys and values between instances, and from tiers below their caches, over whatever they
+// share. A request has one transfer at a time.
 class CacheTransport {
 public:
     virtual ~CacheTransport() = default;
+    // From the tiers to an instance of the first pool.
+    virtual void load(Time now, const SequenceLoad& load, std::size_t to);
     // From an instance that computes prompts to one that generates, both counted in their pools.
     virtual void start(Time now,
                        RequestId request,
@@ -32,18 +39,42 @@ public:
     virtual void cancel(Time now, RequestId request) = 0;
 };
 
+// What a run may have besides; all of it outlives the run.
+struct ServingParts {
+    // Below the caches of the first pool. `hosts` has the host of each of its instances.
+    CacheTiers* tiers = nullptr;
+    std::vector<std::size_t> hosts{};
+    CacheTransport* loads = nullptr;  // of the tiers
+    // Requests that it turns away are refused. `estimates` are then of each pool.
+    const AdmissionPolicy* admission = nullptr;
+    std::vector<StepEstimates*> estimates{};
+    Scaling scaling{};
+    RowPower power{};
+};
+
 struct ServingLoad {
     // Open: requests come at their arrival times, in ascending order. Closed: `users` users send
     // the requests one after the other, each user the next one when its last has ended.
     std::int64_t users = 0;  // 0: an open load
     // From the arrival of a request until it is queued; requests do not wait for each other's.
     Time front_end{};
+    bool slow_gaps = false;  // RequestRecord::slow_gap is wanted
 };
 
 struct ServingResult {
     std::vector<RequestRecord> records;     // by RequestId
     std::vector<InstanceTotals> instances;  // of the first pool, then of the second one
     std::vector<OutageEffect> outages;      // of ServingFaults::outages, in their order
+    // For how long each instance held its GPUs: since its start was decided.
+    std::vector<Time> instance_times;
+    // Of a pool that follows its load, whenever it changes.
+    struct InstanceCount {
+        Time at;
+        std::size_t pool = 0;
+        std::int64_t serving = 0;
+    };
+    std::vector<InstanceCount> instance_counts;
+    RowTotals row;  // where it has a limit
     // Every time between two output tokens of a request.
     std::vector<Time> token_gaps;
     Time end;  // the last token
@@ -58,7 +89,8 @@ ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,
                     const ServingPool& pool,
                     RequestRouter& router,
-                    const ServingFaults& faults = {});
+                    const ServingFaults& faults = {},
+                    const ServingParts& parts = {});
 
 // The same with prompts and generation on instances of their own (Zhong et al., DistServe, OSDI
 // 2024; Patel et al., Splitwise, ISCA 2024). An instance that generates pulls the keys and values
@@ -73,6 +105,7 @@ ServingResult serve(const std::vector<Request>& requests,
                     const SplitPools& pools,
                     RequestRouter& prompt_router,
                     RequestRouter& generation_router,
-                    const ServingFaults& faults = {});
+                    const ServingFaults& faults = {},
+                    const ServingParts& parts = {});
 
 }  // namespace orrery

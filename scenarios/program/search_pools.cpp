@@ -18,7 +18,8 @@ ResultOrErrors<StudyOutput> best_pools(const SearchArguments& arguments,
                                        const Scenario& scenario,
                                        OutputFile* file,
                                        const std::function<void(double)>& progress) {
-    const auto requests = requests_of(scenario.workload);
+    const auto requests = requests_of(
+        scenario.workload, scenario.serving.pools.front().limits.block_size);
     if (!requests) {
         return unexpected<Errors>(requests.error());
     }

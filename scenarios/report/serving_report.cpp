@@ -9,6 +9,7 @@
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/scaling_section.h"
 
 namespace orrery {
 namespace {
@@ -48,6 +49,11 @@ ReportSection latencies(const ServingAnswer& answer) {
     row("waiting", answer.queued_s);
     row("first token", answer.ttft_s);
     row("output token", answer.tpot_s);
+    if (answer.slow_gap_s.mean > 0) {
+        row("slow tokens", answer.slow_gap_s);
+        section.note += " Slow tokens: the mean of the longest tenth of a request's times between "
+                        "tokens.";
+    }
     row("end to end", answer.e2e_s);
     return section;
 }
@@ -91,6 +97,80 @@ ReportSection pools(const Scenario& scenario, const ServingAnswer& answer) {
                         to_short_text(Time::seconds(answer.transfer_s))));
     }
     return section;
+}
+
+ReportSection tiers_section(const ServingAnswer& answer) {
+    ReportSection section{
+        .title = "Tiers below the caches",
+        .note = "In tokens. Dram and nvme are of one server, remote is of all servers together."};
+    section.table.columns = {{"tier"},
+                             {"holds", Unit::count},
+                             {"most in use", Unit::count},
+                             {"written", Unit::count},
+                             {"loaded", Unit::count},
+                             {"made room", Unit::count}};
+    for (const ServingAnswer::Tier& tier : answer.tiers) {
+        section.table.rows.push_back({name(tier.kind),
+                                      tier.capacity,
+                                      tier.most,
+                                      tier.written,
+                                      tier.loaded,
+                                      tier.left});
+    }
+    section.after.push_back(
+        fmt::format("{:.1f} % of the prompts' tokens were found, {:.1f} % in the tiers.",
+                    answer.cached_share * 100,
+                    answer.loaded_share * 100));
+    if (answer.loads > 0) {
+        section.after.push_back(fmt::format(
+            "{} requests loaded {} in all, {} each on average. Steps took {} longer for that.",
+            answer.loads,
+            to_short_text(answer.loaded),
+            to_short_text(Time::seconds(answer.load_s)),
+            to_short_text(Time::seconds(answer.exposed_load_s))));
+    }
+    return section;
+}
+
+Json tiers_json(const ServingAnswer& answer) {
+    Json list = Json::array();
+    for (const ServingAnswer::Tier& tier : answer.tiers) {
+        list.push_back({{"kind", name(tier.kind)},
+                        {"capacity_tokens", tier.capacity},
+                        {"most_tokens", tier.most},
+                        {"written_tokens", tier.written},
+                        {"loaded_tokens", tier.loaded},
+                        {"left_tokens", tier.left}});
+    }
+    return list;
+}
+
+Json row_json(const ServingAnswer& answer) {
+    if (!answer.row) {
+        return {};
+    }
+    return {{"mean_watts", answer.row->mean_watts},
+            {"peak_watts", answer.row->peak_watts},
+            {"limit_watts", answer.row->limit_watts},
+            {"capped", answer.row->capped},
+            {"brakes", answer.row->brakes}};
+}
+
+Json scaled_json(const ServingAnswer& answer) {
+    Json list = Json::array();
+    for (const ServingAnswer::ScaledPool& pool : answer.scaled) {
+        Json timeline = Json::array();
+        for (const auto& [seconds, instances] : pool.timeline) {
+            timeline.push_back({{"at_s", seconds}, {"instances", instances}});
+        }
+        list.push_back({{"role", name(pool.role)},
+                        {"start_up_s", pool.start_up.seconds()},
+                        {"least", pool.least},
+                        {"most", pool.most},
+                        {"mean", pool.mean},
+                        {"timeline", std::move(timeline)}});
+    }
+    return list;
 }
 
 // The share of requests with at most that latency.
@@ -245,9 +325,14 @@ Report serving_sections(const Scenario& scenario,
                                 words_of_load(scenario.workload),
                                 answer.requests,
                                 to_short_text(answer.makespan))};
-    if (answer.refused > 0) {
+    if (answer.refused > answer.rejected) {
         report.lines.push_back(
-            fmt::format("{} requests are refused: they never fit into the cache", answer.refused));
+            fmt::format("{} requests are refused: they never fit into the cache",
+                        answer.refused - answer.rejected));
+    }
+    if (answer.rejected > 0) {
+        report.lines.push_back(fmt::format(
+            "{} requests are turned away: they would miss an objective", answer.rejected));
     }
     if (answer.preemptions > 0) {
         report.lines.push_back(fmt::format(
@@ -258,7 +343,7 @@ Report serving_sections(const Scenario& scenario,
                     {to_short_text(Time::seconds(answer.tpot_s.p50)), "an output token, median"},
                     {to_short_text(Time::seconds(answer.e2e_s.p99)), "end to end, 99 of 100"}};
     const ServingObjectives& wanted = scenario.serving.objectives;
-    if (std::max({wanted.ttft, wanted.tpot, wanted.e2e}) > Time{}) {
+    if (std::max({wanted.ttft, wanted.tpot, wanted.e2e, wanted.tbt}) > Time{}) {
         report.cards.push_back({fmt::format("{:.3g}", answer.goodput),
                                 fmt::format("requests a second met the objectives, {:.1f} % of all",
                                             answer.good_share * 100),
@@ -273,6 +358,15 @@ Report serving_sections(const Scenario& scenario,
                                 "energy of a million output tokens"});
     }
     report.sections = {latencies(answer), pools(scenario, answer)};
+    if (answer.row) {
+        report.sections.push_back(row_section(*answer.row));
+    }
+    if (!answer.scaled.empty()) {
+        report.sections.push_back(scaling_section(answer));
+    }
+    if (!answer.tiers.empty()) {
+        report.sections.push_back(tiers_section(answer));
+    }
     if (!answer.faults.empty()) {
         report.sections.push_back(faults_section(answer));
     }
@@ -304,11 +398,13 @@ std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) 
                  {"cluster", words_of(scenario.cluster)},
                  {"requests", answer.requests},
                  {"refused", answer.refused},
+                 {"rejected", answer.rejected},
                  {"preemptions", answer.preemptions},
                  {"makespan_s", answer.makespan.seconds()},
                  {"queued_s", summary_json(answer.queued_s)},
                  {"ttft_s", summary_json(answer.ttft_s)},
                  {"tpot_s", summary_json(answer.tpot_s)},
+                 {"slow_gap_s", summary_json(answer.slow_gap_s)},
                  {"e2e_s", summary_json(answer.e2e_s)},
                  {"output_tokens_per_s", answer.output_tokens_per_s},
                  {"requests_per_s", answer.requests_per_s},
@@ -316,6 +412,15 @@ std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) 
                  {"good_share", answer.good_share},
                  {"cached_share", answer.cached_share},
                  {"pools", std::move(of_pools)},
+                 {"loaded_share", answer.loaded_share},
+                 {"tiers", tiers_json(answer)},
+                 {"scaled", scaled_json(answer)},
+                 {"gpu_hours", answer.gpu_hours},
+                 {"row", row_json(answer)},
+                 {"loads", answer.loads},
+                 {"loaded_bytes", answer.loaded.count()},
+                 {"load_s", answer.load_s},
+                 {"exposed_load_s", answer.exposed_load_s},
                  {"transfers", answer.transfers},
                  {"transferred_bytes", answer.transferred.count()},
                  {"transfer_s", answer.transfer_s},

@@ -35,6 +35,9 @@ extern const KeyTable<CampaignPlan> kCampaignKeys;    // read_campaign.cpp
 extern const KeyTable<DetectionSpec> kDetectionKeys;  // read_detection.cpp
 extern const KeyTable<ServingEngine> kEngineKeys;     // read_serving.cpp
 extern const KeyTable<ServingSpec> kServingKeys;
+extern const KeyTable<AutoscalerSpec> kAutoscalerKeys;
+extern const KeyTable<RowPowerSpec> kRowPowerKeys;
+extern const KeyTable<LowerCacheSpec> kLowerCacheKeys;  // read_serving_policies.cpp
 extern const KeyTable<PoolSearch> kPoolSearchKeys;  // read_pool_search.cpp
 extern const KeyTable<WorkloadSpec> kWorkloadKeys;
 extern const KeyMap kSweepKeys;                       // file_kind.cpp

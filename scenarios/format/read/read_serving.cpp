@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/serving/admission.h"
 #include "engine/serving/request_router.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/key_tables.h"
@@ -189,6 +190,8 @@ constexpr Key kObjectiveRows[] = {
     key<&ServingObjectives::ttft>("ttft", "Longest time to the first token."),
     key<&ServingObjectives::tpot>("tpot", "Longest mean time of an output token."),
     key<&ServingObjectives::e2e>("e2e", "Longest time to the last token."),
+    key<&ServingObjectives::tbt>(
+        "tbt", "Largest time between tokens: the mean of the longest tenth of a request's."),
     nested("ttft_slowdown",
            KeyShape::map,
            kSlowdownKeys,
@@ -242,6 +245,12 @@ constexpr Key kServingRows[] = {
     part<&ServingSpec::recovery>(
         "recovery", kServingRecoveryKeys, "What follows a fault of an instance."),
     nested("speculation", KeyShape::map, kSpeculationKeys, "Proposals that steps verify."),
+    key<&ServingSpec::admission>("admission",
+                                 "Requests that are served: all, or those that will meet the "
+                                 "objectives."),
+    nested("autoscaler", KeyShape::map, kAutoscalerKeys, "Instances that follow the load."),
+    nested("power", KeyShape::map, kRowPowerKeys, "Power of the row of all instances."),
+    nested("cache", KeyShape::map, kLowerCacheKeys, "Tiers below the caches of the first pool."),
     key<&ServingSpec::seed>("seed", "Seed of routers that draw, and of weights that are drawn.")
         .range(0, kMostTokens),
     key<&ServingSpec::price_per_gpu_hour>("price_per_gpu_hour",
@@ -254,15 +263,6 @@ constexpr Key kServingRows[] = {
     plain("weights", KeyShape::path, "Of a real run: a checkpoint, or a safetensors file.")
         .by("drawn"),
 };
-
-void check_router(MapReader& reader, const ServingPoolSpec& pool) {
-    const std::vector<std::string_view> names = request_router_names();
-    if (std::ranges::find(names, pool.router) == names.end()) {
-        reader.complain("router",
-                        fmt::format("{} can't be '{}'", reader.full_name("router"), pool.router),
-                        fmt::format("{}", fmt::join(names, ", ")));
-    }
-}
 
 // Keys that a pool does not have are the engine's.
 void read_pool(const DocumentNode& map,
@@ -283,7 +283,7 @@ void read_pool(const DocumentNode& map,
     if (map.find("weight_bits") == nullptr) {
         pool.plan.weight_bits = bits_of(pool.plan.precision);
     }
-    check_router(reader, pool);
+    check_name(reader, "router", pool.router, request_router_names());
     if (pool.plan.ranks_of_stage() % pool.plan.expert_model_parallel_size != 0) {
         reader.complain("expert_model_parallel_size",
                         fmt::format("{} must divide the {} ranks of a stage",
@@ -414,6 +414,16 @@ void read_serving(DocumentNode& section,
     }
     if (const DocumentNode* objectives = reader.find("objectives")) {
         read_objectives(*objectives, spec.objectives, errors);
+    }
+    check_name(reader, "admission", spec.admission, admission_names());
+    if (const DocumentNode* autoscaler = reader.find("autoscaler")) {
+        read_autoscaler(*autoscaler, spec, errors);
+    }
+    if (const DocumentNode* power = reader.find("power")) {
+        read_row_power(*power, spec, errors);
+    }
+    if (const DocumentNode* cache = reader.find("cache")) {
+        read_lower_cache(*cache, spec.cache, errors);
     }
     if (reader.find("speculation") != nullptr) {
         read_speculation(*section.find("speculation"), catalogue, spec.speculation, errors);

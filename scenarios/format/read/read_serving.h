@@ -10,6 +10,8 @@
 #include "engine/serving/request.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/document_node.h"
+#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/read/read_request_trace.h"
 #include "scenarios/format/specs/pool_search.h"
 #include "scenarios/format/specs/serving_spec.h"
 
@@ -30,12 +32,16 @@ void check_adapters(const DocumentNode& section,
                     const ServingSpec& serving,
                     const WorkloadSpec& workload,
                     Errors& errors);
+// Parts of `serving` (read_serving_policies.cpp).
+void check_name(MapReader& reader,
+                const char* key,
+                const std::string& value,
+                const std::vector<std::string_view>& names);
+void read_autoscaler(const DocumentNode& map, ServingSpec& spec, Errors& errors);
+void read_row_power(const DocumentNode& map, ServingSpec& spec, Errors& errors);
+void read_lower_cache(const DocumentNode& map, LowerCacheSpec& cache, Errors& errors);
 // The section `search` (read_pool_search.cpp).
 void read_pool_search(const DocumentNode& section, PoolSearch& search, Errors& errors);
 Result<ServingEngine> read_engine(std::string_view name, const std::filesystem::path& catalogue);
-
-// A table (CSV) of arrival_s, input_tokens and output_tokens: requests in the order of their
-// arrival.
-ResultOrErrors<std::vector<Request>> read_request_trace(const std::filesystem::path& file);
 
 }  // namespace orrery

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `workload`, and traces of requests.
+// The section `workload`.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/csv_rows.h"
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/read/read_serving.h"
@@ -56,8 +55,35 @@ constexpr Key kWorkloadRows[] = {
                                                              "Which adapter a request is for."),
     key<&WorkloadSpec::adapter_alpha>("adapter_alpha", "Exponent of adapter_popularity zipf.")
         .range(0.0, 100.0),
-    plain("trace", KeyShape::path, "Table of arrival_s, input_tokens and output_tokens.")
+    plain("trace",
+          KeyShape::path,
+          "Recorded requests: a table of arrival_s, input_tokens and output_tokens, Mooncake's "
+          "JSONL or Azure's CSV.")
         .by("synthetic"),
+    key<&WorkloadSpec::trace_block_tokens>("trace_block_tokens",
+                                           "Tokens of the blocks that a trace numbers.")
+        .range(1, 65'536)
+        .of("tokens"),
+    plain("clients",
+          KeyShape::path,
+          "Table of clients, each with a rate, a variation of its gaps, and quantiles of lengths.")
+        .by("one kind of requests"),
+    key<&WorkloadSpec::client_group>("client_group", "Workload of the table of clients.")
+        .by("all"),
+    key<&WorkloadSpec::turns>("turns",
+                              "Mean turns of a conversation: the prompt of a turn begins with the "
+                              "turn before and its output.")
+        .range(1.0, 1000.0),
+    key<&WorkloadSpec::turn_tokens>(
+        "turn_tokens", "Mean of the new tokens of later turns, exponential; 0: as of the first.")
+        .range(0.0, 1e9)
+        .of("tokens"),
+    key<&WorkloadSpec::turn_gap>("turn_gap",
+                                 "Mean time from a turn's arrival to the next one's."),
+    key<&WorkloadSpec::system_tokens>("system_tokens",
+                                      "Tokens with which all prompts begin, besides their own.")
+        .range(0, kMostTokens)
+        .of("tokens"),
 };
 
 }  // namespace
@@ -89,6 +115,17 @@ void read_workload(const DocumentNode& section,
             }
         }
     }
+    std::string clients;
+    if (reader.word("clients", clients)) {
+        workload.clients = folder / clients;
+        for (const char* key :
+             {"trace", "lengths", "input_tokens", "output_tokens", "users", "turns"}) {
+            if (section.find(key) != nullptr) {
+                reader.complain(
+                    key, fmt::format("workload.clients stands for workload.{}", key), "keep one");
+            }
+        }
+    }
     std::string lengths;
     if (reader.word("lengths", lengths)) {
         workload.lengths = folder / lengths;
@@ -98,6 +135,12 @@ void read_workload(const DocumentNode& section,
                     key, fmt::format("workload.lengths stands for workload.{}", key), "keep one");
             }
         }
+    }
+    if (workload.has_conversations() && workload.trace.empty() &&
+        (workload.users > 0 || workload.request_rate <= 0)) {
+        reader.complain("turns",
+                        "conversations come at a rate",
+                        "request_rate: 10, the turns of all conversations together");
     }
     const double most = std::floor(kLongestLoad_s * workload.request_rate);
     if (workload.users == 0 && workload.request_rate > 0 &&
@@ -128,42 +171,6 @@ void check_adapters(const DocumentNode& section,
                           "workload.adapters needs the rank of the adapters",
                           "serving.pools.adapter_rank: 16"});
     }
-}
-
-ResultOrErrors<std::vector<Request>> read_request_trace(const std::filesystem::path& file) {
-    const auto rows = read_csv(file.string(), {"arrival_s", "input_tokens", "output_tokens"}, true);
-    if (!rows) {
-        return unexpected<Errors>(rows.error());
-    }
-    std::vector<Request> requests;
-    Errors errors;
-    for (const CsvRow& row : *rows) {
-        const auto arrival = parse_number(row.fields[0]);
-        const auto input = parse_integer(row.fields[1]);
-        const auto output = parse_integer(row.fields[2]);
-        if (!arrival || *arrival < 0 || *arrival > kLongestLoad_s || !input || *input < 1 ||
-            *input > kMostTokens || !output || *output < 1 || *output > kMostTokens) {
-            errors.push_back({row.where,
-                              "a request needs an arrival in seconds and tokens above zero",
-                              "0.25,1024,128"});
-            continue;
-        }
-        const Time at = Time::seconds(*arrival);
-        if (!requests.empty() && at < requests.back().arrival) {
-            errors.push_back({row.where,
-                              "this request comes before the one above it",
-                              "sort the trace by arrival_s"});
-            continue;
-        }
-        requests.push_back({.arrival = at, .prompt_tokens = *input, .output_tokens = *output});
-    }
-    if (errors.empty() && requests.empty()) {
-        errors.push_back({file.string(), "the trace has no request", {}});
-    }
-    if (!errors.empty()) {
-        return unexpected<Errors>(std::move(errors));
-    }
-    return requests;
 }
 
 }  // namespace orrery

@@ -48,6 +48,9 @@ enum class ReproducedMetric : std::uint8_t {
     // of a served load: means
     ttft_s,
     tpot_s,
+    good_share,
+    brakes,
+    peak_power_share,
     e2e_s,
     output_tokens_per_s,
     // the largest rate at which the load meets its objectives

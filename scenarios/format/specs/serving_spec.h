@@ -15,6 +15,7 @@
 #include "engine/units.h"
 #include "models/serving_plan.h"
 #include "models/transformer.h"
+#include "scenarios/format/specs/serving_policies.h"
 
 namespace orrery {
 
@@ -106,6 +107,7 @@ struct ServingObjectives {
     Time ttft{};  // to the first token
     Time tpot{};  // of an output token, mean over the request
     Time e2e{};
+    Time tbt{};  // between output tokens: mean of the longest tenth of a request's (Mooncake)
     // Of all requests together: goodput counts no request by these.
     SlowdownObjective ttft_slowdown{};
     SlowdownObjective tbt_slowdown{};  // of all times between two tokens
@@ -143,6 +145,10 @@ struct ServingSpec {
     Speculation speculation;
     ServingObjectives objectives;
     ServingRecovery recovery{};
+    LowerCacheSpec cache{};
+    std::string admission = "all";  // engine/serving/admission.h
+    AutoscalerSpec autoscaler{};
+    RowPowerSpec power{};
     // One aggregated pool, or one that computes prompts and then one that generates. Their
     // instances stand on the cluster's GPUs in this order.
     std::vector<ServingPoolSpec> pools{1};
@@ -194,7 +200,19 @@ struct WorkloadSpec {
     std::int64_t adapters = 0;  // low-rank adapters that requests are for; 0: none
     AdapterPopularity adapter_popularity = AdapterPopularity::uniform;
     double adapter_alpha = 1.5;
-    std::filesystem::path trace{};  // arrival_s,input_tokens,output_tokens; empty: synthetic
+    std::filesystem::path trace{};  // read_request_trace.h; empty: synthetic
+    // Tokens of the blocks whose hashes a trace names (Mooncake's: 512).
+    std::int64_t trace_block_tokens = 512;
+    // Requests are turns of conversations: the prompt of a turn is that of the turn before, its
+    // output, and new tokens of the stated lengths. Mean number of turns; 1: no conversations.
+    double turns = 1;
+    double turn_tokens = 0;  // mean of the new tokens of later turns, exponential; 0: as the first
+    Time turn_gap = Time::seconds(30);  // mean, from the arrival of a turn to that of the next one
+    std::int64_t system_tokens = 0;     // with which all prompts begin, besides
+    bool has_conversations() const { return turns > 1 || system_tokens > 0; }
+    // A table of clients (client_table.h) and one of its workloads; empty: one kind of requests.
+    std::filesystem::path clients{};
+    std::string client_group{};
 };
 
 }  // namespace orrery

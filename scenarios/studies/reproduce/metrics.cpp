@@ -135,6 +135,20 @@ constexpr MetricRow kMetricRows[] = {
     serving_metric(Metric::output_tokens_per_s,
                    "tokens/s",
                    [](const ServingAnswer& a) { return MetricFigure{a.output_tokens_per_s}; }),
+    serving_metric(
+        Metric::good_share, "", [](const ServingAnswer& a) { return MetricFigure{a.good_share}; }),
+    serving_metric(Metric::brakes,
+                   "",
+                   [](const ServingAnswer& a) {
+                       return a.row ? MetricFigure{static_cast<double>(a.row->brakes)}
+                                    : std::nullopt;
+                   }),
+    serving_metric(Metric::peak_power_share,
+                   "",
+                   [](const ServingAnswer& a) {
+                       return a.row ? MetricFigure{a.row->peak_watts / a.row->limit_watts}
+                                    : std::nullopt;
+                   }),
     {Metric::highest_rate,
      ReproducedStudy::highest_rate,
      "requests/s",

@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "engine/check.h"
+#include "engine/rate_alone.h"
 #include "network/fabric.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/network/network_rates.h"
+#include "scenarios/studies/serve/tier_loads.h"
 
 namespace orrery {
 
@@ -101,6 +103,7 @@ FabricTransport::FabricTransport(const Scenario& cluster,
                                  const PlacedPool& generation)
     : prompts_(prompts),
       generation_(generation),
+      model_(model),
       pieces_(cache_pieces(model, prompts.plan, generation.plan)),
       network_(std::move(fabric), nccl_options(cluster)),
       rates_(make_rates(NetworkFidelity::fluid, network_.links())) {}
@@ -115,8 +118,22 @@ FootprintId FabricTransport::footprint_of(const std::vector<LinkShare>& links) {
     return footprints_.emplace_back(links, rates_->add_footprint(links)).second;
 }
 
-void FabricTransport::start(
-    Time now, RequestId request, std::size_t from, std::size_t to, std::int64_t tokens) {
+PoolHosts hosts_of(const PlacedPool& pool, std::int64_t instances, std::int64_t gpus_per_server) {
+    PoolHosts hosts;
+    std::int64_t last = -1;
+    for (std::int64_t i = 0; i < instances; ++i) {
+        const std::int64_t server =
+            (pool.first_rank + i * pool.ranks_of_instance()) / gpus_per_server;
+        if (server != last) {
+            hosts.first_instance.push_back(static_cast<std::size_t>(i));
+            last = server;
+        }
+        hosts.of_instance.push_back(hosts.first_instance.size() - 1);
+    }
+    return hosts;
+}
+
+std::size_t FabricTransport::begin_transfer(Time now, RequestId request) {
     change_capacities(now);
     std::size_t number = transfers_.size();
     if (unused_.empty()) {
@@ -126,6 +143,66 @@ void FabricTransport::start(
         unused_.pop_back();
     }
     transfers_[number] = {.request = request, .began = now};
+    return number;
+}
+
+void FabricTransport::add(Time now, std::size_t transfer, const TransferPhase& phase) {
+    for (const TransferPart& part : phase.parts) {
+        starts_.emplace(now + phase.latency, Start{.transfer = transfer, .part = part});
+        ++transfers_[transfer].open;
+    }
+}
+
+// Every rank of the replica loads its heads of its layers.
+void FabricTransport::load(Time now, const SequenceLoad& load, std::size_t to) {
+    const std::size_t number = begin_transfer(now, load.request);
+    transfers_[number].is_load = true;
+    const ServingPlan& plan = prompts_.plan;
+    const std::int64_t replica = static_cast<std::int64_t>(load.request) % plan.data_parallel_size;
+    const auto rank_of = [&](std::size_t instance, std::int64_t stage, std::int64_t of_stage) {
+        return to_id<RankId>(static_cast<std::size_t>(
+            prompts_.first_rank +
+            static_cast<std::int64_t>(instance) * prompts_.ranks_of_instance() +
+            stage * plan.ranks_of_stage() + replica * plan.tensor_model_parallel_size + of_stage));
+    };
+    for (const CacheLoad& part : load.parts) {
+        const std::size_t holder = hosts_.first_instance[part.host];
+        for (std::int64_t stage = 0; stage < plan.pipeline_model_parallel_size; ++stage) {
+            const Bytes bytes{key_value_bytes_of_rank(model_, plan, stage).count() *
+                              prompts_.block_size * part.blocks};
+            for (std::int64_t i = 0; i < plan.tensor_model_parallel_size; ++i) {
+                loaded_ += bytes;
+                add(now,
+                    number,
+                    load_phase(network_,
+                               rank_of(to, stage, i),
+                               part.kind,
+                               rank_of(holder, stage, i),
+                               bytes));
+            }
+        }
+    }
+    ORRERY_CHECK(transfers_[number].open > 0);
+}
+
+Time FabricTransport::load_of_token(TierKind kind) const {
+    constexpr std::int64_t kTokens = 4096;
+    const auto rank = [&](std::size_t instance) {
+        return to_id<RankId>(static_cast<std::size_t>(
+            prompts_.first_rank +
+            static_cast<std::int64_t>(instance) * prompts_.ranks_of_instance()));
+    };
+    const Bytes bytes{key_value_bytes_of_rank(model_, prompts_.plan, 0).count() * kTokens};
+    TransferPlan plan;
+    plan.phases = {load_phase(
+        network_, rank(0), kind, rank(hosts_.first_instance.back()), bytes)};
+    return Time::picoseconds(
+        time_without_contention(plan, network_.links()).picoseconds() / kTokens);
+}
+
+void FabricTransport::start(
+    Time now, RequestId request, std::size_t from, std::size_t to, std::int64_t tokens) {
+    const std::size_t number = begin_transfer(now, request);
     for (const CachePiece& piece : pieces_) {
         // Data-parallel ranks take requests in turns.
         const auto rank = [&](const PlacedPool& pool, std::size_t instance, std::int64_t of) {
@@ -141,11 +218,7 @@ void FabricTransport::start(
         moved_ += bytes;
         const TransferPlan plan = network_.plan(SendCall{bytes}, members);
         ORRERY_CHECK(plan.phases.size() == 1);
-        for (const TransferPart& part : plan.phases.front().parts) {
-            starts_.emplace(now + plan.phases.front().latency,
-                            Start{.transfer = number, .part = part});
-            ++transfers_[number].open;
-        }
+        add(now, number, plan.phases.front());
     }
     ORRERY_CHECK(transfers_[number].open > 0);
 }
@@ -184,9 +257,13 @@ void FabricTransport::cancel(Time now, RequestId request) {
         number = found ? transfer : number;
         return found;
     };
+    const auto take_back = [&](Bytes bytes) {
+        Bytes& sum = transfers_[number].is_load ? loaded_ : moved_;
+        sum = sum - bytes;
+    };
     for (auto start = starts_.begin(); start != starts_.end();) {
         if (is_of(start->second.transfer)) {
-            moved_ = moved_ - start->second.part.bytes;
+            take_back(start->second.part.bytes);
             start = starts_.erase(start);
         } else {
             ++start;
@@ -194,7 +271,7 @@ void FabricTransport::cancel(Time now, RequestId request) {
     }
     for (auto flow = transfer_of_.begin(); flow != transfer_of_.end();) {
         if (is_of(flow->second)) {
-            moved_ = moved_ - rates_->stop(now, flow->first);
+            take_back(rates_->stop(now, flow->first));
             flow = transfer_of_.erase(flow);
         } else {
             ++flow;
@@ -214,8 +291,8 @@ void FabricTransport::pop_ended(Time now, std::vector<RequestId>& ended) {
         Transfer& transfer = transfers_[found->second];
         if (--transfer.open == 0) {
             ended.push_back(transfer.request);
-            total_ += now - transfer.began;
-            ++ended_;
+            (transfer.is_load ? loads_total_ : total_) += now - transfer.began;
+            ++(transfer.is_load ? loads_ended_ : ended_);
             unused_.push_back(found->second);
         }
         transfer_of_.erase(found);

@@ -23,8 +23,18 @@ namespace orrery {
 struct PlacedPool {
     ServingPlan plan;
     std::int64_t first_rank = 0;
+    std::int64_t block_size = 16;  // tokens
     std::int64_t ranks_of_instance() const { return plan.num_ranks(); }
 };
+
+// The servers of a pool's instances, counted in the order of their first instances: what lies below
+// their caches is one for all instances of a server. An instance that spans servers has its first
+// one's number.
+struct PoolHosts {
+    std::vector<std::size_t> of_instance;
+    std::vector<std::size_t> first_instance;  // of each host
+};
+PoolHosts hosts_of(const PlacedPool& pool, std::int64_t instances, std::int64_t gpus_per_server);
 
 // What one rank pulls from another, in bytes of each token: the layers and heads that both have.
 // Ranks that share a head take it from the first rank that has it. Ranks are of the first
@@ -47,6 +57,12 @@ public:
                                                          const PlacedPool& prompts,
                                                          const PlacedPool& generation);
 
+    // Without tiers below the caches, there are no hosts.
+    void use(PoolHosts hosts) { hosts_ = std::move(hosts); }
+    void load(Time now, const SequenceLoad& load, std::size_t to) override;
+    // Of a token of a prompt, while nothing else moves: from another server's memory if the tier is
+    // the pool of all and there is another.
+    Time load_of_token(TierKind kind) const;
     void start(Time now,
                RequestId request,
                std::size_t from,
@@ -64,6 +80,10 @@ public:
     Time total() const { return total_; }
     std::int64_t ended() const { return ended_; }
     Bytes moved() const { return moved_; }
+    // The same of loads from tiers.
+    Time total_of_loads() const { return loads_total_; }
+    std::int64_t loads_ended() const { return loads_ended_; }
+    Bytes loaded() const { return loaded_; }
 
 private:
     FabricTransport(const Scenario& cluster,
@@ -76,16 +96,21 @@ private:
         RequestId request{};
         Time began;
         std::size_t open = 0;  // flows that have not ended
+        bool is_load = false;
     };
     struct Start {
         std::size_t transfer = 0;
         TransferPart part;
     };
+    std::size_t begin_transfer(Time now, RequestId request);
+    void add(Time now, std::size_t transfer, const TransferPhase& phase);
     void change_capacities(Time now);
     FootprintId footprint_of(const std::vector<LinkShare>& links);
 
     PlacedPool prompts_;
     PlacedPool generation_;
+    Transformer model_;
+    PoolHosts hosts_;
     std::vector<CachePiece> pieces_;
     NcclNetwork network_;
     std::unique_ptr<SharedRates> rates_;
@@ -100,6 +125,9 @@ private:
     Time total_;
     std::int64_t ended_ = 0;
     Bytes moved_;
+    Time loads_total_;
+    std::int64_t loads_ended_ = 0;
+    Bytes loaded_;
 };
 
 }  // namespace orrery

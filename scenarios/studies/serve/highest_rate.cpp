@@ -24,7 +24,7 @@ bool all_met(const ServingAnswer& answer, const ServingObjectives& objectives) {
     };
     return answer.refused == 0 && (!answer.slowdowns || meets(*answer.slowdowns, objectives)) &&
            below(answer.ttft_s, objectives.ttft) && below(answer.tpot_s, objectives.tpot) &&
-           below(answer.e2e_s, objectives.e2e);
+           below(answer.e2e_s, objectives.e2e) && below(answer.slow_gap_s, objectives.tbt);
 }
 
 std::vector<Request> stretched(std::vector<Request> requests, double factor) {

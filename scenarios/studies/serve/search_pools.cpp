@@ -285,7 +285,8 @@ private:
 Result<void> check(const Scenario& scenario, const std::vector<Request>& requests) {
     const ServingSpec& spec = scenario.serving;
     const ServingObjectives& wanted = spec.objectives;
-    if (std::max({wanted.ttft, wanted.tpot, wanted.e2e}) == Time{} && !wanted.any_slowdown()) {
+    if (std::max({wanted.ttft, wanted.tpot, wanted.e2e, wanted.tbt}) == Time{} &&
+        !wanted.any_slowdown()) {
         return fail("serving.objectives",
                     "a search needs objectives: without them every rate is good",
                     "objectives: {ttft: 2 s, tpot: 50 ms}");

@@ -7,28 +7,24 @@
 #include <chrono>
 #include <cmath>
 
-#include "engine/counter_random.h"
 #include "engine/statistics.h"
-#include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/cache_transport.h"
 #include "scenarios/studies/serve/served_faults.h"
+#include "scenarios/studies/serve/serving_policies.h"
 #include "scenarios/studies/serve/serving_prices.h"
+#include "scenarios/studies/serve/serving_tiers.h"
 #include "scenarios/studies/serve/slowdown.h"
 
 namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kArrivals = 0x41727276;  // streams of random numbers of their own
-constexpr std::uint32_t kLengths = 0x4c656e67;
-constexpr std::uint32_t kAdapters = 0x41646170;
-
 bool is_good(const RequestRecord& record, const ServingObjectives& objectives) {
     const auto meets = [](Time time, Time objective) {
         return objective == Time{} || time <= objective;
     };
     return meets(record.time_to_first_token(), objectives.ttft) &&
-           meets(record.end_to_end(), objectives.e2e) &&
+           meets(record.end_to_end(), objectives.e2e) && meets(record.slow_gap, objectives.tbt) &&
            (record.output_tokens < 2 || meets(record.time_per_output_token(), objectives.tpot));
 }
 
@@ -38,6 +34,7 @@ void add_latencies(const ServingResult& result,
     std::int64_t good = 0;
     std::vector<double> ttft;
     std::vector<double> tpot;
+    std::vector<double> slow_gaps;
     std::vector<double> e2e;
     std::vector<double> queued;
     std::int64_t output = 0;
@@ -46,6 +43,7 @@ void add_latencies(const ServingResult& result,
         answer.preemptions += record.preemptions;
         if (!record.finished()) {
             ++answer.refused;
+            answer.rejected += record.rejected ? 1 : 0;
             continue;
         }
         ++answer.requests;
@@ -57,10 +55,12 @@ void add_latencies(const ServingResult& result,
         queued.push_back((record.first_scheduled - record.arrival).seconds());
         if (record.output_tokens > 1) {
             tpot.push_back(record.time_per_output_token().seconds());
+            slow_gaps.push_back(record.slow_gap.seconds());
         }
     }
     answer.ttft_s = latency_summary(std::move(ttft));
     answer.tpot_s = latency_summary(std::move(tpot));
+    answer.slow_gap_s = latency_summary(std::move(slow_gaps));
     answer.e2e_s = latency_summary(std::move(e2e));
     answer.queued_s = latency_summary(std::move(queued));
     if (answer.requests > 0) {
@@ -121,10 +121,14 @@ ServingPlan draft_plan(ServingPlan plan) {
 // The objects that a run of a spec needs.
 struct Serving {
     std::vector<std::unique_ptr<ServingPrices>> prices;
+    std::vector<std::unique_ptr<ServingPrices>> slower_prices;
     std::vector<std::unique_ptr<RequestRouter>> routers;
     std::vector<ServingPool> pools;
-    std::unique_ptr<FabricTransport> transport;  // of two pools
+    std::unique_ptr<FabricTransport> transport;  // of two pools, or of tiers
+    std::unique_ptr<CacheTiers> tiers;
+    ServingPolicies policies;
     ServedFaults faults;
+    ServingParts parts;
 };
 
 Result<void> add_pool(const Scenario& scenario,
@@ -166,8 +170,20 @@ Result<void> add_pool(const Scenario& scenario,
                              .rules = *rules,
                              .limits = limits,
                              .cost = prices->get(),
+                             .layers = scenario.model.num_layers,
                              .acceptance = spec.speculation.acceptance,
                              .seed = spec.seed});
+    if (spec.power.policy != "none") {
+        constexpr double kSlower = 0.5;
+        auto slower = ServingPrices::make(
+            at_clock(scenario, kSlower), scenario.model, pool.plan, spec.engine, first_rank);
+        if (!slower) {
+            return tl::unexpected(slower.error());
+        }
+        serving.pools.back().slower_cost = slower->get();
+        serving.pools.back().slower_clock = kSlower;
+        serving.slower_prices.push_back(std::move(*slower));
+    }
     if (spec.speculation.has_model()) {
         auto draft = ServingPrices::make(
             scenario, spec.speculation.draft_model, draft_plan(pool.plan), spec.engine, first_rank);
@@ -196,32 +212,81 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
         if (const auto added = add_pool(scenario, spec, pool, first_rank, serving); !added) {
             return tl::unexpected(added.error());
         }
-        placed.push_back({.plan = pool.plan, .first_rank = first_rank});
+        placed.push_back({.plan = pool.plan,
+                          .first_rank = first_rank,
+                          .block_size = pool.limits.block_size});
         first_rank += pool.instances * placed.back().ranks_of_instance();
     }
-    if (placed.size() > 1) {
-        auto transport = FabricTransport::make(scenario, scenario.model, placed[0], placed[1]);
+    if (placed.size() > 1 || !spec.cache.tiers.empty()) {
+        auto transport =
+            FabricTransport::make(scenario, scenario.model, placed.front(), placed.back());
         if (!transport) {
             return tl::unexpected(transport.error());
         }
         serving.transport = std::move(*transport);
     }
+    PoolHosts hosts = hosts_of(
+        placed.front(), spec.pools.front().instances, scenario.cluster.gpus_per_server());
+    auto tiers = tiers_of(scenario, spec, placed.front(), hosts);
+    if (!tiers) {
+        return tl::unexpected(tiers.error());
+    }
+    serving.tiers = std::move(*tiers);
+    serving.parts = {.tiers = serving.tiers.get(),
+                     .hosts = hosts.of_instance,
+                     .loads = serving.transport.get()};
+    if (serving.tiers) {
+        serving.transport->use(std::move(hosts));
+    }
+    serving.policies = policies_of(scenario, spec, serving.pools, serving.transport.get());
+    for (std::size_t i = 0; i < serving.routers.size(); ++i) {
+        serving.routers[i]->use(*serving.policies.estimates[i]);
+        serving.parts.estimates.push_back(serving.policies.estimates[i].get());
+    }
+    serving.parts.admission = serving.policies.admission.get();
+    serving.parts.scaling = serving.policies.scaling;
+    serving.parts.power = serving.policies.row;
     return serving;
 }
 
+// Requests that share blocks need pools that agree on what a block is.
+Result<void> check_blocks(const Scenario& scenario,
+                          const ServingSpec& spec,
+                          const std::vector<Request>& requests) {
+    const std::int64_t first = spec.pools.front().limits.block_size;
+    const std::int64_t last = spec.pools.back().limits.block_size;
+    const bool share = std::ranges::any_of(
+        requests, [](const Request& request) { return !request.prefix_hashes.empty(); });
+    if (share && first != last) {
+        return fail(scenario.cluster_where,
+                    fmt::format("requests share blocks, of {} tokens in one pool and {} in the "
+                                "other",
+                                first,
+                                last),
+                    "one block_size for both pools");
+    }
+    return {};
+}
+
 ServingResult run(Serving& serving, const std::vector<Request>& requests, const ServingLoad& load) {
-    if (serving.transport == nullptr) {
+    if (serving.pools.size() == 1) {
         return serve(requests,
                      load,
                      serving.pools.front(),
                      *serving.routers.front(),
-                     serving.faults.instances);
+                     serving.faults.instances,
+                     serving.parts);
     }
     const SplitPools pools{.prompts = serving.pools[0],
                            .generation = serving.pools[1],
                            .transport = serving.transport.get()};
-    return serve(
-        requests, load, pools, *serving.routers[0], *serving.routers[1], serving.faults.instances);
+    return serve(requests,
+                 load,
+                 pools,
+                 *serving.routers[0],
+                 *serving.routers[1],
+                 serving.faults.instances,
+                 serving.parts);
 }
 
 // Faults come for a day after the last arrival, or for 30 days where arrivals do not say the end.
@@ -237,6 +302,11 @@ Result<void> add_faults(const Scenario& scenario,
                         Serving& serving) {
     if (scenario.faults.processes.empty()) {
         return {};
+    }
+    if (serving.parts.scaling.policy != nullptr) {
+        return fail(scenario.cluster_where,
+                    "faults hit instances that are always there, and an autoscaler is given",
+                    "serving.autoscaler: {policy: none}");
     }
     const Fabric* fabric = serving.transport ? &serving.transport->fabric() : nullptr;
     auto faults = served_faults(scenario, spec, until, fabric);
@@ -300,75 +370,6 @@ LatencySummary latency_summary(std::vector<double> seconds) {
             .p99 = nearest_rank(seconds, 99)};
 }
 
-void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests) {
-    if (workload.adapters == 0) {
-        return;
-    }
-    std::vector<double> below(static_cast<std::size_t>(workload.adapters));  // sums of weights
-    const bool alike = workload.adapter_popularity != AdapterPopularity::zipf;
-    double sum = 0;
-    for (std::size_t i = 0; i < below.size(); ++i) {
-        sum += alike ? 1 : std::pow(static_cast<double>(i + 1), -workload.adapter_alpha);
-        below[i] = sum;
-    }
-    CounterRandom random(workload.seed, 0, kAdapters);
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        const auto drawn = std::ranges::upper_bound(below, random.uniform() * sum) - below.begin();
-        const bool in_turn = workload.adapter_popularity == AdapterPopularity::in_turn;
-        requests[i].adapter = static_cast<std::int32_t>(
-            in_turn ? static_cast<std::int64_t>(i) % workload.adapters
-                    : std::min<std::int64_t>(drawn, workload.adapters - 1));
-    }
-}
-
-ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload) {
-    if (!workload.trace.empty()) {
-        auto traced = read_request_trace(workload.trace);
-        if (traced) {
-            draw_adapters(workload, *traced);
-        }
-        return traced;
-    }
-    if (workload.lengths.empty()) {
-        return synthetic_requests(workload);
-    }
-    const auto table = read_length_table(workload.lengths);
-    if (!table) {
-        return unexpected<Errors>(table.error());
-    }
-    return synthetic_requests(workload, &*table);
-}
-
-std::vector<Request> synthetic_requests(const WorkloadSpec& workload, const LengthTable* table) {
-    CounterRandom arrivals(workload.seed, 0, kArrivals);
-    CounterRandom lengths(workload.seed, 0, kLengths);
-    const auto length = [&](double stated, const std::vector<double> LengthTable::*column) {
-        if (table != nullptr) {
-            return std::max<std::int64_t>(
-                1, std::llround(length_at(*table, table->*column, lengths.uniform())));
-        }
-        const double share =
-            workload.length_spread + (1 - workload.length_spread) * lengths.uniform();
-        return std::max<std::int64_t>(1, std::llround(stated * share));
-    };
-    std::vector<Request> requests;
-    double now = 0;
-    for (std::int64_t i = 0; i < workload.num_requests; ++i) {
-        if (workload.users == 0 && workload.request_rate > 0) {
-            const double variation = workload.arrival_variation;
-            now += (variation == 1 ? arrivals.exponential()
-                                   : arrivals.gamma(1 / (variation * variation))) /
-                   workload.request_rate;
-        }
-        Request request{.arrival = Time::seconds(std::min(now, kLongestLoad_s))};
-        request.prompt_tokens = length(workload.input_tokens, &LengthTable::input_tokens);
-        request.output_tokens = length(workload.output_tokens, &LengthTable::output_tokens);
-        requests.push_back(std::move(request));
-    }
-    draw_adapters(workload, requests);
-    return requests;
-}
-
 Result<std::int64_t> cache_blocks(const ServingSpec& spec,
                                   const ServingPoolSpec& pool,
                                   const Transformer& model,
@@ -415,16 +416,16 @@ void add_costs(const ServingSpec& spec, ServingAnswer& answer) {
     if (million <= 0) {
         return;
     }
-    const double hours = answer.makespan.seconds() / 3600;
-    double watts = 0;
+    double busy_gpu_hours = 0;
     for (std::size_t i = 0; i < spec.pools.size(); ++i) {
         const ServingPoolSpec& pool = spec.pools[i];
-        watts += static_cast<double>(pool.instances * pool.plan.num_ranks()) *
-                 (spec.idle_watts + answer.pools[i].busy * (spec.busy_watts - spec.idle_watts));
+        busy_gpu_hours += static_cast<double>(pool.instances * pool.plan.num_ranks()) *
+                          answer.pools[i].busy * answer.makespan.seconds() / 3600;
     }
-    answer.cost_per_million_tokens =
-        spec.price_per_gpu_hour * static_cast<double>(spec.num_gpus()) * hours / million;
-    answer.kwh_per_million_tokens = spec.busy_watts > 0 ? watts * 1e-3 * hours / million : 0;
+    const double watt_hours =
+        spec.idle_watts * answer.gpu_hours + (spec.busy_watts - spec.idle_watts) * busy_gpu_hours;
+    answer.cost_per_million_tokens = spec.price_per_gpu_hour * answer.gpu_hours / million;
+    answer.kwh_per_million_tokens = spec.busy_watts > 0 ? watt_hours * 1e-3 / million : 0;
 }
 
 ServingAnswer serving_answer(const ServingResult& served,
@@ -441,6 +442,8 @@ ServingAnswer serving_answer(const ServingResult& served,
             use_of(served, pools[i], spec.pools[i].role, first, answer.makespan.seconds()));
         first += pools[i].num_instances;
     }
+    report_instances(served, spec, answer);
+    report_row(served, spec, answer);
     add_costs(spec, answer);
     return answer;
 }
@@ -451,6 +454,9 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingLoad& load,
                                      ServingResult* result) {
     const auto begin = std::chrono::steady_clock::now();
+    if (const auto good = check_blocks(scenario, spec, requests); !good) {
+        return tl::unexpected(good.error());
+    }
     auto serving = serving_of(scenario, spec);
     if (!serving) {
         return tl::unexpected(serving.error());
@@ -461,6 +467,7 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
     }
     ServingLoad queued = load;
     queued.front_end = spec.engine.host_per_request;
+    queued.slow_gaps = spec.objectives.tbt > Time{};
     ServingResult served = run(*serving, requests, queued);
     ServingAnswer answer = serving_answer(served, requests, spec, serving->pools);
     if (const FabricTransport* transport = serving->transport.get();
@@ -468,6 +475,12 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
         answer.transfers = transport->ended();
         answer.transferred = transport->moved();
         answer.transfer_s = transport->total().seconds() / static_cast<double>(transport->ended());
+    }
+    if (serving->tiers) {
+        report_tiers(spec, *serving->tiers, *serving->transport, served, requests, answer);
+    }
+    for (std::size_t i = 0; i < answer.scaled.size(); ++i) {
+        answer.scaled[i].start_up = serving->parts.scaling.pools[i].start_up;
     }
     report_faults(serving->faults, served, served.instances.size(), answer);
     if (spec.objectives.any_slowdown()) {

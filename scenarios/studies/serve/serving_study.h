@@ -7,13 +7,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/result.h"
 #include "engine/serving/serving_run.h"
-#include "scenarios/format/read/length_table.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/serving_spec.h"
+#include "scenarios/studies/serve/synthetic_load.h"
 
 namespace orrery {
 
@@ -31,10 +32,12 @@ LatencySummary latency_summary(std::vector<double> seconds);
 struct ServingAnswer {
     std::int64_t requests = 0;  // that were served
     std::int64_t refused = 0;
+    std::int64_t rejected = 0;  // of these, by admission
     std::int64_t preemptions = 0;
     LatencySummary ttft_s;
     LatencySummary tpot_s;
     LatencySummary e2e_s;
+    LatencySummary slow_gap_s;  // RequestRecord::slow_gap, where an objective asks for it
     LatencySummary queued_s;  // from arrival to the first step
     double output_tokens_per_s = 0;
     double requests_per_s = 0;
@@ -55,6 +58,41 @@ struct ServingAnswer {
         std::int64_t accepted_tokens = 0;    // of these
     };
     std::vector<Pool> pools;
+    // Below the caches of the first pool, the upper one first; in tokens of all servers.
+    struct Tier {
+        TierKind kind = TierKind::dram;
+        std::int64_t capacity = 0;
+        std::int64_t most = 0;  // present at once, of the fullest server (of a pool: of all)
+        std::int64_t written = 0;
+        std::int64_t loaded = 0;
+        std::int64_t left = 0;  // made room for others
+    };
+    // Pools whose instances follow the load.
+    struct ScaledPool {
+        PoolRole role = PoolRole::aggregated;
+        Time start_up;
+        std::int64_t least = 0;  // instances that serve
+        std::int64_t most = 0;
+        double mean = 0;
+        std::vector<std::pair<double, std::int64_t>> timeline;  // seconds, from then on
+    };
+    // Of all instances, where their power has a limit.
+    struct Row {
+        double mean_watts = 0;
+        double peak_watts = 0;  // of two seconds
+        double limit_watts = 0;
+        std::int64_t capped = 0;  // times that clocks went down
+        std::int64_t brakes = 0;
+    };
+    std::optional<Row> row;
+    std::vector<ScaledPool> scaled;
+    double gpu_hours = 0;  // of the instances, while they hold their GPUs
+    std::vector<Tier> tiers;
+    double loaded_share = 0;   // of all prompt tokens
+    std::int64_t loads = 0;    // of requests
+    Bytes loaded;              // by GPUs, copies of heads included
+    double load_s = 0;         // mean, from the decision to the last byte
+    double exposed_load_s = 0; // of all steps together, that they took longer
     // Latencies over those of the same requests alone on an idle instance, where the objectives
     // name slowdowns. Of times between tokens: each percentile over the idle instance's.
     struct Slowdowns {
@@ -86,12 +124,6 @@ struct ServingAnswer {
     double wall_s = 0;
     std::uint64_t seed = 0;
 };
-
-// The trace's requests, or synthetic ones.
-ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload);
-// `table`: of workload.lengths, or null.
-std::vector<Request> synthetic_requests(const WorkloadSpec& workload,
-                                        const LengthTable* table = nullptr);
 
 // Blocks of an instance's cache: what the fullest GPU has left beside its weights. An Error if that
 // is not a block, with the figures.

@@ -24,7 +24,7 @@ struct Instance {
                      .limits = {.max_num_batched_tokens = 5, .block_size = 4, .num_blocks = 10},
                      .cost = &cost};
     ServedInstance served{pool, 0, requests};
-    std::vector<RequestId> preempted;
+    ServedInstance::Chosen chosen;
     std::vector<Sampled> sampled;
 };
 
@@ -32,12 +32,12 @@ TEST(ServedInstance, StagesHaveABatchEach) {
     Instance instance;
     instance.served.scheduler().submit(RequestId{0});
     instance.served.scheduler().submit(RequestId{1});
-    const auto first = instance.served.begin(Time{}, instance.preempted);
+    const auto first = instance.served.begin(Time{}, instance.chosen);
     ASSERT_TRUE(first);
     EXPECT_EQ(first->first_stage_free, 2_ms);
     EXPECT_EQ(first->end, 5_ms);
-    EXPECT_FALSE(instance.served.begin(1_ms, instance.preempted));  // the first stage computes
-    const auto second = instance.served.begin(2_ms, instance.preempted);
+    EXPECT_FALSE(instance.served.begin(1_ms, instance.chosen));  // the first stage computes
+    const auto second = instance.served.begin(2_ms, instance.chosen);
     ASSERT_TRUE(second);
     EXPECT_EQ(second->end, 8_ms);
     EXPECT_TRUE(instance.served.ends(5_ms));
@@ -52,25 +52,25 @@ TEST(ServedInstance, WhatStopsLosesItsStepsAndItsCache) {
     Instance instance;
     instance.served.scheduler().submit(RequestId{0});
     instance.served.scheduler().submit(RequestId{1});
-    ASSERT_TRUE(instance.served.begin(Time{}, instance.preempted));
+    ASSERT_TRUE(instance.served.begin(Time{}, instance.chosen));
     EXPECT_LT(instance.served.scheduler().pool().num_free(), 10);
     instance.served.stop();
     EXPECT_TRUE(instance.served.is_down());
     EXPECT_FALSE(instance.served.ends(5_ms));
-    EXPECT_FALSE(instance.served.begin(5_ms, instance.preempted));
+    EXPECT_FALSE(instance.served.begin(5_ms, instance.chosen));
     EXPECT_EQ(instance.served.leave(), (std::vector<RequestId>{RequestId{0}, RequestId{1}}));
     EXPECT_EQ(instance.served.scheduler().pool().num_free(), 10);
     instance.served.restart(50_ms);
     EXPECT_EQ(instance.served.failures(), 1U);
     instance.served.scheduler().submit(RequestId{1});
-    EXPECT_EQ(instance.served.begin(50_ms, instance.preempted)->end, 55_ms);
+    EXPECT_EQ(instance.served.begin(50_ms, instance.chosen)->end, 55_ms);
 }
 
 TEST(ServedInstance, ASlowOneTakesLongerFromItsNextStepOn) {
     Instance instance;
     instance.served.slow_down(1.5);
     instance.served.scheduler().submit(RequestId{0});
-    EXPECT_EQ(instance.served.begin(Time{}, instance.preempted)->end,
+    EXPECT_EQ(instance.served.begin(Time{}, instance.chosen)->end,
               Time::picoseconds(7'500'000'000));
 }
 

@@ -52,7 +52,17 @@ inline ServingPool pool_of(StepCost& cost, std::int64_t max_num_seqs = 1024, std
 // Every transfer takes as long as its tokens, however many there are.
 class UnsharedTransport : public CacheTransport {
 public:
-    explicit UnsharedTransport(Time of_token) : of_token_(of_token) {}
+    // `of_block`: of what tiers below a cache hold.
+    explicit UnsharedTransport(Time of_token, Time of_block = {})
+        : of_token_(of_token), of_block_(of_block) {}
+    void load(Time now, const SequenceLoad& load, std::size_t) override {
+        std::int64_t blocks = 0;
+        for (const CacheLoad& part : load.parts) {
+            blocks += part.blocks;
+        }
+        ends_.emplace(now + of_block_ * blocks, load.request);
+        loaded_blocks += blocks;
+    }
     void start(
         Time now, RequestId request, std::size_t, std::size_t, std::int64_t tokens) override {
         ends_.emplace(now + of_token_ * tokens, request);
@@ -74,9 +84,11 @@ public:
     }
     int started = 0;
     int cancelled = 0;
+    std::int64_t loaded_blocks = 0;
 
 private:
     Time of_token_;
+    Time of_block_;
     std::multimap<Time, RequestId> ends_;
 };
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfers that overlap with computation layer by layer: a layer's keys and values move while
+// another layer is computed (Patel et al., Splitwise, ISCA 2024; Qin et al., Mooncake, FAST 2025).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/units.h"
+
+namespace orrery {
+
+// Layers of equal computation c and equal transfers t, of which one moves at a time, take
+// L c + t if t <= c, else c + L t: whichever way they go, in or out.
+inline Time layer_wise_time(Time computation, Time transfer, std::int64_t layers) {
+    return std::max(computation, transfer) +
+           Time::picoseconds(std::min(computation, transfer).picoseconds() / layers);
+}
+
+}  // namespace orrery

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The power of a row of servers, and the clocks that it leaves (engine/serving/power_policy.h).
+#include <algorithm>
+
+#include "engine/serving/served_run.h"
+
+namespace orrery {
+
+void ServedRun::begin_power() {
+    if (parts_.power.policy == nullptr) {
+        return;
+    }
+    metered_.resize(instances_.size());
+    events_.schedule(parts_.power.telemetry, kPower, 0);
+}
+
+// The row's mean power since the last question. An instance that computes nothing idles.
+void ServedRun::ask_power() {
+    const RowPower& row = parts_.power;
+    double joules = 0;
+    for (std::size_t i = 0; i < instances_.size(); ++i) {
+        const double now = instances_[i].joules(now_);
+        joules += now - metered_[i];
+        metered_[i] = now;
+    }
+    const double watts = joules / row.telemetry.seconds();
+    result_.row.joules += joules;
+    result_.row.peak_watts = std::max(result_.row.peak_watts, watts);
+    const double share = watts / row.limit_watts;
+    if (share > 1 && !braked_) {
+        braked_ = true;
+        ++result_.row.brakes;
+        events_.schedule(now_ + row.brake, kClocks, kBrake);
+    } else if (share <= 1 && braked_) {
+        braked_ = false;
+        set_clocks(caps_);
+    }
+    const ClockCaps wanted = row.policy->caps(share, decided_);
+    if (!(wanted == decided_)) {
+        result_.row.capped += wanted.low < decided_.low || wanted.high < decided_.high ? 1 : 0;
+        decided_ = wanted;
+        coming_.push_back(wanted);
+        events_.schedule(now_ + row.capping, kClocks, 0);
+    }
+    events_.schedule(now_ + row.telemetry, kPower, 0);
+}
+
+// Clocks that were decided a while ago are set, or the brake.
+void ServedRun::arrive_clocks(std::uint32_t what) {
+    if (what == kBrake) {
+        if (braked_) {
+            set_clocks({.low = parts_.power.brake_clock, .high = parts_.power.brake_clock});
+        }
+        return;
+    }
+    caps_ = coming_.front();
+    coming_.pop_front();
+    if (!braked_) {
+        set_clocks(caps_);
+    }
+}
+
+void ServedRun::set_clocks(const ClockCaps& caps) {
+    for (std::size_t i = 0; i < instances_.size(); ++i) {
+        instances_[i].set_clock(i >= parts_.power.first_low ? caps.low : caps.high);
+    }
+}
+
+}  // namespace orrery

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys and values on their way: from prompts to where the rest is generated, and from the tiers
+// below a cache.
+#include <algorithm>
+
+#include "engine/check.h"
+#include "engine/serving/served_run.h"
+
+namespace orrery {
+
+// The prompt is done; the rest is for an instance of the other pool.
+void ServedRun::hand_over(RequestId id, std::size_t from) {
+    journey_of(id) = {.state = Journey::State::waiting,
+                      .from = from,
+                      .life = instances_[from].failures()};
+    send(1, id, ServedPart::after_prompt);
+}
+
+// Of an instance that has stopped since, the keys and values are gone.
+bool ServedRun::source_is_there(const Journey& journey) const {
+    return instances_[journey.from].failures() == journey.life;
+}
+
+void ServedRun::pull(std::size_t number) {
+    accepted_.clear();
+    instances_[number].scheduler().accept(accepted_);
+    for (const RequestId id : accepted_) {
+        Journey& journey = journey_of(id);
+        if (!source_is_there(journey)) {
+            continue;  // until that is noticed
+        }
+        journey.state = Journey::State::moving;
+        transport_->start(now_,
+                          id,
+                          journey.from - pools_[0].first,
+                          journey.to - pools_[1].first,
+                          request_of(id).prompt_tokens);
+    }
+    if (!accepted_.empty()) {
+        expect_transfer();
+    }
+}
+
+void ServedRun::expect_transfer() {
+    ++transfer_generation_;
+    const Time end = transport_->next_end();
+    if (end != Time::max()) {
+        events_.schedule(end, kTransfer, transfer_generation_);
+    }
+}
+
+void ServedRun::end_transfers() {
+    ended_.clear();
+    transport_->pop_ended(now_, ended_);
+    for (const RequestId id : ended_) {
+        if (!end_load(id)) {
+            end_move(id);
+        }
+    }
+    expect_transfer();
+}
+
+void ServedRun::end_move(RequestId id) {
+    Journey& journey = journey_of(id);
+    journey.state = Journey::State::arrived;
+    if (!journey.copy) {
+        instances_[journey.from].scheduler().release(id);
+    }
+    instances_[journey.to].scheduler().arrived(id);
+    wake(journey.from);
+    wake(journey.to);
+}
+
+void ServedRun::start_load(const SequenceLoad& load, std::size_t to) {
+    loads_.push_back({.request = load.request, .to = to, .held = instances_[to].is_held()});
+    transport_->load(now_, load, to);
+}
+
+// False if the request has none.
+bool ServedRun::end_load(RequestId id) {
+    const auto load = std::ranges::find(loads_, id, &OpenLoad::request);
+    if (load == loads_.end()) {
+        return false;
+    }
+    const OpenLoad ended = *load;
+    loads_.erase(load);
+    if (!ended.held) {
+        instances_[ended.to].scheduler().arrived(id);
+        wake(ended.to);
+    } else if (const auto begun = instances_[ended.to].load_ended(now_)) {
+        expect_step(ended.to, *begun);
+    }
+    return true;
+}
+
+// Of a sequence that gave up its place before its blocks had come.
+void ServedRun::cancel_load(RequestId id) {
+    const auto load = std::ranges::find(loads_, id, &OpenLoad::request);
+    if (load != loads_.end()) {
+        ORRERY_CHECK(!load->held);
+        loads_.erase(load);
+        transport_->cancel(now_, id);
+        expect_transfer();
+    }
+}
+
+}  // namespace orrery

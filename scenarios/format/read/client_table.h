@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A load as the sum of its clients, each with a rate, a burstiness and lengths of its own (Xiang et
+// al., ServeGen, 2025): a table of workload, rate_per_s, gap_cv, and of input and output the
+// quantiles _p50, _p90 and _p99.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/format/read/length_table.h"
+
+namespace orrery {
+
+struct LoadClient {
+    double rate = 1;           // requests a second
+    double gap_variation = 1;  // of the times between requests: standard deviation over mean
+    // Between the quantiles lengths are equally likely; none is longer than the last quantile.
+    LengthTable lengths;
+};
+
+// The clients of one workload of the table; empty: of all.
+ResultOrErrors<std::vector<LoadClient>> read_client_table(const std::filesystem::path& file,
+                                                          const std::string& group);
+
+}  // namespace orrery

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/scaling_section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/format/specs/serving_spec.h"
+
+namespace orrery {
+namespace {
+
+// Of all pools together, a chart has the instances at each time of any change, before and after it.
+PageChart chart_of(const ServingAnswer& answer) {
+    PageChart chart{.x = {"time", "s"}, .y = {"instances", ""}, .xs = {}, .series = {}};
+    for (const ServingAnswer::ScaledPool& pool : answer.scaled) {
+        for (const auto& [at, serving] : pool.timeline) {
+            chart.xs.push_back(at);
+            chart.xs.push_back(at);
+        }
+    }
+    std::ranges::sort(chart.xs);
+    for (const ServingAnswer::ScaledPool& pool : answer.scaled) {
+        PageSeries series{.name = std::string{name(pool.role)}, .values = {}};
+        for (std::size_t i = 0; i < chart.xs.size(); ++i) {
+            std::int64_t serving = pool.timeline.front().second;
+            for (const auto& [at, count] : pool.timeline) {
+                // The first of two equal times is just before the change.
+                if (at < chart.xs[i] || (at == chart.xs[i] && i % 2 == 1)) {
+                    serving = count;
+                }
+            }
+            series.values.emplace_back(static_cast<double>(serving));
+        }
+        chart.series.push_back(std::move(series));
+    }
+    return chart;
+}
+
+}  // namespace
+
+ReportSection row_section(const ServingAnswer::Row& row) {
+    ReportSection section{.title = "Power of the row",
+                          .note = "Of all instances with their share of the servers, in kW. The "
+                                  "peak is of two seconds."};
+    section.table.columns = {{"limit", Unit::number, 1},
+                             {"mean", Unit::number, 1},
+                             {"peak", Unit::number, 1},
+                             {"clocks went down", Unit::count},
+                             {"brakes", Unit::count}};
+    section.table.rows.push_back({row.limit_watts * 1e-3,
+                                  row.mean_watts * 1e-3,
+                                  row.peak_watts * 1e-3,
+                                  row.capped,
+                                  row.brakes});
+    return section;
+}
+
+ReportSection scaling_section(const ServingAnswer& answer) {
+    ReportSection section{.title = "Instances over time",
+                          .note = "Instances that serve. GPU hours count those that start or serve "
+                                  "to their end, too."};
+    section.table.columns = {{"pool"},
+                             {"start-up", Unit::seconds},
+                             {"fewest", Unit::count},
+                             {"mean", Unit::number, 2},
+                             {"most", Unit::count},
+                             {"changes", Unit::count}};
+    for (const ServingAnswer::ScaledPool& pool : answer.scaled) {
+        section.table.rows.push_back({name(pool.role),
+                                      pool.start_up,
+                                      pool.least,
+                                      pool.mean,
+                                      pool.most,
+                                      std::ssize(pool.timeline) - 1});
+    }
+    section.after.push_back(fmt::format("{:.1f} GPU hours.", answer.gpu_hours));
+    section.chart = chart_of(answer);
+    return section;
+}
+
+}  // namespace orrery

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies of a served load that predict and decide, as its scenario names them, and what became of
+// the instances.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/serving/serving_run.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/serve/cache_transport.h"
+#include "scenarios/studies/serve/serving_study.h"
+
+namespace orrery {
+
+struct ServingPolicies {
+    std::vector<std::unique_ptr<StepEstimates>> estimates;  // by pool
+    std::unique_ptr<AdmissionPolicy> admission;             // null: all
+    std::unique_ptr<Autoscaler> autoscaler;                 // null: none
+    Scaling scaling;                                        // of the autoscaler
+    std::unique_ptr<PowerPolicy> power;                     // null: none
+    RowPower row;                                           // of it
+};
+
+// `transport` may be null.
+ServingPolicies policies_of(const Scenario& scenario,
+                            const ServingSpec& spec,
+                            std::span<const ServingPool> pools,
+                            const FabricTransport* transport);
+
+// A cluster whose devices compute at this share of their highest clock. Memories and links do not
+// slow down.
+Scenario at_clock(Scenario scenario, double clock);
+
+// From the decision until a new instance serves: its processes start and capture graphs, and each
+// server reads its weights from disks, or by its adapters from another instance.
+Time scaled_start_up(const Scenario& scenario,
+                     const ServingSpec& spec,
+                     const ServingPoolSpec& pool);
+
+// What the row drew, if it has a limit.
+void report_row(const ServingResult& served, const ServingSpec& spec, ServingAnswer& answer);
+
+// GPU hours, and the instances of pools that follow the load.
+void report_instances(const ServingResult& served, const ServingSpec& spec, ServingAnswer& answer);
+
+}  // namespace orrery

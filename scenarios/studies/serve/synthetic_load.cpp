@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/synthetic_load.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+#include <utility>
+
+#include "engine/counter_random.h"
+#include "scenarios/format/read/client_table.h"
+#include "scenarios/format/read/read_serving.h"
+
+namespace orrery {
+
+namespace {
+
+constexpr std::uint32_t kArrivals = 0x41727276;  // streams of random numbers of their own
+constexpr std::uint32_t kLengths = 0x4c656e67;
+constexpr std::uint32_t kAdapters = 0x41646170;
+constexpr std::uint32_t kTurns = 0x5475726e;
+constexpr std::uint32_t kPrefixes = 0x50726566;
+
+// A time between arrivals of mean 1; its standard deviation is `variation`.
+double gap(CounterRandom& random, double variation) {
+    return variation == 1 ? random.exponential() : random.gamma(1 / (variation * variation));
+}
+
+std::int64_t whole_tokens(double tokens) {
+    return std::max<std::int64_t>(1, std::llround(tokens));
+}
+
+// Draws lengths as the workload states them, or from its table.
+class Lengths {
+public:
+    Lengths(const WorkloadSpec& workload, const LengthTable* table)
+        : workload_(workload), table_(table), random_(workload.seed, 0, kLengths) {}
+    std::int64_t input() { return draw(workload_.input_tokens, &LengthTable::input_tokens); }
+    std::int64_t output() { return draw(workload_.output_tokens, &LengthTable::output_tokens); }
+
+private:
+    std::int64_t draw(double stated, const std::vector<double> LengthTable::*column) {
+        if (table_ != nullptr) {
+            return whole_tokens(length_at(*table_, table_->*column, random_.uniform()));
+        }
+        const double share =
+            workload_.length_spread + (1 - workload_.length_spread) * random_.uniform();
+        return whole_tokens(stated * share);
+    }
+
+    const WorkloadSpec& workload_;
+    const LengthTable* table_;
+    CounterRandom random_;
+};
+
+// Blocks of a conversation are what its turns share; those of the tokens with which all prompts
+// begin are everyone's.
+std::vector<std::uint64_t> hashes_of(std::uint64_t conversation,
+                                     std::int64_t prompt_tokens,
+                                     std::int64_t system_tokens,
+                                     std::int64_t block_size) {
+    std::vector<std::uint64_t> hashes;
+    for (std::int64_t i = 0; block_size > 0 && i < prompt_tokens / block_size; ++i) {
+        const bool of_all = (i + 1) * block_size <= system_tokens;
+        CounterRandom hash(of_all ? 0 : 1 + conversation, static_cast<std::uint64_t>(i), kPrefixes);
+        hashes.push_back(hash.next());
+    }
+    return hashes;
+}
+
+// The load begins without conversations under way.
+std::vector<Request> conversations(const WorkloadSpec& workload,
+                                   const LengthTable* table,
+                                   std::int64_t block_size) {
+    CounterRandom arrivals(workload.seed, 0, kArrivals);
+    CounterRandom turns(workload.seed, 0, kTurns);
+    Lengths lengths(workload, table);
+    std::vector<Request> requests;
+    double start = 0;
+    const double rate = workload.request_rate / workload.turns;
+    for (std::uint64_t one = 0; std::ssize(requests) < 2 * workload.num_requests; ++one) {
+        start += gap(arrivals, workload.arrival_variation) / rate;
+        double now = start;
+        std::int64_t history = workload.system_tokens;
+        bool first = true;
+        do {
+            const std::int64_t fresh =
+                first || workload.turn_tokens == 0
+                    ? lengths.input()
+                    : whole_tokens(turns.exponential() * workload.turn_tokens);
+            first = false;
+            Request request{.arrival = Time::seconds(std::min(now, kLongestLoad_s)),
+                            .prompt_tokens = history + fresh,
+                            .output_tokens = lengths.output()};
+            request.prefix_hashes =
+                hashes_of(one, request.prompt_tokens, workload.system_tokens, block_size);
+            history = request.prompt_tokens + request.output_tokens;
+            requests.push_back(std::move(request));
+            now += turns.exponential() * workload.turn_gap.seconds();
+        } while (turns.uniform() * workload.turns > 1);
+    }
+    std::ranges::stable_sort(requests, {}, &Request::arrival);
+    requests.resize(static_cast<std::size_t>(workload.num_requests));
+    return requests;
+}
+
+// Every client sends by a clock of its own.
+std::vector<Request> requests_of_clients(const WorkloadSpec& workload,
+                                         const std::vector<LoadClient>& clients) {
+    double rate = 0;
+    for (const LoadClient& client : clients) {
+        rate += client.rate;
+    }
+    const double faster = workload.request_rate > 0 ? workload.request_rate / rate : 1;
+    std::vector<CounterRandom> randoms;
+    using Next = std::pair<double, std::size_t>;  // arrival, client
+    std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
+    const auto expect = [&](double now, std::size_t client) {
+        const LoadClient& of = clients[client];
+        next.emplace(now + gap(randoms[client], of.gap_variation) / (of.rate * faster), client);
+    };
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+        randoms.emplace_back(workload.seed, i, kArrivals);
+        expect(0, i);
+    }
+    std::vector<Request> requests;
+    while (std::ssize(requests) < workload.num_requests) {
+        const auto [now, client] = next.top();
+        next.pop();
+        const LengthTable& lengths = clients[client].lengths;
+        const auto length = [&](const std::vector<double>& column) {
+            return whole_tokens(length_at(lengths, column, randoms[client].uniform()));
+        };
+        Request request{.arrival = Time::seconds(std::min(now, kLongestLoad_s))};
+        request.prompt_tokens = length(lengths.input_tokens);
+        request.output_tokens = length(lengths.output_tokens);
+        requests.push_back(std::move(request));
+        expect(now, client);
+    }
+    return requests;
+}
+
+}  // namespace
+
+void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests) {
+    if (workload.adapters == 0) {
+        return;
+    }
+    std::vector<double> below(static_cast<std::size_t>(workload.adapters));  // sums of weights
+    const bool alike = workload.adapter_popularity != AdapterPopularity::zipf;
+    double sum = 0;
+    for (std::size_t i = 0; i < below.size(); ++i) {
+        sum += alike ? 1 : std::pow(static_cast<double>(i + 1), -workload.adapter_alpha);
+        below[i] = sum;
+    }
+    CounterRandom random(workload.seed, 0, kAdapters);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const auto drawn = std::ranges::upper_bound(below, random.uniform() * sum) - below.begin();
+        const bool in_turn = workload.adapter_popularity == AdapterPopularity::in_turn;
+        requests[i].adapter = static_cast<std::int32_t>(
+            in_turn ? static_cast<std::int64_t>(i) % workload.adapters
+                    : std::min<std::int64_t>(drawn, workload.adapters - 1));
+    }
+}
+
+ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload,
+                                                 std::int64_t block_size) {
+    if (!workload.trace.empty()) {
+        auto traced = read_request_trace(
+            workload.trace, {.of_trace = workload.trace_block_tokens, .of_cache = block_size});
+        if (traced) {
+            draw_adapters(workload, *traced);
+        }
+        return traced;
+    }
+    if (!workload.clients.empty()) {
+        const auto clients = read_client_table(workload.clients, workload.client_group);
+        if (!clients) {
+            return unexpected<Errors>(clients.error());
+        }
+        auto requests = requests_of_clients(workload, *clients);
+        draw_adapters(workload, requests);
+        return requests;
+    }
+    if (workload.lengths.empty()) {
+        return synthetic_requests(workload, nullptr, block_size);
+    }
+    const auto table = read_length_table(workload.lengths);
+    if (!table) {
+        return unexpected<Errors>(table.error());
+    }
+    return synthetic_requests(workload, &*table, block_size);
+}
+
+std::vector<Request> synthetic_requests(const WorkloadSpec& workload,
+                                        const LengthTable* table,
+                                        std::int64_t block_size) {
+    std::vector<Request> requests;
+    if (workload.has_conversations()) {
+        requests = conversations(workload, table, block_size);
+        draw_adapters(workload, requests);
+        return requests;
+    }
+    CounterRandom arrivals(workload.seed, 0, kArrivals);
+    Lengths lengths(workload, table);
+    double now = 0;
+    for (std::int64_t i = 0; i < workload.num_requests; ++i) {
+        if (workload.users == 0 && workload.request_rate > 0) {
+            now += gap(arrivals, workload.arrival_variation) / workload.request_rate;
+        }
+        Request request{.arrival = Time::seconds(std::min(now, kLongestLoad_s))};
+        request.prompt_tokens = lengths.input();
+        request.output_tokens = lengths.output();
+        requests.push_back(std::move(request));
+    }
+    draw_adapters(workload, requests);
+    return requests;
+}
+
+}  // namespace orrery

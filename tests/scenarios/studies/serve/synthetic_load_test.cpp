@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/synthetic_load.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+std::size_t shared_blocks(const Request& a, const Request& b) {
+    std::size_t same = 0;
+    while (same < std::min(a.prefix_hashes.size(), b.prefix_hashes.size()) &&
+           a.prefix_hashes[same] == b.prefix_hashes[same]) {
+        ++same;
+    }
+    return same;
+}
+
+TEST(SyntheticLoad, ATurnBeginsWithTheTurnBeforeAndItsOutput) {
+    WorkloadSpec spec{.num_requests = 4000, .request_rate = 2};
+    spec.input_tokens = 64;
+    spec.output_tokens = 32;
+    spec.turns = 4;
+    spec.turn_gap = Time::seconds(10);
+    const std::vector<Request> requests = synthetic_requests(spec, nullptr, 16);
+    ASSERT_EQ(requests.size(), 4000U);
+    EXPECT_NEAR(requests.back().arrival.seconds(), 2000, 150);
+    // Of lengths that are all equal the n-th turn has 64 n + 32 (n - 1) tokens. Turns are n with
+    // probability 1/4 (3/4)^(n-1), so that a quarter of all prompts is a first one.
+    std::int64_t first = 0;
+    std::set<std::uint64_t> conversations;
+    for (const Request& request : requests) {
+        EXPECT_EQ((request.prompt_tokens - 64) % 96, 0);
+        EXPECT_EQ(static_cast<std::int64_t>(request.prefix_hashes.size()),
+                  request.prompt_tokens / 16);
+        first += request.prompt_tokens == 64;
+        const bool known = !conversations.insert(request.prefix_hashes.front()).second;
+        EXPECT_EQ(known, request.prompt_tokens > 64);
+    }
+    EXPECT_NEAR(static_cast<double>(first), 1000, 60);
+    EXPECT_TRUE(synthetic_requests(spec)[0].prefix_hashes.empty());
+}
+
+TEST(SyntheticLoad, AllPromptsShareTheTokensOfTheSystem) {
+    WorkloadSpec spec{.num_requests = 10, .request_rate = 2};
+    spec.input_tokens = 100;
+    spec.system_tokens = 50;
+    const std::vector<Request> requests = synthetic_requests(spec, nullptr, 16);
+    EXPECT_EQ(requests[0].prompt_tokens, 150);
+    for (std::size_t i = 1; i < requests.size(); ++i) {
+        EXPECT_EQ(shared_blocks(requests[0], requests[i]), 3U);
+    }
+}
+
+TEST(SyntheticLoad, ClientsSendAtTheirOwnRates) {
+    const TestFolder folder;
+    WorkloadSpec spec{.num_requests = 30'000};
+    spec.clients = folder.write(
+        "c.csv",
+        "workload,rate_per_s,gap_cv,input_p50,input_p90,input_p99,output_p50,output_p90,output_"
+        "p99\nchat,2,1,10,10,10,5,5,5\nchat,8,3,1000,1000,1000,7,7,7\ncode,9,1,1,1,1,1,1,1\n");
+    spec.client_group = "chat";
+    const auto requests = requests_of(spec);
+    ASSERT_TRUE(requests) << requests.error().front().to_string();
+    EXPECT_NEAR(requests->back().arrival.seconds(), 3000, 150);
+    std::int64_t of_first = 0;
+    for (const Request& request : *requests) {
+        of_first += request.prompt_tokens <= 10;
+    }
+    EXPECT_NEAR(static_cast<double>(of_first), 6000, 300);
+    spec.request_rate = 100;
+    EXPECT_NEAR(requests_of(spec)->back().arrival.seconds(), 300, 15);
+}
+
+}  // namespace
+}  // namespace orrery
