@@ -122,7 +122,7 @@ public:
             }
             const int signal = signals.next(std::chrono::milliseconds{100});
             if (signal != 0 && signal != SIGCHLD) {
-                failed(128 + signal);
+                told_to_stop(signal);
             }
         }
     }
@@ -148,11 +148,21 @@ private:
         }
     }
 
-    void failed(int status) {
+    void failed(int status) { end_all(status, options_.grace); }
+
+    void told_to_stop(int signal) {
+        if (told_) {
+            stop_by_ = Clock::now();
+        }
+        told_ = true;
+        end_all(128 + signal, options_.stop_grace);
+    }
+
+    void end_all(int status, std::chrono::milliseconds grace) {
         if (status_ == 0) {
             status_ = status;
             signal_all(SIGTERM);
-            stop_by_ = Clock::now() + options_.grace;
+            stop_by_ = Clock::now() + grace;
         }
     }
 
@@ -166,6 +176,7 @@ private:
     std::vector<pid_t> running_;
     int status_ = 0;
     bool killed_all_ = false;
+    bool told_ = false;
     Clock::time_point stop_by_ = Clock::time_point::max();
 };
 

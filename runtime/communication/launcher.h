@@ -16,7 +16,9 @@ namespace orrery {
 struct LaunchOptions {
     std::uint32_t num_processes = 1;
     std::vector<std::string> command;        // program and arguments
-    std::chrono::milliseconds grace{5'000};  // between asking and making
+    std::chrono::milliseconds grace{5'000};  // between asking and making, when one has failed
+    // The same after a signal to the launcher: time for a checkpoint. A second signal ends it.
+    std::chrono::milliseconds stop_grace{60'000};
 };
 
 // Runs `command` that many times with RANK, WORLD_SIZE, LOCAL_RANK and ORRERY_STORE set. Standard

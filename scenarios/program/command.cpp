@@ -28,6 +28,7 @@
 #include "scenarios/program/init.h"
 #include "scenarios/program/keys.h"
 #include "scenarios/program/man.h"
+#include "scenarios/program/merge.h"
 #include "scenarios/program/network.h"
 #include "scenarios/program/profile.h"
 #include "scenarios/program/replay.h"
@@ -145,7 +146,11 @@ Error command_line_error(const std::vector<Command>& commands,
     const auto command = std::ranges::find(commands, words[0], &Command::name);
     if (command == commands.end()) {
         if (words[0].starts_with('-')) {
-            return {"command line", what, general};
+            const std::vector<std::string> flags{"--help", "--version"};
+            const bool known = std::ranges::count(flags, words[0]) > 0;
+            return {"command line",
+                    known ? what : fmt::format("unknown option '{}'", words[0]),
+                    general};
         }
         std::vector<std::string> names;
         for (const Command& known : commands) {

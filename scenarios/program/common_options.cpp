@@ -100,7 +100,7 @@ CommandOption jobs_option(std::uint32_t& jobs) {
 CommandOption calibration_option(std::string& file) {
     return {"--calibration",
             &file,
-            "Facts that measured steps told (kind: calibration), as orrery validate "
+            "Facts fitted on measured steps (kind: calibration), as orrery validate "
             "--calibrate-with writes them",
             "FILE"};
 }

@@ -10,6 +10,10 @@
 
 namespace orrery {
 
+std::string bash_script(const std::vector<Command>& commands);
+std::string zsh_script(const std::vector<Command>& commands);
+std::string fish_script(const std::vector<Command>& commands);
+
 // "bash", "zsh" or "fish".
 Result<std::string> completion_script(const std::string& shell,
                                       const std::vector<Command>& commands);

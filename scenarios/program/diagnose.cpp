@@ -145,7 +145,7 @@ Command describe_diagnose() {
     const auto arguments = std::make_shared<DiagnoseArguments>();
     return {
         .name = "diagnose",
-        .help = "Find who is slow or cut off: heat map of ranks, pre-flight checks",
+        .help = "Find slow and unreachable nodes: heat map of ranks, pre-flight checks",
         .options = {{"what",
                      &arguments->what,
                      "Scenario file (YAML), or the folder of a recorded run",

@@ -84,29 +84,24 @@ std::string json_of(const Discovery& found) {
 }  // namespace
 
 int discover_command(const DiscoverArguments& arguments) {
-    std::unique_ptr<OutputFile> output;
-    if (!arguments.output.empty()) {
-        auto file = OutputFile::open(arguments.output);
-        if (!file) {
-            return report_error(file.error());
-        }
-        output = std::move(*file);
+    const auto output = OutputFile::open_if_named(arguments.output);
+    if (!output) {
+        return report_error(output.error());
     }
     const Result<Discovery> found = discover(arguments);
     if (!found) {
         return report_error(found.error());
     }
-    if (output) {
-        output->stream() << found->cluster;
-        if (const Result<void> written = output->commit(); !written) {
+    if (*output) {
+        if (const Result<void> written = (*output)->commit(found->cluster); !written) {
             return report_error(written.error());
         }
     }
     if (arguments.json) {
         return print_output(with_provenance(json_of(*found), provenance_of("discover")));
     }
-    return print_output(output ? fmt::format("{}: {}\n", arguments.output, found->machine.words())
-                               : found->cluster);
+    return print_output(*output ? fmt::format("{}: {}\n", arguments.output, found->machine.words())
+                                : found->cluster);
 }
 
 Command describe_discover() {

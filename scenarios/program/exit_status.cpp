@@ -38,7 +38,9 @@ int print_output(const std::string& text) {
         if (errno == EPIPE) {
             return kExitOk;  // the reader has seen enough: `orrery … | head`
         }
-        return report_error({"standard output", "can't be written", "is the disk full?"});
+        return report_error({"standard output",
+                             "can't be written",
+                             errno == EBADF ? "it is closed" : "is the disk full?"});
     }
     return kExitOk;
 }

@@ -10,7 +10,8 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFinding = 1;  // the answer is a finding: a suspect, a difference
 inline constexpr int kExitUserError = 2;
 inline constexpr int kExitDefect = 70;        // of the program itself (EX_SOFTWARE of sysexits.h)
-inline constexpr int kExitInterrupted = 130;  // as a shell says of what Ctrl-C has ended
+inline constexpr int kExitSignal = 128;       // and the signal's number, as a shell says
+inline constexpr int kExitInterrupted = 130;  // by Ctrl-C
 
 // One line each on standard error. Returns kExitUserError.
 int report_errors(const Errors& errors);

@@ -113,7 +113,7 @@ Command describe_explain() {
               override_option(arguments->overrides),
               {.names = "--keep",
                .target = &arguments->keep,
-               .help = "Changes to tell, of each kind",
+               .help = "Changes to print, of each kind",
                .type_name = "N",
                .least = 1,
                .most = 1000},

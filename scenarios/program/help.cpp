@@ -117,8 +117,8 @@ std::string program_help(const std::vector<Command>& commands) {
            "  orrery simulate my.yaml --html my.html    time and memory of a step\n"
            "  orrery explain my.yaml                    what would make it faster\n"
            "\n"
-           "orrery COMMAND --help, or man orrery-COMMAND, tells a command's options and examples.\n"
-           "orrery --version tells the build. Exit statuses: 0 success, 1 a finding, 2 an error,\n"
+           "orrery COMMAND --help, or man orrery-COMMAND, shows a command's options and examples.\n"
+           "orrery --version shows the build. Exit statuses: 0 success, 1 a finding, 2 an error,\n"
            "70 a defect of the program.\n";
 }
 

@@ -29,12 +29,7 @@ int write_text(const ImportArguments& arguments, const std::string& text) {
     if (arguments.output.empty()) {
         return print_output(text);
     }
-    const auto file = OutputFile::open(arguments.output);
-    if (!file) {
-        return report_error(file.error());
-    }
-    (*file)->stream() << text;
-    const Result<void> written = (*file)->commit();
+    const Result<void> written = OutputFile::write(arguments.output, text);
     return written ? kExitOk : report_error(written.error());
 }
 
@@ -274,7 +269,7 @@ Command describe_import() {
                                "NAME"};
     return {
         .name = "import",
-        .help = "Make a scenario or a profile of what other programs write",
+        .help = "Make a scenario or a profile from the files of other programs",
         .options =
             {{"format", &arguments->format, "megatron, hf, nccl-tests or log", "FORMAT", true},
              {"words",
@@ -282,7 +277,7 @@ Command describe_import() {
               "A file; of megatron also the command line itself, behind --",
               "FILE",
               true},
-             {"-o,--output", &arguments->output, "Where to; standard output if absent", "FILE"},
+             {"-o,--output", &arguments->output, "File to write; standard output if absent", "FILE"},
              {"--node", &arguments->node, "megatron, hf: the catalogue's node", "NAME"},
              {"--fabric",
               &arguments->fabric,

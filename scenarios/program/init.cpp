@@ -65,12 +65,7 @@ int init_command(InitArguments arguments) {
     if (!text) {
         return report_errors(text.error());
     }
-    const auto file = OutputFile::open(arguments.file);
-    if (!file) {
-        return report_error(file.error());
-    }
-    (*file)->stream() << *text;
-    if (const auto written = (*file)->commit(); !written) {
+    if (const auto written = OutputFile::write(arguments.file, *text); !written) {
         return report_error(written.error());
     }
     print_note(fmt::format("wrote {}; next: orrery simulate {}", arguments.file, arguments.file));

@@ -67,22 +67,13 @@ constexpr const char* kStatuses =
     ".TP\n70\nA defect of the program itself.\n"
     ".TP\n130, 143\nEnded by Ctrl-C or SIGTERM.\n";
 
-Result<void> write_page(const std::filesystem::path& file, const std::string& text) {
-    const auto output = OutputFile::open(file);
-    if (!output) {
-        return unexpected<Error>(output.error());
-    }
-    (*output)->stream() << text;
-    return (*output)->commit();
-}
-
 int write_pages(const std::filesystem::path& folder, const std::vector<Command>& commands) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    Result<void> written = write_page(folder / "orrery.1", program_page(commands));
+    Result<void> written = OutputFile::write(folder / "orrery.1", program_page(commands));
     for (std::size_t i = 0; i < commands.size() && written; ++i) {
-        written =
-            write_page(folder / ("orrery-" + commands[i].name + ".1"), command_page(commands[i]));
+        written = OutputFile::write(folder / ("orrery-" + commands[i].name + ".1"),
+                                    command_page(commands[i]));
     }
     return written ? kExitOk : report_error(written.error());
 }

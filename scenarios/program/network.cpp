@@ -92,15 +92,11 @@ Result<void> write_topology(const Scenario& scenario, const std::string& file) {
     if (Result<void> one = check_one_kind(scenario, "--export-nccl-topology"); !one) {
         return one;
     }
-    const auto output = OutputFile::open(file);
-    if (!output) {
-        return unexpected<Error>(output.error());
-    }
-    (*output)->stream() << write_nccl_topology(scenario.cluster.node,
-                                               scenario.cluster.fabric,
-                                               scenario.device.compute_capability,
-                                               pci_of_device(scenario.device.name));
-    return (*output)->commit();
+    return OutputFile::write(file,
+                             write_nccl_topology(scenario.cluster.node,
+                                                 scenario.cluster.fabric,
+                                                 scenario.device.compute_capability,
+                                                 pci_of_device(scenario.device.name)));
 }
 
 Result<void> write_platform(const Scenario& scenario, const std::string& file) {
@@ -168,8 +164,7 @@ int store_congestion(const Scenario& scenario, const NetworkArguments& arguments
         error.where = error.where.empty() ? arguments.file : error.where;
         return report_error(error);
     }
-    (*output)->stream() << congestion_entry(*study);
-    if (const auto written = (*output)->commit(); !written) {
+    if (const auto written = (*output)->commit(congestion_entry(*study)); !written) {
         return report_error(written.error());
     }
     return print_output(congestion_report(*study));

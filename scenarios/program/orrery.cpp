@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +20,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/help.h"
+#include "scenarios/report/terminal.h"
 
 namespace orrery {
 namespace {
@@ -111,10 +114,18 @@ int run(int argc, char** argv) {
     try {
         app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) {
-            return app.exit(error);  // --help and --version
+        const bool is_option = words.empty() || words[0].starts_with('-');
+        const bool known = is_option || std::ranges::count(commands, words[0], &Command::name) > 0;
+        if (error.get_exit_code() == 0 && known) {
+            std::ostringstream text;
+            app.exit(error, text, text);  // --help and --version
+            return print_output(text.str());
         }
         return report_error(command_line_error(commands, words, error.what()));
+    }
+    const std::string& colour = terminal().colour;
+    if (colour != "auto" && colour != "always" && colour != "never") {
+        return report_error({"--color", "can't be '" + colour + "'", "auto, always or never"});
     }
     for (const auto& [parsed, option] : old) {
         if (parsed->count() > 0) {

@@ -3,332 +3,57 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <ctime>
-#include <fstream>
 #include <memory>
 
-#include "engine/scratch_folder.h"
-#include "runtime/cuda/devices.h"
-#include "runtime/data/token_file.h"
-#include "runtime/measure/host_machine.h"
-#include "runtime/world.h"
-#include "scenarios/format/document/output_file.h"
-#include "scenarios/format/document/yaml_document.h"
-#include "scenarios/format/read/reader.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
-#include "scenarios/studies/measure/discovered_cluster.h"
-#include "scenarios/studies/measure/observed_costs.h"
-#include "scenarios/studies/measure/profile_cases.h"
-#include "scenarios/studies/measure/recorded_run.h"
 
 namespace orrery {
-namespace {
 
-// Tokens without meaning, all of the vocabulary among them.
-Result<void> write_tokens(const std::filesystem::path& file,
-                          std::int64_t vocabulary,
-                          std::int64_t count) {
-    std::vector<std::uint16_t> ids(static_cast<std::size_t>(count));
-    std::uint64_t state = 1;
-    for (std::uint16_t& id : ids) {
-        // Knuth's MMIX generator; its high bits.
-        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-        id = static_cast<std::uint16_t>((state >> 33U) % static_cast<std::uint64_t>(vocabulary));
+int profile_command(const ProfileSpec& spec, bool json) {
+    ProgressBar bar{"profiling"};
+    const auto measured = profile_machine(spec, [&bar](double share) { bar.show(share); });
+    bar.finish();
+    if (!measured) {
+        return report_errors(measured.error());
     }
-    return write_token_file(file, Tokens::of(std::move(ids), vocabulary));
-}
-
-struct MeasuredRun {
-    MachineProfile profile;
-    std::size_t steps = 0;
-    bool undisturbed = false;
-};
-
-// Trains in as many processes as the scenario has devices, and reads what they recorded.
-ResultOrErrors<MeasuredRun> measure(const std::filesystem::path& scenario,
-                                    const std::vector<std::string>& overrides,
-                                    std::uint32_t ranks,
-                                    const std::string& device,
-                                    const std::filesystem::path& folder) {
-    std::vector<std::string> command{"train", scenario.string(), "--quiet", "--device", device};
-    command.insert(command.end(), {"--record", (folder / "run").string()});
-    for (const std::string& change : overrides) {
-        command.insert(command.end(), {"--set", change});
-    }
-    const Result<int> status = run_ranks(ranks, command);
-    if (!status) {
-        return unexpected<Errors>(Errors{status.error()});
-    }
-    if (*status != 0) {
-        return unexpected<Errors>(
-            Errors{{scenario.string(), "the steps to measure could not be run", ""}});
-    }
-    const auto run = read_recorded_run(folder / "run");
-    if (!run) {
-        return unexpected<Errors>(run.error());
-    }
-    const auto steps = best_steps(run->steps);
-    return MeasuredRun{.profile = observed_costs(
-                           run->program, steps, run->scenario.device.name, run->sharing_ranks()),
-                       .steps = steps.size(),
-                       .undisturbed = std::ranges::all_of(
-                           steps, [](const MeasuredStep* step) { return step->undisturbed(); })};
-}
-
-class Profiler {
-public:
-    Profiler(const ProfileArguments& arguments, std::filesystem::path folder)
-        : arguments_(arguments), folder_(std::move(folder)), machine_(host_machine()) {}
-
-    // One scenario's own shapes.
-    Errors run_scenario() {
-        ReadOptions read;
-        read.overrides = arguments_.overrides;
-        const auto scenario = read_scenario(arguments_.scenario, read);
-        if (!scenario) {
-            return scenario.error();
-        }
-        if (const Result<void> same = check_device(*scenario); !same) {
-            return {same.error()};
-        }
-        made_of_ = provenance_of("profile", *scenario);
-        note_faults_left_out(*scenario, FaultUser::real_run);
-        const std::int64_t sample = scenario->model.seq_length + 1;
-        const std::int64_t vocabulary = std::min<std::int64_t>(scenario->model.vocab_size, 1 << 16);
-        const std::filesystem::path tokens = folder_ / "tokens";
-        if (const auto done = write_tokens(tokens, vocabulary, 64 * sample); !done) {
-            return {done.error()};
-        }
-        std::vector<std::string> overrides = arguments_.overrides;
-        overrides.insert(overrides.end(),
-                         {"job.dataset=" + tokens.string(),
-                          "job.steps=12",
-                          "job.eval_steps=0",
-                          "job.learning_rate=1e-4",
-                          "job.clip_grad=1e-6",
-                          "job.sample_interval=0",
-                          // A measurement leaves the job's own files alone.
-                          "job.checkpoint_folder=''",
-                          "job.log_file=''",
-                          "job.tensorboard_folder=''",
-                          "job.min_learning_rate=0"});
-        return add(measure(arguments_.scenario,
-                           overrides,
-                           static_cast<std::uint32_t>(scenario->cluster.num_ranks()),
-                           arguments_.device,
-                           folder_));
-    }
-
-    // The small models: on one rank, then on 2, 4, … up to as many as there are cores, or GPUs.
-    Errors run_cases() {
-        const auto cases = arguments_.device == "cuda" ? cases_for_gpus() : cases_for_cores();
-        return cases ? run_all(*cases) : Errors{cases.error()};
-    }
-
-    MachineProfile profile() const { return merged(profiles_); }
-    // Over what was written before.
-    Result<void> write() const {
-        const auto output = OutputFile::open(arguments_.output);
-        if (!output) {
-            return unexpected<Error>(output.error());
-        }
-        (*output)->stream() << profile_csv(profile(), provenance());
-        return (*output)->commit();
-    }
-    const Provenance& made_of() const { return made_of_; }
-    std::string provenance() const {
-        const std::time_t now = std::time(nullptr);
-        std::tm date{};
-        gmtime_r(&now, &date);
-        return fmt::format(
-            "Measured by orrery profile in real training steps, {:04}-{:02}-{:02}\n"
-            "{}{}\n{} runs, {} steps; in {} runs no other process took a processor away\n",
-            date.tm_year + 1900,
-            date.tm_mon + 1,
-            date.tm_mday,
-            gpus_,
-            machine_.words(),
-            profiles_.size(),
-            steps_,
-            undisturbed_);
-    }
-
-private:
-    // Times of the GPU that is here are filed under no other one's name.
-    Result<void> check_device(const Scenario& scenario) const {
-        return arguments_.device == "cuda" ? check_gpu_is(scenario.device.name) : Result<void>{};
-    }
-
-    Result<std::vector<ProfileCase>> cases_for_cores() const {
-        const std::uint32_t most =
-            arguments_.ranks_max > 0 ? arguments_.ranks_max : std::min(machine_.cores, 8u);
-        std::vector<ProfileCase> cases;
-        for (std::uint32_t ranks = 1; ranks <= most; ranks *= 2) {
-            for (const char* precision : {"fp32", "bf16"}) {
-                for (ProfileCase& one : profile_cases(ranks, precision)) {
-                    cases.push_back(std::move(one));
-                }
-            }
-        }
-        return cases;
-    }
-
-    // Every rank has a GPU of its own.
-    Result<std::vector<ProfileCase>> cases_for_gpus() {
-        const auto gpus = nvml_gpus();
-        if (!gpus || gpus->empty()) {
-            return gpus ? fail("--device cuda", "NVIDIA's management library finds no GPU", "")
-                        : unexpected<Error>(gpus.error());
-        }
-        gpus_ = fmt::format("{} x {}, ", gpus->size(), gpus->front().name);
-        const auto there = static_cast<std::uint32_t>(gpus->size());
-        const std::uint32_t most =
-            arguments_.ranks_max > 0 ? std::min(arguments_.ranks_max, there) : there;
-        std::vector<ProfileCase> cases;
-        for (std::uint32_t ranks = 1; ranks <= most; ranks *= 2) {
-            const std::vector<NvmlGpu> own{gpus->begin(), gpus->begin() + ranks};
-            const Result<DocumentNode> cluster = gpu_cluster(own, std::nullopt);
-            if (!cluster) {
-                return unexpected<Error>(cluster.error());
-            }
-            for (ProfileCase& one : gpu_profile_cases(ranks, "bf16", *cluster)) {
-                cases.push_back(std::move(one));
-            }
-        }
-        return cases;
-    }
-
-    // What is measured is written after each case, and one that fails does not end the others.
-    Errors run_all(const std::vector<ProfileCase>& cases) {
-        ProgressBar bar{"profiling"};
-        Errors errors;
-        for (std::size_t i = 0; i < cases.size(); ++i) {
-            Errors of_case = run_case(cases[i]);
-            if (of_case.empty()) {
-                if (const Result<void> written = write(); !written) {
-                    of_case.push_back(written.error());
-                }
-            }
-            errors.insert(errors.end(), of_case.begin(), of_case.end());
-            bar.show(static_cast<double>(i + 1) / static_cast<double>(cases.size()));
-        }
-        bar.finish();
-        return errors;
-    }
-
-    Errors run_case(const ProfileCase& one) {
-        const std::filesystem::path file = folder_ / (one.name + ".yaml");
-        const std::filesystem::path tokens = folder_ / "tokens";
-        DocumentNode scenario = one.scenario;
-        put(scenario, "job.dataset", scalar_node(tokens.string()));
-        std::ofstream text(file);
-        text << to_yaml(scenario);
-        text.close();
-        if (!text) {
-            return {{file.string(), "can't be written", ""}};
-        }
-        if (const auto done = write_tokens(tokens, one.vocabulary, 1 << 14); !done) {
-            return {done.error()};
-        }
-        return add(measure(file, {}, one.ranks, arguments_.device, folder_));
-    }
-
-    Errors add(ResultOrErrors<MeasuredRun> run) {
-        if (!run) {
-            return run.error();
-        }
-        profiles_.push_back(std::move(run->profile));
-        steps_ += run->steps;
-        undisturbed_ += run->undisturbed ? 1 : 0;
-        return {};
-    }
-
-    const ProfileArguments& arguments_;
-    std::filesystem::path folder_;
-    HostMachine machine_;
-    std::string gpus_;
-    std::vector<MachineProfile> profiles_;
-    Provenance made_of_ = provenance_of("profile");
-    std::size_t steps_ = 0;
-    std::size_t undisturbed_ = 0;
-};
-
-Result<void> check_device(const std::string& device) {
-    if (device == "cpu") {
-        return {};
-    }
-    if (device == "cuda") {
-        const auto gpus = cuda_devices();
-        return gpus ? Result<void>{}
-                    : fail("--device cuda",
-                           "no CUDA device can be profiled here: " + gpus.error().what,
-                           "a machine with a GPU, or --device cpu");
-    }
-    return fail("--device", "'" + device + "' is no kind of device", "cpu or cuda");
-}
-
-}  // namespace
-
-int profile_command(const ProfileArguments& arguments) {
-    if (const Result<void> known = check_device(arguments.device); !known) {
-        return report_error(known.error());
-    }
-    // An unwritable place is told before hours of work.
-    if (const auto output = OutputFile::open(arguments.output); !output) {
-        return report_error(output.error());
-    }
-    const auto folder = ScratchFolder::make("orrery-profile");
-    if (!folder) {
-        return report_error(folder.error());
-    }
-    Profiler profiler{arguments, folder->path()};
-    const Errors errors =
-        arguments.scenario.empty() ? profiler.run_cases() : profiler.run_scenario();
-    if (!errors.empty()) {
-        return report_errors(errors);
-    }
-    const MachineProfile profile = profiler.profile();
-    if (const Result<void> written = profiler.write(); !written) {
-        return report_error(written.error());
-    }
-    const char* form = arguments.json
-                           ? "{{\"kernels\": {1}, \"transfers\": {2}, \"host\": {3}}}\n"
-                           : "{0}: {1} kernels, {2} transfers and {3} times of the host\n";
+    note_faults_left_out(measured->faults_left_out);
+    const char* form = json ? "{{\"kernels\": {1}, \"transfers\": {2}, \"host\": {3}}}\n"
+                            : "{0}: {1} kernels, {2} transfers and {3} times of the host\n";
     const std::string text = fmt::format(fmt::runtime(form),
-                                         arguments.output,
-                                         profile.kernels.size(),
-                                         profile.transfers.size(),
-                                         profile.hosts.size());
-    return print_output(arguments.json ? with_provenance(text, profiler.made_of()) : text);
+                                         spec.output,
+                                         measured->profile.kernels.size(),
+                                         measured->profile.transfers.size(),
+                                         measured->profile.hosts.size());
+    return print_output(json ? with_provenance(text, measured->made_of) : text);
 }
 
 Command describe_profile() {
-    const auto arguments = std::make_shared<ProfileArguments>();
+    const auto spec = std::make_shared<ProfileSpec>();
+    const auto json = std::make_shared<bool>(false);
     const CommandOption processes = processes_option(
-        arguments->ranks_max, "Most processes side by side (as many as there are cores, or GPUs)");
+        spec->ranks_max, "Most processes side by side (as many as there are cores, or GPUs)");
     return {
         .name = "profile",
         .help = "Measure this machine's kernels and communication, in real training steps",
-        .options = {device_option(arguments->device, "cpu (if not given) or cuda"),
-                    {"-o,--output", &arguments->output, "Profile to write (CSV)", "FILE", true},
+        .options = {device_option(spec->device, "cpu (if not given) or cuda"),
+                    {"-o,--output", &spec->output, "Profile to write (CSV)", "FILE", true},
                     {"--for",
-                     &arguments->scenario,
+                     &spec->scenario,
                      "Measure the shapes of this scenario only, in as many processes as it has "
                      "devices",
                      "SCENARIO"},
-                    override_option(arguments->overrides),
+                    override_option(spec->overrides),
                     processes,
                     old_option("--ranks", "--nproc", processes),
-                    {"--json", &arguments->json, "Print one JSON object instead of a line"}},
+                    {"--json", json.get(), "Print one JSON object instead of a line"}},
         .examples = {"profile --device cpu -o build/machine.csv",
                      "profile --for scenarios/train-tiny-cpu.yaml -o build/tiny.csv",
                      "profile --device cuda -o build/gpu.csv"},
-        .run = [arguments] { return profile_command(*arguments); },
+        .run = [spec, json] { return profile_command(*spec, *json); },
     };
 }
 

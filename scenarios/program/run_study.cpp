@@ -15,18 +15,6 @@
 namespace orrery {
 namespace {
 
-Result<void> open_view(const std::string& name, std::unique_ptr<OutputFile>& file) {
-    if (name.empty()) {
-        return {};
-    }
-    auto opened = OutputFile::open(name);
-    if (!opened) {
-        return unexpected<Error>(opened.error());
-    }
-    file = std::move(*opened);
-    return {};
-}
-
 struct OpenViews {
     std::unique_ptr<OutputFile> html;
     std::unique_ptr<OutputFile> csv;
@@ -38,23 +26,23 @@ Result<OpenViews> open_views(const ViewArguments& views) {
             return unexpected<Error>(writable.error());
         }
     }
-    OpenViews open;
-    if (const auto html = open_view(views.html_file, open.html); !html) {
+    auto html = OutputFile::open_if_named(views.html_file);
+    if (!html) {
         return unexpected<Error>(html.error());
     }
-    if (const auto csv = open_view(views.csv_file, open.csv); !csv) {
+    auto csv = OutputFile::open_if_named(views.csv_file);
+    if (!csv) {
         return unexpected<Error>(csv.error());
     }
-    return open;
+    return OpenViews{.html = std::move(*html), .csv = std::move(*csv)};
 }
 
 Result<void> write_view(OutputFile* file, const std::string& name, const std::string& text) {
     if (file == nullptr) {
         return {};
     }
-    file->stream() << text;
     print_detail("wrote " + name);
-    return file->commit();
+    return file->commit(text);
 }
 
 std::string csv_of(const StudyOutput& output) {

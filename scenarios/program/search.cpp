@@ -165,19 +165,15 @@ int search_command(const SearchArguments& arguments) {
                                              .device = scenario->device,
                                              .devices = scenario->devices});
     }
-    std::unique_ptr<OutputFile> file;
-    if (!arguments.write_file.empty()) {
-        auto opened = OutputFile::open(arguments.write_file);
-        if (!opened) {
-            return report_error(opened.error());
-        }
-        file = std::move(*opened);
+    const auto file = OutputFile::open_if_named(arguments.write_file);
+    if (!file) {
+        return report_error(file.error());
     }
     InterruptedByUser interruption;
     const int status = run_study(
         arguments,
         {.source = arguments.file, .label = "searching", .study = [&](const auto& progress) {
-             return search_output(arguments, *scenario, file.get(), interruption, progress);
+             return search_output(arguments, *scenario, file->get(), interruption, progress);
          }});
     return status == kExitUserError && interruption.come() ? kExitInterrupted : status;
 }

@@ -8,7 +8,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/fit_report.h"
+#include "scenarios/report/largest_fit_report.h"
 
 namespace orrery {
 namespace {

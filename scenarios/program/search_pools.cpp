@@ -58,19 +58,15 @@ int search_pools_command(const SearchArguments& arguments) {
         return report_errors(scenario.error());
     }
     note_faults_left_out(*scenario, FaultUser::serving);
-    std::unique_ptr<OutputFile> file;
-    if (!arguments.write_file.empty()) {
-        auto opened = OutputFile::open(arguments.write_file);
-        if (!opened) {
-            return report_error(opened.error());
-        }
-        file = std::move(*opened);
+    const auto file = OutputFile::open_if_named(arguments.write_file);
+    if (!file) {
+        return report_error(file.error());
     }
     return run_study(arguments,
                      {.source = arguments.file,
                       .label = "searching",
                       .study = [&](const std::function<void(double)>& progress) {
-                          return best_pools(arguments, *scenario, file.get(), progress);
+                          return best_pools(arguments, *scenario, file->get(), progress);
                       }});
 }
 

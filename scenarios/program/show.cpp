@@ -17,12 +17,7 @@ namespace orrery {
 namespace {
 
 int write_shown(const std::string& name, const std::string& text) {
-    const auto file = OutputFile::open(name);
-    if (!file) {
-        return report_error(file.error());
-    }
-    (*file)->stream() << text;
-    const auto written = (*file)->commit();
+    const auto written = OutputFile::write(name, text);
     return written ? kExitOk : report_error(written.error());
 }
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <thread>
 
-#include "scenarios/format/document/output_file.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
@@ -22,18 +21,6 @@
 
 namespace orrery {
 namespace {
-
-Result<std::unique_ptr<OutputFile>> open_if_named(const std::string& name) {
-    return name.empty() ? Result<std::unique_ptr<OutputFile>>{} : OutputFile::open(name);
-}
-
-Result<void> write_csv(OutputFile* file, const std::vector<PointResult>& results) {
-    if (file == nullptr) {
-        return {};
-    }
-    file->stream() << sweep_csv(results);
-    return file->commit();
-}
 
 // A shard's results have a name of their own: shards may run in one folder.
 std::string results_name(const SweepArguments& arguments, const Shard& shard) {
@@ -163,33 +150,6 @@ int sweep_command(const SweepArguments& arguments) {
     return *outcome ? print_outcome(arguments, *study, **outcome) : kExitOk;
 }
 
-int merge_command(const MergeArguments& arguments) {
-    const auto csv = open_if_named(arguments.csv_file);
-    if (!csv) {
-        return report_error(csv.error());
-    }
-    const auto added =
-        merge_results({arguments.files.begin(), arguments.files.end()}, arguments.output);
-    if (!added) {
-        return report_error(added.error());
-    }
-    auto file = ResultsFile::open(arguments.output, ResultsFile::Access::read);
-    if (!file) {
-        return report_error(file.error());
-    }
-    std::vector<PointResult> results;
-    const Result<void> read =
-        (*file)->for_each([&](const PointResult& point) { results.push_back(point); });
-    if (!read) {
-        return report_error(read.error());
-    }
-    if (const Result<void> written = write_csv(csv->get(), results); !written) {
-        return report_error(written.error());
-    }
-    return print_output(
-        fmt::format("{}: {} points, {} of them new\n", arguments.output, results.size(), *added));
-}
-
 Command describe_sweep() {
     const auto arguments = std::make_shared<SweepArguments>();
     const CommandOption results{"-o,--output",
@@ -215,23 +175,6 @@ Command describe_sweep() {
         .examples = {"sweep scenarios/sweep-70b-plans.yaml",
                      "sweep scenarios/sweep-70b-plans.yaml --shard 1/4 --csv first.csv"},
         .run = [arguments] { return sweep_command(*arguments); },
-    };
-}
-
-Command describe_merge() {
-    const auto arguments = std::make_shared<MergeArguments>();
-    return {
-        .name = "merge",
-        .help = "Join the results of a sweep's shards in one file",
-        .options = {{"files", &arguments->files, "Results of orrery sweep", "FILE", true},
-                    {"-o,--output",
-                     &arguments->output,
-                     "Where to; what it has already stays",
-                     "FILE",
-                     true},
-                    {"--csv", &arguments->csv_file, "Write all points as a table", "FILE"}},
-        .examples = {"merge study.1-of-2.sqlite study.2-of-2.sqlite -o study.sqlite"},
-        .run = [arguments] { return merge_command(*arguments); },
     };
 }
 

@@ -4,13 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/result.h"
-#include "runtime/data/token_file.h"
-#include "runtime/data/tokenizer.h"
 #include "runtime/state/run_claim.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/program/command.h"
@@ -37,14 +34,6 @@ struct TrainArguments {
 
 // The run's own files, for as long as the claim lives (run_claim.h).
 ResultOrErrors<RunClaim> claim_run(const TrainingJob& job, const TrainArguments& arguments);
-// Deletes what an earlier run has left, and says what.
-Errors clear_claim(const RunClaim& claim, const std::function<void(const std::string&)>& line);
-// Tokens that go with the model's vocabulary. Errors stand at the scenario's job.dataset.
-Result<Tokens> dataset_of(const Scenario& scenario);
-// Which device trains; says on standard error why it is not a GPU where the scenario has GPUs.
-Result<void> choose_device(Scenario& scenario, const std::string& asked, bool speaks);
-// What the data was made with: the encoding beside a token file, else bytes.
-Result<Tokenizer> tokenizer_of(const TrainingJob& job, const Tokens& tokens);
 
 // Returns the exit status.
 int train_command(const TrainArguments& arguments);

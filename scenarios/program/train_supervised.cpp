@@ -11,6 +11,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/report/drill_report.h"
 #include "scenarios/studies/campaign/supervised_job.h"
+#include "scenarios/studies/train/training_run.h"
 
 namespace orrery {
 namespace {

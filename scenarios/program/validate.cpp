@@ -81,6 +81,9 @@ std::string report_of(const TimedValidation& validation) {
 std::string report_of(const MemoryValidation& validation) {
     return memory_report(validation);
 }
+std::string report_of(const CollectiveValidation& validation) {
+    return collective_report(validation);
+}
 
 template <class Cases, class Validate>
 int validate_operations(const ValidateArguments& arguments,
@@ -96,21 +99,6 @@ int validate_operations(const ValidateArguments& arguments,
     const int status =
         print_output(arguments.json ? with_provenance(json_report(*validation), made_of(arguments))
                                     : report_of(*validation));
-    return validation->rows.empty() ? kExitUserError : status;
-}
-
-int validate_collective_table(const ValidateArguments& arguments) {
-    const auto cases = read_collective_cases(arguments.file);
-    if (!cases) {
-        return report_errors(cases.error());
-    }
-    const auto validation = validate_collectives(*cases, default_catalogue());
-    if (!validation) {
-        return report_error(validation.error());
-    }
-    const int status =
-        print_output(arguments.json ? with_provenance(json_report(*validation), made_of(arguments))
-                                    : collective_report(*validation));
     return validation->rows.empty() ? kExitUserError : status;
 }
 
@@ -140,7 +128,8 @@ int validate_command(const ValidateArguments& arguments) {
             return validate_operations(
                 arguments, read_serving_kernel_cases(arguments.file), validate_serving_kernels);
         }
-        return validate_collective_table(arguments);
+        return validate_operations(
+            arguments, read_collective_cases(arguments.file), validate_collectives);
     }
     const bool own = is_run_table(arguments.file);
     if (own && (!arguments.assume.empty() || arguments.calibrate_with > 0)) {

@@ -136,13 +136,9 @@ int calibrate_with_steps(const ValidateArguments& arguments,
                          const std::vector<PublishedCase>& cases,
                          const Validation& validation,
                          const Provenance& made_of) {
-    std::unique_ptr<OutputFile> file;
-    if (!arguments.output.empty()) {
-        auto opened = OutputFile::open(arguments.output);
-        if (!opened) {
-            return report_error(opened.error());
-        }
-        file = std::move(*opened);
+    const auto file = OutputFile::open_if_named(arguments.output);
+    if (!file) {
+        return report_error(file.error());
     }
     const auto responses = responses_of(cases, validation, arguments.jobs);
     if (!responses) {
@@ -154,14 +150,13 @@ int calibrate_with_steps(const ValidateArguments& arguments,
                                                                 arguments.calibrate_with,
                                                                 arguments.draws,
                                                                 arguments.seed);
-    if (file != nullptr) {
+    if (*file != nullptr) {
         const auto text =
             calibration_of(arguments, cases, validation, *responses, calibrated.drawn);
         if (!text) {
             return report_error(text.error());
         }
-        file->stream() << *text;
-        if (const Result<void> written = file->commit(); !written) {
+        if (const Result<void> written = (*file)->commit(*text); !written) {
             return report_error(written.error());
         }
     }

@@ -180,7 +180,7 @@ std::string hang_text(const StepHang& hang) {
     }
     text += fmt::format(
         "  the step never ends: the collective timeout stops the job after {}\n"
-        "\n  Who waits for whom, from the step's begin on\n",
+        "\n  Which rank waits for which, from the step's begin on\n",
         to_short_text(hang.timeout));
     for (std::size_t i = 0; i < std::min(hang.groups.size(), kShown); ++i) {
         const StuckGroup& g = hang.groups[i];

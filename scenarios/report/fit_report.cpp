@@ -3,76 +3,154 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <cmath>
+#include <map>
 
-#include "scenarios/format/document/quantity.h"
-#include "scenarios/report/json_text.h"
+#include "scenarios/studies/validate/validation.h"
 
 namespace orrery {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::vector<Cell> row_of(std::string name, const MemoryUse& use) {
-    std::vector<Cell> row{std::move(name), use.peak, use.device};
-    if (use.host > Bytes{}) {
-        row.insert(row.end(), {Cell{use.host}, Cell{use.host_memory}});
+FamilyErrors errors_with(const std::vector<StepSample>& samples, const EfficiencyTable& table) {
+    FamilyErrors errors;
+    for (const StepSample& sample : samples) {
+        errors[sample.family].push_back(
+            std::abs(predict_step(sample, table) / sample.measured_s - 1));
     }
-    return row;
+    return errors;
 }
 
-Json bytes_json(const MemoryUse& use) {
-    return {{"peak", use.peak.count()},
-            {"device", use.device.count()},
-            {"host", use.host.count()},
-            {"host_memory", use.host_memory.count()},
-            {"moment", use.moment}};
+FamilyErrors relative(const FamilyErrors& log_errors) {
+    FamilyErrors errors;
+    for (const auto& [family, of_family] : log_errors) {
+        for (const double error : of_family) {
+            errors[family].push_back(std::abs(std::expm1(error)));
+        }
+    }
+    return errors;
+}
+
+// Every family weighs the same.
+double balanced(const FamilyErrors& errors) {
+    double sum = 0;
+    for (const auto& [family, of_family] : errors) {
+        sum += summarise(of_family).median;
+    }
+    return errors.empty() ? 0 : sum / static_cast<double>(errors.size());
+}
+
+ReportSection families_section(const FittedSteps& fitted) {
+    const std::vector<StepSample>& samples = fitted.fit.samples;
+    FamilyErrors without = errors_with(samples, EfficiencyTable{});
+    const FamilyErrors with = errors_with(samples, fitted.fit.table);
+    FamilyErrors left_out = relative(fitted.unseen.families);
+    ReportTable table{.columns = {{.title = "family"},
+                                  {.title = "cases", .unit = Unit::count},
+                                  {.title = "no factors", .unit = Unit::share},
+                                  {.title = "fitted", .unit = Unit::share},
+                                  {.title = "fitted elsewhere", .unit = Unit::share}}};
+    for (const auto& [family, errors] : with) {
+        table.rows.push_back({family,
+                              errors.size(),
+                              summarise(without[family]).median,
+                              summarise(errors).median,
+                              summarise(left_out[family]).median});
+    }
+    table.rows.push_back({"balanced median error",
+                          samples.size(),
+                          balanced(without),
+                          balanced(with),
+                          balanced(left_out)});
+    return {.title = "Median error of the steps by family", .table = std::move(table)};
+}
+
+ReportSection unseen_section(const UnseenErrors& errors) {
+    ReportTable table{
+        .columns = {{.title = "left out of the fit"},
+                    {.title = "of these", .unit = Unit::count},
+                    {.title = "steps", .unit = Unit::count},
+                    {.title = "shift", .unit = Unit::share},
+                    {.title = "1 sigma", .unit = Unit::share},
+                    {.title = "within 90 % of the others", .unit = Unit::share, .digits = 0}}};
+    for (const auto& [name, kind] : {std::pair{"a family of steps", Unseen::nothing},
+                                     {"all steps of a software", Unseen::software},
+                                     {"all steps of a lineage of software", Unseen::lineage},
+                                     {"all steps of a device generation", Unseen::device}}) {
+        const auto pool = errors.pools.find(kind);
+        const FamilyErrors of = pool == errors.pools.end() ? FamilyErrors{} : pool->second;
+        std::size_t steps = 0;
+        for (const auto& [left_out, all] : of) {
+            steps += all.size();
+        }
+        const bool shifted = kind != Unseen::nothing;
+        const double centre = shifted ? centre_of(of) : 0;
+        table.rows.push_back({name,
+                              of.size(),
+                              steps,
+                              std::expm1(-centre),
+                              spread_between(of, centre),
+                              left_out_coverage(of, shifted)});
+    }
+    return {.title = "Steps that the factors were not fitted on", .table = std::move(table)};
+}
+
+ReportSection calls_section(const std::vector<CallSample>& calls) {
+    ReportTable table{.columns = {{.title = "step"},
+                                  {.title = "devices"},
+                                  {.title = "type"},
+                                  {.title = "a call is, in launches", .unit = Unit::number}}};
+    for (const CallSample& sample : calls) {
+        table.rows.push_back({sample.name, sample.generation, sample.dtype, sample.call});
+    }
+    return {.title = "Steps that the host binds", .table = std::move(table)};
+}
+
+ReportSection floor_section(const RatioFloor& floor) {
+    ReportTable table{.columns = {{.title = "factors", .unit = Unit::count},
+                                  {.title = "error of ratios", .unit = Unit::share},
+                                  {.title = "balanced median error", .unit = Unit::share}},
+                      .rows = {{floor.factors, floor.ratio_error, floor.balanced_error}}};
+    return {
+        .title = "The smallest error of ratios that factors can reach",
+        .table = std::move(table),
+        .after = {fmt::format("One factor for each kind of kernel of each generation and element "
+                              "type, sought on these very ratios: two steps of a family and stack "
+                              "whose efficiencies differ by {:.0f} % or more. The error is the "
+                              "mean of the families' medians.",
+                              100 * kEfficiencyDiffers)}};
 }
 
 }  // namespace
 
-Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit) {
-    const bool sequence = what == FitOf::sequence;
-    Report report{.title = scenario.name};
-    report.lines = {fmt::format("{} on {}", scenario.model.name, words_of(scenario.cluster))};
-    report.cards = {
-        {fmt::format("{}", fit.most), sequence ? "tokens of a sequence fit" : "layers fit"}};
-    ReportSection memory{.title = "Memory",
-                         .note =
-                             "Of the fullest GPU, and of the fullest server. The answer is "
-                             "within 1 % of the most that fits."};
-    memory.table.columns = {{""}, {"a GPU needs", Unit::bytes}, {"it has", Unit::bytes}};
-    if (fit.memory.host > Bytes{}) {
-        memory.table.columns.insert(memory.table.columns.end(),
-                                    {{"a server needs", Unit::bytes}, {"it has", Unit::bytes}});
+Report step_fit_sections(const FittedSteps& fitted) {
+    Report report{
+        .title = "Factors of a training step",
+        .sections = {
+            families_section(fitted), unseen_section(fitted.unseen), calls_section(fitted.calls)}};
+    if (fitted.floor) {
+        report.sections.push_back(floor_section(*fitted.floor));
     }
-    memory.table.rows = {row_of("the most that fits", fit.memory),
-                         row_of("a little more", fit.beyond)};
-    report.sections.push_back(std::move(memory));
-    ReportSection largest{.title = "Largest tensors",
-                          .note = fmt::format("While most is in use: {}.", fit.memory.moment)};
-    largest.table.columns = {{"tensor"}, {"size", Unit::bytes}};
-    for (const BufferUse& buffer : fit.memory.largest) {
-        largest.table.rows.push_back({buffer.name, buffer.bytes});
-    }
-    report.sections.push_back(std::move(largest));
     return report;
 }
 
-std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit) {
-    Json largest = Json::array();
-    for (const BufferUse& buffer : fit.memory.largest) {
-        largest.push_back({{"name", buffer.name}, {"bytes", buffer.bytes.count()}});
+Report kernel_fit_sections(const KernelFit& fit) {
+    const std::map<std::string, FitSummary> left_out = summarise(fit.left_out);
+    ReportTable table{.columns = {{.title = "kernels"},
+                                  {.title = "rows", .unit = Unit::count},
+                                  {.title = "median", .unit = Unit::change},
+                                  {.title = "fitted", .unit = Unit::share},
+                                  {.title = "90th", .unit = Unit::share},
+                                  {.title = "fitted elsewhere", .unit = Unit::share}}};
+    for (const auto& [name, summary] : summarise(fit.report.residuals)) {
+        table.rows.push_back({name,
+                              summary.rows,
+                              summary.median_error,
+                              summary.median_absolute_error,
+                              summary.p90_absolute_error,
+                              left_out.at(name).median_absolute_error});
     }
-    const Json json = {{"scenario", scenario.name},
-                       {"model", scenario.model.name},
-                       {"cluster", words_of(scenario.cluster)},
-                       {"fit", what == FitOf::sequence ? "sequence" : "layers"},
-                       {"most", fit.most},
-                       {"memory", bytes_json(fit.memory)},
-                       {"beyond", bytes_json(fit.beyond)},
-                       {"largest", std::move(largest)}};
-    return json_text(json);
+    return {.title = "Efficiency of kernels",
+            .sections = {{.title = "Error of the kernels' times", .table = std::move(table)}}};
 }
 
 }  // namespace orrery

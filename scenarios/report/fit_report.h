@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a model or a sequence fits, and what takes the memory.
+// How well fitted factors predict what they were fitted on, and what they were not.
 #pragma once
 
-#include <string>
-
-#include "scenarios/format/specs/scenario.h"
 #include "scenarios/report/report.h"
-#include "scenarios/studies/search/largest_fit.h"
+#include "scenarios/studies/validate/fit_study.h"
 
 namespace orrery {
 
-Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit);
-// Bytes; docs/schema/search_fit.schema.json.
-std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit);
+Report step_fit_sections(const FittedSteps& fitted);
+Report kernel_fit_sections(const KernelFit& fit);
 
 }  // namespace orrery

@@ -17,11 +17,12 @@ const take = (start, end) => {
   const from = text.indexOf(start);
   return text.slice(from, text.indexOf(end, from) + end.length);
 };
-const taken = ["seconds", "bytes", "readOut", "stackedMemory"].map(
+const taken = ["seconds", "bytes", "marksOf", "readOut", "stackedMemory"].map(
   (name) => take(`function ${name}(`, "\n}\n"));
 const code = [take("const percent", ";\n"), take("const formats", "};\n"),
   take("const memoryColours", ";\n"), ...taken].join("");
-const { readOut, stackedMemory } = new Function(code + "return { readOut, stackedMemory };")();
+const { marksOf, readOut, stackedMemory } =
+  new Function(code + "return { marksOf, readOut, stackedMemory };")();
 )";
 
 TEST(PageScript, TheMemoryChartStacksTheKindsAndReadsOutEachKindsOwnBytes) {
@@ -44,6 +45,20 @@ console.log(readOut(series[0], "bytes", null, null), readOut({}, "s", 1.5, 0));
               "gradients 3,3 2.00 GiB\n"
               "weights 1,1 1.00 GiB\n"
               "– 1.50 s\n");
+}
+
+TEST(PageScript, MarksOfAnAxisOfSharesDiffer) {
+    if (run_shell("command -v node", "/").status != 0) {
+        GTEST_SKIP() << "no node here";
+    }
+    const TemporaryFolder folder;
+    write_file(folder.path() / "script.js", std::string{kTake} + R"(
+console.log(marksOf("share", [0, 0.2, 0.4]).join(), marksOf("share", [0.942, 0.943, 0.944]).join(),
+  marksOf("share", [null, 0.5]).join(), marksOf("s", [1, 2]).join());
+)");
+    const Ran ran = run_shell("node script.js " ORRERY_SOURCE_DIR, folder.path());
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out, "0 %,20 %,40 % 94.2 %,94.3 %,94.4 % ,50 % 1.00 s,2.00 s\n");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "tests/program/run_program.h"
@@ -253,6 +254,24 @@ TEST_F(TrainTrouble, AnErrorIsToldBeforeTheOtherRanksLeave) {
     EXPECT_EQ(ran.status, kUserError);
     EXPECT_EQ(lines(ran.out), 1) << ran.out;
     EXPECT_NE(ran.out.find("rank-00002.safetensors"), std::string::npos) << ran.out;
+}
+
+// What a batch system does before it takes the nodes away.
+TEST_F(TrainTrouble, ASignalEndsTheRunWithACheckpointOfAllRanks) {
+    const Ran ran = run(
+        "$orrery train s.yaml --nproc 4 --set job.checkpoint_interval=1000000 >out 2>err & p=$!\n"
+        "until grep -q 'iteration        3/' out; do kill -0 $p || exit 9; sleep 0.1; done\n"
+        "kill -TERM $p; wait $p; echo $?; cat out err");
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    EXPECT_TRUE(ran.out.starts_with("143\n")) << ran.out;
+    const std::size_t at = ran.out.find("stopped after step ");
+    ASSERT_NE(at, std::string::npos) << ran.out;
+    const int step = std::atoi(ran.out.c_str() + at + 19);
+    EXPECT_GE(step, 3);
+    const Ran again =
+        run("$orrery train s.yaml --nproc 4 --resume --set job.steps=" + std::to_string(step));
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_NE(again.out.find("nothing is left to train"), std::string::npos) << again.out;
 }
 
 }  // namespace

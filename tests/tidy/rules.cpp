@@ -13,6 +13,7 @@ namespace orrery::tidy {
 namespace {
 
 constexpr std::size_t kFileLinesMax = 500;
+constexpr std::size_t kCommandLinesMax = 120;
 constexpr std::size_t kFunctionLinesMax = 70;
 constexpr std::size_t kColumnsMax = 100;
 
@@ -114,6 +115,21 @@ std::string library_of(const Include& include) {
     return {};
 }
 
+// The C++ files of a folder with more lines than that.
+Findings longer_files(const SourceTree& tree,
+                      const std::string& rule,
+                      const std::string& folder,
+                      std::size_t most) {
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        const std::size_t lines = lines_of(file.text).size();
+        if (file.is_cpp() && file.path.starts_with(folder) && lines > most) {
+            found.push_back({rule, file.path, std::to_string(lines) + " lines"});
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
 Findings include_direction(const SourceTree& tree) {
@@ -187,14 +203,11 @@ Findings folder_cycle(const SourceTree& tree) {
 }
 
 Findings file_length(const SourceTree& tree) {
-    Findings found;
-    for (const SourceFile& file : tree.files) {
-        const std::size_t lines = lines_of(file.text).size();
-        if (file.is_cpp() && lines > kFileLinesMax) {
-            found.push_back({"file_length", file.path, std::to_string(lines) + " lines"});
-        }
-    }
-    return found;
+    return longer_files(tree, "file_length", "", kFileLinesMax);
+}
+
+Findings command_length(const SourceTree& tree) {
+    return longer_files(tree, "command_length", "scenarios/program/", kCommandLinesMax);
 }
 
 Findings function_length(const SourceTree& tree) {
@@ -431,6 +444,7 @@ Findings all_findings(const SourceTree& tree) {
                             floor_direction,
                             folder_cycle,
                             file_length,
+                            command_length,
                             function_length,
                             line_length,
                             licence,

@@ -95,6 +95,9 @@ TEST(Rules, FilesFunctionsAndLinesHaveLimits) {
     };
     EXPECT_EQ(file_length({{{"engine/a.cpp", lines(500)}}}).size(), 0u);
     EXPECT_EQ(file_length({{{"engine/a.cpp", lines(501)}}}).size(), 1u);
+    EXPECT_EQ(command_length({{{"scenarios/program/a.cpp", lines(120)}}}).size(), 0u);
+    EXPECT_EQ(command_length({{{"scenarios/program/a.cpp", lines(121)}}}).size(), 1u);
+    EXPECT_EQ(command_length({{{"scenarios/report/a.cpp", lines(121)}}}).size(), 0u);
     const auto function = [&](std::size_t count) {
         return "void g() {\n" + lines(count - 2) + "}\n";
     };

@@ -69,9 +69,9 @@ def find_program() -> str:
         raise Error(f"ORRERY: error: '{chosen}' is not a program (hint: the path of orrery)")
     checkout = Path(__file__).resolve().parents[3]
     if (checkout / "scenarios" / "catalogue").is_dir():
-        for beside in (checkout / "build" / "bin" / "orrery", checkout / "orrery"):
-            if os.access(beside, os.X_OK):
-                return str(beside)
+        built = checkout / "build" / "bin" / "orrery"
+        if os.access(built, os.X_OK):
+            return str(built)
     raise Error("orrery: error: the program is not found; this package holds only its Python part "
                 "(hint: build it in a checkout and set the environment variable ORRERY to "
                 "build/bin/orrery, or install its Debian package)")

@@ -82,7 +82,10 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
     }
     const fs::path path = behind_links(name);
     std::error_code ignored;
-    if (path.empty() || fs::is_directory(path, ignored) || fs::is_symlink(path, ignored)) {
+    if (fs::is_directory(path, ignored)) {
+        return fail(path.string(), "is a folder", "the name of a file, in this folder for example");
+    }
+    if (path.empty() || fs::is_symlink(path, ignored)) {
         return fail(path.string(), "is not the name of a file", "give a file name");
     }
     const bool direct = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
@@ -103,6 +106,20 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
             path.string(), "can't be written", "does the folder exist, and may you write there?");
     }
     return file;
+}
+
+Result<std::unique_ptr<OutputFile>> OutputFile::open_if_named(const fs::path& name) {
+    return name.empty() ? Result<std::unique_ptr<OutputFile>>{} : open(name);
+}
+
+Result<void> OutputFile::write(const fs::path& name, const std::string& text) {
+    const auto file = open(name);
+    return file ? (*file)->commit(text) : unexpected<Error>(file.error());
+}
+
+Result<void> OutputFile::commit(const std::string& text) {
+    stream_ << text;
+    return commit();
 }
 
 OutputFile::~OutputFile() {

@@ -18,12 +18,18 @@ namespace orrery {
 class OutputFile {
 public:
     static Result<std::unique_ptr<OutputFile>> open(const std::filesystem::path& name);
+    // Null where no file is named.
+    static Result<std::unique_ptr<OutputFile>> open_if_named(const std::filesystem::path& name);
+    // All of a file at once.
+    static Result<void> write(const std::filesystem::path& name, const std::string& text);
     ~OutputFile();
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;
 
     std::ostream& stream() { return stream_; }
     Result<void> commit();
+    // The text, and nothing after it.
+    Result<void> commit(const std::string& text);
 
 private:
     OutputFile(std::filesystem::path path, std::filesystem::path temporary);

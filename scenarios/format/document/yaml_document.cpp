@@ -176,6 +176,18 @@ Error empty_file(const std::string& source) {
             .cause = ErrorCause::empty_input};
 }
 
+// What else a text may be that is no YAML, by its first line.
+std::string hint_of_other_text(const std::string& text) {
+    std::istringstream lines{text};
+    std::string line;
+    while (std::getline(lines, line) && (line.empty() || line.starts_with('#'))) {
+    }
+    if (line.find(": ") == std::string::npos && std::ranges::count(line, ',') >= 3) {
+        return "this looks like a table (CSV): orrery validate takes tables";
+    }
+    return line.find(':') == std::string::npos ? "is it a scenario? orrery init writes one" : "";
+}
+
 // All documents of the stream; more than one is an error.
 DocumentNode parse_events(const std::string& text, const std::string& source, Errors& errors) {
     TreeBuilder builder{text, std::make_shared<const std::string>(source), errors};
@@ -198,8 +210,9 @@ DocumentNode parse_events(const std::string& text, const std::string& source, Er
     } catch (const YAML::Exception& e) {
         const int line = std::max(0, e.mark.line) + 1;
         const int column = std::max(0, e.mark.column) + 1;
-        errors.push_back(
-            {fmt::format("{}:{}:{}", source, line, column), "not valid YAML: " + e.msg, {}});
+        errors.push_back({fmt::format("{}:{}:{}", source, line, column),
+                          "not valid YAML: " + e.msg,
+                          hint_of_other_text(text)});
     } catch (const std::exception& e) {
         errors.push_back({source + ":1:1", fmt::format("not valid YAML: {}", e.what()), {}});
     }

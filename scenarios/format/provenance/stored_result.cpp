@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/json_document.h"
 #include "scenarios/format/document/map_reader.h"
@@ -62,6 +66,29 @@ void read_inputs(MapReader& reader, StoredProvenance& stored, Errors& errors) {
     }
 }
 
+std::vector<int> numbers_of(const std::string& version) {
+    std::vector<int> numbers;
+    std::istringstream parts{version};
+    for (std::string part; std::getline(parts, part, '.');) {
+        numbers.push_back(std::atoi(part.c_str()));
+    }
+    return numbers;
+}
+
+// A later program writes what this one does not know: said before the errors that come of it.
+Errors with_reason(Errors errors, const std::string& source, const BuildIdentity& made_by) {
+    const std::string& own = build_identity().version;
+    if (numbers_of(made_by.version) > numbers_of(own)) {
+        errors.insert(
+            errors.begin(),
+            {source,
+             fmt::format(
+                 "was made by Orrery {}, which is later than this {}", made_by.version, own),
+             "install that version or a later one"});
+    }
+    return errors;
+}
+
 }  // namespace
 
 ResultOrErrors<StoredProvenance> stored_provenance(const DocumentNode& result) {
@@ -83,23 +110,33 @@ ResultOrErrors<StoredProvenance> stored_provenance(const DocumentNode& result) {
     read_origin(reader, stored.origin, errors);
     read_inputs(reader, stored, errors);
     if (!errors.empty()) {
-        return unexpected<Errors>(std::move(errors));
+        return unexpected<Errors>(with_reason(std::move(errors), block->where(), stored.build));
     }
     return stored;
 }
 
 ResultOrErrors<StoredProvenance> read_stored_result(const std::filesystem::path& file) {
     const ResultOrErrors<DocumentNode> document = read_json_file(file);
-    return document ? stored_provenance(*document) : unexpected<Errors>(document.error());
+    if (document) {
+        return stored_provenance(*document);
+    }
+    Errors errors = document.error();
+    if (errors.front().where.ends_with(":1:1")) {
+        errors.front().hint = "a result that an orrery command has printed with --json";
+    }
+    return unexpected<Errors>(std::move(errors));
 }
 
 ResultOrErrors<Scenario> scenario_of_result(const StoredProvenance& stored,
                                             const std::string& source,
                                             const std::vector<std::string>& overrides) {
-    return read_effective_scenario(stored.origin.effective,
-                                   source,
-                                   stored.origin,
-                                   {.overrides = overrides, .several_jobs = true});
+    auto scenario = read_effective_scenario(stored.origin.effective,
+                                            source,
+                                            stored.origin,
+                                            {.overrides = overrides, .several_jobs = true});
+    return scenario
+               ? std::move(scenario)
+               : unexpected<Errors>(with_reason(std::move(scenario.error()), source, stored.build));
 }
 
 std::vector<std::string> differences_from(const StoredProvenance& stored) {

@@ -356,6 +356,11 @@ Scenario read_root(DocumentNode& root,
         read_served(root, reader, catalogue, folder, scenario, errors);
         return scenario;
     }
+    for (const char* key : {"serving", "workload"}) {
+        if (root.find(key) != nullptr) {
+            reader.refuse(key, "only a file of kind serving has this section", "orrery serve FILE");
+        }
+    }
     const bool model =
         !jobs && read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
             read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);

@@ -77,9 +77,16 @@ function tableOf(table) {
 
 // Values as an axis writes them, by their unit.
 const formats = {
-  "": (v) => (+v.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 10 }), s: seconds, bytes, share: (v) => percent(v, v && v < 0.1 ? 1 : 0),
+  "": (v) => (+v.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 10 }), s: seconds, bytes, share: (v) => percent(v),
   days: (v) => +v.toPrecision(3) + " d", "GB/s": (v) => +v.toPrecision(3) + " GB/s",
 };
+
+// Marks of an axis; those of a share have as many digits as tell them apart.
+function marksOf(unit, list) {
+  const known = list.filter((v) => v !== null);
+  const digits = known.length < 2 ? 0 : Math.max(0, Math.ceil(-Math.log10(100 * Math.abs(known[1] - known[0])) - 1e-9));
+  return list.map((v) => v === null ? "" : unit === "share" ? percent(v, digits) : formats[unit](v));
+}
 
 // What the read-out of a series says at a place: its own value where the curve is a sum (series.own).
 function readOut(series, unit, value, place) {
@@ -94,7 +101,7 @@ function chartOf(chart) {
   const make = () => {
     if (plot) plot.destroy();
     const axis = (of, more) => ({ label: of.title, stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ...more,
-      ticks: { stroke: colour("--line"), width: 1 }, values: (u, list) => list.map((v) => v === null ? "" : formats[of.unit](v)) });
+      ticks: { stroke: colour("--line"), width: 1 }, values: (u, list) => marksOf(of.unit, list) });
     // Bytes are counted in powers of two; few places that lines join are the places to mark.
     const steps = (of) => of.unit === "bytes" ? Array.from({ length: 51 }, (_, i) => 2 ** i) : undefined;
     const places = [...new Set(chart.xs)];

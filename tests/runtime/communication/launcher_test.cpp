@@ -85,6 +85,26 @@ TEST(Launcher, AnInterruptReachesAll) {
     EXPECT_EQ(*status, 128 + SIGINT);
 }
 
+// The first signal leaves time for a checkpoint, the second one none.
+TEST(Launcher, ASecondInterruptEndsThoseThatDoNotListen) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    std::thread interrupt{[] {
+        for (int i = 0; i < 2; ++i) {
+            std::this_thread::sleep_for(milliseconds{400});
+            kill(getpid(), SIGINT);
+        }
+    }};
+    LaunchOptions options = shell(2, "trap '' TERM; while :; do sleep 0.1; done");
+    options.stop_grace = std::chrono::hours{1};
+    const Result<int> status = launch_processes(options);
+    interrupt.join();
+    ASSERT_TRUE(status);
+    EXPECT_EQ(*status, 128 + SIGINT);
+}
+
 TEST(Launcher, AProgramThatIsNotThereAndNoProcessesAreErrors) {
     const Result<int> missing =
         launch_processes({.num_processes = 2, .command = {"/no/such/program"}});

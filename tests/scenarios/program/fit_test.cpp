@@ -37,14 +37,14 @@ protected:
         return (folder / "cases.csv").string();
     }
     std::string output() const { return (folder / "table.csv").string(); }
-    int run(FitArguments arguments) {
+    int run(FitSpec spec) {
         // One step stands in for the catalogue's table of other software.
         const std::string other = testing::TempDir() + "unseen_" + test_name() + ".csv";
         std::ofstream{other} << header + "\n" + lines;
-        arguments.unseen = other;
+        spec.unseen = other;
         testing::internal::CaptureStdout();
         testing::internal::CaptureStderr();
-        const int status = fit_command(arguments);
+        const int status = fit_command(spec);
         out = testing::internal::GetCapturedStdout();
         err = testing::internal::GetCapturedStderr();
         fs::remove(other);
@@ -60,8 +60,8 @@ protected:
 
 TEST_F(FitCommand, WritesATableThatReadsBackAndPrintsOneLineAFamily) {
     ASSERT_EQ(run({cases(header + "\n" + lines), output()}), kExitOk) << err;
-    EXPECT_NE(out.find("\nmegascale-strong175b"), std::string::npos) << out;
-    EXPECT_NE(out.find("\nbalanced median error        1 "), std::string::npos) << out;
+    EXPECT_NE(out.find("\n  megascale-strong175b"), std::string::npos) << out;
+    EXPECT_NE(out.find("\n  balanced median error"), std::string::npos) << out;
     const auto table = read_efficiency_table(output());
     ASSERT_TRUE(table) << table.error().front().to_string();
     EXPECT_NE(table->find("sustained.gemm", "ampere", "fp16"), nullptr);
@@ -114,7 +114,7 @@ TEST_F(FitCommand, ErrorsOfTheCasesLeaveNoTable) {
 
 TEST_F(FitCommand, FitsKernelsOnTheCataloguesMeasurements) {
     ASSERT_EQ(run({.file = {}, .output = output(), .kernels = true}), kExitOk) << err;
-    EXPECT_NE(out.find("\ngemm a100-80g "), std::string::npos) << out;
+    EXPECT_NE(out.find("\n  gemm a100-80g "), std::string::npos) << out;
     EXPECT_TRUE(read_efficiency_table(output()));
     EXPECT_EQ(run({.file = cases("case,family\n"), .kernels = true}), kExitUserError);
     EXPECT_EQ(run({.file = (folder / "nowhere.csv").string(), .kernels = true}), kExitUserError);

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "runtime/cuda/devices.h"
@@ -25,18 +24,6 @@ TEST(GpuBench, WithoutAGpuSaysSoAndStops) {
     EXPECT_NE(run.err.find(cuda_devices().error().what), std::string::npos) << run.err;
 }
 
-TEST(GpuBench, TakesTheFastestOfPyTorchsWays) {
-    const std::string text =
-        "torch 2.9\ntokens/s 400000 autocast, default attention\nnoise\n"
-        "tokens/s 450000 bf16 weights, cuDNN attention\ntokens/s 1000 slow\n";
-    const std::string line = torch_conclusion(text, 540000);
-    EXPECT_NE(line.find("450000 tokens/s (bf16 weights, cuDNN attention)"), std::string::npos)
-        << line;
-    EXPECT_NE(line.find("Orrery has 1.20 of it"), std::string::npos) << line;
-    EXPECT_EQ(torch_conclusion(text, 0).find("Orrery"), std::string::npos);
-    EXPECT_NE(torch_conclusion("ImportError\n", 1).find("was not compared"), std::string::npos);
-}
-
 // A rehearsal: the stages' processes are the shell, which notes what it is asked for.
 TEST(GpuBench, RunsEachStageInAProcessOfItsOwnAndResumesAtOne) {
     const TestFolder folder;
@@ -44,12 +31,12 @@ TEST(GpuBench, RunsEachStageInAProcessOfItsOwnAndResumesAtOne) {
     const std::string program = folder.write(
         "program", "#!/bin/sh\necho \"$@\" >>'" + noted + "'\ncase $* in *train*) exit 7;; esac\n");
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    GpuBenchArguments arguments{.files = {ORRERY_SOURCE_DIR "/scenarios/gpt2-124m-1gpu.yaml"},
-                                .folder = (folder.path() / "out").string(),
-                                .device = "cpu",
-                                .torch = false,
-                                .program = program};
-    const CommandRun run = run_command([&] { return gpu_bench_command(arguments); });
+    GpuBenchSpec spec{.files = {ORRERY_SOURCE_DIR "/scenarios/gpt2-124m-1gpu.yaml"},
+                      .folder = (folder.path() / "out").string(),
+                      .device = "cpu",
+                      .torch = false,
+                      .program = program};
+    const CommandRun run = run_command([&] { return gpu_bench_command(spec); });
     EXPECT_EQ(run.status, kExitCheckFailed) << run.err;
     const std::string calls = folder.text("noted");
     EXPECT_NE(calls.find("--only checks --comparison 0"), std::string::npos) << calls;
@@ -58,36 +45,14 @@ TEST(GpuBench, RunsEachStageInAProcessOfItsOwnAndResumesAtOne) {
     EXPECT_NE(run.out.find("train:gpt2-124m-1gpu: ended with status 7"), std::string::npos)
         << run.out;
     std::filesystem::remove(noted);
-    arguments.from = "profile";
-    EXPECT_EQ(run_command([&] { return gpu_bench_command(arguments); }).status, kExitOk);
+    spec.from = "profile";
+    EXPECT_EQ(run_command([&] { return gpu_bench_command(spec); }).status, kExitOk);
     EXPECT_EQ(folder.text("noted").find("train"), std::string::npos);
-    arguments.from = "train:gpt3";
-    const CommandRun unknown = run_command([&] { return gpu_bench_command(arguments); });
+    spec.from = "train:gpt3";
+    const CommandRun unknown = run_command([&] { return gpu_bench_command(spec); });
     EXPECT_EQ(unknown.status, kExitUserError);
     EXPECT_NE(unknown.err.find("checks, train:gpt2-124m-1gpu, profile"), std::string::npos)
         << unknown.err;
-}
-
-TEST(GpuBench, TrainsATinyModelInARehearsal) {
-    const TestFolder folder;
-    const std::string file = folder.write(
-        "tiny.yaml",
-        "name: tiny\ncluster: {nodes: 1, node: h100-1gpu}\n"
-        "model: {num_layers: 1, hidden_size: 16, num_attention_heads: 2, seq_length: 16, "
-        "vocab_size: 64}\nplan: {micro_batch_size: 2, global_batch_size: 4, precision: fp32}\n");
-    const GpuBenchArguments arguments{.files = {file},
-                                      .folder = folder.path().string(),
-                                      .steps = 2,
-                                      .only = "train",
-                                      .device = "cpu"};
-    const CommandRun run = run_command([&] { return gpu_bench_command(arguments); });
-    ASSERT_EQ(run.status, kExitOk) << run.err;
-    EXPECT_NE(run.out.find("step   7"), std::string::npos) << run.out;
-    EXPECT_NE(run.out.find("tokens/s"), std::string::npos) << run.out;
-    const std::string table = folder.text("steps.csv");
-    EXPECT_EQ(std::ranges::count(table, '\n'), 2) << table;
-    EXPECT_NE(table.find("\ntiny,CPU,,2,64,2,"), std::string::npos) << table;
-    EXPECT_TRUE(std::filesystem::exists(folder.path() / "tiny.csv"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/merge.h"
 #include "tests/scenarios/program/command_run.h"
 #include "tests/scenarios/test_folder.h"
 

@@ -3,40 +3,33 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 namespace orrery {
 namespace {
 
-LargestFit found_fit() {
-    LargestFit fit{.most = 8192, .memory = {}, .beyond = {}};
-    fit.memory.peak = Bytes{70'000'000'000};
-    fit.memory.device = Bytes{80'000'000'000};
-    fit.memory.moment = "stage 0 backward";
-    fit.memory.largest = {{"logits", TensorKind::activations, Bytes{5'000'000'000}}};
-    fit.beyond.peak = Bytes{81'000'000'000};
-    return fit;
+StepSample sample(const std::string& family, double measured_s, double predicted_s) {
+    return {.name = family,
+            .family = family,
+            .generation = "hopper",
+            .measured_s = measured_s,
+            .communication = predicted_s};
 }
 
-TEST(FitReport, SaysWhatFitsAndWhatTakesTheMemory) {
-    const std::string text = to_text(fit_sections({}, FitOf::sequence, found_fit()));
-    for (const char* part : {"8192", "tokens of a sequence fit", "65.2 GiB", "logits"}) {
-        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
-    }
-    EXPECT_EQ(text.find("a server needs"), std::string::npos);
-    LargestFit offloaded = found_fit();
-    offloaded.memory.host = Bytes{1'000'000'000};
-    EXPECT_NE(to_text(fit_sections({}, FitOf::layers, offloaded)).find("a server needs"),
-              std::string::npos);
-}
-
-TEST(FitReport, JsonHasBytes) {
-    const auto json = nlohmann::json::parse(fit_json({}, FitOf::layers, found_fit()));
-    EXPECT_EQ(json["fit"], "layers");
-    EXPECT_EQ(json["most"], 8192);
-    EXPECT_EQ(json["memory"]["peak"], 70'000'000'000);
-    EXPECT_EQ(json["beyond"]["peak"], 81'000'000'000);
-    EXPECT_EQ(json["largest"][0]["name"], "logits");
+// Without kernels a prediction is the time that no factor stretches.
+TEST(FitReport, HasALineForEachFamilyAndTheirMeanMedian) {
+    FittedSteps fitted;
+    fitted.fit.samples = {sample("ten off", 1, 1.1), sample("thirty off", 2, 1.4)};
+    fitted.unseen.families = {{"ten off", {0.0}}, {"thirty off", {0.0}}};
+    fitted.calls = {{.name = "one", .generation = "hopper", .dtype = "bf16", .call = 3.25}};
+    const Report report = step_fit_sections(fitted);
+    const std::vector<TextRow> rows = text_rows(report.sections[0].table);
+    ASSERT_EQ(rows.size(), 4U);
+    EXPECT_EQ(rows[1], (TextRow{"ten off", "1", "10.0 %", "10.0 %", "0.0 %"}));
+    EXPECT_EQ(rows[2], (TextRow{"thirty off", "1", "30.0 %", "30.0 %", "0.0 %"}));
+    EXPECT_EQ(rows[3], (TextRow{"balanced median error", "2", "20.0 %", "20.0 %", "0.0 %"}));
+    EXPECT_EQ(report.sections.size(), 3U);
+    fitted.floor = RatioFloor{.factors = 7, .ratio_error = 0.04, .balanced_error = 0.02};
+    EXPECT_EQ(text_rows(step_fit_sections(fitted).sections.at(3).table).at(1),
+              (TextRow{"7", "4.0 %", "2.0 %"}));
 }
 
 }  // namespace

@@ -55,6 +55,22 @@ TEST(StoredResult, SaysHowThisProgramDiffers) {
     EXPECT_NE(sentences[1].find("catalogue"), std::string::npos);
 }
 
+// Keys that this program does not know are explained by the version that wrote them.
+TEST(StoredResult, OfALaterVersionSaysSoWhereItCannotBeRead) {
+    StoredProvenance stored;
+    stored.build.version = "999.0.0";
+    stored.origin = *small_scenario("s", {}).origin;
+    EXPECT_TRUE(scenario_of_result(stored, "r.json"));
+    put(stored.origin.effective, "plan.key_of_the_future", scalar_node("1"));
+    const auto scenario = scenario_of_result(stored, "r.json");
+    ASSERT_FALSE(scenario);
+    EXPECT_NE(scenario.error()[0].what.find("Orrery 999.0.0, which is later"), std::string::npos)
+        << scenario.error()[0].to_string();
+    EXPECT_NE(scenario.error()[1].what.find("key_of_the_future"), std::string::npos);
+    stored.build.version = build_identity().version;
+    EXPECT_EQ(scenario_of_result(stored, "r.json").error().size(), 1U);
+}
+
 TEST(StoredResult, WhatIsNoneIsAnErrorWithItsPlace) {
     EXPECT_NE(error_of(R"({"mfu": 0.5})").find("r.json:1:1: error: has no provenance"),
               std::string::npos);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/largest_fit_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/report/json_text.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<Cell> row_of(std::string name, const MemoryUse& use) {
+    std::vector<Cell> row{std::move(name), use.peak, use.device};
+    if (use.host > Bytes{}) {
+        row.insert(row.end(), {Cell{use.host}, Cell{use.host_memory}});
+    }
+    return row;
+}
+
+Json bytes_json(const MemoryUse& use) {
+    return {{"peak", use.peak.count()},
+            {"device", use.device.count()},
+            {"host", use.host.count()},
+            {"host_memory", use.host_memory.count()},
+            {"moment", use.moment}};
+}
+
+}  // namespace
+
+Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit) {
+    const bool sequence = what == FitOf::sequence;
+    Report report{.title = scenario.name};
+    report.lines = {fmt::format("{} on {}", scenario.model.name, words_of(scenario.cluster))};
+    report.cards = {
+        {fmt::format("{}", fit.most), sequence ? "tokens of a sequence fit" : "layers fit"}};
+    ReportSection memory{.title = "Memory",
+                         .note =
+                             "Of the fullest GPU, and of the fullest server. The answer is "
+                             "within 1 % of the most that fits."};
+    memory.table.columns = {{""}, {"a GPU needs", Unit::bytes}, {"it has", Unit::bytes}};
+    if (fit.memory.host > Bytes{}) {
+        memory.table.columns.insert(memory.table.columns.end(),
+                                    {{"a server needs", Unit::bytes}, {"it has", Unit::bytes}});
+    }
+    memory.table.rows = {row_of("the most that fits", fit.memory),
+                         row_of("a little more", fit.beyond)};
+    report.sections.push_back(std::move(memory));
+    ReportSection largest{.title = "Largest tensors",
+                          .note = fmt::format("While most is in use: {}.", fit.memory.moment)};
+    largest.table.columns = {{"tensor"}, {"size", Unit::bytes}};
+    for (const BufferUse& buffer : fit.memory.largest) {
+        largest.table.rows.push_back({buffer.name, buffer.bytes});
+    }
+    report.sections.push_back(std::move(largest));
+    return report;
+}
+
+std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit) {
+    Json largest = Json::array();
+    for (const BufferUse& buffer : fit.memory.largest) {
+        largest.push_back({{"name", buffer.name}, {"bytes", buffer.bytes.count()}});
+    }
+    const Json json = {{"scenario", scenario.name},
+                       {"model", scenario.model.name},
+                       {"cluster", words_of(scenario.cluster)},
+                       {"fit", what == FitOf::sequence ? "sequence" : "layers"},
+                       {"most", fit.most},
+                       {"memory", bytes_json(fit.memory)},
+                       {"beyond", bytes_json(fit.beyond)},
+                       {"largest", std::move(largest)}};
+    return json_text(json);
+}
+
+}  // namespace orrery

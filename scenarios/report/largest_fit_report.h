@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of a model or a sequence fits, and what takes the memory.
+#pragma once
+
+#include <string>
+
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/report/report.h"
+#include "scenarios/studies/search/largest_fit.h"
+
+namespace orrery {
+
+Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit);
+// Bytes; docs/schema/search_fit.schema.json.
+std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit);
+
+}  // namespace orrery

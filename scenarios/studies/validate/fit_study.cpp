@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/fit_study.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "scenarios/studies/validate/published_cases.h"
+#include "scenarios/studies/validate/step_table.h"
+
+namespace orrery {
+namespace {
+
+StepTableInputs fit_inputs(const FitSpec& spec) {
+    StepTableInputs inputs = catalogue_inputs(default_catalogue());
+    inputs.steps = spec.file;
+    if (!spec.host_bound.empty()) {
+        inputs.host_bound = spec.host_bound;
+    }
+    if (!spec.unseen.empty()) {
+        inputs.unseen = spec.unseen;
+    }
+    return inputs;
+}
+
+// All that the table depends on, as it was typed.
+std::string fit_command_line(const FitSpec& spec) {
+    std::string command = "fit " + spec.file;
+    const auto add = [&](const char* option, const std::string& file) {
+        command += file.empty() ? std::string{} : fmt::format(" {} {}", option, file);
+    };
+    add("--host-bound", spec.host_bound);
+    add("--unseen", spec.unseen);
+    add("-o", spec.output);
+    return command;
+}
+
+}  // namespace
+
+ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
+    const auto give_up = [](const Error& error) { return unexpected<Errors>(Errors{error}); };
+    if (spec.file.empty()) {
+        return give_up({"",
+                        "no table of measured steps is named",
+                        "orrery fit CASES.csv, or orrery fit --kernels"});
+    }
+    const StepTableInputs inputs = fit_inputs(spec);
+    const auto cases = read_published_cases(inputs.steps);
+    const auto host_bound = read_published_cases(inputs.host_bound);
+    const auto unseen = read_published_cases(inputs.unseen);
+    for (const auto* table : {&cases, &host_bound, &unseen}) {
+        if (!*table) {
+            return unexpected<Errors>(table->error());
+        }
+    }
+    const Catalogue catalogue{default_catalogue()};
+    Result<StepFit> fit = fit_step_efficiency(*cases, catalogue, spec.jobs);
+    if (!fit) {
+        return give_up(fit.error());
+    }
+    FittedSteps fitted{.fit = std::move(*fit)};
+    if (fitted.fit.samples.empty()) {
+        return give_up({spec.file, "no row can be simulated", "orrery validate tells why not"});
+    }
+    auto calls = sample_calls(*host_bound, catalogue, spec.jobs);
+    if (!calls) {
+        return give_up(calls.error());
+    }
+    fitted.calls = std::move(*calls);
+    fit_calls(fitted.calls, fitted.fit.table);
+    const auto others =
+        sample_steps(unseen_cases(*unseen, fitted.fit.samples, catalogue), catalogue, spec.jobs);
+    if (!others) {
+        return give_up(others.error());
+    }
+    fitted.unseen = unseen_errors(fitted.fit.samples, *others, spec.jobs);
+    set_residuals(fitted.fit.samples, fitted.unseen, fitted.fit.table);
+    if (spec.floor) {
+        fitted.floor = ratio_floor(fitted.fit.samples);
+    }
+    fitted.csv = step_efficiency_csv(fitted.fit.table, fit_command_line(spec), inputs);
+    return fitted;
+}
+
+ResultOrErrors<KernelFit> fit_kernels(const FitSpec& spec) {
+    const std::vector<std::string> files = spec.file.empty()
+                                               ? measurement_files(default_catalogue())
+                                               : std::vector<std::string>{spec.file};
+    if (files.empty()) {
+        return unexpected<Errors>(Errors{{(default_catalogue() / "measurements").string(),
+                                          "no table of measurements (*.csv) is there",
+                                          "orrery fit --kernels FILE"}});
+    }
+    auto fit = fit_kernels(files, Catalogue{default_catalogue()});
+    if (fit && fit->report.residuals.empty()) {
+        return unexpected<Errors>(
+            Errors{{files.front(),
+                    "no row is a kernel on a device of the catalogue",
+                    "scenarios/catalogue/measurements/README.md explains the columns"}});
+    }
+    return fit;
+}
+
+}  // namespace orrery

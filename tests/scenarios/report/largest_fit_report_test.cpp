@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/largest_fit_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace orrery {
+namespace {
+
+LargestFit found_fit() {
+    LargestFit fit{.most = 8192, .memory = {}, .beyond = {}};
+    fit.memory.peak = Bytes{70'000'000'000};
+    fit.memory.device = Bytes{80'000'000'000};
+    fit.memory.moment = "stage 0 backward";
+    fit.memory.largest = {{"logits", TensorKind::activations, Bytes{5'000'000'000}}};
+    fit.beyond.peak = Bytes{81'000'000'000};
+    return fit;
+}
+
+TEST(FitReport, SaysWhatFitsAndWhatTakesTheMemory) {
+    const std::string text = to_text(fit_sections({}, FitOf::sequence, found_fit()));
+    for (const char* part : {"8192", "tokens of a sequence fit", "65.2 GiB", "logits"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    }
+    EXPECT_EQ(text.find("a server needs"), std::string::npos);
+    LargestFit offloaded = found_fit();
+    offloaded.memory.host = Bytes{1'000'000'000};
+    EXPECT_NE(to_text(fit_sections({}, FitOf::layers, offloaded)).find("a server needs"),
+              std::string::npos);
+}
+
+TEST(FitReport, JsonHasBytes) {
+    const auto json = nlohmann::json::parse(fit_json({}, FitOf::layers, found_fit()));
+    EXPECT_EQ(json["fit"], "layers");
+    EXPECT_EQ(json["most"], 8192);
+    EXPECT_EQ(json["memory"]["peak"], 70'000'000'000);
+    EXPECT_EQ(json["beyond"]["peak"], 81'000'000'000);
+    EXPECT_EQ(json["largest"][0]["name"], "logits");
+}
+
+}  // namespace
+}  // namespace orrery
