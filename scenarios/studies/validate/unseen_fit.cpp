@@ -106,7 +106,7 @@ LeftOutErrors errors_without(const std::vector<StepSample>& samples, const LeftO
 }  // namespace
 
 double centre_of(const FamilyErrors& errors) {
-    return balanced_percentile(errors, 0.5);
+    return errors.size() < kGroupsOfCentre ? 0 : balanced_percentile(errors, 0.5);
 }
 
 double spread_between(const FamilyErrors& errors, double centre) {
@@ -181,7 +181,7 @@ void set_residuals(const std::vector<StepSample>& fitted,
             table.set(shift_name(kind),
                       "*",
                       "*",
-                      {.value = -centre, .sigma = kSpreadSigma, .source = source});
+                      {.value = 0 - centre, .sigma = kSpreadSigma, .source = source});
         }
     }
     std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> families;

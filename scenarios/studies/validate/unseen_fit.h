@@ -9,6 +9,7 @@
 // (published/training_more.csv) are left out of every fit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -22,7 +23,8 @@ namespace orrery {
 // Log errors of steps, by family, or by what else was left out.
 using FamilyErrors = std::map<std::string, std::vector<double>>;
 
-// The median log error, families weighing the same. 0 without errors.
+// The median log error, families weighing the same. 0 of fewer groups than tell one.
+inline constexpr std::size_t kGroupsOfCentre = 5;
 double centre_of(const FamilyErrors& errors);
 // The 90th percentile of the log errors' distances from `centre`, families weighing the same, over
 // that of a normal: a relative standard deviation. 0 without errors.

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "scenarios/format/document/utf8.h"
 #include "scenarios/report/json_report.h"
+#include "scenarios/studies/validate/validation.h"
 #include "tests/scenarios/report/sample_answer.h"
 
 namespace orrery {
@@ -57,6 +59,13 @@ TEST(ConsoleReport, NamesWhatCostsAndLeavesOutWhatIsEmpty) {
     a.unseen = Unseen::software;
     EXPECT_NE(console_report(a).find("no step of this software"), std::string::npos);
     a.unseen = Unseen::lineage;
+    a.iteration = Time::seconds(1);
+    a.shift = std::log(1.2);
+    a.uncertainty = std::log(1.5) / kQuantile95;
+    EXPECT_NE(console_report(a).find("90 % of such steps take 800 ms to 1.8 s, half of them more "
+                                     "than 1.2 s"),
+              std::string::npos)
+        << console_report(a);
     EXPECT_NE(console_report(a).find("no step of this software or its kin"), std::string::npos);
     a.unseen = Unseen::device;
     EXPECT_NE(console_report(a).find("no step of this device"), std::string::npos);
@@ -65,6 +74,17 @@ TEST(ConsoleReport, NamesWhatCostsAndLeavesOutWhatIsEmpty) {
     a.collectives.clear();
     EXPECT_EQ(console_report(a).find("Use of the links"), std::string::npos);
     EXPECT_EQ(console_report(a).find("Collectives"), std::string::npos);
+}
+
+TEST(ConsoleReport, SaysWhatLiesBesideThePlan) {
+    Answer a = sample_answer("x");
+    a.memory.overheads = {{"driver", Bytes{std::int64_t{1} << 30}},
+                          {"NCCL buffers", Bytes{std::int64_t{2} << 30}}};
+    const std::string report = console_report(a);
+    EXPECT_NE(report.find("NCCL buffers               2.00 GiB"), std::string::npos) << report;
+    EXPECT_NE(report.find("all                        93.0 GiB  of 80.0 GiB: DOES NOT FIT"),
+              std::string::npos)
+        << report;
 }
 
 TEST(ConsoleReport, CountsInTheSingularAndInThousands) {

@@ -82,6 +82,9 @@ TEST(StepEfficiency, LeavesMoreOfWhatWasNotSeen) {
                                             {{"step.residual.software", "*", "*"}, 0.1},
                                             {{"step.residual.lineage", "*", "*"}, 0.3},
                                             {{"step.residual.device", "*", "*"}, 0.2},
+                                            {{"step.shift.software", "*", "*"}, 0.02},
+                                            {{"step.shift.lineage", "*", "*"}, 0.15},
+                                            {{"step.shift.device", "*", "*"}, -0.01},
                                             {{"step.seen.nemo", "hopper", "fp8"}, 3},
                                             {{"step.seen.llm-foundry", "hopper", "fp16"}, 1}});
     const DeviceSpec hopper = device_of("hopper");
@@ -100,6 +103,11 @@ TEST(StepEfficiency, LeavesMoreOfWhatWasNotSeen) {
     expect("nemo", Dtype::fp32, 0.2, Unseen::device);
     expect("megatron-lm", Dtype::fp32, 0.2, Unseen::device);
     expect("torchtitan", Dtype::fp32, 0.3, Unseen::device);
+    // Around what such steps took: the shift of what widens the spread.
+    EXPECT_EQ(step.residual("nemo-26.01", Dtype::fp8).shift, 0);
+    EXPECT_EQ(step.residual("megatron-lm", Dtype::fp8).shift, 0.02);
+    EXPECT_EQ(step.residual("nemo", Dtype::fp32).shift, -0.01);
+    EXPECT_EQ(step.residual("torchtitan", Dtype::fp32).shift, 0.15);
     const DeviceSpec blackwell = device_of("blackwell");
     EXPECT_EQ((StepEfficiency{table, blackwell}.residual("nemo", Dtype::fp8).unseen),
               Unseen::device);
