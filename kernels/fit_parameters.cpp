@@ -143,12 +143,14 @@ EfficiencyTable fixed_parameters() {
               "cdna3",
               "fp8",
               {0.38, 0.15, "SemiAnalysis December 2024: 990 of 2615 TFLOP/s on MI300X"});
-    // torch's product of 8,192 rows, columns and depth; GeForce cards clock above their rated boost.
+    // torch's product of 8,192 rows, columns and depth; GeForce cards clock above their rated
+    // boost.
     table.set("gemm.asymptote",
               "rtx-ada",
               "fp16",
               {0.97, 0.1, "torch-performance-test-data issue 78: 160.2 of 165.2 TFLOP/s"});
-    table.set("memory.fraction", "rtx-ada", "*", {0.914, 0.05, "clpeak issue 106: 921 of 1008 GB/s"});
+    table.set(
+        "memory.fraction", "rtx-ada", "*", {0.914, 0.05, "clpeak issue 106: 921 of 1008 GB/s"});
     // "Up to 83 Tflops/s" of 125 on a Tesla V100, the best product of cuBLAS.
     table.set("gemm.asymptote", "volta", "fp16", {83.0 / 125, 0.13, "measured: arXiv:1803.04014"});
     table.set("memory.residual", "*", "*", {0.15, 0.5, "assumed"});

@@ -98,8 +98,7 @@ void BatchScheduler::submit(RequestId id, ServedPart part, std::int64_t generate
 }
 
 void BatchScheduler::accept(std::vector<RequestId>& accepted) {
-    while (!incoming_.empty() &&
-           static_cast<std::int64_t>(running_.size()) < most_running() &&
+    while (!incoming_.empty() && static_cast<std::int64_t>(running_.size()) < most_running() &&
            may_join(incoming_.front())) {
         const RequestId id = incoming_.front();
         Sequence& sequence = at(id);
@@ -259,8 +258,8 @@ bool BatchScheduler::waits_for_ranks() {
     const std::size_t ready = waiting_.size() - fresh_;
     const bool for_all =
         ready >= limits_.balanced_ranks && waited_steps_ >= limits_.prompt_batching_steps;
-    const bool begins = ready == 0 || running_.empty() || for_all ||
-                        waited_steps_ >= limits_.prompt_wait_steps;
+    const bool begins =
+        ready == 0 || running_.empty() || for_all || waited_steps_ >= limits_.prompt_wait_steps;
     waited_steps_ = begins ? 0 : waited_steps_ + 1;
     return !begins;
 }

@@ -74,8 +74,8 @@ struct SchedulerLimits {
     // The most tokens of one prompt in one step; 0: as the budget allows.
     std::int64_t long_prefill_token_threshold = 0;
     bool enable_prefix_caching = true;
-    // Data-parallel ranks: fewer new prompts than these wait for prompt_wait_steps steps, and as many
-    // for prompt_batching_steps, in which more may come.
+    // Data-parallel ranks: fewer new prompts than these wait for prompt_wait_steps steps, and as
+    // many for prompt_batching_steps, in which more may come.
     std::uint16_t balanced_ranks = 1;
     std::uint32_t prompt_batching_steps = 0;
     // Tokens that a draft proposes for each sequence that generates; its next step verifies them
@@ -151,8 +151,8 @@ public:
     void use(const TierView& below);
     // Whether the request could run if it were alone. One that could not must not be submitted.
     bool fits(const Request& request, ServedPart part = ServedPart::whole) const;
-    // `generated`: output tokens that it has already; their keys and values are computed here, after
-    // those of the prompt. A request that comes after its prompt has one at least.
+    // `generated`: output tokens that it has already; their keys and values are computed here,
+    // after those of the prompt. A request that comes after its prompt has one at least.
     void submit(RequestId request, ServedPart part = ServedPart::whole, std::int64_t generated = 0);
     // Of submitted requests whose keys and values come from elsewhere: appends the ones that have
     // got blocks for them now, in the order of their coming. They run when arrived() says so.
@@ -267,8 +267,8 @@ private:
     BlockPool pool_;
     TierView below_;
     std::deque<RequestId> waiting_;
-    std::deque<RequestId> incoming_;   // wait for blocks, and then for keys and values
-    std::vector<RequestId> running_;                     // in the order of admission
+    std::deque<RequestId> incoming_;  // wait for blocks, and then for keys and values
+    std::vector<RequestId> running_;  // in the order of admission
     std::unordered_map<RequestId, Sequence> sequences_;  // that wait, run or keep blocks
     std::int64_t budget_ = 0;  // tokens left in the step that is being filled
     std::int64_t pending_tokens_ = 0;

@@ -126,8 +126,8 @@ void ServedRun::lose_prompts(OutageEffect& effect) {
     }
 }
 bool ServedRun::has_lost_prompt(RequestId id) {
-    const Journey& journey = journey_of(id);
-    return journey.state == Journey::State::waiting && !source_is_there(journey);
+    const bool waits = journey_of(id).state == Journey::State::waiting;
+    return waits && !source_is_there(journey_of(id)) && !record_of(id).finished();
 }
 void ServedRun::lose_prompt(RequestId id, OutageEffect& effect) {
     journey_of(id).state = Journey::State::arrived;

@@ -44,14 +44,14 @@ constexpr Key kEngineRows[] = {
                                            "Host time of each sequence in a step."),
     key<&ServingEngine::host_per_launch>(
         "host_per_launch", "Host time of each kernel of a step that no graph captures."),
-    key<&ServingEngine::captures_generation>(
-        "captures_generation", "host_per_launch is of steps with prompts alone."),
+    key<&ServingEngine::captures_generation>("captures_generation",
+                                             "host_per_launch is of steps with prompts alone."),
     key<&ServingEngine::host_per_request>("host_per_request",
                                           "Time of a request in the server's front end."),
     key<&ServingEngine::asynchronous>("asynchronous",
                                       "The host prepares a step while the device works."),
-    key<&ServingEngine::num_scheduler_steps>(
-        "num_scheduler_steps", "Steps that generate between two looks at the queue.")
+    key<&ServingEngine::num_scheduler_steps>("num_scheduler_steps",
+                                             "Steps that generate between two looks at the queue.")
         .range(1, 1000)
         .of("steps"),
     key<&ServingEngine::direct_all_reduce>(

@@ -57,8 +57,8 @@ struct ServingEngine {
     // Memory of each GPU that neither weights, keys and values nor activations get: captured
     // graphs, the CUDA context.
     Bytes reserved_memory{};
-    double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
-    bool share_of_rest = false;  // ... or of what weights and the engine leave (TensorRT-LLM)
+    double memory_share = 0.9;         // of a GPU's memory that the engine may use (vLLM) ...
+    bool share_of_rest = false;        // ... or of what weights and the engine leave (TensorRT-LLM)
     bool captures_generation = false;  // steps that only generate are replayed from graphs
     // max_num_seqs are of each stage of a pipeline, otherwise of all together.
     bool seqs_of_each_stage = false;

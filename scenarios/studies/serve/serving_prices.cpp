@@ -230,8 +230,8 @@ double ServingPrices::host_factor() const {
 
 // Of each of `together` steps that are prepared at once.
 Time ServingPrices::host_time(std::size_t sequences, std::uint32_t together) const {
-    const Time all = engine_.host_per_step +
-                     engine_.host_per_sequence * static_cast<std::int64_t>(sequences);
+    const Time all =
+        engine_.host_per_step + engine_.host_per_sequence * static_cast<std::int64_t>(sequences);
     return Time::seconds(all.seconds() * host_factor() / static_cast<double>(together));
 }
 

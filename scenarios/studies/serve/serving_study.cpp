@@ -161,8 +161,7 @@ Result<void> add_pool(const Scenario& scenario,
     // Stages of a pipeline already wait for the batches before them.
     const std::int64_t stages = pool.plan.pipeline_model_parallel_size;
     limits.plans_ahead = spec.engine.asynchronous && stages == 1;
-    limits.micro_batches =
-        static_cast<std::uint16_t>(spec.engine.seqs_of_each_stage ? stages : 1);
+    limits.micro_batches = static_cast<std::uint16_t>(spec.engine.seqs_of_each_stage ? stages : 1);
     limits.num_scheduler_steps = static_cast<std::uint16_t>(spec.engine.num_scheduler_steps);
     limits.balanced_ranks = static_cast<std::uint16_t>(pool.plan.data_parallel_size);
     limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);

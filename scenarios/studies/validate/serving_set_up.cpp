@@ -40,9 +40,9 @@ constexpr ServedNode kNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr2
                                  {"mi300x", "mi300x-8gpu", "ndr400-rail"},
                                  {"mi325x", "mi325x-8gpu", "ndr400-rail"}};
 
-// Entries of the catalogue's engines, by the beginning of a row's word: the first that fits. Rows of
-// InferenceMAX name releases of Dynamo (0.5.1, 0.8.1) for the TensorRT-LLM 1 in its containers, or
-// none.
+// Entries of the catalogue's engines, by the beginning of a row's word: the first that fits. Rows
+// of InferenceMAX name releases of Dynamo (0.5.1, 0.8.1) for the TensorRT-LLM 1 in its containers,
+// or none.
 struct EngineWord {
     std::string_view begins;
     std::string_view engine;

@@ -21,8 +21,8 @@ namespace orrery {
 namespace {
 
 // Of a run in which all requests come at once, from the beginning of a quarter of them to that of
-// the last one: the first requests fill the cache and the last ones leave it empty, which a long run
-// does not notice. A request's tokens come evenly between its first and its last one.
+// the last one: the first requests fill the cache and the last ones leave it empty, which a long
+// run does not notice. A request's tokens come evenly between its first and its last one.
 double steady_output_rate(const ServingResult& result) {
     std::vector<double> begins;
     for (const RequestRecord& record : result.records) {

@@ -130,9 +130,8 @@ TEST(BatchScheduler, MaximumUtilizationReservesNoOutputs) {
 // The next step is chosen while one runs: B, which comes meanwhile, waits for the one after it.
 TEST(BatchScheduler, ARequestWaitsForTheStepThatIsPlannedAlready) {
     const std::vector<Request> requests{request(2, 9), request(2, 9), request(2, 9)};
-    BatchScheduler scheduler(*find_batching_rules("vllm_v1"),
-                             {.num_blocks = 100, .plans_ahead = true},
-                             requests);
+    BatchScheduler scheduler(
+        *find_batching_rules("vllm_v1"), {.num_blocks = 100, .plans_ahead = true}, requests);
     std::vector<Sampled> sampled;
     const auto step = [&] {
         const Batch batch = scheduler.next();
@@ -154,9 +153,8 @@ TEST(BatchScheduler, ARequestWaitsForTheStepThatIsPlannedAlready) {
 
 TEST(BatchScheduler, TheQueueIsSeenAfterSeveralSteps) {
     const std::vector<Request> requests{request(2, 9), request(2, 9)};
-    BatchScheduler scheduler(*find_batching_rules("vllm_v0"),
-                             {.num_blocks = 100, .num_scheduler_steps = 3},
-                             requests);
+    BatchScheduler scheduler(
+        *find_batching_rules("vllm_v0"), {.num_blocks = 100, .num_scheduler_steps = 3}, requests);
     std::vector<Sampled> sampled;
     std::vector<std::string> steps;
     scheduler.submit(RequestId{0});
@@ -193,10 +191,9 @@ TEST(BatchScheduler, MicroBatchesHaveTheirSequencesEach) {
 // Of two data-parallel ranks one has a prompt: it waits for another one, or for three steps.
 TEST(BatchScheduler, PromptsOfDataParallelRanksBeginTogether) {
     const std::vector<Request> requests(4, request(2, 20));
-    BatchScheduler scheduler(
-        *find_batching_rules("tensorrt_llm"),
-        {.num_blocks = 100, .balanced_ranks = 2, .prompt_wait_steps = 3},
-        requests);
+    BatchScheduler scheduler(*find_batching_rules("tensorrt_llm"),
+                             {.num_blocks = 100, .balanced_ranks = 2, .prompt_wait_steps = 3},
+                             requests);
     std::vector<Sampled> sampled;
     std::vector<std::string> steps;
     scheduler.submit(RequestId{0});
@@ -213,8 +210,7 @@ TEST(BatchScheduler, PromptsOfDataParallelRanksBeginTogether) {
         }
     }
     EXPECT_EQ(steps,
-              (std::vector<std::string>{
-                  "A2", "A1", "A1", "A1", "A1 B2", "A1 B1", "A1 B1 C2 D2"}));
+              (std::vector<std::string>{"A2", "A1", "A1", "A1", "A1 B2", "A1 B1", "A1 B1 C2 D2"}));
 }
 
 TEST(BatchScheduler, PromptsOfAllRanksWaitForMore) {
