@@ -53,7 +53,7 @@ struct BatchingRules {
 //   sarathi        Agrawal et al., OSDI 2024: stall-free chunks (also vLLM v0 with chunked prefill)
 //   orca           Yu et al., OSDI 2022: iteration-level batches, no chunks, no paging
 //   tensorrt_llm   guaranteed_no_evict with chunked context
-//   tensorrt_llm_max_utilization  the same with blocks as needed; the last sequence gives up its own
+//   tensorrt_llm_max_utilization  the same with blocks as needed; the last sequence loses its own
 //   static         a batch runs until its last member has ended
 std::span<const BatchingRules> batching_rules();
 // Null if there is none of that name.
