@@ -34,8 +34,8 @@ TEST(LargestFit, GrowsWithTheMemory) {
         const Result<LargestFit> fit = largest_fit(with_memory(gigabytes), what);
         return fit ? fit->most : 0;
     };
-    EXPECT_GT(most(32, FitOf::sequence), 1.5 * static_cast<double>(most(16, FitOf::sequence)));
-    EXPECT_GT(most(32, FitOf::layers), 1.5 * static_cast<double>(most(16, FitOf::layers)));
+    EXPECT_GT(most(8, FitOf::sequence), 1.5 * static_cast<double>(most(4, FitOf::sequence)));
+    EXPECT_GT(most(8, FitOf::layers), 1.5 * static_cast<double>(most(4, FitOf::layers)));
 }
 
 TEST(LargestFit, SaysThatNothingFits) {
