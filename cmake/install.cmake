@@ -30,6 +30,20 @@ install(CODE "execute_process(
     COMMAND ${CMAKE_BINARY_DIR}/bin/orrery man -o
             \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man1\"
     COMMAND_ERROR_IS_FATAL ANY)" COMPONENT orrery)
+# Completions, where the shells look for them.
+foreach(shell_and_file bash:bash-completion/completions/orrery zsh:zsh/site-functions/_orrery
+        fish:fish/vendor_completions.d/orrery.fish)
+    string(REPLACE ":" ";" parts ${shell_and_file})
+    list(GET parts 0 shell)
+    list(GET parts 1 file)
+    install(CODE "
+        set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/${file}\")
+        get_filename_component(folder \"\${file}\" DIRECTORY)
+        file(MAKE_DIRECTORY \"\${folder}\")
+        execute_process(COMMAND ${CMAKE_BINARY_DIR}/bin/orrery completion ${shell}
+                        OUTPUT_FILE \"\${file}\" COMMAND_ERROR_IS_FATAL ANY)"
+            COMPONENT orrery)
+endforeach()
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/orrery RENAME copyright
         COMPONENT orrery)
 

@@ -40,7 +40,11 @@ constexpr const char* kZshMiddle =
 constexpr const char* kZshTail =
     R"sh(    esac
 }
-compdef _orrery orrery ./orrery
+if [[ ${funcstack[1]} == _orrery ]]; then
+    _orrery "$@"
+else
+    compdef _orrery orrery ./orrery
+fi
 )sh";
 
 }  // namespace

@@ -50,6 +50,9 @@ class Installed(unittest.TestCase):
         pages = prefix / "share" / "man" / "man1"
         self.assertIn("orrery\\-simulate", (pages / "orrery.1").read_text())
         self.assertIn(".SH OPTIONS", (pages / "orrery-simulate.1").read_text())
+        for file in ("bash-completion/completions/orrery", "zsh/site-functions/_orrery",
+                     "fish/vendor_completions.d/orrery.fish"):
+            self.assertIn("simulate", (prefix / "share" / file).read_text())
 
         devices = catalogue / "devices"
         (devices / "rtx-4090.yaml").rename(devices / "moved-gpu.yaml")
