@@ -62,8 +62,8 @@ TEST(ConsoleReport, NamesWhatCostsAndLeavesOutWhatIsEmpty) {
     a.iteration = Time::seconds(1);
     a.shift = std::log(1.2);
     a.uncertainty = std::log(1.5) / kQuantile95;
-    EXPECT_NE(console_report(a).find("90 % of such steps take 800 ms to 1.8 s, half of them more "
-                                     "than 1.2 s"),
+    EXPECT_NE(console_report(a).find("90 % of such steps take 800 ms to 1.80 s, half of them more "
+                                     "than 1.20 s"),
               std::string::npos)
         << console_report(a);
     EXPECT_NE(console_report(a).find("no step of this software or its kin"), std::string::npos);

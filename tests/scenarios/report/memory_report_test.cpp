@@ -29,7 +29,7 @@ TEST(MemoryReport, TellsOutcomesThatAreOnTheWrongSide) {
     const std::string text = memory_report(validation);
     EXPECT_NE(text.find("+10.0%"), std::string::npos) << text;
     EXPECT_NE(text.find("      6.0  would fit"), std::string::npos) << text;
-    EXPECT_NE(does_not_fit_line({.overheads = {{"driver", Bytes{1 << 20}}}}).find("needs 1 MiB"),
+    EXPECT_NE(does_not_fit_line({.overheads = {{"driver", Bytes{1 << 20}}}}).find("needs 1.00 MiB"),
               std::string::npos);
     EXPECT_NE(text.find("0 of 1 that ran out of memory do not"), std::string::npos);
     const auto json = nlohmann::json::parse(json_report(validation));
