@@ -310,7 +310,6 @@ void UnitWeights::gather(std::size_t unit) {
                         b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
                 }
             }
-            }
         }
     }
 }
