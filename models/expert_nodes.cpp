@@ -265,7 +265,8 @@ private:
     }
     // Two kernels for each expert of the rank, one that puts them together, one that rounds.
     std::uint8_t launches(const BlockBuilder& b) const {
-        return static_cast<std::uint8_t>(std::min<std::int64_t>(2 * b.local_experts(bias_) + 2, 255));
+        const std::int64_t kernels = 2 * b.local_experts(bias_) + 2;
+        return static_cast<std::uint8_t>(std::min<std::int64_t>(kernels, 255));
     }
 
     Parameter& bias_;

@@ -90,8 +90,8 @@ public:
     std::uint32_t copy(const CopyCall& call, const OpSpec& spec);
     std::uint32_t host(const HostWork& work, const OpSpec& spec);
 
-    // Whether a CUDA graph launches the ops that follow: the host launches it with its first op, and
-    // the others with it. A graph ends where ops follow that it does not launch.
+    // Whether a CUDA graph launches the ops that follow: the host launches it with its first op.
+    // The graph ends where ops follow that it does not launch.
     void capture(bool in_graph) {
         graph_launched_ = graph_launched_ && in_graph;
         in_graph_ = in_graph;

@@ -250,9 +250,10 @@ std::int64_t launches_of_forward(const Program& program) {
     return launches;
 }
 
-constexpr std::uint32_t kUpToTheExchange = static_cast<std::uint32_t>(CudaGraphPart::attn) |
-                                           static_cast<std::uint32_t>(CudaGraphPart::moe_router) |
-                                           static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess);
+constexpr std::uint32_t kUpToTheExchange =
+    static_cast<std::uint32_t>(CudaGraphPart::attn) |
+    static_cast<std::uint32_t>(CudaGraphPart::moe_router) |
+    static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess);
 
 TEST(ExpertNodes, AGraphOfALayersPartsIsLaunchedOnce) {
     const Transformer model = small_experts();

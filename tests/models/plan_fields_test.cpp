@@ -44,7 +44,13 @@ TEST(PlanFields, DefaultsAreAmongTheirValues) {
         if constexpr (std::is_same_v<T, std::int64_t>) {
             EXPECT_GE(value, field.values.least) << field.name;
             EXPECT_LE(value, field.values.most) << field.name;
-        } else if constexpr (std::is_enum_v<T> || std::is_same_v<T, std::uint32_t>) {
+        } else if constexpr (std::is_same_v<T, std::uint32_t>) {
+            std::uint32_t known = 0;  // a list of words, or none
+            for (const auto& choice : field.values) {
+                known |= choice.value;
+            }
+            EXPECT_EQ(value & ~known, 0u) << field.name;
+        } else if constexpr (std::is_enum_v<T>) {
             EXPECT_FALSE(word_of(value, field.values).empty()) << field.name;
         }
     });

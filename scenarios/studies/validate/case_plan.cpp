@@ -295,7 +295,8 @@ void set_features(const PublishedCase& row,
     plan.fused_activation = plan.fused_activation || both || says(words, "fused_gelu");
     plan.fused_cross_entropy = plan.fused_cross_entropy || says(words, "chunked_cross_entropy");
     plan.cuda_graphs = plan.cuda_graphs || says(words, "cuda_graphs");
-    const std::vector<std::string> captured = words_between(value_of_word(words, "cuda_graphs"), '+');
+    const std::vector<std::string> captured =
+        words_between(value_of_word(words, "cuda_graphs"), '+');
     for (const auto& [word, bit] : kCudaGraphParts) {
         plan.cuda_graph_scope |= says(captured, word) ? bit : 0;
     }

@@ -61,7 +61,7 @@ void set_model(const PublishedCase& row,
         model.position_embedding = PositionEmbedding::rope;
         model.add_bias_linear = false;
     }
-    // gpt-oss has biases in attention, router and experts (openai/gpt-oss, config.json and model.py).
+    // gpt-oss has biases in attention, router and experts (openai/gpt-oss, model.py).
     model.add_bias_linear = model.add_bias_linear || row.model.name.starts_with("gpt-oss");
     model.tied_embeddings =
         has(words, "tied_embeddings") || (!llama_style && !has(words, "untied_embeddings"));
