@@ -157,8 +157,8 @@ std::vector<double> ExpertCounts::of(std::uint32_t micro_batch,
             drawn(counts, variances, all, chances_[e]);
             continue;
         }
-        const std::size_t group = e * tokens_of_group.size() / chances_.size();
-        drawn(counts, variances, tokens_of_group[group], chances_[e] / group_chances_[group]);
+        const std::size_t own = e * tokens_of_group.size() / chances_.size();
+        drawn(counts, variances, tokens_of_group[own], chances_[e] / group_chances_[own]);
     }
     const double sum = all * static_cast<double>(draw_.topk);
     add_up(counts, variances, sum);
