@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layer_nodes.h"
 
+#include <utility>
+
 #include "kernels/residual/residual.h"
 #include "models/activation_lowering.h"
 

@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<Cell> row_of(std::string name, const MemoryUse& use) {
+std::vector<Cell> row_of(std::string name, const MemoryUse& use, bool with_host) {
     std::vector<Cell> row{std::move(name), use.peak, use.device};
-    if (use.host > Bytes{}) {
+    if (with_host) {
         row.insert(row.end(), {Cell{use.host}, Cell{use.host_memory}});
     }
     return row;
@@ -42,12 +42,13 @@ Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit)
                              "Of the fullest GPU, and of the fullest server. The answer is "
                              "within 1 % of the most that fits."};
     memory.table.columns = {{""}, {"a GPU needs", Unit::bytes}, {"it has", Unit::bytes}};
-    if (fit.memory.host > Bytes{}) {
+    const bool host = fit.memory.host > Bytes{} || fit.beyond.host > Bytes{};
+    if (host) {
         memory.table.columns.insert(memory.table.columns.end(),
                                     {{"a server needs", Unit::bytes}, {"it has", Unit::bytes}});
     }
-    memory.table.rows = {row_of("the most that fits", fit.memory),
-                         row_of("a little more", fit.beyond)};
+    memory.table.rows = {row_of("the most that fits", fit.memory, host),
+                         row_of("a little more", fit.beyond, host)};
     report.sections.push_back(std::move(memory));
     ReportSection largest{.title = "Largest tensors",
                           .note = fmt::format("While most is in use: {}.", fit.memory.moment)};
