@@ -22,6 +22,7 @@
 #include "scenarios/format/read/hf_config.h"
 #include "scenarios/format/read/nccl_topology.h"
 #include "scenarios/format/read/read_fault_trace.h"
+#include "scenarios/format/read/read_request_trace.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/campaign/recorded_events.h"
 #include "scenarios/studies/replay/chakra_reader.h"
@@ -181,6 +182,12 @@ void read_as_published_cases(const std::string& text) {
     }
 }
 
+void read_as_request_trace(const std::string& text) {
+    for (const char* name : {"requests.csv", "requests.jsonl"}) {
+        checked(read_request_trace(folder().with(name, text), {.of_trace = 512, .of_cache = 16}));
+    }
+}
+
 void read_as_recording(const std::string& text) {
     // The two tables of a rank, one after the other.
     const std::size_t cut = text.find("\n\n");
@@ -205,6 +212,7 @@ constexpr FuzzedReader kReaders[] = {
     {"profile", read_as_profile},
     {"published_cases", read_as_published_cases},
     {"recording", read_as_recording},
+    {"request_trace", read_as_request_trace},
     {"safetensors", read_as_safetensors},
     {"scenario", read_as_scenario},
     {"simai", read_as_simai},

@@ -34,7 +34,7 @@ struct TracedRow {
 
 // "0-3 9"
 std::optional<std::vector<std::int64_t>> block_numbers(std::string_view text) {
-    constexpr std::int64_t kMostBlocks = 10'000'000;
+    constexpr std::int64_t kMostBlocks = 1'000'000;  // of a prompt
     std::vector<std::int64_t> numbers;
     std::istringstream words{std::string{text}};
     for (std::string word; words >> word;) {
@@ -43,7 +43,8 @@ std::optional<std::vector<std::int64_t>> block_numbers(std::string_view text) {
         const auto last = dash == std::string::npos
                               ? first
                               : parse_integer(std::string_view{word}.substr(dash + 1));
-        if (!first || !last || *first < 0 || *last < *first || *last - *first > kMostBlocks) {
+        if (!first || !last || *first < 0 || *last < *first ||
+            *last - *first > kMostBlocks - std::ssize(numbers)) {
             return std::nullopt;
         }
         for (std::int64_t number = *first; number <= *last; ++number) {
