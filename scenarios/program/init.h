@@ -5,7 +5,7 @@
 #include <string>
 
 #include "scenarios/program/command.h"
-#include "scenarios/program/first_scenario.h"
+#include "scenarios/studies/simulate/first_scenario.h"
 
 namespace orrery {
 

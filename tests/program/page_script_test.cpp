@@ -54,11 +54,11 @@ TEST(PageScript, MarksOfAnAxisOfSharesDiffer) {
     const TemporaryFolder folder;
     write_file(folder.path() / "script.js", std::string{kTake} + R"(
 console.log(marksOf("share", [0, 0.2, 0.4]).join(), marksOf("share", [0.942, 0.943, 0.944]).join(),
-  marksOf("share", [null, 0.5]).join(), marksOf("s", [1, 2]).join());
+  marksOf("share", [0.9475, 0.95]).join(), marksOf("s", [1, 2]).join());
 )");
     const Ran ran = run_shell("node script.js " ORRERY_SOURCE_DIR, folder.path());
     ASSERT_EQ(ran.status, 0) << ran.err;
-    EXPECT_EQ(ran.out, "0 %,20 %,40 % 94.2 %,94.3 %,94.4 % ,50 % 1.00 s,2.00 s\n");
+    EXPECT_EQ(ran.out, "0 %,20 %,40 % 94.2 %,94.3 %,94.4 % 94.75 %,95.00 % 1.00 s,2.00 s\n");
 }
 
 }  // namespace

@@ -81,10 +81,12 @@ const formats = {
   days: (v) => +v.toPrecision(3) + " d", "GB/s": (v) => +v.toPrecision(3) + " GB/s",
 };
 
-// Marks of an axis; those of a share have as many digits as tell them apart.
+// Marks of an axis; those of a share have as many digits as their distance.
 function marksOf(unit, list) {
   const known = list.filter((v) => v !== null);
-  const digits = known.length < 2 ? 0 : Math.max(0, Math.ceil(-Math.log10(100 * Math.abs(known[1] - known[0])) - 1e-9));
+  const step = known.length < 2 ? 1 : 100 * Math.abs(known[1] - known[0]);
+  let digits = 0;
+  while (digits < 3 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits++;
   return list.map((v) => v === null ? "" : unit === "share" ? percent(v, digits) : formats[unit](v));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/first_scenario.h"
+#include "scenarios/studies/simulate/first_scenario.h"
 
 #include <gtest/gtest.h>
 

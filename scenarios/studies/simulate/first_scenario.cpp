@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/first_scenario.h"
+#include "scenarios/studies/simulate/first_scenario.h"
 
 #include <fmt/format.h>
 
@@ -18,14 +18,14 @@
 namespace orrery {
 namespace {
 
-constexpr const char* kFabric = "ndr400-rail";
+constexpr const char* kUsualFabric = "ndr400-rail";
 constexpr std::int64_t kMicroBatches = 16;  // of each replica, where no batch is given
 constexpr std::int64_t kNodesMax = 4096;    // that a hint proposes
 
 // What is tried in turn where a plan does not fit.
 enum class Saving : std::uint8_t { none, sequence_parallel, recompute, shard_weights };
 
-struct Split {
+struct ReplicaSplit {
     std::int64_t tensor = 1;
     std::int64_t pipeline = 1;
     std::int64_t expert = 1;
@@ -45,14 +45,14 @@ DocumentNode cluster_and_model(const FirstScenario& wanted, std::int64_t nodes) 
     if (nodes > 1) {
         put(root,
             "cluster.fabric",
-            scalar_node(wanted.fabric.empty() ? kFabric : wanted.fabric,
+            scalar_node(wanted.fabric.empty() ? kUsualFabric : wanted.fabric,
                         "orrery catalogue fabrics"));
     }
     put(root, "model", scalar_node(wanted.model, "orrery catalogue models"));
     return root;
 }
 
-void put_plan(DocumentNode& root, const Split& split, std::int64_t batch) {
+void put_first_plan(DocumentNode& root, const ReplicaSplit& split, std::int64_t batch) {
     put(root,
         "plan.tensor_model_parallel_size",
         number(split.tensor, "ranks that split each layer"));
@@ -82,7 +82,7 @@ void put_plan(DocumentNode& root, const Split& split, std::int64_t batch) {
     }
 }
 
-ResultOrErrors<Scenario> read_document(const DocumentNode& root, bool network_only) {
+ResultOrErrors<Scenario> read_first_document(const DocumentNode& root, bool network_only) {
     ReadOptions options;
     options.network_only = network_only;
     return read_scenario_text(to_yaml(root), "new scenario", "", options);
@@ -115,7 +115,7 @@ public:
     std::optional<MemoryUse> least{};  // of the plans that do not fit
 
 private:
-    std::vector<Split> splits() const;
+    std::vector<ReplicaSplit> splits() const;
     bool fits(const Scenario& scenario);
 
     const FirstScenario& wanted_;
@@ -126,8 +126,8 @@ private:
     std::int64_t ranks_a_node_ = 1;
 };
 
-std::vector<Split> Chooser::splits() const {
-    std::vector<Split> found;
+std::vector<ReplicaSplit> Chooser::splits() const {
+    std::vector<ReplicaSplit> found;
     for (const std::int64_t tensor : sizes(wanted_.tensor, ranks_a_node_)) {
         for (const std::int64_t pipeline : sizes(wanted_.pipeline, ranks_ / tensor)) {
             for (const std::int64_t expert : {ranks_a_node_, std::int64_t{1}}) {
@@ -139,7 +139,7 @@ std::vector<Split> Chooser::splits() const {
     }
     // Few ranks to a replica, and few stages; what slows every step down only at last. Sharded
     // weights are gathered for each layer: many ranks that split it have less to gather.
-    std::ranges::stable_sort(found, {}, [](const Split& split) {
+    std::ranges::stable_sort(found, {}, [](const ReplicaSplit& split) {
         const bool shards = split.saving == Saving::shard_weights;
         return std::tuple{std::max(split.saving, Saving::sequence_parallel),
                           shards ? -split.tensor : split.tensor * split.pipeline,
@@ -162,22 +162,23 @@ bool Chooser::fits(const Scenario& scenario) {
 }
 
 std::optional<DocumentNode> Chooser::choose() {
-    const auto cluster = read_document(document_, true);
+    const auto cluster = read_first_document(document_, true);
     if (!cluster) {
         errors = cluster.error();
         return {};
     }
     ranks_ = cluster->cluster.num_ranks();
     ranks_a_node_ = cluster->cluster.node.gpus_per_node;
-    for (const Split& split : splits()) {
+    for (const ReplicaSplit& split : splits()) {
         if (dense_ && split.expert > 1) {
             continue;
         }
         const std::int64_t replicas = std::max<std::int64_t>(
             1, ranks_ / std::max<std::int64_t>(1, split.tensor * split.pipeline));
         DocumentNode document = document_;
-        put_plan(document, split, wanted_.batch > 0 ? wanted_.batch : replicas * kMicroBatches);
-        const auto scenario = read_document(document, false);
+        put_first_plan(
+            document, split, wanted_.batch > 0 ? wanted_.batch : replicas * kMicroBatches);
+        const auto scenario = read_first_document(document, false);
         if (!scenario) {
             errors = scenario.error();
             continue;
