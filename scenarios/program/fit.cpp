@@ -95,7 +95,7 @@ std::string coverage_text(const UnseenErrors& errors) {
                             name,
                             of.size(),
                             steps,
-                            100 * std::expm1(-centre),
+                            100 * std::expm1(0 - centre),
                             100 * spread_between(of, centre),
                             100 * left_out_coverage(of, shifted));
     };

@@ -40,6 +40,16 @@ Json memory_peak_json(const MemoryUse& memory) {
             {"largest", largest}};
 }
 
+void add_memory(const MemoryUse& memory, Json& json) {
+    json["memory"] = memory_json(memory);
+    json["memory_peak"] = memory_peak_json(memory);
+    json["memory_overheads"] = overheads_json(memory);
+    if (memory.host > Bytes{}) {
+        json["host_memory"] = {{"in_use_bytes", memory.host.count()},
+                               {"server_bytes", memory.host_memory.count()}};
+    }
+}
+
 Json lost_json(const Answer& answer, bool as_time) {
     Json lost = Json::object();
     for (const LostMfu& part : answer.lost_mfu) {
@@ -171,13 +181,7 @@ std::string json_report(const Answer& a) {
     json["peak_memory_bytes"] = a.memory.peak.count();
     json["device_memory_bytes"] = a.memory.device.count();
     json["fits"] = a.memory.fits;
-    json["memory"] = memory_json(a.memory);
-    json["memory_peak"] = memory_peak_json(a.memory);
-    json["memory_overheads"] = overheads_json(a.memory);
-    if (a.memory.host > Bytes{}) {
-        json["host_memory"] = {{"in_use_bytes", a.memory.host.count()},
-                               {"server_bytes", a.memory.host_memory.count()}};
-    }
+    add_memory(a.memory, json);
     json["lost_mfu"] = lost_json(a, false);
     json["lost_s"] = lost_json(a, true);
     json["critical_path_s"] = critical_path_json(a);
