@@ -87,7 +87,7 @@ ReportSection unseen_section(const UnseenErrors& errors) {
         table.rows.push_back({name,
                               of.size(),
                               steps,
-                              std::expm1(-centre),
+                              std::expm1(0 - centre),
                               spread_between(of, centre),
                               left_out_coverage(of, shifted)});
     }

@@ -42,17 +42,6 @@ Json overheads_json(const MemoryUse& memory) {
     return overheads;
 }
 
-// Of steps that use the host's memory, or whose experts have uneven loads.
-void add_host_and_experts(Json& json, const Answer& a) {
-    if (a.memory.host > Bytes{}) {
-        json["host_memory"] = {{"in_use_bytes", a.memory.host.count()},
-                               {"server_bytes", a.memory.host_memory.count()}};
-    }
-    if (!a.expert_rows.empty()) {
-        json["expert_rows"] = expert_rows_json(a);
-    }
-}
-
 Json memory_peak_json(const MemoryUse& memory) {
     Json largest = Json::array();
     for (const BufferUse& buffer : memory.largest) {
@@ -64,6 +53,16 @@ Json memory_peak_json(const MemoryUse& memory) {
             {"moment", memory.moment},
             {"in_use_bytes", memory.in_use.count()},
             {"largest", largest}};
+}
+
+void add_memory(const MemoryUse& memory, Json& json) {
+    json["memory"] = memory_json(memory);
+    json["memory_peak"] = memory_peak_json(memory);
+    json["memory_overheads"] = overheads_json(memory);
+    if (memory.host > Bytes{}) {
+        json["host_memory"] = {{"in_use_bytes", memory.host.count()},
+                               {"server_bytes", memory.host_memory.count()}};
+    }
 }
 
 Json lost_json(const Answer& answer, bool as_time) {
@@ -197,10 +196,10 @@ std::string json_report(const Answer& a) {
     json["peak_memory_bytes"] = a.memory.peak.count();
     json["device_memory_bytes"] = a.memory.device.count();
     json["fits"] = a.memory.fits;
-    json["memory"] = memory_json(a.memory);
-    json["memory_peak"] = memory_peak_json(a.memory);
-    json["memory_overheads"] = overheads_json(a.memory);
-    add_host_and_experts(json, a);
+    add_memory(a.memory, json);
+    if (!a.expert_rows.empty()) {
+        json["expert_rows"] = expert_rows_json(a);
+    }
     json["lost_mfu"] = lost_json(a, false);
     json["lost_s"] = lost_json(a, true);
     json["critical_path_s"] = critical_path_json(a);

@@ -27,9 +27,13 @@ std::string does_not_fit_line(const MemoryUse& m) {
 }
 
 std::string memory_report(const MemoryValidation& validation) {
-    std::string text = fmt::format(
-        "{:<34}{:>9}{:>12}{:>12}{:>9}{:>9}\n\n", "case", "outcome", "peak GiB", "predicted", "error",
-        "beside");
+    std::string text = fmt::format("{:<34}{:>9}{:>12}{:>12}{:>9}{:>9}\n\n",
+                                   "case",
+                                   "outcome",
+                                   "peak GiB",
+                                   "predicted",
+                                   "error",
+                                   "beside");
     for (const ValidatedMemory& row : validation.rows) {
         text += fmt::format("{:<34}{:>9}", cut(row.name, 33), row.ran ? "ran" : "oom");
         text += row.measured_peak_b > 0
@@ -51,6 +55,7 @@ std::string memory_report(const MemoryValidation& validation) {
         validation.ran,
         validation.out_and_too_large,
         validation.out_of_memory);
+    text += "beside: GiB of the driver, CUDA, NCCL and the allocator's fragments; they count.\n";
     if (validation.peaks > 0) {
         text += fmt::format("The {} published peaks are off by {:.1f} % in the median.\n",
                             validation.peaks,

@@ -14,6 +14,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/simulate/memory_overheads.h"
+#include "scenarios/studies/simulate/program_summary.h"
 
 namespace orrery {
 namespace {
@@ -149,8 +150,11 @@ std::vector<ReplicaSplit> Chooser::splits() const {
 }
 
 bool Chooser::fits(const Scenario& scenario) {
-    const Result<MemoryUse> use =
-        whole_memory_use(lower(scenario.model, scenario.plan), scenario);
+    const Program program = lower(scenario.model, scenario.plan);
+    Result<MemoryUse> use = memory_use(program, memory_of_roles(program, scenario));
+    if (use->fits) {
+        use = whole_memory_use(program, scenario);
+    }
     if (!use) {
         errors.push_back(use.error());
         return false;
