@@ -258,8 +258,9 @@ bool BatchScheduler::waits_for_ranks() {
     const std::size_t ready = waiting_.size() - fresh_;
     const bool for_all =
         ready >= limits_.balanced_ranks && waited_steps_ >= limits_.prompt_batching_steps;
+    const bool alone = limits_.balanced_ranks == 1 || running_.empty();
     const bool begins =
-        ready == 0 || running_.empty() || for_all || waited_steps_ >= limits_.prompt_wait_steps;
+        ready == 0 || alone || for_all || waited_steps_ >= limits_.prompt_wait_steps;
     waited_steps_ = begins ? 0 : waited_steps_ + 1;
     return !begins;
 }

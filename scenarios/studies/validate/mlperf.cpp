@@ -86,7 +86,8 @@ std::int64_t mlperf_requests(const ServingCase& row) {
 
 // adp_balancing_batching_wait_iters of NVIDIA's configurations for DeepSeek-R1.
 std::uint32_t mlperf_prompt_batching(const ServingCase& row) {
-    return by_tensorrt(row) && is_mlperf(row) ? (row.load == "offline" ? 10 : 3) : 0;
+    const bool balances = is_mlperf(row) && by_tensorrt(row) && row.model == kDeepSeek;
+    return !balances ? 0 : row.load == "offline" ? 10 : 3;
 }
 
 bool runs_whole_data_set(const ServingCase& row) {

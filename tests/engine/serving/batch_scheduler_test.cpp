@@ -213,6 +213,19 @@ TEST(BatchScheduler, PromptsOfDataParallelRanksBeginTogether) {
               (std::vector<std::string>{"A2", "A1", "A1", "A1", "A1 B2", "A1 B1", "A1 B1 C2 D2"}));
 }
 
+TEST(BatchScheduler, PromptsOfOneRankDoNotWait) {
+    const std::vector<Request> requests(2, request(2, 20));
+    BatchScheduler scheduler(
+        *find_batching_rules("tensorrt_llm"),
+        {.num_blocks = 100, .prompt_batching_steps = 3, .prompt_wait_steps = 9},
+        requests);
+    std::vector<Sampled> sampled;
+    scheduler.submit(RequestId{0});
+    scheduler.complete(scheduler.next(), sampled);
+    scheduler.submit(RequestId{1});
+    EXPECT_EQ(text_of(scheduler.next()), "A1 B2");
+}
+
 TEST(BatchScheduler, PromptsOfAllRanksWaitForMore) {
     const std::vector<Request> requests(3, request(2, 20));
     BatchScheduler scheduler(*find_batching_rules("tensorrt_llm"),

@@ -42,6 +42,9 @@ TEST(Mlperf, TheHarnessSetsTheScheduler) {
     ServingEngine engine;
     set_mlperf_options(row, engine);
     EXPECT_EQ(engine.scheduler, "tensorrt_llm_max_utilization");
+    EXPECT_EQ(mlperf_prompt_batching(row), 3U);
+    row.model = "llama-2-70b";
+    EXPECT_EQ(mlperf_prompt_batching(row), 0U);
     row.engine = "vllm-mlperf-v5.1";
     row.gpu = "mi300x";
     const auto steps = [&] {
