@@ -19,6 +19,10 @@ public:
         }
         if (plan_.loss_tile_tokens > 0) {
             any_tiles("plan.loss_tile_tokens", plan_.loss_tile_tokens);
+            require(plan_.loss_metrics == 0,
+                    "plan.loss_metrics",
+                    "losses for reports read all logits, which tiles do not keep",
+                    "0, or plan.loss_tile_tokens: 0");
         }
         offload();
         linear_attention();
