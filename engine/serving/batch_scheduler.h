@@ -135,8 +135,8 @@ public:
     void use(const TierView& below);
     // Whether the request could run if it were alone. One that could not must not be submitted.
     bool fits(const Request& request, ServedPart part = ServedPart::whole) const;
-    // `generated`: output tokens that it has already; their keys and values are computed here, after
-    // those of the prompt. A request that comes after its prompt has one at least.
+    // `generated`: output tokens that it has already; their keys and values are computed here,
+    // after those of the prompt. A request that comes after its prompt has one at least.
     void submit(RequestId request, ServedPart part = ServedPart::whole, std::int64_t generated = 0);
     // Of submitted requests whose keys and values come from elsewhere: appends the ones that have
     // got blocks for them now, in the order of their coming. They run when arrived() says so.
