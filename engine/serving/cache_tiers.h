@@ -113,8 +113,8 @@ public:
 
     bool contains(std::size_t host, std::uint64_t hash) const;
     void put(std::size_t host, std::uint64_t hash);
-    // Blocks that it contains are copied to an instance of the host. Returns where they lay, runs of
-    // one place as one; of several places of a block the uppermost one.
+    // Blocks that it contains are copied to an instance of the host. Returns where they lay, runs
+    // of one place as one; of several places of a block the uppermost one.
     std::vector<CacheLoad> load(std::size_t host, std::span<const std::uint64_t> hashes);
 
     TierWrites writes() const { return writes_; }

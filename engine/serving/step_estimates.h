@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What instances of a pool will take, as a policy predicts it before it decides: steps are priced as
-// the run prices them, each request by itself.
+// What instances of a pool will take, as a policy predicts it before it decides: steps are priced
+// as the run prices them, each request by itself.
 #pragma once
 
 #include "engine/serving/serving_pool.h"
@@ -9,8 +9,8 @@ namespace orrery {
 
 class StepEstimates {
 public:
-    // `cost` and `limits` are a pool's. `load_of_token`: of a token that comes from a tier below the
-    // cache, while nothing else moves.
+    // `cost` and `limits` are a pool's. `load_of_token`: of a token that comes from a tier below
+    // the cache, while nothing else moves.
     StepEstimates(StepCost& cost,
                   const SchedulerLimits& limits,
                   std::int64_t layers,

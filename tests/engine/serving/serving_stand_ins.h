@@ -42,7 +42,9 @@ inline std::vector<Request> poisson(std::size_t count, double per_second, std::i
     return requests;
 }
 
-inline ServingPool pool_of(StepCost& cost, std::int64_t max_num_seqs = 1024, std::size_t instances = 1) {
+inline ServingPool pool_of(StepCost& cost,
+                           std::int64_t max_num_seqs = 1024,
+                           std::size_t instances = 1) {
     return {.num_instances = instances,
             .rules = *find_batching_rules("vllm_v1"),
             .limits = {.max_num_seqs = max_num_seqs, .num_blocks = 100'000},
