@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::vector<Cell> row_of(std::string name, const MemoryUse& use, bool with_host) {
-    std::vector<Cell> row{std::move(name), use.peak, use.device};
+    std::vector<Cell> row{std::move(name), use.needed(), use.device};
     if (with_host) {
         row.insert(row.end(), {Cell{use.host}, Cell{use.host_memory}});
     }
@@ -23,6 +23,7 @@ std::vector<Cell> row_of(std::string name, const MemoryUse& use, bool with_host)
 
 Json bytes_json(const MemoryUse& use) {
     return {{"peak", use.peak.count()},
+            {"needed", use.needed().count()},
             {"device", use.device.count()},
             {"host", use.host.count()},
             {"host_memory", use.host_memory.count()},

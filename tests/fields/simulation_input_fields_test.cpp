@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every field of a simulation's input changes its result or its trace.
 #include "models/lowering.h"
+#include "models/routed_step.h"
 #include "tests/fields/field_rows.h"
 #include "tests/fields/program_judge.h"
 
@@ -24,6 +25,32 @@ const Program& small_program() {
     return program;
 }
 
+// Two ranks share four experts, whose rows differ.
+struct StepWithExperts {
+    StepWithExperts() {
+        const Scenario scenario = small_scenario("input",
+                                                 {"model.num_layers=2",
+                                                  "model.num_experts=4",
+                                                  "model.moe_router_topk=2",
+                                                  "plan.expert_model_parallel_size=2",
+                                                  "plan.moe_router_load=uniform",
+                                                  "plan.global_batch_size=8"});
+        std::vector<RoutedTensor> tensors;
+        program = lower(scenario.model, scenario.plan, tensors);
+        routed = *route_step(scenario.model, scenario.plan, program, tensors);
+    }
+
+    SimulationInput input() const {
+        SimulationInput in = judge().input(program);
+        in.devices[0].kernels.resize(program.kernels.size() + routed.kernels.size(),
+                                     {.duration = Time::picoseconds(77'000'000)});
+        return in;
+    }
+
+    Program program;
+    RoutedStep routed;
+};
+
 using InputRow = FieldRow<SimulationInput>;
 
 const FieldAnswers<SimulationInput> kAnswers{
@@ -38,6 +65,7 @@ TEST(SimulationInputFields, ChangeItsResult) {
     static const NcclNetwork other{*build_fabric(small_scenario("program", {}).cluster),
                                    NcclNetworkOptions{.compute_capability = 70, .num_sms = 80}};
     static const Program alike = lowered("no_shard");  // its ranks fold
+    static const StepWithExperts uneven;
     const InputRow rows[] = {
         {"program", [](SimulationInput& in) { in.program = &changed; }},
         {"network", [](SimulationInput& in) { in.network = &other; }},
@@ -52,6 +80,9 @@ TEST(SimulationInputFields, ChangeItsResult) {
                  time.duration = time.duration * 2;
              }
          }},
+        {"load",
+         [](SimulationInput& in) { in.load = &uneven.routed.load; },
+         [](SimulationInput& in) { in = uneven.input(); }},
         {"launch_cost", [](SimulationInput& in) { in.launch_cost = Time{}; }},
         {"in_program_order", [](SimulationInput& in) { in.in_program_order = true; }},
         {"steps", [](SimulationInput& in) { in.steps = 3; }},

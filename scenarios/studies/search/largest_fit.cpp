@@ -6,6 +6,7 @@
 #include "models/lowering.h"
 #include "models/validate_plan.h"
 #include "scenarios/format/specs/node_devices.h"
+#include "scenarios/studies/simulate/memory_overheads.h"
 #include "scenarios/studies/simulate/program_summary.h"
 
 namespace orrery {
@@ -52,11 +53,12 @@ private:
 
 }  // namespace
 
-MemoryUse memory_of_step(const Scenario& scenario) {
+Result<MemoryUse> memory_of_step(const Scenario& scenario) {
     const Program program = lower(scenario.model, scenario.plan);
     MemoryUse use = memory_use(program, memory_of_roles(program, scenario));
     add_host_memory(program, scenario.cluster, use);
-    return use;
+    // Only a plan that fits alone is worth the network that says what NCCL takes.
+    return use.fits ? whole_memory_use(program, scenario) : Result<MemoryUse>{std::move(use)};
 }
 
 Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what) {
@@ -86,7 +88,7 @@ Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what) {
         return fail(scenario.cluster_where,
                     fmt::format("not even {} fit: they take {:.1f} GB",
                                 sized.size(1),
-                                static_cast<double>(found.beyond.peak.count()) * 1e-9),
+                                static_cast<double>(found.beyond.needed().count()) * 1e-9),
                     "a plan that shards or offloads more");
     }
     while (fails - fits > 1 + fits / kPrecision) {

@@ -22,8 +22,9 @@ struct LargestFit {
     MemoryUse beyond;  // of the smallest that does not fit
 };
 
-// What lies in memory in a step of the scenario.
-MemoryUse memory_of_step(const Scenario& scenario);
+// What lies in memory in a step of the scenario; of a plan that does not fit alone, without what
+// lies beside it. Error: the network cannot be built.
+Result<MemoryUse> memory_of_step(const Scenario& scenario);
 
 // The most that fits if memory grows with it, within 1 %. An Error if the least does not fit, or a
 // plan rule refuses it.

@@ -18,7 +18,7 @@ LargestFit found_fit() {
     return fit;
 }
 
-TEST(FitReport, SaysWhatFitsAndWhatTakesTheMemory) {
+TEST(LargestFitReport, SaysWhatFitsAndWhatTakesTheMemory) {
     const std::string text = to_text(fit_sections({}, FitOf::sequence, found_fit()));
     for (const char* part : {"8192", "tokens of a sequence fit", "65.2 GiB", "logits"}) {
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
@@ -30,7 +30,7 @@ TEST(FitReport, SaysWhatFitsAndWhatTakesTheMemory) {
               std::string::npos);
 }
 
-TEST(FitReport, JsonHasBytes) {
+TEST(LargestFitReport, JsonHasBytes) {
     const auto json = nlohmann::json::parse(fit_json({}, FitOf::layers, found_fit()));
     EXPECT_EQ(json["fit"], "layers");
     EXPECT_EQ(json["most"], 8192);

@@ -24,9 +24,9 @@ TEST(LargestFit, IsWhereMemoryEnds) {
     EXPECT_FALSE(fit->beyond.fits);
     Scenario longest = scenario;
     longest.model.seq_length = fit->most;
-    EXPECT_EQ(memory_of_step(longest).peak, fit->memory.peak);
+    EXPECT_EQ(memory_of_step(longest)->peak, fit->memory.peak);
     longest.model.seq_length = (fit->most + fit->most / 64) / 2048 * 2048 + 2048;
-    EXPECT_FALSE(memory_of_step(longest).fits);
+    EXPECT_FALSE(memory_of_step(longest)->fits);
 }
 
 TEST(LargestFit, GrowsWithTheMemory) {
