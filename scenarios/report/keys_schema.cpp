@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/unit_names.h"
+#include "scenarios/format/read/read_distribution.h"
 #include "scenarios/format/read/read_stack.h"
 #include "scenarios/format/read/scenario_keys.h"
 #include "scenarios/report/json_text.h"
@@ -208,10 +209,16 @@ OrderedJson SchemaMaker::ladder_schema(const KeyMap& policies) {
 
 OrderedJson distribution_schema() {
     const OrderedJson time = text_schema(wall_time_pattern());
-    const OrderedJson number{{"type", "number"}, {"minimum", 0}};
+    const auto number = [](double least, double most) {
+        return OrderedJson{{"type", "number"}, {"minimum", least}, {"maximum", most}};
+    };
     OrderedJson map{
         {"type", "object"},
-        {"properties", {{"mean", time}, {"median", time}, {"sigma", number}, {"shape", number}}},
+        {"properties",
+         {{"mean", time},
+          {"median", time},
+          {"sigma", number(kSigmas.least, kSigmas.most)},
+          {"shape", number(kWeibullShapes.least, kWeibullShapes.most)}}},
         {"additionalProperties", false}};
     return {{"anyOf", {time, std::move(map)}}};
 }

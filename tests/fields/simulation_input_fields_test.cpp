@@ -34,7 +34,7 @@ struct StepWithExperts {
                                                   "model.moe_router_topk=2",
                                                   "plan.expert_model_parallel_size=2",
                                                   "plan.moe_router_load=uniform",
-                                                  "plan.global_batch_size=8"});
+                                                  "plan.global_batch_size=16"});
         std::vector<RoutedTensor> tensors;
         program = lower(scenario.model, scenario.plan, tensors);
         routed = *route_step(scenario.model, scenario.plan, program, tensors);

@@ -271,7 +271,8 @@ std::size_t MapReader::chosen(std::string_view key,
 
 bool MapReader::chosen_from_list(std::string_view key,
                                  const std::vector<std::string>& words,
-                                 std::vector<std::size_t>& found) {
+                                 std::vector<std::size_t>& found,
+                                 Presence words_are) {
     const DocumentNode* node = find(key);
     if (node == nullptr) {
         return false;
@@ -279,8 +280,9 @@ bool MapReader::chosen_from_list(std::string_view key,
     const std::string hint = fmt::format("a list out of {}", fmt::join(words, ", "));
     const std::vector<DocumentNode> items =
         node->is_sequence() ? node->items : std::vector<DocumentNode>{*node};
-    if (items.empty()) {
+    if (items.empty() && words_are == Presence::required) {
         complain(key, full_name(key) + " is empty", hint);
+        return false;
     }
     const std::size_t errors = errors_.size();
     for (const DocumentNode& item : items) {
@@ -296,7 +298,7 @@ bool MapReader::chosen_from_list(std::string_view key,
             found.push_back(i);
         }
     }
-    return errors_.size() == errors && !items.empty();
+    return errors_.size() == errors;
 }
 
 void MapReader::refuse(std::string_view key, std::string_view why, std::string_view hint) {

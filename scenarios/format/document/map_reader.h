@@ -62,17 +62,18 @@ public:
         return true;
     }
 
-    // A list of words, or one of them.
+    // A list of words, or one of them; `words_are` optional: the list may be empty.
     template <class T>
     bool choices(std::string_view key,
                  std::vector<T>& values,
-                 std::type_identity_t<Choices<T>> choices) {
+                 std::type_identity_t<Choices<T>> choices,
+                 Presence words_are = Presence::required) {
         std::vector<std::string> words;
         for (const Choice<T>& c : choices) {
             words.emplace_back(c.word);
         }
         std::vector<std::size_t> found;
-        if (!chosen_from_list(key, words, found)) {
+        if (!chosen_from_list(key, words, found, words_are)) {
             return false;
         }
         values.clear();
@@ -105,7 +106,8 @@ private:
                        Presence presence);
     bool chosen_from_list(std::string_view key,
                           const std::vector<std::string>& words,
-                          std::vector<std::size_t>& found);
+                          std::vector<std::size_t>& found,
+                          Presence words_are);
     const DocumentNode* scalar(std::string_view key, std::string_view due, Presence presence);
     template <class T>
     bool parsed(std::string_view key, T& value, Presence p, Result<T> (*parse)(std::string_view));

@@ -29,7 +29,8 @@ bool read_field(MapReader& reader, const Row& row, T& value) {
         return reader.choice(row.name, value, row.values, presence);
     } else if constexpr (std::is_same_v<T, std::uint32_t>) {
         std::vector<std::uint32_t> bits;
-        if (!reader.choices(row.name, bits, row.values)) {
+        const Presence none = value == 0 ? Presence::optional : Presence::required;
+        if (!reader.choices(row.name, bits, row.values, none)) {
             return false;
         }
         value = 0;

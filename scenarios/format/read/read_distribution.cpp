@@ -70,8 +70,8 @@ bool read_distribution(MapReader& reader,
     double shape = 0;
     const bool has_mean = read_wall_time(map, "mean", mean, kLeast);
     const bool has_median = read_wall_time(map, "median", median, kLeast);
-    const bool has_sigma = map.real("sigma", sigma, 0, 10);
-    const bool has_shape = map.real("shape", shape, 0.05, 100);
+    const bool has_sigma = map.real("sigma", sigma, kSigmas.least, kSigmas.most);
+    const bool has_shape = map.real("shape", shape, kWeibullShapes.least, kWeibullShapes.most);
     map.finish();
     if (errors.size() != before) {
         return false;

@@ -6,9 +6,13 @@
 #include <optional>
 
 #include "engine/faults/distribution.h"
+#include "engine/field.h"
 #include "scenarios/format/document/map_reader.h"
 
 namespace orrery {
+
+inline constexpr RealRange kSigmas{0, 10};
+inline constexpr RealRange kWeibullShapes{0.05, 100};
 
 // Returns whether the key was there with a good value. `least` is the smallest that is good.
 bool read_wall_time(MapReader& reader,

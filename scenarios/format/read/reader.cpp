@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "models/validate_plan.h"
-#include "network/memory_tiers.h"
 #include "runtime/trainable.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/read/device_needs.h"
 #include "scenarios/format/read/effective_scenario.h"
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/key_tables.h"
@@ -105,51 +105,6 @@ void check_plan(const DocumentNode& root, const Scenario& scenario, Errors& erro
     }
 }
 
-// What the plan asks of the cluster's devices, and of the devices that a search compares.
-void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
-    const auto add = [&](const DeviceSpec& device, const std::string& where) {
-        for (Error error : check_device(scenario.plan, device)) {
-            error.where = where_of_path(root, where.empty() ? error.where : where);
-            errors.push_back(std::move(error));
-        }
-    };
-    add(scenario.device, {});
-    std::set<std::string> seen{scenario.device.name};
-    for (const DeviceSpec& device : scenario.devices) {
-        if (seen.insert(device.name).second) {
-            add(device, {});
-        }
-    }
-    for (const ClusterVariant& variant : scenario.search.clusters) {
-        if (seen.insert(variant.device.name).second) {
-            add(variant.device, "search.cluster");
-        }
-    }
-}
-
-// What lies on the host needs memory of a known size, and the optimizer of a known speed.
-void check_host_memory(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
-    const bool optimizer = scenario.plan.optimizer_cpu_offload;
-    const bool offloads = optimizer || scenario.plan.activation_offload_fraction > 0;
-    for (std::uint32_t k = 0; offloads && k < scenario.cluster.num_kinds(); ++k) {
-        const NodeSpec node = scenario.cluster.kind(k).node;
-        const std::string name = node.name.empty() ? "the node" : node.name;
-        const bool in_file = scenario.plan.optimizer_offload_tier == OffloadTier::file;
-        const auto lacks = [&](const char* key, const std::string& what, const char* hint) {
-            errors.push_back({where_of_path(root, key), what, hint});
-        };
-        if (!has_tier(node, MemoryTier::dram) || node.host_memory_bandwidth == Bandwidth{}) {
-            return lacks(optimizer ? "plan.optimizer_cpu_offload"
-                                   : "plan.activation_offload_fraction",
-                         "the size and bandwidth of the host memory of " + name + " are not known",
-                         "give the node host_memory and host_memory_bandwidth");
-        }
-        if (optimizer && in_file && !has_tier(node, MemoryTier::nvme)) {
-            return lacks("plan.optimizer_offload_tier", name + " has no drives", "nvme_drives");
-        }
-    }
-}
-
 void check_recovery(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
     const std::int64_t replicas = scenario.plan.data_parallel_size;
     for (const RecoveryPlan& plan : scenario.recovery) {
@@ -203,7 +158,7 @@ void read_all_jobs(DocumentNode& root,
         Scenario job = *scenario.jobs[j].scenario;
         derive_data_parallel_size(job);
         check_plan(section.items[j], job, errors);
-        check_devices(section.items[j], job, errors);
+        check_device_needs(section.items[j], job, errors);
         scenario.jobs[j].scenario = std::make_shared<const Scenario>(std::move(job));
     }
 }
@@ -256,8 +211,7 @@ void check_together(const DocumentNode& root,
     scenario.job.training.ranks_of_node = scenario.cluster.gpus_per_server();
     const std::size_t before = errors.size();
     check_plan(root, scenario, errors);
-    check_devices(root, scenario, errors);
-    check_host_memory(root, scenario, errors);
+    check_device_needs(root, scenario, errors);
     check_recovery(root, scenario, errors);
     if (const auto one = check_one_kind(scenario, "orrery train"); options.for_training && !one) {
         errors.push_back(one.error());

@@ -11,6 +11,7 @@
 #include "engine/rate_alone.h"
 #include "models/memory.h"
 #include "models/rank_rows.h"
+#include "scenarios/format/specs/scenario.h"
 
 namespace orrery {
 namespace {
@@ -43,6 +44,17 @@ std::vector<LinkUse> link_uses(const SimulationResult& result,
         uses.push_back(std::move(use));
     }
     return uses;
+}
+
+std::string words_with_fabric(const ClusterSpec& cluster) {
+    std::string words = words_of(cluster);
+    if (cluster.num_nodes > 1 && cluster.fabric.name != "none" && !cluster.fabric.name.empty()) {
+        words += ", " + cluster.fabric.name;
+    }
+    if (cluster.has_ethernet()) {
+        words += ", " + cluster.ethernet.name;
+    }
+    return words;
 }
 
 std::string tensor_sizes(const ParallelPlan& plan) {

@@ -18,6 +18,9 @@
 
 namespace orrery {
 
+// "64 GPUs: 8 x dgx-h100, ndr400-rail".
+std::string words_with_fabric(const ClusterSpec& cluster);
+
 // "8", or "8-8-4-4 by stage".
 std::string tensor_sizes(const ParallelPlan& plan);
 

@@ -65,6 +65,7 @@ private:
     std::vector<RankId> traced_ranks() const;
     Result<void> hand_over_trace(const SimulationResult& first);
     void describe(Answer& answer) const;
+    Result<MemoryUse> memory() const;
     void speed(const SimulationResult& result, Answer& answer) const;
     void explain(const SimulationResult& result, Answer& answer) const;
     Result<void> compare_with_healthy(Answer& answer) const;
@@ -307,13 +308,7 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.faults_left_out = faults_left_out(scenario_.faults.entries, FaultUser::step);
     answer.model = scenario_.model.name;
     answer.device = device_names(scenario_);
-    answer.cluster = words_of(cluster);
-    if (cluster.num_nodes > 1 && cluster.fabric.name != "none" && !cluster.fabric.name.empty()) {
-        answer.cluster += ", " + cluster.fabric.name;
-    }
-    if (cluster.has_ethernet()) {
-        answer.cluster += ", " + cluster.ethernet.name;
-    }
+    answer.cluster = words_with_fabric(cluster);
     answer.plan = fmt::format("tp {}, pp {} x {}, cp {}, dp {}",
                               tensor_sizes(plan),
                               plan.pipeline_model_parallel_size,
@@ -340,6 +335,14 @@ void ScenarioRun::describe(Answer& answer) const {
     }
     answer.seed = scenario_.job.seed;
     answer.version = kVersion;
+}
+
+Result<MemoryUse> ScenarioRun::memory() const {
+    return whole_memory_use(
+        program_,
+        scenario_,
+        *step_network_.nccl,
+        memory_use(program_, routed_, tensors_, memory_of_roles(program_, scenario_)));
 }
 
 void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
@@ -422,17 +425,13 @@ Result<Answer> ScenarioRun::run() {
     if (const Result<void> ready = prepare(); !ready) {
         return tl::unexpected(ready.error());
     }
+    Result<MemoryUse> used = memory();
+    if (!used) {
+        return tl::unexpected(used.error());
+    }
     Answer answer;
     describe(answer);
-    Result<MemoryUse> memory = whole_memory_use(
-        program_,
-        scenario_,
-        *step_network_.nccl,
-        memory_use(program_, routed_, tensors_, memory_of_roles(program_, scenario_)));
-    if (!memory) {
-        return tl::unexpected(memory.error());
-    }
-    answer.memory = *std::move(memory);
+    answer.memory = *std::move(used);
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
     }
