@@ -47,6 +47,12 @@ inline bool exists(const ParallelPlan& plan) {
         using T = std::remove_cvref_t<decltype(plan.*field.member)>;
         if constexpr (std::is_enum_v<T> && !std::is_same_v<T, Dtype>) {
             all = all && !word_of(plan.*field.member, field.values).empty();
+        } else if constexpr (std::is_same_v<T, std::uint32_t>) {
+            std::uint32_t unknown = plan.*field.member;
+            for (const auto& choice : field.values) {
+                unknown &= ~choice.value;
+            }
+            all = all && unknown == 0;
         }
     });
     return all;

@@ -156,7 +156,9 @@ TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
                                                {"plan.tensor_model_parallel_size=2",
                                                 "plan.pipeline_model_parallel_size=4",
                                                 "plan.virtual_pipeline_model_parallel_size=2",
-                                                "plan.eager_framework=true"}}) {
+                                                "plan.eager_framework=true"},
+                                               {"model.activation=swiglu",
+                                                "model.add_bias_linear=false"}}) {
         const Scenario scenario = small_scenario("one field", settings);
         testing::TimedPlans shared{scenario};
         ASSERT_TRUE(shared.timer.step_of(scenario.plan));
@@ -189,6 +191,8 @@ TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
                             "moe_expert_capacity_factor",
                             "moe_dispatch_dtype",
                             "moe_dispatcher_sms",
+                            "moe_router_fusion",
+                            "optimizer_offload_tier",
                             "overlap_moe_expert_parallel_comm",
                             "delay_wgrad_compute",
                             "zero_quantized_gradients",
