@@ -31,7 +31,7 @@ struct TokenRows {
     std::vector<double> of_experts{};
     // With plan.moe_fused_kernels: the experts of each token, the tokens that the rank has for each
     // expert, the rows that each of the ranks sharing them has for each of this rank's experts, and
-    // those that lie with the experts in the end: all that the ranks splitting each expert
+    // the rows that lie with the experts in the end: all that the ranks splitting each expert
     // received.
     struct Counts {
         TensorId chosen{};

@@ -292,7 +292,7 @@ void round_stochastically(ProgramTables& tables, const std::vector<TensorId>& we
     }
 }
 
-// The state of so many elements.
+// Optimizer state of the given number of elements.
 TensorId state_tensor(ProgramTables& tables,
                       const ParallelPlan& plan,
                       const LayoutAssignment& layouts,

@@ -143,7 +143,7 @@ public:
     std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
     // Tokens that no step has been given yet, over all sequences: a load for routers.
     std::int64_t pending_tokens() const { return pending_tokens_; }
-    // Of those that run, then of those that wait, less what the cache and the tiers have now.
+    // First of running requests, then of waiting ones, less what the cache and the tiers have now.
     std::vector<PendingPrompt> pending_prompts() const;
     Generating generating() const;
     // Of the batches that are not completed.

@@ -26,7 +26,7 @@ public:
     ServingResult run();
 
 private:
-    // Instances of a pool follow one another. Routers see those that are not known to be down.
+    // Instances of a pool follow one another. Routers see all but the known outages.
     struct Pool {
         struct Parked {
             RequestId request{};
@@ -44,7 +44,7 @@ private:
         std::int64_t good = 0;
         std::deque<std::pair<Time, std::int64_t>> wanted;  // instances, at what time
     };
-    // Instances that do not serve get no requests; those that drain have some still.
+    // Only serving instances get requests; draining ones still have some.
     enum class Life : std::uint8_t { serving, starting, draining, off };
     // A request between the instance that computes its prompt and the one that generates.
     struct Journey {
@@ -174,7 +174,7 @@ private:
     EventQueue events_;
     ServingResult result_;
     std::vector<Time> last_token_;  // by request
-    std::vector<std::vector<Time>> gaps_;  // by request, of those that run
+    std::vector<std::vector<Time>> gaps_;  // by running request
     std::vector<Sampled> sampled_;
     ServedInstance::Chosen chosen_;
     std::vector<RequestId> accepted_;

@@ -216,8 +216,8 @@ bool ServedRun::admits(RequestId id, std::size_t to) {
              request.output_tokens > 1 ? predicted_output_token(request) : Time{}});
 }
 
-// On the instance that would generate fastest with this request and its share of those whose
-// prompts are computed now: when this prompt is done they generate, too.
+// On the instance that would generate fastest with this request. When this prompt is done, the
+// requests whose prompts are computed now generate, too: the instance gets its share of them.
 Time ServedRun::predicted_output_token(const Request& request) const {
     const Pool& last = pools_.back();
     std::int64_t before = 0;

@@ -94,7 +94,7 @@ void ServedRun::scale() {
     events_.schedule(now_ + scaling.interval, kScale, 0);
 }
 
-// Those that have not served to their end yet go on; others start.
+// Draining instances serve again; only then do stopped ones start.
 void ServedRun::add_instances(std::size_t p, std::int64_t count) {
     Pool& pool = pools_[p];
     for (const Life from : {Life::draining, Life::off}) {

@@ -31,7 +31,7 @@ struct QuantisedVector {
     bool operator==(const QuantisedVector&) const = default;
 };
 
-// The place of a part among those that are sent in two hops, first between the `inside` ranks of a
+// The place of a part in a vector that is sent in two hops, first between the `inside` ranks of a
 // group: what each of them gets lies together. A part's number has three digits: below, of the
 // group, above.
 struct PartOrder {
