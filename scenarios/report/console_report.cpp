@@ -26,7 +26,8 @@ std::string thousands(std::int64_t value) {
 }
 
 std::string counted(std::int64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", thousands(count), what, count == 1 ? "" : "s");
+    const char* ending = count == 1 ? "" : what.ends_with("ch") ? "es" : "s";
+    return fmt::format("{} {}{}", thousands(count), what, ending);
 }
 
 namespace {
@@ -85,8 +86,7 @@ std::string heading(const Answer& a) {
          fmt::format("{} of {}, {}",
                      counted(a.global_batch_size, "sequence"),
                      counted(a.seq_length, "token"),
-                     a.micro_batches == 1 ? "1 micro-batch"
-                                          : thousands(a.micro_batches) + " micro-batches"));
+                     counted(a.micro_batches, "micro-batch")));
     if (const std::string assumed = assumed_words(a); !assumed.empty()) {
         const std::string lines = wrapped(assumed, kReportColumns, 12);
         text += "  assumed   " + lines.substr(12);
@@ -112,9 +112,14 @@ std::string unseen(const Answer& a) {
         const double times = std::exp(a.shift + sigmas * a.uncertainty);
         return to_short_text(Time::seconds(a.iteration.seconds() * times));
     };
-    return fmt::format("  (wider: no step of this {} was fitted)\n{:20}90 % of such steps take {} "
-                       "to {}, half of them more than {}",
-                       what, "", at(-kQuantile95), at(kQuantile95), at(0));
+    return fmt::format(
+        "  (wider: no step of this {} was fitted)\n{:20}90 % of such steps take {} "
+        "to {}, half of them more than {}",
+        what,
+        "",
+        at(-kQuantile95),
+        at(kQuantile95),
+        at(0));
 }
 
 std::string result(const Answer& a) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/simulate/step_costs.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "kernels/cost_model.h"
+#include "models/flops.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/calibration.h"
 #include "scenarios/format/specs/node_devices.h"
@@ -43,12 +46,34 @@ double slowest_device(const StepEfficiency& step, std::uint32_t ranks, const Clu
            slowest_server(c.slow_node_share, c.slow_node_slowdown, c.num_servers());
 }
 
+// Times are counted in picoseconds: 106 days are the most of all repeated steps and their waits.
+constexpr double kLongestStepDays = 2;  // at the peak
+
+Result<void> check_length(const Program& program, const Scenario& scenario) {
+    const double peaks =
+        mean_peak(scenario).per_second() * static_cast<double>(program.num_ranks());
+    const double days =
+        model_flops(scenario.model, scenario.plan).full_attention.count() / peaks / 86400;
+    if (days > kLongestStepDays) {
+        return tl::unexpected(
+            Error{scenario.name,
+                  fmt::format("a step would take {:.3g} days even at the peak of all GPUs", days),
+                  fmt::format("steps of at most {} days are simulated; change "
+                              "plan.global_batch_size, model.seq_length or cluster.nodes",
+                              kLongestStepDays)});
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<StepCosts> step_costs(const Program& program,
                              const Scenario& scenario,
                              const Profile& profile,
                              const StepCostOptions& options) {
+    if (const Result<void> short_enough = check_length(program, scenario); !short_enough) {
+        return tl::unexpected(short_enough.error());
+    }
     const Result<EfficiencyTable> curves = catalogue_table("kernel_efficiency.csv");
     if (!curves) {
         return tl::unexpected(curves.error());

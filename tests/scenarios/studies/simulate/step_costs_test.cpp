@@ -21,6 +21,17 @@ TEST(StepCosts, SlowServersStretchTheKernelsAndNoNoiseDoesNot) {
     EXPECT_EQ(step_costs(program, scenario, {}, {.without = Cause::noise}).value().noise, 1);
 }
 
+TEST(StepCosts, RefusesAStepOfDays) {
+    Scenario scenario = small_scenario("long", {});
+    scenario.plan.global_batch_size *= 100'000'000'000'000;
+    const Program program =
+        lower(small_scenario("long", {}).model, small_scenario("long", {}).plan);
+    const auto costs = step_costs(program, scenario, {}, {});
+    ASSERT_FALSE(costs.has_value());
+    EXPECT_NE(costs.error().what.find("days even at the peak"), std::string::npos);
+    EXPECT_NE(costs.error().hint.find("plan.global_batch_size"), std::string::npos);
+}
+
 // On top of what the fitted steps leave: their own products were near measured ones.
 TEST(RelativeSigma, WidensWithKernelsFarFromMeasuredShapes) {
     SimulationResult result;
