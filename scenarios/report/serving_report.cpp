@@ -321,9 +321,10 @@ Report serving_sections(const Scenario& scenario,
                                 scenario.model.name,
                                 scenario.serving.engine.name,
                                 words_of(scenario.cluster)),
-                    fmt::format("{}: {} requests in {}",
+                    fmt::format("{}: {} request{} in {}",
                                 words_of_load(scenario.workload),
                                 answer.requests,
+                                answer.requests == 1 ? "" : "s",
                                 to_short_text(answer.makespan))};
     if (answer.refused > answer.rejected) {
         report.lines.push_back(

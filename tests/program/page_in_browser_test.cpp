@@ -140,6 +140,37 @@ TEST(PageInBrowser, FitsOnATelephone) {
               "data-notes=\"width=420 fits=true bars=true picture=true legend=truefalse\"");
 }
 
+// Notes the widths of the pictures while the page is printed and afterwards.
+constexpr const char* kPrinter = R"(<script>
+addEventListener('load', () => setTimeout(() => {
+  const widths = (when) => {
+    const chart = document.querySelector('.uplot').offsetWidth;
+    const picture = window.orreryTimeline.canvas.width / (devicePixelRatio || 1);
+    return when + '=' + chart + ',' + picture;
+  };
+  dispatchEvent(new Event('beforeprint'));
+  setTimeout(() => {
+    const notes = [widths('paper')];
+    dispatchEvent(new Event('afterprint'));
+    setTimeout(() => {
+      notes.push('wide=' + (document.querySelector('.uplot').offsetWidth > 900));
+      document.body.setAttribute('data-notes', notes.join(' '));
+    }, 50);
+  }, 50);
+}, 500));
+</script>)";
+
+TEST(PageInBrowser, PrintsItsPicturesInTheWidthOfThePaper) {
+    if (!has_browser()) {
+        GTEST_SKIP() << "no chromium here";
+    }
+    const TemporaryFolder folder;
+    const std::string page = (folder.path() / "page.html").string();
+    const Ran made = run_orrery("simulate scenarios/laptop-2gpu.yaml --html " + page);
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(visited(page, kPrinter), "data-notes=\"paper=700,698 wide=true\"");
+}
+
 // Puts down how much the page of a study shows, once all is drawn or 3 s of the browser's time have
 // passed.
 constexpr const char* kReader = R"(<script>
