@@ -91,7 +91,10 @@ function waterfall() {
     left -= share;
   }
   row("MFU", data.mfu, 0, data.mfu, "");
-  page.append(bars);
+  const meanings = { ...data.cause_meanings, counted_not_executed: "FLOPs that the MFU counts and kernels skip: a gain" };
+  const list = element("ul", {}, ...Object.keys(data.lost_mfu).filter((cause) => meanings[cause]).map((cause) =>
+    element("li", {}, `${data.cause_words[cause]}: ${meanings[cause]}`)));
+  page.append(bars, element("details", { class: "meanings" }, element("summary", {}, "What the lines mean"), list));
 }
 
 const memoryColours = ["--forward", "--tensor", "--recomputation", "--backward", "--data", "--other"];

@@ -144,7 +144,7 @@ function chartOf(chart) {
   return element("div", {}, holder, element("p", { class: "hint" }, hint));
 }
 
-// Rows of cells from pale (0) to red (1): {rows: [{name, values, labels}]}.
+// Rows of cells from pale (0) to red (1): {rows: [{name, values, labels}], scale: what 0 and 1 stand for}.
 function heatOf(heat) {
   const canvas = element("canvas", { class: "heat", role: "img", "aria-label": "heat map", tabindex: "0" });
   const left = 170, row = 26;
@@ -181,7 +181,8 @@ function heatOf(heat) {
     const cell = line && Math.floor(((event.clientX - box.left - left) / (box.width - left)) * line.values.length);
     tip.hidden = !(line && cell >= 0 && cell < line.values.length);
     if (tip.hidden) return;
-    tip.textContent = `${line.labels && line.labels[cell] || line.name + " " + cell}: ${percent(line.values[cell])}`;
+    const label = line.labels && line.labels[cell] || line.name + " " + cell;
+    tip.textContent = heat.scale ? label : `${label}: ${percent(line.values[cell])}`;
     tip.style.left = Math.min(event.clientX + 14, innerWidth - 280) + "px";
     tip.style.top = event.clientY + 14 + "px";
   });
@@ -190,7 +191,7 @@ function heatOf(heat) {
   onDarkChange(draw);
   const bar = element('i');
   bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(at).join(', ')})`;
-  return element('div', {}, canvas, element('p', {class: 'heat-scale'}, '0 %', bar, '100 %'));
+  return element('div', {}, canvas, element('p', {class: 'heat-scale'}, heat.scale ? heat.scale[0] : '0 %', bar, heat.scale ? heat.scale[1] : '100 %'));
 }
 
 // The rank x time picture: one lane a stream of a rank, drawn on a canvas between `from` and `to`.
