@@ -85,7 +85,7 @@ namespace {
 
 // A long list hides what it says: its first names, and how many there are.
 std::string all_names_hint(const std::vector<std::string>& known) {
-    constexpr std::size_t kMost = 24;
+    constexpr std::size_t kMost = 32;
     constexpr std::size_t kFirst = 12;
     if (known.empty()) {
         return "none is known";
