@@ -120,8 +120,8 @@ std::string left_out_words(std::string_view reason) {
     constexpr std::pair<std::string_view, std::string_view> kWords[] = {
         {"same plan", "the same as another plan"},
         {"memory", "do not fit in memory"},
-        {"bound", "slower by their lower bound"},
-        {"slower without contention", "slower even without contention"}};
+        {"bound", "no better by their lower bound"},
+        {"slower without contention", "no better even without contention"}};
     for (const auto& [known, words] : kWords) {
         if (known == reason) {
             return std::string{words};

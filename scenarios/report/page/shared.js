@@ -116,7 +116,7 @@ function chartOf(chart) {
     const steps = (of) => of.unit === "bytes" ? Array.from({ length: 51 }, (_, i) => 2 ** i) : undefined;
     const places = [...new Set(chart.xs)];
     const points = chart.series.some((s) => s.points);
-    const marked = places.length <= 12 && !chart.log && !points;
+    const marked = places.length <= 12 && !chart.log && !points && !chart.series.some((s) => s.area);
     const horizontal = { size: 34, labelSize: 24, space: 84, splits: marked ? () => places : undefined,
       incrs: steps(chart.x) };
     const series = chart.series.map((s, i) => {

@@ -28,7 +28,7 @@ TEST(SearchReport, FitsTheConsoleAndNamesTheWinnerAndWhatWasPruned) {
 }
 
 TEST(SearchReport, ReasonsAreWordsAndRulesNameTheirKey) {
-    EXPECT_EQ(left_out_words("bound"), "slower by their lower bound");
+    EXPECT_EQ(left_out_words("bound"), "no better by their lower bound");
     EXPECT_EQ(left_out_words("deadline"), "deadline");
     EXPECT_EQ(left_out_words("pipeline_model_parallel_size"),
               "not allowed: pipeline_model_parallel_size");
