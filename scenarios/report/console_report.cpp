@@ -112,14 +112,9 @@ std::string unseen(const Answer& a) {
         const double times = std::exp(a.shift + sigmas * a.uncertainty);
         return to_short_text(Time::seconds(a.iteration.seconds() * times));
     };
-    return fmt::format(
-        "  (wider: no step of this {} was fitted)\n{:20}90 % of such steps take {} "
-        "to {}, half of them more than {}",
-        what,
-        "",
-        at(-kQuantile95),
-        at(kQuantile95),
-        at(0));
+    return fmt::format("  (wider: no step of this {} was fitted)\n{:20}90 % of such steps take {} "
+                       "to {}, half of them more than {}",
+                       what, "", at(-kQuantile95), at(kQuantile95), at(0));
 }
 
 std::string result(const Answer& a) {
