@@ -9,6 +9,7 @@
 
 #include "engine/check.h"
 #include "engine/counter_random.h"
+#include "models/expert_counts.h"
 #include "models/expert_placement.h"
 
 namespace orrery {
@@ -221,7 +222,12 @@ std::vector<double> expert_likelihoods(const RouterDraw& draw, std::int64_t laye
                            : draw.alpha == 0             ? 1
                                              : std::exp(i % 2 == 0 ? kBiasUpdate : -kBiasUpdate);
     }
-    return draw.placed_on > 0 ? in_order(likely, balanced_order(likely, draw.placed_on)) : likely;
+    if (draw.placed_on == 0) {
+        return likely;
+    }
+    const std::vector<double> ones(likely.size(), 1.0);
+    const std::vector<double> expected = chances_of(likely, ones, static_cast<double>(draw.topk));
+    return in_order(likely, balanced_order(expected, draw.placed_on));
 }
 
 std::vector<double> expert_loads(const RouterDraw& draw, std::int64_t layer, std::int64_t tokens) {

@@ -50,7 +50,7 @@ TEST(ExpertPlacement, TheBusiestRankHasLessOfASkewedLoad) {
     plan.moe_expert_placement = ExpertPlacement::balanced;
     const double placed = busiest_rank(model, plan, 3, 65'536);
     EXPECT_GT(linear, 1.2);
-    EXPECT_LT(placed, 1.05);
+    EXPECT_LT(placed, 1.1);
 }
 
 TEST(ExpertPlacement, OfATraceGoesByAllMicroBatchesOfTheLayer) {
