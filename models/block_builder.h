@@ -76,6 +76,8 @@ struct Parameter {
     TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard
     bool in_16_bits = false;    // FP8 recipes keep its products in 16 bits, too
     bool of_experts() const { return shape.size() > kExpert; }
+    // Products read a copy that is made for each use.
+    bool gathered() const { return weight != stored; }
 };
 
 inline const StateLayouts& state_of(const LayoutAssignment& layouts, const Parameter& p) {

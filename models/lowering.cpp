@@ -12,6 +12,7 @@
 #include "models/chunk_lowering.h"
 #include "models/gradient_sync.h"
 #include "models/layout_assignment.h"
+#include "models/optimizer_lowering.h"
 #include "models/pass_parts.h"
 #include "models/pipeline_split.h"
 #include "models/schedule/stage_work.h"
@@ -204,12 +205,13 @@ const OptimizerSegments& StageLowering::step_end() {
 }
 
 // If weights may still be on their way when the next step begins, the host waits for no more than
-// the gradient norm, which Megatron-LM reads in every step.
+// the gradient norm, which Megatron-LM reads in every step. A delayed step of the host's processors
+// runs beside the next one.
 void StageLowering::add_host_reads() {
     for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
-        if (plan_.overlap_param_gather_with_optimizer_step &&
+        if ((plan_.overlap_param_gather_with_optimizer_step || plan_.delayed_param_update) &&
             role_.slots[s].segment == step_end().first) {
-            role_.host_reads.push_back({s, step_end().norm});
+            role_.host_reads.push_back({s, step_end().read});
         }
     }
 }
@@ -381,7 +383,8 @@ Program lower(const Transformer& model,
     }
     program.stream_names =
         stream_names({.experts = model.num_experts > 0,
-                      .descending = placement_of(plan.schedule) != ChunkPlacement::looping});
+                      .descending = placement_of(plan.schedule) != ChunkPlacement::looping,
+                      .tiers = uses_tiers(plan)});
     ProgramTables tables{program};
     const std::vector<std::int64_t> split = layers_of_stages(model, plan);
     for (std::size_t p = 0; p < parties.size(); ++p) {

@@ -67,9 +67,12 @@ public:
                     .column_parts = std::move(column_parts)};
         p.elements = local_elements(p.shape, layout, layouts_.mesh);
         const StateLayouts& state = state_of(layouts_, p);
+        const bool offloaded = state.offloads(p.layer);
         p.stored = weight(p, "", TensorKind::weights, Lifetime::persistent, state.weights);
+        tables_.program().tensors[index(p.stored)].tier =
+            offloaded ? state.weights_tier : MemoryTier::hbm;
         p.weight = p.stored;
-        if (state.by_unit()) {
+        if (state.by_unit() || offloaded) {
             p.weight = weight(p,
                               " gathered",
                               TensorKind::communication,
@@ -84,13 +87,16 @@ public:
                                  state.secondary_weights);
         }
         p.gradient = gradient(p, "");
-        p.gradient_shard = !state.by_unit() ? p.gradient
-                                            : tensor(p,
-                                                     " gradient shard",
-                                                     state.gradient_dtype,
-                                                     TensorKind::gradients,
-                                                     Lifetime::persistent,
-                                                     state.gradients);
+        p.gradient_shard = p.gradient;
+        if (state.gradients_by_unit()) {
+            p.gradient_shard = tensor(p,
+                                      " gradient shard",
+                                      state.gradient_dtype,
+                                      TensorKind::gradients,
+                                      Lifetime::persistent,
+                                      state.gradients);
+            tables_.program().tensors[index(p.gradient_shard)].tier = state.gradients_tier;
+        }
         return p;
     }
 
@@ -389,7 +395,7 @@ void create_parameters(ProgramTables& tables,
             chunk.output.layout = layouts.column_weight;
             chunk.output.shape = {h, model.vocab_size};
             chunk.output.transposed = true;
-            if (layouts.state.by_unit()) {
+            if (layouts.state.gradients_by_unit()) {
                 // Its gradient is scattered long before the embedding's, into the same shard.
                 chunk.output.gradient = factory.gradient(chunk.output, "output ");
             }

@@ -91,11 +91,6 @@ Errors check_paired_schedule(const Transformer& model,
                           "gradients are exchanged as int4 where each pass reduces them",
                           "false, or data_parallel_sharding_strategy optim_grads_params"});
     }
-    if (plan.optimizer_offload_tier != OffloadTier::host && !plan.optimizer_cpu_offload) {
-        errors.push_back({"plan.optimizer_offload_tier",
-                          "the device holds the optimizer's state",
-                          "host, or plan.optimizer_cpu_offload: true"});
-    }
     return errors;
 }
 

@@ -56,6 +56,11 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
             "plan.moe_dispatch_dtype",
             "training sends tokens as they are",
             "bf16");
+    require(plan.moe_lsh_compression_rate == 1 && plan.moe_pipeline_degree == 1,
+            plan.moe_pipeline_degree != 1 ? "plan.moe_pipeline_degree"
+                                          : "plan.moe_lsh_compression_rate",
+            "training sends every row, and all at once: the rest can be simulated",
+            "1");
     require(!plan.overlap_moe_expert_parallel_comm,
             "plan.overlap_moe_expert_parallel_comm",
             "training runs one pass of a rank at a time",
@@ -144,6 +149,15 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.optimizer_cpu_offload",
             "the optimizer in host memory steps fp32 copies of bf16 weights",
             "false, or precision bf16 with main_params_dtype fp32");
+    require(plan.param_offload_tier == StateTier::device &&
+                plan.grad_offload_tier == StateTier::device && !plan.delayed_param_update &&
+                plan.optimizer_offload_fraction == 1,
+            plan.param_offload_tier != StateTier::device  ? "plan.param_offload_tier"
+            : plan.grad_offload_tier != StateTier::device ? "plan.grad_offload_tier"
+            : plan.delayed_param_update                   ? "plan.delayed_param_update"
+                                                          : "plan.optimizer_offload_fraction",
+            "training offloads the whole optimizer's state: the rest can be simulated",
+            "the default");
     constexpr auto kApart = static_cast<std::uint32_t>(RecomputeModule::every_second_projection);
     require(plan.recompute_granularity != Recompute::selective ||
                 (plan.recompute_modules & kApart) == 0,

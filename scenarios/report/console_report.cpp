@@ -273,11 +273,10 @@ std::string memory(const MemoryUse& m) {
                         to_short_text(m.device),
                         m.fits ? "fits" : "DOES NOT FIT");
     if (m.host > Bytes{}) {
-        text += fmt::format("  {:<24}{:>11}  of {} of a server: {}\n",
-                            "host memory",
-                            to_short_text(m.host),
-                            to_short_text(m.host_memory),
-                            m.host <= m.host_memory ? "fits" : "DOES NOT FIT");
+        text += tier_line("host memory", m.host, m.host_memory, m.host_largest);
+    }
+    if (m.drives > Bytes{}) {
+        text += tier_line("drives", m.drives, m.drives_size, m.drives_largest);
     }
     text += fmt::format("  {}\n",
                         cut(fmt::format("on rank {} ({}) in {}", index(m.rank), m.role, m.moment),

@@ -59,7 +59,8 @@ constexpr std::array kWords{
                "activations on their way between stages while the next one waits"},
     CauseWords{Cause::exposed_other,
                "communication",
-               "gradients of the shared embedding, and the norm of all gradients"},
+               "gradients of the shared embedding, the norm of all gradients, and copies between "
+               "GPUs, the memory of their hosts and drives"},
     CauseWords{
         Cause::network_contention, "communication", "transfers that share links with others"},
     CauseWords{Cause::interference,

@@ -195,6 +195,13 @@ TEST(ClusterFields, OfANode) {
         {"nvme_drives", [](Scenario& s) { s.cluster.node.nvme_drives += 1; }},
         {"nvme_read_bandwidth", [&](Scenario& s) { s.cluster.node.nvme_read_bandwidth = more; }},
         {"nvme_write_bandwidth", [&](Scenario& s) { s.cluster.node.nvme_write_bandwidth = more; }},
+        {"nvme_size",
+         [](Scenario& s) { s.cluster.node.nvme_size = Bytes{1'000'000}; },
+         [](Scenario& s) {
+             s.plan.optimizer_cpu_offload = true;
+             s.plan.optimizer_offload_tier = OffloadTier::file;
+             s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
+         }},
         {"amd_cpu", [](Scenario& s) { s.cluster.node.amd_cpu ^= true; }, sockets},
     };
     expect_effects<NodeSpec>(rows, base(), kAnswers);

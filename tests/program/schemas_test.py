@@ -32,7 +32,8 @@ LINES = {
                "search S/laptop-2gpu.yaml --json --set search.tokens=1e9"],
     "search_pools": ["search S/serving/llama3-70b-search.yaml --json --set "
                      "workload.num_requests=50"],
-    "search_fit": ["search S/laptop-2gpu.yaml --fit sequence --json"],
+    "search_fit": ["search S/laptop-2gpu.yaml --fit sequence --json",
+                   "search S/zero-offload-v100.yaml --fit tiers --json"],
     "sweep": ["sweep study.yaml --json"],
     "campaign": ["campaign S/recovery-plans.yaml --json --set 'campaign.step_time=9 s' "
                  "--set campaign.seeds=2"],

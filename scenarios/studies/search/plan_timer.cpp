@@ -267,6 +267,10 @@ tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan
     if (plan.optimizer_cpu_offload) {
         return tl::unexpected(std::string_view{"the optimizer's state lies on the host"});
     }
+    if (plan.param_offload_tier != StateTier::device ||
+        plan.grad_offload_tier != StateTier::device) {
+        return tl::unexpected(std::string_view{"weights or gradients lie on the host"});
+    }
     if (plan.activation_offload_fraction > 0) {
         return tl::unexpected(std::string_view{"inputs of layers lie on the host"});
     }

@@ -369,6 +369,9 @@ void set_zero(const PublishedCase& row, ParallelPlan& plan) {
     plan.zero_hpz_partition_size = digits_of(value_of_word(switches, "hpZ"));
     const std::vector<std::string> off = words_between(row.offload, ';');
     plan.optimizer_cpu_offload = says(off, "optimizer:cpu");
+    plan.grad_offload_tier = plan.optimizer_cpu_offload && says(off, "gradients:cpu")
+                                 ? StateTier::host
+                                 : StateTier::device;
 }
 
 // What a row has and no scenario can say, or nothing.

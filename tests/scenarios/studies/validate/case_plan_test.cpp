@@ -169,6 +169,9 @@ TEST(CasePlan, ZeroPlusPlusAndOffloadAreWords) {
     EXPECT_TRUE(plan.zero_quantized_gradients);
     EXPECT_EQ(plan.zero_hpz_partition_size, 16);
     EXPECT_TRUE(plan.optimizer_cpu_offload);
+    EXPECT_EQ(plan.grad_offload_tier, StateTier::host);
+    row.offload = "optimizer:cpu";
+    EXPECT_EQ(plan_of_row(row).grad_offload_tier, StateTier::device);
 }
 
 // Megatron-Bridge's recipes: 61 layers on 16 virtual stages are 15 times 4 and the rest.
