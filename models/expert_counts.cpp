@@ -79,7 +79,11 @@ ExpertCounts::ExpertCounts(const RouterDraw& draw, std::int64_t layer)
     if (!is_drawn()) {
         return;
     }
-    const std::vector<double> likely = expert_likelihoods(draw, layer);
+    // Steep popularities would underflow to zero, and experts that are never chosen would leave
+    // fewer than a token needs.
+    constexpr double kLeastLikely = 1e-290;
+    std::vector<double> likely = expert_likelihoods(draw, layer);
+    std::ranges::for_each(likely, [](double& of) { of = std::max(of, kLeastLikely); });
     std::vector<double> scale(likely.size(), 1.0);
     if (has_groups()) {
         const auto groups = static_cast<std::size_t>(draw.groups);

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "kernels/cost_model.h"
-#include "models/flops.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/calibration.h"
 #include "scenarios/format/specs/node_devices.h"
@@ -46,23 +45,29 @@ double slowest_device(const StepEfficiency& step, std::uint32_t ranks, const Clu
            slowest_server(c.slow_node_share, c.slow_node_slowdown, c.num_servers());
 }
 
-// Times are counted in picoseconds: 106 days are the most of all repeated steps and their waits.
-constexpr double kLongestStepDays = 2;  // at the peak
-
-Result<void> check_length(const Program& program, const Scenario& scenario) {
-    const double peaks =
-        mean_peak(scenario).per_second() * static_cast<double>(program.num_ranks());
-    const double days =
-        model_flops(scenario.model, scenario.plan).full_attention.count() / peaks / 86400;
-    if (days > kLongestStepDays) {
-        return tl::unexpected(
-            Error{scenario.name,
-                  fmt::format("a step would take {:.3g} days even at the peak of all GPUs", days),
-                  fmt::format("steps of at most {} days are simulated; change "
-                              "plan.global_batch_size, model.seq_length or cluster.nodes",
-                              kLongestStepDays)});
+// The clock of a simulation ends after 106 days. Stages may wait for each other, so the kernels of
+// all roles count one after the other.
+Result<void> check_clock(const Program& program,
+                         const Scenario& scenario,
+                         const KernelSummary& kernels,
+                         Time launch) {
+    constexpr double kLongest_s = 4e6;
+    double ops = 0;
+    for (const std::int64_t count : kernel_counts(program)) {
+        ops += static_cast<double>(count);
     }
-    return {};
+    const double seconds =
+        kernels.mean_per_rank.seconds() * static_cast<double>(program.roles.size()) +
+        launch.seconds() * ops;
+    if (seconds * static_cast<double>(scenario.job.steps) <= kLongest_s) {
+        return {};
+    }
+    return fail("",
+                fmt::format("the kernels of {} simulated steps take {:.0f} days or more, and the "
+                            "clock ends after 106",
+                            scenario.job.steps,
+                            seconds * static_cast<double>(scenario.job.steps) / 86'400),
+                "a smaller model or batch, shorter sequences, or fewer job.steps");
 }
 
 }  // namespace
@@ -71,9 +76,6 @@ Result<StepCosts> step_costs(const Program& program,
                              const Scenario& scenario,
                              const Profile& profile,
                              const StepCostOptions& options) {
-    if (const Result<void> short_enough = check_length(program, scenario); !short_enough) {
-        return tl::unexpected(short_enough.error());
-    }
     const Result<EfficiencyTable> curves = catalogue_table("kernel_efficiency.csv");
     if (!curves) {
         return tl::unexpected(curves.error());
@@ -104,6 +106,9 @@ Result<StepCosts> step_costs(const Program& program,
         const StepResidual residual = step.residual(scenario.software, scenario.plan.precision);
         const Time launch =
             options.without == Cause::launch ? Time{} : step.launch_cost(scenario.plan);
+        if (const auto good = check_clock(program, scenario, kernels, launch); !good) {
+            return tl::unexpected(good.error());
+        }
         costs.noise = kind == 0 ? noise : costs.noise;
         if (kind == 0 || kernels.relative_sigma > costs.kernels.relative_sigma) {
             costs.kernels = kernels;
