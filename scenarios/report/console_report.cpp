@@ -107,6 +107,7 @@ std::string unseen(const Answer& a) {
     }
     const char* what = a.unseen == Unseen::software  ? "software"
                        : a.unseen == Unseen::lineage ? "software or its kin"
+                       : a.unseen == Unseen::experts ? "kind of model"
                                                      : "device and precision";
     const auto at = [&](double sigmas) {
         const double times = std::exp(a.shift + sigmas * a.uncertainty);

@@ -103,7 +103,8 @@ Result<StepCosts> step_costs(const Program& program,
         DeviceTimings timings = time_kernels(program, cost, step, device, noise, options.loaded);
         timings.restart = options.without == Cause::host ? Time{} : step.restart();
         const KernelSummary kernels = summarise_kernels(program, timings);
-        const StepResidual residual = step.residual(scenario.software, scenario.plan.precision);
+        const StepResidual residual = step.residual(
+            scenario.software, scenario.plan.precision, scenario.model.num_experts > 0);
         const Time launch =
             options.without == Cause::launch ? Time{} : step.launch_cost(scenario.plan);
         if (const auto good = check_clock(program, scenario, kernels, launch); !good) {

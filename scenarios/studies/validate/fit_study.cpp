@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "scenarios/studies/validate/expert_fit.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/step_table.h"
 
@@ -20,6 +21,9 @@ StepTableInputs fit_inputs(const FitSpec& spec) {
     if (!spec.unseen.empty()) {
         inputs.unseen = spec.unseen;
     }
+    if (!spec.experts.empty()) {
+        inputs.experts = spec.experts;
+    }
     return inputs;
 }
 
@@ -31,6 +35,7 @@ std::string fit_command_line(const FitSpec& spec) {
     };
     add("--host-bound", spec.host_bound);
     add("--unseen", spec.unseen);
+    add("--experts", spec.experts);
     add("-o", spec.output);
     return command;
 }
@@ -48,7 +53,8 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
     const auto cases = read_published_cases(inputs.steps);
     const auto host_bound = read_published_cases(inputs.host_bound);
     const auto unseen = read_published_cases(inputs.unseen);
-    for (const auto* table : {&cases, &host_bound, &unseen}) {
+    const auto experts = read_published_cases(inputs.experts);
+    for (const auto* table : {&cases, &host_bound, &unseen, &experts}) {
         if (!*table) {
             return unexpected<Errors>(table->error());
         }
@@ -74,6 +80,11 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
         return give_up(others.error());
     }
     fitted.unseen = unseen_errors(fitted.fit.samples, *others, spec.jobs);
+    auto with_experts = expert_errors(*experts, catalogue, fitted.fit.table, spec.jobs);
+    if (!with_experts) {
+        return give_up(with_experts.error());
+    }
+    fitted.unseen.pools[Unseen::experts] = std::move(*with_experts);
     set_residuals(fitted.fit.samples, fitted.unseen, fitted.fit.table);
     if (spec.floor) {
         fitted.floor = ratio_floor(fitted.fit.samples);
