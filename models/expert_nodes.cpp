@@ -301,6 +301,26 @@ Edge& add_combine(Tape& tape,
     return sums;
 }
 
+// All parts come back, and are added up.
+Edge& combine_parts(Tape& tape,
+                    std::int64_t layer,
+                    const std::vector<Edge*>& made,
+                    ExpertNodes& nodes) {
+    const std::int64_t parts = std::ssize(made);
+    std::vector<Edge*> combined;
+    for (Edge* rows : made) {
+        combined.push_back(&tape.edge());
+        nodes.all.push_back(&tape.add<MoveNode>(
+            "combine", Destination::residual, layer, *rows, *combined.back(), false, parts));
+    }
+    Edge& sums = tape.edge();
+    for (RowPart part{.of = parts}; part.number < parts; ++part.number) {
+        nodes.all.push_back(&tape.add<UnpermuteNode>(
+            *combined[static_cast<std::size_t>(part.number)], sums, part));
+    }
+    return sums;
+}
+
 // The rows in parts: exchanges of some are beside the products of others. All parts go out before
 // the first comes back, as both ways share links (Tutel; FSMoE, Pan et al., ASPLOS 2025).
 Edge& add_in_parts(Tape& tape,
@@ -361,18 +381,7 @@ Edge& add_in_parts(Tape& tape,
                 "rows by rank", RowOrder::by_rank, layer, fc2, *made.back(), false, parts));
         }
     }
-    std::vector<Edge*> combined;
-    for (Edge* rows : made) {
-        combined.push_back(&tape.edge());
-        nodes.all.push_back(&tape.add<MoveNode>(
-            "combine", Destination::residual, layer, *rows, *combined.back(), false, parts));
-    }
-    Edge& sums = tape.edge();
-    for (RowPart part{.of = parts}; part.number < parts; ++part.number) {
-        nodes.all.push_back(&tape.add<UnpermuteNode>(
-            *combined[static_cast<std::size_t>(part.number)], sums, part));
-    }
-    return sums;
+    return combine_parts(tape, layer, made, nodes);
 }
 
 }  // namespace

@@ -67,9 +67,8 @@ void ExpertBiasNode::backward(BackwardPass& pass) {
 }
 
 KernelCall ExpertBiasNode::moved(const BlockBuilder& b, const Value& y, std::int64_t bytes) {
-    return transpose(b.local_tokens(y) * bytes / 2 / size_bytes(Dtype::fp32),
-                     b.local_width(y),
-                     Dtype::fp32);
+    return transpose(
+        b.local_tokens(y) * bytes / 2 / size_bytes(Dtype::fp32), b.local_width(y), Dtype::fp32);
 }
 
 // Two kernels for each expert of the rank, one that puts them together, one that rounds.

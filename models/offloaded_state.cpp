@@ -150,8 +150,7 @@ OffloadedGradients::OffloadedGradients(BlockBuilder& b, std::int64_t most_elemen
     }
 }
 
-TensorId OffloadedGradients::sum(const std::vector<Parameter*>& parameters,
-                                 std::int64_t elements) {
+TensorId OffloadedGradients::sum(const std::vector<Parameter*>& parameters, std::int64_t elements) {
     const Dtype dtype = b_.layouts.state.gradient_dtype;
     const Bytes bytes{elements * size_bytes(dtype)};
     const TensorId sum = b_.ops.tables().tensor({.name = "gradient sum",

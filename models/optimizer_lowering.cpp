@@ -156,8 +156,7 @@ std::uint32_t lower_host_step(SegmentBuilder& b,
     const MemoryTier tier = layouts.state.optimizer_tier;
     const HostUpdate by_host{
         .call = [&](std::int64_t n) { return update_of(plan, layouts.state, n); },
-        .state_bytes =
-            optimizer_state_bytes(update_of(plan, layouts.state, operands.elements)),
+        .state_bytes = optimizer_state_bytes(update_of(plan, layouts.state, operands.elements)),
         .make_state =
             [&, i = 0](std::int64_t n) mutable {
                 return state_tensor(

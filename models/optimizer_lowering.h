@@ -12,7 +12,7 @@
 namespace orrery {
 
 struct OptimizerSegments {
-    SegmentId first{};                // gradient norm, clipping, and the step of the chunks
+    SegmentId first{};  // gradient norm, clipping, and the step of the chunks
     // Position of the op whose end the host waits for where it waits for one: that of the norm, or
     // the copy of weights that the host has stepped.
     std::uint32_t read = 0;

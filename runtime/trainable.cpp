@@ -40,6 +40,18 @@ void require_model(const Transformer& model, Requirements& require) {
             "an even number");
 }
 
+void require_state_on_device(const ParallelPlan& plan, Requirements& require) {
+    require(plan.param_offload_tier == StateTier::device &&
+                plan.grad_offload_tier == StateTier::device && !plan.delayed_param_update &&
+                plan.optimizer_offload_fraction == 1,
+            plan.param_offload_tier != StateTier::device  ? "plan.param_offload_tier"
+            : plan.grad_offload_tier != StateTier::device ? "plan.grad_offload_tier"
+            : plan.delayed_param_update                   ? "plan.delayed_param_update"
+                                                          : "plan.optimizer_offload_fraction",
+            "training offloads the whole optimizer's state: the rest can be simulated",
+            "the default");
+}
+
 void require_experts(const Transformer& model, const ParallelPlan& plan, Requirements& require) {
     if (model.num_experts == 0) {
         return;
@@ -149,15 +161,7 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.optimizer_cpu_offload",
             "the optimizer in host memory steps fp32 copies of bf16 weights",
             "false, or precision bf16 with main_params_dtype fp32");
-    require(plan.param_offload_tier == StateTier::device &&
-                plan.grad_offload_tier == StateTier::device && !plan.delayed_param_update &&
-                plan.optimizer_offload_fraction == 1,
-            plan.param_offload_tier != StateTier::device  ? "plan.param_offload_tier"
-            : plan.grad_offload_tier != StateTier::device ? "plan.grad_offload_tier"
-            : plan.delayed_param_update                   ? "plan.delayed_param_update"
-                                                          : "plan.optimizer_offload_fraction",
-            "training offloads the whole optimizer's state: the rest can be simulated",
-            "the default");
+    require_state_on_device(plan, require);
     constexpr auto kApart = static_cast<std::uint32_t>(RecomputeModule::every_second_projection);
     require(plan.recompute_granularity != Recompute::selective ||
                 (plan.recompute_modules & kApart) == 0,

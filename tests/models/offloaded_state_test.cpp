@@ -63,8 +63,8 @@ std::int64_t copied(const Program& program, MemoryTier from, MemoryTier to) {
 std::int64_t persistent(const Program& program, MemoryTier tier, TensorKind kind) {
     std::int64_t bytes = 0;
     for (const Tensor& tensor : program.tensors) {
-        const bool counts = tensor.tier == tier && tensor.kind == kind &&
-                            tensor.lifetime == Lifetime::persistent;
+        const bool counts =
+            tensor.tier == tier && tensor.kind == kind && tensor.lifetime == Lifetime::persistent;
         bytes += counts ? tensor.bytes.count() : 0;
     }
     return bytes;
@@ -75,8 +75,7 @@ TEST(OffloadedState, WeightsComeForEachPassAndGradientsGoOnce) {
     const Transformer model = untied_model();
     const std::int64_t weights = 2 * num_parameters(model);
     for (const std::int64_t micro_batches : {1, 3}) {
-        const Program program =
-            lowered(model, infinity_plan(StateTier::host, 1, micro_batches));
+        const Program program = lowered(model, infinity_plan(StateTier::host, 1, micro_batches));
         // With several micro-batches the sum of the earlier ones comes, too.
         const std::int64_t sums = micro_batches == 1 ? 0 : weights * micro_batches;
         EXPECT_EQ(copied(program, MemoryTier::dram, MemoryTier::hbm),
@@ -188,8 +187,8 @@ std::int64_t belady_misses(const std::vector<int>& accesses, std::size_t slots) 
         ++misses;
         if (held.size() == slots) {
             const auto next = [&](int item) { return std::find(now, accesses.end(), item); };
-            held.erase(std::ranges::max_element(
-                held, [&](int a, int b) { return next(a) < next(b); }));
+            held.erase(
+                std::ranges::max_element(held, [&](int a, int b) { return next(a) < next(b); }));
         }
         held.insert(*now);
     }
@@ -212,8 +211,7 @@ TEST(OffloadedState, AFixedShareOfLayersIsAsGoodAsBeladysRule) {
         plan.param_offload_fraction = 1 - static_cast<double>(stay) / kUnits;
         const Program program = lowered(untied_model(), plan);
         const auto in_pass = [&](std::string_view pass) {
-            return static_cast<std::int64_t>(
-                places_of(program, pass, "weights from host").size());
+            return static_cast<std::int64_t>(places_of(program, pass, "weights from host").size());
         };
         const std::int64_t copies = kBatches * (in_pass("forward") + in_pass("backward"));
         std::vector<int> accesses;

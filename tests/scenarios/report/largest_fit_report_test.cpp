@@ -42,7 +42,11 @@ TEST(LargestFitReport, JsonHasBytes) {
 TEST(LargestFitReport, TiersHaveALineEachWithTheKeysThatAreNew) {
     const std::vector<TierFit> fits{
         {.where = "here", .set = {}, .layers = 10, .parameters = 1'500'000'000, .why = {}},
-        {.where = "there", .set = {"plan.a=1", "plan.b=2"}, .layers = 40, .parameters = 6, .why = {}},
+        {.where = "there",
+         .set = {"plan.a=1", "plan.b=2"},
+         .layers = 40,
+         .parameters = 6,
+         .why = {}},
         {.where = "far", .set = {"plan.a=1", "plan.b=2", "plan.c=3"}, .why = "no drives"}};
     const std::string text = to_text(tier_sections({}, fits));
     for (const char* part : {"here", "1.5", "plan.a=1 plan.b=2", "none", "no drives"}) {
