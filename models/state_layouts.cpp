@@ -50,7 +50,9 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
         s.secondary_weights = along(mesh, ranks.secondary_digits, flat());
     }
     s.made_gradients = along(mesh, s.data_digits, partial());
-    s.gradients = held(row.gradients);
+    s.gradients =
+        held(plan.reduce_scatter || row.gradient_buffer != Lifetime::persistent ? row.gradients
+                                                                                : Held::whole);
     s.optimizer = held(row.optimizer);
     // One rank that has all keeps it, whatever the strategy says of shards.
     s.gradient_buffer =
