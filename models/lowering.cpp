@@ -18,6 +18,7 @@
 #include "models/schedule/stage_work.h"
 #include "models/slot_waits.h"
 #include "models/stage_messages.h"
+#include "models/vocabulary_loss.h"
 
 namespace orrery {
 namespace {
@@ -53,7 +54,8 @@ private:
         return {.stages = stages(),
                 .chunks = layouts_.chunks,
                 .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches()),
-                .placement = placement_of(plan_.schedule)};
+                .placement = placement_of(plan_.schedule),
+                .shares_loss = plan_.vocabulary_parallel};
     }
     std::int32_t virtual_stage(std::int32_t chunk) const {
         return schedule_shape().virtual_stage(stage_, chunk);
@@ -116,7 +118,9 @@ void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
                                .first_layer = first[v],
                                .num_layers = split[v],
                                .has_embedding = is_first(c),
-                               .has_head = is_last(c)};
+                               .has_head = is_last(c) && !plan_.vocabulary_parallel,
+                               .has_vocabulary_part = plan_.vocabulary_parallel,
+                               .has_final_norm = is_last(c) && plan_.vocabulary_parallel};
         chunks_.push_back(lower_chunk(tables_,
                                       model_,
                                       plan_,
@@ -124,6 +128,9 @@ void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
                                       shape,
                                       {.tied = shares ? chunks_.front().get() : nullptr,
                                        .before = turns ? chunks_.front().get() : nullptr}));
+        if (shape.has_vocabulary_part) {
+            lower_vocabulary_loss(tables_, model_, plan_, layouts_, *chunks_.back());
+        }
         syncs_.push_back(lower_sync(tables_, plan_, layouts_, *chunks_.back()));
         lower_messages(*chunks_.back());
     }

@@ -354,6 +354,18 @@ std::vector<PredictionParameters> prediction_parameters(ParameterFactory& factor
     return all;
 }
 
+void create_vocabulary_part(ParameterFactory& factory,
+                            const Transformer& model,
+                            const LayoutAssignment& layouts,
+                            Chunk& chunk) {
+    if (chunk.shape.has_vocabulary_part) {
+        Layout part = layouts.column_weight;
+        part[layouts.pipeline_digit] = sharded(kOutput);
+        chunk.output = factory.make(
+            "output_layer.weight", behind_layers(model), model.hidden_size, model.vocab_size, part);
+    }
+}
+
 }  // namespace
 
 void create_parameters(ProgramTables& tables,
@@ -379,11 +391,16 @@ void create_parameters(ProgramTables& tables,
         chunk.layers.push_back(
             LayerParameterFactory{factory, model, layouts, shape.first_layer + i}.all());
     }
+    create_vocabulary_part(factory, model, layouts, chunk);
     if (shape.has_head) {
-        const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;
         chunk.predictions = prediction_parameters(factory, model, layouts, shape);
+    }
+    if (shape.has_head || shape.has_final_norm) {
+        const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;
         chunk.final_norm =
             factory.make("final_layernorm", behind_layers(model), 1, norm, layouts.vector_weight);
+    }
+    if (shape.has_head) {
         const Chunk* shared = tied;
         if (shared == nullptr && model.tied_embeddings && shape.has_embedding) {
             shared = &chunk;

@@ -210,6 +210,13 @@ struct ParallelPlan {
     // A norm is a chain of framework ops on an fp32 copy of its input, which the backward pass
     // reads (Hugging Face's LlamaRMSNorm). false: one kernel.
     bool eager_norm = false;
+    // Q, K and V are one product, and gate and up another. false: each is a product of its own, and
+    // the gradients of what they read are added up (Hugging Face's and torchtitan's Llama).
+    bool fused_projections = true;
+    // The rotary embedding is a chain of framework ops on fp32 copies of Q and K (torchtitan's
+    // apply_rotary_emb), or on as many bytes in 16 bits (Hugging Face's rotate_half). false: one
+    // kernel.
+    bool eager_rope = false;
     std::int64_t loss_metrics = 0;    // losses that are computed again, for reports, unfused
     // Every op is a call of an eager framework (PyTorch), whose host time is many times a launch's
     // (scenarios/studies/simulate/step_efficiency.h), unless it is compiled or in a graph; false:
@@ -270,6 +277,13 @@ struct ParallelPlan {
     // Weights of layers travel as FP8 to where they are used (Megatron-LM's --fp8-param-gather,
     // torchao's enable_fsdp_float8_all_gather).
     bool fp8_param_gather = false;
+    // The output layer and the loss are split over the pipeline stages, each of which has its part
+    // of the vocabulary (Yeung et al., Balancing Pipeline Parallelism with Vocabulary Parallelism,
+    // arXiv 2411.05288).
+    bool vocabulary_parallel = false;
+    // ZeRO 1: gradients are reduced to the ranks that step them. false: to all ranks, by an
+    // all-reduce (DeepSpeed's BF16_Optimizer).
+    bool reduce_scatter = true;
     // ZeRO 3: a unit is gathered into one buffer, and copied into its parameters (PyTorch's
     // fully_shard, whose parameters are shards of their own; its predecessor's are views of the
     // buffer).

@@ -259,6 +259,11 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(eager_norm, pass,
         .meaning = "Norms are chains of framework ops on an fp32 copy, which the backward pass "
                    "reads."),
+    ORRERY_PLAN_FIELD(fused_projections, pass,
+        .meaning = "Q, K and V are one product, gate and up another; false: each is one of its "
+                   "own."),
+    ORRERY_PLAN_FIELD(eager_rope, pass,
+        .meaning = "The rotary embedding is a chain of framework ops on fp32 copies of Q and K."),
     ORRERY_PLAN_FIELD(loss_metrics, pass,
         .meaning = "Losses that are computed once more, unfused, for reports.",
         .values = {0, 100}, .unit = "losses"),
@@ -370,6 +375,11 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(fp8_param_gather, chunk,
         .meaning = "Sharded weights of layers are gathered in FP8.",
         .flags = {"--fp8-param-gather"}),
+    ORRERY_PLAN_FIELD(vocabulary_parallel, pass,
+        .meaning = "Each pipeline stage has a part of the output layer and of the loss."),
+    ORRERY_PLAN_FIELD(reduce_scatter, chunk,
+        .meaning = "ZeRO 1: gradients are reduced to the ranks that step them; false: to all "
+                   "ranks."),
     ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
         .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
                    "parameters; with fsdp_unit_layers 0 each rank's part on its own."),

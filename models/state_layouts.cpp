@@ -64,7 +64,9 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
         s.secondary_weights = along(mesh, ranks.secondary_digits, flat());
     }
     s.made_gradients = along(mesh, s.data_digits, partial());
-    s.gradients = held(row.gradients);
+    s.gradients =
+        held(plan.reduce_scatter || row.gradient_buffer != Lifetime::persistent ? row.gradients
+                                                                                : Held::whole);
     s.optimizer = held(row.optimizer);
     s.weights_tier = tier_of(plan.param_offload_tier);
     s.offloaded_layers = plan.param_offload_fraction;

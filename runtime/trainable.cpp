@@ -79,6 +79,27 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
             "false");
 }
 
+// What an eager framework and other stacks do, and this runtime does not.
+void require_own_ops(const ParallelPlan& plan, Requirements& require) {
+    require(!plan.eager_norm, "plan.eager_norm", "a norm is one kernel in training", "false");
+    require(!plan.eager_rope,
+            "plan.eager_rope",
+            "the rotary embedding is one kernel in training",
+            "false");
+    require(plan.fused_projections,
+            "plan.fused_projections",
+            "training has Q, K and V in one product, and gate and up in another",
+            "true");
+    require(!plan.vocabulary_parallel,
+            "plan.vocabulary_parallel",
+            "the last stage of a training has the loss: shares of it can be simulated",
+            "false");
+    require(plan.reduce_scatter,
+            "plan.reduce_scatter",
+            "training reduces gradients to the ranks that step them",
+            "true");
+}
+
 void require_long_context(const Transformer& model,
                           const ParallelPlan& plan,
                           Requirements& require) {
@@ -98,7 +119,6 @@ void require_long_context(const Transformer& model,
             "plan.loss_in_place",
             "the loss of a training works in place",
             "true");
-    require(!plan.eager_norm, "plan.eager_norm", "a norm is one kernel in training", "false");
     require(
         plan.context_parallel_comm == ContextParallelComm::ring ||
             model.key_heads() % (plan.tensor_model_parallel_size * plan.context_parallel_size) ==
@@ -116,6 +136,7 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
     require_model(model, require);
     require_experts(model, plan, require);
     require_long_context(model, plan, require);
+    require_own_ops(plan, require);
     require(
         num_ranks <= kMostGpuRanks,
         "cluster.nodes",

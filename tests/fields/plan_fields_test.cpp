@@ -223,6 +223,20 @@ const Row kPlanRows[] = {
      [](Scenario& s) { s.plan.loss_in_place = false; },
      [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
     {"eager_norm", [](Scenario& s) { s.plan.eager_norm = true; }},
+    {"fused_projections", [](Scenario& s) { s.plan.fused_projections = false; }},
+    {"eager_rope",
+     [](Scenario& s) { s.plan.eager_rope = true; },
+     [](Scenario& s) { s.model.position_embedding = PositionEmbedding::rope; }},
+    {"vocabulary_parallel",
+     [](Scenario& s) { s.plan.vocabulary_parallel = true; },
+     [](Scenario& s) {
+         s.model.tied_embeddings = false;
+         s.plan.pipeline_model_parallel_size = 2;
+         s.plan.overlap_p2p = true;
+     }},
+    {"reduce_scatter",
+     [](Scenario& s) { s.plan.reduce_scatter = false; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
     {"optimizer_offload_tier",
      [](Scenario& s) { s.plan.optimizer_offload_tier = OffloadTier::file; },
      [](Scenario& s) {

@@ -170,6 +170,9 @@ tl::expected<PlanTimer::Parts, std::string_view> PlanTimer::parts_of(
     if (placement_of(plan.schedule) != ChunkPlacement::looping) {
         return tl::unexpected(std::string_view{"micro-batches go both ways"});
     }
+    if (plan.vocabulary_parallel) {
+        return tl::unexpected(std::string_view{"stages share the loss"});
+    }
     if (plan.overlap_param_gather_with_optimizer_step) {
         return tl::unexpected(std::string_view{"steps overlap"});
     }

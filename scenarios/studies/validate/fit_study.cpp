@@ -27,6 +27,18 @@ StepTableInputs fit_inputs(const FitSpec& spec) {
     return inputs;
 }
 
+// Small steps of unseen software wait for the host: what is left of them is beyond that.
+EfficiencyTable rows_of_host_calls(const EfficiencyTable& table) {
+    EfficiencyTable host;
+    for (const auto& [key, parameter] : table.rows()) {
+        const auto& [name, generation, dtype] = key;
+        if (name == "host.call") {
+            host.set(name, generation, dtype, parameter);
+        }
+    }
+    return host;
+}
+
 // All that the table depends on, as it was typed.
 std::string fit_command_line(const FitSpec& spec) {
     std::string command = "fit " + spec.file;
@@ -74,8 +86,10 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
     }
     fitted.calls = std::move(*calls);
     fit_calls(fitted.calls, fitted.fit.table);
-    const auto others =
-        sample_steps(unseen_cases(*unseen, fitted.fit.samples, catalogue), catalogue, spec.jobs);
+    const auto others = sample_steps(unseen_cases(*unseen, fitted.fit.samples, catalogue),
+                                     catalogue,
+                                     spec.jobs,
+                                     rows_of_host_calls(fitted.fit.table));
     if (!others) {
         return give_up(others.error());
     }

@@ -33,6 +33,13 @@ double log_error(const StepSample& sample, const EfficiencyTable& table) {
     return std::log(predict_step(sample, table) / sample.measured_s);
 }
 
+// The part of an error that communication and host do not explain, whose own spread the interval of
+// a step has besides.
+double unexplained(const StepSample& sample, double error) {
+    const double explained = kQuantile95 * sample.beside_kernels;
+    return std::copysign(std::sqrt(std::max(0.0, error * error - explained * explained)), error);
+}
+
 SeenSteps seen_of(const std::vector<StepSample>& samples) {
     SeenSteps seen;
     for (const StepSample& sample : samples) {
@@ -102,7 +109,7 @@ LeftOutErrors errors_without(const std::vector<StepSample>& samples, const LeftO
             const double error = log_error(sample, table);
             errors.families[sample.family].push_back(error);
             if (lacks_only(seen, sample, left_out.kind)) {
-                errors.pool.push_back(error);
+                errors.pool.push_back(unexplained(sample, error));
             }
         }
     }
@@ -164,7 +171,8 @@ UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
     for (const StepSample& sample : others) {
         for (const Unseen kind : {Unseen::software, Unseen::lineage, Unseen::device}) {
             if (lacks_only(seen, sample, kind)) {
-                errors.pools[kind][name_of(sample, kind)].push_back(log_error(sample, table));
+                errors.pools[kind][name_of(sample, kind)].push_back(
+                    unexplained(sample, log_error(sample, table)));
             }
         }
     }
