@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::uint32_t kCountPurpose = 0x6d6f67;
 constexpr int kHalvings = 100;
+// Steep popularities would underflow to zero, and experts that are never chosen would leave fewer
+// than a token needs.
+constexpr double kLeastLikely = 1e-290;
 
 // Of scale (1 - exp(-c w)).
 double sum_of_chances(const std::vector<double>& likely,
@@ -79,11 +82,10 @@ ExpertCounts::ExpertCounts(const RouterDraw& draw, std::int64_t layer)
     if (!is_drawn()) {
         return;
     }
-    // Steep popularities would underflow to zero, and experts that are never chosen would leave
-    // fewer than a token needs.
-    constexpr double kLeastLikely = 1e-290;
     std::vector<double> likely = expert_likelihoods(draw, layer);
-    std::ranges::for_each(likely, [](double& of) { of = std::max(of, kLeastLikely); });
+    for (double& of : likely) {
+        of = std::max(of, kLeastLikely);
+    }
     std::vector<double> scale(likely.size(), 1.0);
     if (has_groups()) {
         const auto groups = static_cast<std::size_t>(draw.groups);
