@@ -64,7 +64,6 @@ void BundledTransfers::split(OpenTransferId whole) {
         const OpenTransferId t = open_.find_or_add(c, open_.pool[whole].sequence, message);
         const OpenTransfer& from = open_.pool[whole];
         OpenTransfer& transfer = open_.pool[t];
-        transfer.data_start = from.data_start;
         transfer.missing = from.missing;
         transfer.phase = from.phase;
         transfer.pending = from.pending;

@@ -37,14 +37,14 @@ void ExclusiveTransfers::become_flow(OpenTransferId t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
     const ConnectionMessage& message = open_.message_of(t);
     open_.connections[transfer.connection].exclusive = kNoTransfer;
-    if (now == transfer.data_start + message.uncontended_time) {
+    if (now == transfer.data_start() + message.uncontended_time) {
         return;  // it is over, and its end is still to be handled at this instant
     }
     transfer.exclusive = false;
     ++transfer.generation;
     count_flow(transfer.connection, 1);
     const Phase& phase = plan_.transfers.phases[message.first_phase];
-    const Time flows_since = transfer.data_start + phase.latency;
+    const Time flows_since = transfer.data_start() + phase.latency;
     if (now <= flows_since) {
         transfer.in_latency = true;
         open_.expect_event(t, flows_since);

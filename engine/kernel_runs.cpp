@@ -79,7 +79,7 @@ RunTimes time_run(const SimulationInput& input,
         const bool is_kernel = op.payload.kind() == OpKind::kernel;
         run.ops.push_back(time_op(input, device, op, is_kernel ? kernel_of(op) : 0));
     }
-    CauseTimes suffix;
+    PathTimes suffix;
     // From the back, so that on a tie the earliest launch is the one that bound.
     for (std::size_t i = run.ops.size(); i-- > 0;) {
         const RunOpTime& op = run.ops[i];
@@ -334,7 +334,7 @@ Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms) {
     return end;
 }
 
-void add_walk(CauseTimes& path, const RunWalk& walk) {
+void add_walk(PathTimes& path, const RunWalk& walk) {
     if (walk.launch_bound) {
         path[Cause::launch] += walk.run->ops[walk.first_op].launch;
     }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/critical_path.h"
 #include "engine/folding.h"
 #include "engine/role_tape.h"
 #include "engine/simulation.h"
@@ -25,7 +26,7 @@ struct RunOpTime {
     Time launch{};  // after the run's first op's
 
     // What the op adds to the path if nothing slows it down.
-    void add_to(CauseTimes& path) const {
+    void add_to(PathTimes& path) const {
         path[Cause::useful_compute] += ideal;
         path[cause] += duration - ideal;
     }
@@ -35,9 +36,9 @@ struct RunTimes {
     std::vector<RunOpTime> ops;
     Time duration{};     // sum d
     Time kernel_time{};  // of it in kernels
-    CauseTimes work{};
+    PathTimes work{};
     Time launch_bound{};       // max_i (l_i - l_0 + sum_{j>=i} d_j)
-    CauseTimes launch_path{};  // the wait for launch i (after l_0), and what follows
+    PathTimes launch_path{};  // the wait for launch i (after l_0), and what follows
 };
 
 // By device * number of shapes + shape. An op that a draw decides (engine/step_load.h) takes what
@@ -107,6 +108,6 @@ Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms);
 
 // Of a walk that is done: the path to its end, where `path` leads to the launch of its first op if
 // the walk is launch_bound, else to its condition.
-void add_walk(CauseTimes& path, const RunWalk& walk);
+void add_walk(PathTimes& path, const RunWalk& walk);
 
 }  // namespace orrery

@@ -197,7 +197,7 @@ void LocalClocks::begin(RankClassId r) {
         stream.phase = StreamPhase::in_group;
         stream.path = transfer.arrival.path;
         stream.due =
-            transfer.data_start + plan_.transfers.messages[transfer.message].uncontended_time;
+            transfer.data_start() + plan_.transfers.messages[transfer.message].uncontended_time;
         open_.close(t);
     }
     open_.connections[c].exclusive = kNoTransfer;
@@ -237,15 +237,14 @@ void LocalClocks::end(RankClassId r) {
             transfer.participants.push_back(state_.stream_of(m, stream.stream));
         });
         transfer.missing = 0;
-        transfer.data_start = stream.due - message.uncontended_time;
-        transfer.arrival.offer(transfer.data_start, stream.path);
+        transfer.arrival.offer(stream.due - message.uncontended_time, stream.path);
         if (!message.uncontended) {
             transfer.exclusive = true;
             open_.connections[c].exclusive = t;
         }
         open_.expect_event(t, stream.due);
         stream.phase = StreamPhase::arrived;
-        stream.due = transfer.data_start;
+        stream.due = transfer.data_start();
         stream.parts_left = 1;
         stream.last_end = Time::picoseconds(-1);
     }

@@ -3,21 +3,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "engine/check.h"
 #include "engine/execution.h"
 
 namespace orrery {
-
-namespace {
-
-bool same_path(const CauseTimes& a, const CauseTimes& b) {
-    return std::memcmp(&a, &b, sizeof(CauseTimes)) == 0;
-}
-
-}  // namespace
 
 void Lockstep::form_all() {
     for (const LockstepGroupId t : plan_.groups.groups.ids()) {
@@ -43,10 +34,10 @@ void Lockstep::end_part(RankStreamId id, OpenTransferId t, Time now) {
         stream.ends_differ = state_.item_of(ours).num_parts != 1;
     } else if (stream.transfer != t) {
         const OpenTransfer& first = open_.pool[stream.transfer];
-        stream.ends_differ = stream.ends_differ || first.data_start != transfer.data_start ||
+        stream.ends_differ = stream.ends_differ || first.data_start() != transfer.data_start() ||
                              plan_.transfers.messages[first.message].uncontended_time !=
                                  plan_.transfers.messages[transfer.message].uncontended_time ||
-                             !same_path(first.arrival.path, transfer.arrival.path);
+                             !(first.arrival.path == transfer.arrival.path);
     }
     if (++stream.ends_seen == state_.ranks[stream.rank].width && !stream.ends_differ) {
         stream.ends_seen = 0;
@@ -259,7 +250,7 @@ bool Lockstep::alike(RankClassId a, RankClassId b, Time now) const {
             default:
                 break;
         }
-        if (!same || (path_matters && !same_path(x.path, y.path))) {
+        if (!same || (path_matters && !(x.path == y.path))) {
             return false;
         }
     }
@@ -271,7 +262,7 @@ namespace {
 // Of the ends that a step has seen, one at this instant may be its last.
 bool same_end(const LastEnd& a, const LastEnd& b, Time now) {
     return (a.time == now) == (b.time == now) &&
-           (a.time != now || (a.stream == b.stream && same_path(a.path, b.path)));
+           (a.time != now || (a.stream == b.stream && a.path == b.path));
 }
 
 }  // namespace
@@ -283,7 +274,7 @@ bool Lockstep::same_steps(RankClassId a, RankClassId b, Time now) const {
     if (one.step != two.step || one.streams_left != two.streams_left ||
         one.host_reads_left != two.host_reads_left ||
         (one.entered == now) != (two.entered == now) || one.host_start != two.host_start ||
-        !same_path(one.host_path, two.host_path)) {
+        !(one.host_path == two.host_path)) {
         return false;
     }
     if ((one.end_seen == now || two.end_seen == now) &&
@@ -298,7 +289,7 @@ bool Lockstep::same_steps(RankClassId a, RankClassId b, Time now) const {
                                   return x.step == y.step && x.streams_left == y.streams_left &&
                                          (x.entered == now) == (y.entered == now) &&
                                          x.host_start == y.host_start &&
-                                         same_path(x.host_path, y.host_path) &&
+                                         x.host_path == y.host_path &&
                                          same_end(x.last_end, y.last_end, now);
                               });
 }

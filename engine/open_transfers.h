@@ -37,23 +37,27 @@ struct alignas(64) ConnectionState {
 };
 
 struct alignas(64) OpenTransfer {
-    Time data_start;
     ConnectionClassId connection{};
     std::uint32_t message = 0;   // position in Transfers::messages
     std::uint32_t sequence = 0;  // of the connection, over all steps
     std::uint32_t missing = 0;   // members that have not arrived
-    std::uint32_t phase = 0;
-    std::uint32_t pending = 0;  // parts of the phase under way
     std::uint32_t generation = 0;
     OpenTransferId next = kNoTransfer;  // open on the same connection
-    bool in_latency = false;
-    bool exclusive = false;  // no flow, and ends when it would alone
-    bool lost = false;       // it never ends
-    bool bundle = false;  // it stands for those of all connections of the bundle (engine/bundles.h)
+    std::uint32_t pending = 0;          // parts of the phase under way
+    std::uint32_t phase : 28 = 0;
+    bool in_latency : 1 = false;
+    bool exclusive : 1 = false;  // no flow, and ends when it would alone
+    bool lost : 1 = false;       // it never ends
+    // It stands for those of all connections of the bundle (engine/bundles.h).
+    bool bundle : 1 = false;
     // Streams, as positions in RankStates::streams. Of a bundle one for each group that has joined.
     Participants participants;
     LatestPath arrival;
+
+    // Data move from the last member's arrival on.
+    Time data_start() const { return arrival.end; }
 };
+static_assert(sizeof(OpenTransfer) == 192);  // a line for itself, two for the path
 
 class OpenTransfers {
 public:

@@ -14,7 +14,7 @@ namespace orrery {
 // The end of a step: when its last op ended, on which rank, and the critical path to it.
 struct StepEnd {
     Time time;
-    CauseTimes path;  // adds up to `time`; the time before the run's start lies in Cause::launch
+    PathTimes path;  // adds up to `time`; the time before the run's start lies in Cause::launch
     RankId rank{};
     bool reached = false;  // false: the step was left out
 };

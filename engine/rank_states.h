@@ -26,47 +26,47 @@ enum class StreamPhase : std::uint8_t {
     lost,       // with its rank
 };
 
-// What other streams ask for lies on the first cache line.
-struct alignas(64) StreamState {
+// What other streams ask for lies on its first half of a cache line.
+struct alignas(32) StreamState {
     Time ended;                       // the last item's end
     std::uint32_t item = 0;           // the next or the one under way = items ended in its step
+    std::uint32_t step = 0;           // of the run; no later than its rank's
     std::uint32_t awaited_items = 0;  // while blocked: how many ended items it waits for
+    std::uint32_t awaited_step = 0;
     std::uint8_t awaited_stream = 0;  // of this stream, in awaited_step
     StreamPhase phase = StreamPhase::done;
     std::uint8_t stream = 0;         // its own number
     bool slows_kernels : 1 = false;  // would its ops' SMs be missing on other streams?
     bool traced : 1 = false;
     bool ends_differ : 1 = false;  // of ends_seen
-    std::uint32_t generation = 0;  // of its event that counts
     RankClassId rank{};            // class
-    std::uint32_t size = 0;        // ranks of the class, or of all classes of a lockstep group
-    std::uint32_t awaited_step = 0;
-    std::uint32_t step = 0;        // of the run; no later than its rank's
+    const TapeStream* tape = nullptr;
     Time start;                    // of the item under way
     Time due;                      // of its event
-    const TapeStream* tape = nullptr;
-    Time queued = Time::max();  // when its event comes, no later than due; max: it has none
-    Time last_end;              // of an arrived op's parts
+    Time queued = Time::max();     // when its event comes, no later than due; max: it has none
+    std::uint32_t generation = 0;  // of its event that counts
+    std::uint32_t size = 0;        // ranks of the class, or of all classes of a lockstep group
+    Time last_end;                 // of an arrived op's parts
     // Of a leader: the first of ends_seen that ended.
     OpenTransferId transfer{};
     std::uint16_t ends_seen = 0;   // members of the group whose part has ended at this instant
     std::uint16_t held_sms = 0;    // while arrived
     std::uint32_t parts_left = 0;  // of an arrived op
     std::uint32_t first_connection = 0;  // of the rank, in Quotient::connection_of
-    CauseTimes path;                  // to `ended`; of an arrived op to its last part that ended
+    PathTimes path;                   // to `ended`; of an arrived op to its last part that ended
 
     bool has_ended(std::uint32_t items, std::uint32_t in_step) const {
         return step == in_step ? item >= items : step > in_step;
     }
 };
-static_assert(offsetof(StreamState, queued) == 64);
-static_assert(sizeof(StreamState) == 256);  // 12,288 ranks have 98,304 of them
+static_assert(offsetof(StreamState, tape) == 32);
+static_assert(sizeof(StreamState) == 224);  // 12,288 ranks have 98,304 of them
 
 // The last of the ends of several streams; at one instant that of the lowest stream.
 struct LastEnd {
     Time time = Time::picoseconds(-1);
     std::uint32_t stream = 0;
-    CauseTimes path;
+    PathTimes path;
 
     void offer(const StreamState& ended) {
         if (ended.ended > time || (ended.ended == time && ended.stream < stream)) {
@@ -98,7 +98,7 @@ struct OlderStep {
     std::uint32_t streams_left = 0;
     Time entered;
     Time host_start;
-    CauseTimes host_path;
+    PathTimes host_path;
     LastEnd last_end;
 };
 
@@ -129,9 +129,9 @@ struct alignas(64) RankState {
     std::uint32_t streams_left = 0;
     std::uint32_t host_reads_left = 0;  // streams that the host waits for
     Time end_seen = Time::picoseconds(-1);  // the latest of RankStates::step_ends
-    CauseTimes host_path;                   // to host_start
+    PathTimes host_path;                    // to host_start
 };
-static_assert(sizeof(RankState) == 320);
+static_assert(sizeof(RankState) == 256);
 
 class RankStates {
 public:
@@ -180,7 +180,7 @@ public:
     Time entered(RankStreamId id) const {
         return in_newest_step(id) ? ranks[rank_of(id)].entered : older_step(id).entered;
     }
-    const CauseTimes& host_path(RankStreamId id) const {
+    const PathTimes& host_path(RankStreamId id) const {
         return in_newest_step(id) ? ranks[rank_of(id)].host_path : older_step(id).host_path;
     }
     Time launch_of(RankStreamId id, const TapeItem& item) const {
@@ -188,8 +188,8 @@ public:
             in_newest_step(id) ? ranks[rank_of(id)].host_start : older_step(id).host_start;
         return start + item.launch;
     }
-    CauseTimes launch_path(RankStreamId id, const TapeItem& item) const {
-        CauseTimes path = host_path(id);
+    PathTimes launch_path(RankStreamId id, const TapeItem& item) const {
+        PathTimes path = host_path(id);
         path[Cause::launch] += item.launch;
         return path;
     }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "engine/check.h"
+#include "engine/critical_path.h"
 
 namespace orrery {
 
@@ -236,6 +237,7 @@ private:
             TapeItem& item = stream.items.back();
             ++item.num_ops;
             item_of[f] = static_cast<std::uint32_t>(stream.items.size());
+            ORRERY_CHECK(static_cast<std::size_t>(flat.op->cause) < kNumOpCauses);
             if (communication) {
                 add_communication(item, flat);
                 item.watched = flat.watched;

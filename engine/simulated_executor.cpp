@@ -60,10 +60,10 @@ PartySteps steps_of(const std::vector<StepEnd>& ends, Time start) {
     PartySteps steps;
     const std::size_t last = ends.size() - 1;
     steps.iteration = ends[last].time;
-    steps.critical_path = ends[last].path;
+    steps.critical_path = ends[last].path.by_cause();
     if (last > 0) {
         steps.iteration -= ends[last - 1].time;
-        steps.critical_path -= ends[last - 1].path;
+        steps.critical_path -= ends[last - 1].path.by_cause();
     } else {
         steps.iteration -= start;
         steps.critical_path[Cause::launch] -= start;

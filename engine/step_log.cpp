@@ -17,7 +17,7 @@ StepLog::StepLog(const ExecutionPlan& plan, const RankStates& states)
 }
 
 void StepLog::add_work(const RunTimes& run, std::int64_t times) {
-    for (std::size_t c = 0; c < kNumCauses; ++c) {
+    for (std::size_t c = 0; c < kNumOpCauses; ++c) {
         busy.of[c] += run.work.of[c] * times;
     }
 }

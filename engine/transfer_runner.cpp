@@ -78,8 +78,6 @@ void TransferRunner::prefetch_transfers(RankClassId r, std::uint32_t connection)
 }
 
 void TransferRunner::begin(OpenTransferId t, Time now) {
-    OpenTransfer& transfer = open_.pool[t];
-    transfer.data_start = now;
     const ConnectionMessage& message = open_.message_of(t);
     if (!message.uncontended) {
         if (!parts_.exclusive.begin(t, now)) {
@@ -255,17 +253,17 @@ void TransferRunner::end_part(RankStreamId id, const OpenTransfer& transfer, Tim
     StreamState& stream = state_.streams[id];
     const TapeItem& item = state_.item_of(id);
     const Time alone = plan_.transfers.messages[transfer.message].uncontended_time;
-    const Time taken = now - transfer.data_start;
+    const Time taken = now - transfer.data_start();
     if (now > stream.last_end) {
         stream.path = transfer.arrival.path;
         add_transfer(stream.path, item.cause, alone, taken);
         stream.last_end = now;
     } else {
-        CauseTimes path = transfer.arrival.path;
+        PathTimes path = transfer.arrival.path;
         add_transfer(path, item.cause, alone, taken);
         stream.path = preferred(path, stream.path) ? path : stream.path;
     }
-    stream.due = std::max(stream.due, transfer.data_start);
+    stream.due = std::max(stream.due, transfer.data_start());
     if (--stream.parts_left > 0) {
         return;
     }

@@ -61,12 +61,12 @@ TEST(CriticalPath, FollowsTheLaunchThatBindsLast) {
 TEST(CriticalPath, FollowsTheWaitThatEndsLast) {
     ProgramBuilder b({{"r", 1}});
     const std::uint32_t host = b.host(5_ns, kNet);
-    const std::uint32_t longer = b.host(9_ns, kOther, {}, Cause::noise);
+    const std::uint32_t longer = b.host(9_ns, kOther, {}, Cause::interference);
     b.kernel(3_ns);
     b.kernel(1_ns, kCompute, {host, longer});
     const ScriptedNetwork network({});
     const CauseTimes path = path_of(b.input(network));
-    EXPECT_EQ(path[Cause::noise], 9_ns);
+    EXPECT_EQ(path[Cause::interference], 9_ns);
     EXPECT_EQ(path[Cause::host], 0_ns);
     EXPECT_EQ(path[Cause::memory_bound_kernels], 1_ns);
 }
@@ -125,9 +125,9 @@ TEST(CriticalPath, CountsTheLastStepOnly) {
 }
 
 TEST(CriticalPath, PrefersEarlierCausesOnATie) {
-    CauseTimes compute;
+    PathTimes compute;
     compute[Cause::useful_compute] = 5_ns;
-    CauseTimes pipeline;
+    PathTimes pipeline;
     pipeline[Cause::exposed_pipeline] = 5_ns;
     LatestPath latest;
     latest.offer(5_ns, pipeline);
@@ -140,7 +140,7 @@ TEST(CriticalPath, PrefersEarlierCausesOnATie) {
 }
 
 TEST(CriticalPath, GivesWhatATransferTakesAloneToItsCause) {
-    CauseTimes path;
+    PathTimes path;
     add_transfer(path, Cause::exposed_tensor, 4_ns, 10_ns);
     add_transfer(path, Cause::exposed_tensor, 4_ns, 3_ns);
     EXPECT_EQ(path[Cause::exposed_tensor], 7_ns);

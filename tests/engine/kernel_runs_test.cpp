@@ -30,20 +30,20 @@ TEST(KernelRuns, TheClosedFormIsTheWalk) {
         ASSERT_EQ(runs.size(), 1u);
         const Time condition = below(3000);
         const Time launch = below(3000);
-        CauseTimes path;
+        PathTimes path;
         path[Cause::host] = condition;
-        CauseTimes host_path;
-        host_path[Cause::noise] = launch;
+        PathTimes host_path;
+        host_path[Cause::launch] = launch;
         RunWalk walk;
         begin_walk(walk, runs[0], 100, condition, launch);
         const Time end = end_of_walk(walk, 0);
         EXPECT_EQ(end, std::max(condition + runs[0].duration, launch + runs[0].launch_bound));
         advance_walk(walk, end, 0, nullptr);
         ASSERT_TRUE(walk.done());
-        CauseTimes walked = walk.launch_bound ? host_path : path;
+        PathTimes walked = walk.launch_bound ? host_path : path;
         add_walk(walked, walk);
         EXPECT_EQ(walked.total(), end);
-        CauseTimes expected = path;
+        PathTimes expected = path;
         if (end > condition + runs[0].duration) {
             expected = host_path;
             expected += runs[0].launch_path;
@@ -74,7 +74,7 @@ TEST(KernelRuns, ProgressIsExactUnderAnyNumberOfLooks) {
     advance_walk(walk, end, 33, nullptr);
     EXPECT_TRUE(walk.done());
     EXPECT_EQ(walk.stretch, end - runs[0].duration);
-    CauseTimes path;
+    PathTimes path;
     add_walk(path, walk);
     EXPECT_EQ(path[Cause::interference], end - runs[0].duration);
 }

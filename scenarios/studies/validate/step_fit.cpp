@@ -24,7 +24,7 @@ constexpr double kRestartSigma = 0.13;
 constexpr const char* kRestartSource = "derived: arXiv 2402.15627 table 3: blocking exchanges";
 
 // The factors that the table gets. Element types that no row tests keep 1.
-struct Parameter {
+struct StepParameter {
     std::string name;
     std::string generation;
     std::string dtype;
@@ -34,7 +34,7 @@ struct Parameter {
     double largest = kFactorMax;
     bool is_factor() const { return smallest > 0; }
 };
-std::vector<Parameter> parameters() {
+std::vector<StepParameter> parameters() {
     return {{"sustained.gemm", "ampere", "fp16"},
             {"sustained.gemm", "hopper", "fp16"},
             {"sustained.gemm", "hopper", "fp8"},
@@ -49,13 +49,13 @@ std::vector<Parameter> parameters() {
 
 // Products are slower in a step than alone on every generation that steps were fitted on. One
 // without such steps gets the geometric mean of theirs.
-void add_mean_of_generations(const std::vector<Parameter>& values, EfficiencyTable& table) {
+void add_mean_of_generations(const std::vector<StepParameter>& values, EfficiencyTable& table) {
     constexpr const char* kProducts = "sustained.gemm";
     for (const char* dtype : {"fp16", "fp8"}) {
         double sum = 0;
         double squares = 0;
         int generations = 0;
-        for (const Parameter& p : values) {
+        for (const StepParameter& p : values) {
             if (p.name == kProducts && p.dtype == dtype) {
                 sum += std::log(p.value);
                 squares += std::log(p.value) * std::log(p.value);
@@ -75,9 +75,9 @@ void add_mean_of_generations(const std::vector<Parameter>& values, EfficiencyTab
     }
 }
 
-EfficiencyTable table_of(const std::vector<Parameter>& values) {
+EfficiencyTable table_of(const std::vector<StepParameter>& values) {
     EfficiencyTable table;
-    for (const Parameter& p : values) {
+    for (const StepParameter& p : values) {
         table.set(p.name,
                   p.generation,
                   p.dtype,
@@ -87,7 +87,7 @@ EfficiencyTable table_of(const std::vector<Parameter>& values) {
     return table;
 }
 
-EfficiencyTable table_of_fit(const std::vector<Parameter>& values) {
+EfficiencyTable table_of_fit(const std::vector<StepParameter>& values) {
     EfficiencyTable table = table_of(values);
     table.set("host.restart_us",
               "*",
@@ -197,7 +197,7 @@ private:
 class SearchedSteps {
 public:
     explicit SearchedSteps(const std::vector<StepSample>& samples) {
-        std::vector<Parameter> numbered = parameters();
+        std::vector<StepParameter> numbered = parameters();
         for (std::size_t i = 0; i < numbered.size(); ++i) {
             numbered[i].value = static_cast<double>(i);
         }
@@ -226,7 +226,7 @@ public:
         }
     }
 
-    double loss(const std::vector<Parameter>& values) const {
+    double loss(const std::vector<StepParameter>& values) const {
         std::vector<double> sums(num_families_);
         std::vector<double> counts(num_families_);
         for (const Step& step : steps_) {
@@ -240,7 +240,7 @@ public:
             total += sums[family] / counts[family];
         }
         total /= static_cast<double>(std::max<std::size_t>(num_families_, 1));
-        for (const Parameter& p : values) {
+        for (const StepParameter& p : values) {
             total += p.is_factor() ? kPriorWeight * (p.value - 1) * (p.value - 1) : 0;
         }
         return total;
@@ -258,7 +258,7 @@ private:
     };
     struct Numbered {
         const Step& step;
-        const std::vector<Parameter>& values;
+        const std::vector<StepParameter>& values;
         double value(std::int32_t number, double otherwise) const {
             return number == kNone ? otherwise : values[static_cast<std::size_t>(number)].value;
         }
@@ -273,16 +273,16 @@ private:
 };
 
 // Pattern search: tries a step up and down in every parameter, halves the steps that help no more.
-std::vector<Parameter> minimise(const std::vector<StepSample>& samples) {
+std::vector<StepParameter> minimise(const std::vector<StepSample>& samples) {
     const SearchedSteps steps{samples};
-    std::vector<Parameter> best = parameters();
+    std::vector<StepParameter> best = parameters();
     double best_loss = steps.loss(best);
     for (int round = 0; round < 60; ++round) {
         for (std::size_t i = 0; i < best.size(); ++i) {
             const double from = best[i].value;
             bool improved = false;
             for (const double direction : {1.0, -1.0}) {
-                Parameter& p = best[i];
+                StepParameter& p = best[i];
                 p.value = std::clamp(from + direction * p.step, p.smallest, p.largest);
                 const double tried_loss = steps.loss(best);
                 if (tried_loss < best_loss) {

@@ -3,13 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "engine/parallel.h"
+#include "models/lowering.h"
+#include "scenarios/studies/search/cluster_costs.h"
+#include "scenarios/studies/search/plan_timer.h"
+#include "scenarios/studies/simulate/memory_overheads.h"
+#include "scenarios/studies/simulate/program_order.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/validate/assumed_inputs.h"
 
@@ -36,8 +45,47 @@ void take_few_replicas(Scenario& scenario) {
     }
 }
 
+// Without contention, to the picosecond of a simulation. Nothing if the plan's step does not fold
+// (PlanTimer).
+std::optional<Time> folded_step(const Scenario& scenario, const CostTables& tables) {
+    if (scenario.devices.size() > 1 || runs_in_program_order(scenario.device)) {
+        return std::nullopt;
+    }
+    const Result<std::unique_ptr<ClusterCosts>> made =
+        ClusterCosts::make(scenario.cluster, scenario.device, tables.curves, tables.step);
+    if (!made) {
+        return std::nullopt;
+    }
+    const ClusterCosts& costs = **made;
+    PlanTimer timer{scenario.model,
+                    costs.network(),
+                    [&](const Program& program) { return costs.slowest_device(program); },
+                    [&](const ParallelPlan& plan) { return costs.launch_cost(plan); },
+                    costs.restart()};
+    const auto step = timer.step_of(scenario.plan);
+    return step ? std::optional{*step + costs.step()} : std::nullopt;
+}
+
+// Without contention. Nothing if it does not fit into memory, or cannot be simulated.
+std::optional<double> plain_step(const Scenario& scenario, const CostTables& tables, bool fits) {
+    if (const std::optional<Time> step = folded_step(scenario, tables)) {
+        const auto memory_fits = [&] {
+            const auto use = whole_memory_use(lower(scenario.model, scenario.plan), scenario);
+            return use && use->fits;
+        };
+        return !fits || memory_fits() ? std::optional{step->seconds()} : std::nullopt;
+    }
+    const Result<Answer> found = simulate_scenario(scenario, {.only_if_fits = fits});
+    return found && (found->memory.fits || !fits) ? std::optional{found->iteration.seconds()}
+                                                  : std::nullopt;
+}
+
 // What the assumed columns spread, on a network without contention: what matters is the difference.
-double spread_of(const PublishedCase& row, const Catalogue& catalogue, bool fits) {
+// `fits`: the row's own step does, and so have the others to.
+double spread_of(const PublishedCase& row,
+                 const Catalogue& catalogue,
+                 const CostTables& tables,
+                 bool fits) {
     if (row.assumed.empty()) {
         return 0;
     }
@@ -48,9 +96,7 @@ double spread_of(const PublishedCase& row, const Catalogue& catalogue, bool fits
         }
         scenario->network = NetworkFidelity::analytic;
         take_few_replicas(*scenario);
-        const Result<Answer> found = simulate_scenario(*scenario);
-        return found && (found->memory.fits || !fits) ? std::optional{found->iteration.seconds()}
-                                                      : std::nullopt;
+        return plain_step(*scenario, tables, fits);
     };
     const std::optional<double> here = predict(row);
     return here ? assumed_spread(row, *here, predict) : 0;
@@ -73,16 +119,41 @@ std::string choice_of(const PublishedCase& row) {
 
 using CaseOutcome = std::variant<ValidatedCase, SkippedCase>;
 
+// Passes of layers over micro-batches, of all ranks: the time of a simulation grows with them.
+std::int64_t work_of(const ParallelPlan& plan, const Transformer& model) {
+    const std::int64_t micro_batches =
+        plan.global_batch_size / std::max<std::int64_t>(1, plan.micro_batch_size);
+    return micro_batches * plan.tensor_model_parallel_size * plan.context_parallel_size *
+           model.num_layers;
+}
+std::int64_t work_of(const PublishedCase& row) {
+    return work_of(row.plan, row.model);
+}
+std::int64_t work_of(const MeasuredRun& run) {
+    return work_of(run.scenario.plan, run.scenario.model);
+}
+
+// The most work first: else one thread would be left with it when the others are done.
+template <class Row>
+std::vector<std::size_t> order_of_work(const std::vector<Row>& rows) {
+    std::vector<std::size_t> order(rows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(
+        order, std::ranges::greater{}, [&](std::size_t i) { return work_of(rows[i]); });
+    return order;
+}
+
 // In the order of the table, whatever the number of threads.
 template <class Row, class Outcome>
 Validation validate_each(const std::vector<Row>& rows,
                          const StepValidationOptions& options,
                          Outcome outcome_of) {
     std::vector<CaseOutcome> outcomes(rows.size());
+    const std::vector<std::size_t> order = order_of_work(rows);
     for_each_index(
         rows.size(),
         options.jobs,
-        [&](std::size_t i) { outcomes[i] = outcome_of(rows[i]); },
+        [&](std::size_t i) { outcomes[order[i]] = outcome_of(rows[order[i]]); },
         [&](std::size_t done) {
             if (options.progress) {
                 options.progress(static_cast<double>(done) / static_cast<double>(rows.size()));
@@ -121,6 +192,7 @@ Result<ValidatedCase> timed_case(const Scenario& scenario,
 
 CaseOutcome validate_case(const PublishedCase& row,
                           const Control& control,
+                          const CostTables& tables,
                           const StepValidationOptions& options) {
     const auto skip = [&](const Error& error) {
         const bool of_row = error.where.empty() || error.where == row.where;
@@ -141,7 +213,7 @@ CaseOutcome validate_case(const PublishedCase& row,
     timed->stack = row.stack;
     timed->choice = choice_of(row);
     timed->model = row.model.name;
-    timed->sigma = std::hypot(timed->sigma, spread_of(row, catalogue, timed->fits));
+    timed->sigma = std::hypot(timed->sigma, spread_of(row, catalogue, tables, timed->fits));
     return std::move(*timed);
 }
 
@@ -181,8 +253,11 @@ ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue) {
 Validation validate_steps(const std::vector<PublishedCase>& cases,
                           const Control& control,
                           const StepValidationOptions& options) {
-    return validate_each(
-        cases, options, [&](const auto& row) { return validate_case(row, control, options); });
+    // If the catalogue cannot be read, each row's simulation says so.
+    const CostTables tables = CostTables::read().value_or(CostTables{});
+    return validate_each(cases, options, [&](const auto& row) {
+        return validate_case(row, control, tables, options);
+    });
 }
 
 Validation validate_runs(const std::vector<MeasuredRun>& runs,

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
+#include "scenarios/studies/validate/assumed_inputs.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
@@ -30,6 +33,48 @@ TEST(StepValidation, OwnRunsStandBesideTheirSimulatedStepsAndTheControl) {
     EXPECT_EQ(found.rows[0].predicted_s, answer.iteration.seconds());
     EXPECT_EQ(found.rows[0].control_s, control->predicted_s(*scenario));
     EXPECT_EQ(found.rows[0].sigma, answer.uncertainty);
+}
+
+// Another value of an assumed column is timed without simulating its ranks, where that gives the
+// same picoseconds.
+TEST(StepValidation, AssumedColumnsSpreadWhatSimulationsOfOtherValuesDo) {
+    const auto control = fitted_control(default_catalogue());
+    ASSERT_TRUE(control);
+    const auto cases = read_published_cases(control_table(default_catalogue()).string());
+    ASSERT_TRUE(cases);
+    const Catalogue catalogue{default_catalogue()};
+    std::size_t looked_at = 0;
+    for (const PublishedCase& row : *cases) {
+        // Of more copies of the model only a few are timed.
+        const Result<Scenario> own = scenario_of(row, catalogue);
+        if (!own || row.assumed.size() < 3 || row.num_gpus > 64 ||
+            own->plan.data_parallel_size > 8 || own->model.num_layers > 48) {
+            continue;
+        }
+        const Answer answer = simulate_scenario(*own, {.step_table = EfficiencyTable{}}).value();
+        const auto step_of = [&](const PublishedCase& other) -> std::optional<double> {
+            Result<Scenario> scenario = scenario_of(other, catalogue);
+            if (!scenario) {
+                return std::nullopt;
+            }
+            scenario->network = NetworkFidelity::analytic;
+            const Result<Answer> found = simulate_scenario(*scenario);
+            return found && (found->memory.fits || !answer.memory.fits)
+                       ? std::optional{found->iteration.seconds()}
+                       : std::nullopt;
+        };
+        const std::optional<double> here = step_of(row);
+        ASSERT_TRUE(here);
+        const double spread = assumed_spread(row, *here, step_of);
+        const Validation found =
+            validate_steps({row}, *control, {.catalogue = default_catalogue()});
+        ASSERT_EQ(found.rows.size(), 1U);
+        EXPECT_EQ(found.rows[0].sigma, std::hypot(answer.uncertainty, spread)) << row.name;
+        if (++looked_at == 3) {
+            return;
+        }
+    }
+    FAIL() << "only " << looked_at << " rows of the table are like that";
 }
 
 TEST(StepValidation, ARowThatIsNoScenarioIsToldWithItsReason) {
