@@ -328,7 +328,8 @@ TransferPhase NcclNetwork::phase_of(Group& group,
     const bool network = group.layout.num_nodes() > 1;
     auto factor = factor_of(CollectiveKind::all_to_all, network && !group.layout.over_tcp());
     if (!options_.congestion && !moved_by_nccl(*exchange.dispatcher)) {
-        factor.efficiency = network ? exchange.dispatcher->network_share : 1;
+        const bool packets = options_.number_connections;  // which find their rates themselves
+        factor.efficiency = network && !packets ? exchange.dispatcher->network_share : 1;
     }
     TransferPhase phase{
         .latency =
