@@ -100,6 +100,16 @@ public:
                      .launches = 0});
         }
         step(operands, {buffers.gradients}, {buffers.weights}, operands.state, kHostStream);
+        // What waits for the segment's last op, such as a gather of weights, does not wait for the
+        // host.
+        b_.host({.duration = Time{}},
+                {.name = "weights are here",
+                 .stream = kFetchStream,
+                 .cause = Cause::optimizer,
+                 .reads = operands.weights,
+                 .writes = {},
+                 .accumulates = {},
+                 .launches = 0});
         return last;
     }
 

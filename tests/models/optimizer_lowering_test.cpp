@@ -97,6 +97,7 @@ TEST(OptimizerLowering, ADelayedStepIsBesideTheNextOne) {
         ASSERT_EQ(steps.size(), 1u);
         EXPECT_EQ(steps[0]->stream, kHostStream);
         EXPECT_GT(steps[0], &read);
+        EXPECT_NE(end.ops.back().stream, kHostStream);  // what a gather of weights waits for
         // The copy waits for the step of the step before.
         const bool carried = std::ranges::any_of(role.slots, [&](const Slot& slot) {
             return std::ranges::any_of(slot.waits, [&](const SlotWait& wait) {

@@ -50,7 +50,7 @@ TEST(LargestFit, GrowsWithEachTierThatStateMovesTo) {
     scenario.plan = {.data_parallel_size = 8, .global_batch_size = 8};
     scenario.plan.recompute_granularity = Recompute::full;
     scenario.cluster.node.host_memory = Bytes{60'000'000'000};
-    scenario.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
+    scenario.cluster.node.nvme_drives = 0;
     const std::vector<TierFit> in_memory = layers_by_tier(scenario);
     ASSERT_EQ(in_memory.size(), 5u);
     for (std::size_t i = 1; i < 4; ++i) {
@@ -61,12 +61,14 @@ TEST(LargestFit, GrowsWithEachTierThatStateMovesTo) {
     EXPECT_EQ(in_memory[4].layers, 0);
     EXPECT_EQ(in_memory[4].why, "the node has no nvme_drives");
     scenario.cluster.node.nvme_drives = 2;
-    scenario.cluster.node.nvme_size = Bytes{1'000'000'000'000};
+    scenario.cluster.node.nvme_size = Bytes{50'000'000'000};
     EXPECT_GT(layers_by_tier(scenario)[4].layers, in_memory[3].layers);
 }
 
 TEST(LargestFit, SaysWhichTierIsNotKnown) {
-    const std::vector<TierFit> fits = layers_by_tier(with_memory(16));
+    Scenario scenario = with_memory(4);
+    scenario.cluster.node.host_memory = Bytes{};
+    const std::vector<TierFit> fits = layers_by_tier(scenario);
     EXPECT_GT(fits[0].layers, 0);
     EXPECT_EQ(fits[1].why, "the node's host_memory is not known");
 }
