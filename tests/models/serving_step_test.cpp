@@ -229,7 +229,11 @@ TEST(ServingStep, LatentAttentionReadsOneVector) {
     const BatchShape shape{
         .tokens = 8, .sampled = 8, .generating = 8, .generating_context = 8 * 4096};
     const auto ops = attention_ops(model, {.key_value_precision = Dtype::fp8}, shape, 0);
-    ASSERT_EQ(ops.size(), 3U);
+    ASSERT_EQ(ops.size(), 4U);
+    EXPECT_EQ(ops[3].name, "head order");
+    EXPECT_EQ(ops[3].count, 3);
+    const ServingPlan fused{.key_value_precision = Dtype::fp8, .fused_cache_write = true};
+    EXPECT_EQ(attention_ops(model, fused, shape, 0).size(), 3U);
     const auto& call = std::get<KernelCall>(ops[1].work);
     EXPECT_DOUBLE_EQ(call.flop, 8 * 4096 * 2.0 * 128 * (576 + 512));
     const double queries_and_outputs = 8 * 128 * (576.0 + 512) * 2;

@@ -39,6 +39,7 @@ constexpr Key kServingFileRows[] = {
     nested("workload", KeyShape::map, kWorkloadKeys, "Load that they serve.").required(),
     nested("faults", KeyShape::map_list, kFaultKeys, "Faults while they serve."),
     nested("search", KeyShape::map, kPoolSearchKeys, "Pools among which `orrery search` looks."),
+    nested("campaign", KeyShape::map, kCampaignKeys, "`seeds`: runs of `orrery campaign`."),
 };
 constexpr KeyMap kServingFileKeys = key_map("serving_file", kServingFileRows);
 
