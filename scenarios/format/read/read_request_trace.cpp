@@ -47,8 +47,8 @@ std::optional<std::vector<std::int64_t>> block_numbers(std::string_view text) {
             *last - *first > kMostBlocks - std::ssize(numbers)) {
             return std::nullopt;
         }
-        for (std::int64_t number = *first; number <= *last; ++number) {
-            numbers.push_back(number);
+        for (std::int64_t i = 0; i <= *last - *first; ++i) {
+            numbers.push_back(*first + i);
         }
     }
     return numbers;

@@ -76,6 +76,15 @@ TEST(ReadRequestTrace, BlocksOfACacheArePartsOrMultiplesOfTheTraces) {
               std::string::npos);
 }
 
+TEST(ReadRequestTrace, TheLargestNumberOfABlockEndsItsRange) {
+    const TestFolder folder;
+    const auto read = read_request_trace(
+        folder.write("t.csv", kTraceHead + "0,9,5,9223372036854775806-9223372036854775807\n"),
+        {.of_trace = 4, .of_cache = 4});
+    ASSERT_TRUE(read) << read.error().front().to_string();
+    EXPECT_EQ(read->front().prefix_hashes.size(), 2U);
+}
+
 TEST(ReadRequestTrace, AzuresDatesBecomeSeconds) {
     const TestFolder folder;
     const auto read = read_request_trace(
