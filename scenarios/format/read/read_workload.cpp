@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <string>
 
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
@@ -86,6 +88,87 @@ constexpr Key kWorkloadRows[] = {
         .of("tokens"),
 };
 
+// Keys that have no effect beside another one are errors.
+void refuse_beside(MapReader& reader,
+                   std::initializer_list<const char*> keys,
+                   const std::string& why,
+                   const char* hint) {
+    for (const char* const key : keys) {
+        if (reader.has(key)) {
+            reader.complain(key, fmt::format("workload.{} {}", key, why), hint);
+        }
+    }
+}
+
+// The other key may switch off what this one is of, but it must be there.
+void need_beside(MapReader& reader,
+                 const char* key,
+                 const char* other,
+                 const char* why,
+                 const char* hint) {
+    if (reader.good(key) && !reader.has(other)) {
+        refuse_beside(reader, {key}, why, hint);
+    }
+}
+
+void check_sources(MapReader& reader, const WorkloadSpec& workload) {
+    if (!workload.trace.empty()) {
+        refuse_beside(reader,
+                      {"num_requests",
+                       "request_rate",
+                       "input_tokens",
+                       "output_tokens",
+                       "length_spread",
+                       "arrival_variation",
+                       "turns",
+                       "turn_tokens",
+                       "turn_gap",
+                       "system_tokens"},
+                      "is of a synthetic load, and a trace is given",
+                      "keep one");
+    }
+    if (!workload.clients.empty()) {
+        for (const char* const key : {"trace",
+                                      "lengths",
+                                      "input_tokens",
+                                      "output_tokens",
+                                      "users",
+                                      "length_spread",
+                                      "arrival_variation",
+                                      "turns",
+                                      "turn_tokens",
+                                      "turn_gap",
+                                      "system_tokens"}) {
+            if (reader.has(key)) {
+                reader.complain(
+                    key, fmt::format("workload.clients stands for workload.{}", key), "keep one");
+            }
+        }
+    } else {
+        refuse_beside(reader, {"client_group"}, "is of a table of clients", "clients: FILE");
+    }
+    if (workload.trace.empty()) {
+        refuse_beside(
+            reader, {"trace_block_tokens"}, "is of the blocks of a trace", "trace: FILE");
+    }
+    const bool drawn = workload.trace.empty() && workload.clients.empty();
+    if (drawn) {
+        need_beside(reader, "turn_tokens", "turns", "is of conversations", "turns: 4");
+        need_beside(reader, "turn_gap", "turns", "is of conversations", "turns: 4");
+        need_beside(reader,
+                    "arrival_variation",
+                    "request_rate",
+                    "is of requests that come at a rate",
+                    "request_rate: 10");
+    }
+    need_beside(reader, "adapter_popularity", "adapters", "is of adapters", "adapters: 100");
+    need_beside(reader,
+                "adapter_alpha",
+                "adapter_popularity",
+                "is of adapters by zipf",
+                "adapter_popularity: zipf");
+}
+
 }  // namespace
 
 const KeyTable<WorkloadSpec> kWorkloadKeys = key_table<WorkloadSpec>("workload", kWorkloadRows);
@@ -105,27 +188,12 @@ void read_workload(const DocumentNode& section,
     std::string trace;
     if (reader.word("trace", trace)) {
         workload.trace = folder / trace;
-        for (const char* key : {"num_requests", "request_rate", "input_tokens", "output_tokens"}) {
-            if (section.find(key) != nullptr) {
-                reader.complain(key,
-                                fmt::format("workload.{} is of a synthetic load, and a trace is "
-                                            "given",
-                                            key),
-                                "keep one");
-            }
-        }
     }
     std::string clients;
     if (reader.word("clients", clients)) {
         workload.clients = folder / clients;
-        for (const char* key :
-             {"trace", "lengths", "input_tokens", "output_tokens", "users", "turns"}) {
-            if (section.find(key) != nullptr) {
-                reader.complain(
-                    key, fmt::format("workload.clients stands for workload.{}", key), "keep one");
-            }
-        }
     }
+    check_sources(reader, workload);
     std::string lengths;
     if (reader.word("lengths", lengths)) {
         workload.lengths = folder / lengths;
@@ -136,7 +204,7 @@ void read_workload(const DocumentNode& section,
             }
         }
     }
-    if (workload.has_conversations() && workload.trace.empty() &&
+    if (workload.has_conversations() && workload.trace.empty() && workload.clients.empty() &&
         (workload.users > 0 || workload.request_rate <= 0)) {
         reader.complain("turns",
                         "conversations come at a rate",

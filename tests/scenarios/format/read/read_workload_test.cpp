@@ -27,6 +27,31 @@ TEST(ReadWorkload, MistakesHaveAPlaceAndAHint) {
     EXPECT_NE(first_error("{}", "{adapters: -1}").find("out of range"), std::string::npos);
 }
 
+TEST(ReadWorkload, KeysThatWouldHaveNoEffectAreErrors) {
+    const auto says = [](const std::string& workload, const std::string& what) {
+        const std::string error = first_error("{}", workload);
+        EXPECT_NE(error.find(what), std::string::npos) << workload << ": " << error;
+    };
+    for (const char* const key : {"length_spread: 0.5",
+                                  "arrival_variation: 2",
+                                  "turns: 3",
+                                  "turn_tokens: 5",
+                                  "turn_gap: 1 s",
+                                  "system_tokens: 9"}) {
+        says("{trace: t.csv, " + std::string{key} + "}", "a trace is given");
+        says("{clients: c.csv, " + std::string{key} + "}", "workload.clients stands for");
+    }
+    says("{client_group: chat}", "is of a table of clients");
+    says("{trace_block_tokens: 64}", "is of the blocks of a trace");
+    says("{request_rate: 2, turn_gap: 9 s}", "is of conversations");
+    says("{users: 2, arrival_variation: 2}", "is of requests that come at a rate");
+    says("{adapter_popularity: uniform}", "is of adapters");
+    EXPECT_NE(first_error("{engine: {base: vllm-v1, mixes_adapters: false}}",
+                          "{adapters: 3, adapter_alpha: 2}")
+                  .find("is of adapters by zipf"),
+              std::string::npos);
+}
+
 TEST(ReadWorkload, AdaptersOfOneStepHaveARank) {
     EXPECT_EQ(first_error("{}", "{adapters: 3}"),
               "s.yaml:5:22: error: workload.adapters needs the rank of the adapters (hint: "
