@@ -349,6 +349,7 @@ void read_objectives(const DocumentNode& map, ServingObjectives& objectives, Err
 
 void read_speculation(DocumentNode& map,
                       const Catalogue& catalogue,
+                      const std::filesystem::path& folder,
                       Speculation& speculation,
                       Errors& errors) {
     if (!map.is_map()) {
@@ -363,7 +364,7 @@ void read_speculation(DocumentNode& map,
         std::vector<std::string> remarks;
         speculation.draft_model = Transformer{};
         read_model(
-            *map.find("draft_model"), catalogue, ".", speculation.draft_model, remarks, errors);
+            *map.find("draft_model"), catalogue, folder, speculation.draft_model, remarks, errors);
     }
     reader.finish();
 }
@@ -426,7 +427,8 @@ void read_serving(DocumentNode& section,
         read_lower_cache(*cache, spec.cache, errors);
     }
     if (reader.find("speculation") != nullptr) {
-        read_speculation(*section.find("speculation"), catalogue, spec.speculation, errors);
+        read_speculation(
+            *section.find("speculation"), catalogue, folder, spec.speculation, errors);
     }
     if (const DocumentNode* pools = reader.find("pools")) {
         const bool list = pools->is_sequence();

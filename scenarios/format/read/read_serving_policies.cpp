@@ -106,6 +106,20 @@ void check_name(MapReader& reader,
     }
 }
 
+namespace {
+
+// Without a policy the other keys of a map have no effect.
+void need_policy(MapReader& reader, const char* hint) {
+    if (!reader.has("policy") && !reader.map().keys.empty()) {
+        reader.complain("policy",
+                        fmt::format("{} is missing, and the keys beside it need it",
+                                    reader.full_name("policy")),
+                        hint);
+    }
+}
+
+}  // namespace
+
 void read_autoscaler(const DocumentNode& map, ServingSpec& spec, Errors& errors) {
     if (!map.is_map()) {
         errors.push_back({map.where(),
@@ -116,6 +130,19 @@ void read_autoscaler(const DocumentNode& map, ServingSpec& spec, Errors& errors)
     MapReader reader{map, "serving.autoscaler", errors};
     read_keys(reader, kAutoscalerKeys, spec.autoscaler);
     check_name(reader, "policy", spec.autoscaler.policy, autoscaler_names());
+    need_policy(reader, "rate");
+    // Decisions come through the whole load, whose clock ends after 106 days.
+    constexpr Time kShortest = Time::seconds(1e-3);
+    constexpr Time kLongest = Time::seconds(1e6);
+    if (spec.autoscaler.interval < kShortest || spec.autoscaler.interval > kLongest) {
+        reader.complain(
+            "interval", "serving.autoscaler.interval is from 1 ms to 1000000 s", "10 s");
+    }
+    if (spec.autoscaler.scale_down_delay > kLongest) {
+        reader.complain("scale_down_delay",
+                        "serving.autoscaler.scale_down_delay is 1000000 s at most",
+                        "60 s");
+    }
     reader.finish();
 }
 
@@ -129,6 +156,7 @@ void read_row_power(const DocumentNode& map, ServingSpec& spec, Errors& errors) 
     MapReader reader{map, "serving.power", errors};
     read_keys(reader, kRowPowerKeys, spec.power);
     check_name(reader, "policy", spec.power.policy, power_policy_names());
+    need_policy(reader, "polca");
     if (spec.power.policy != "none" && spec.power.limit_watts == 0) {
         reader.complain("policy", "serving.power needs a limit", "limit_watts: 200000");
     }
@@ -160,6 +188,13 @@ void read_lower_cache(const DocumentNode& map, LowerCacheSpec& cache, Errors& er
             const std::string path = fmt::format("serving.cache.tiers[{}]", i);
             read_map(tiers->items[i], path, kCacheTierKeys, tier, errors);
             cache.tiers.push_back(tier);
+        }
+    }
+    for (const char* const key : {"writes", "loading"}) {
+        if (reader.has(key) && !reader.has("tiers")) {
+            reader.complain(key,
+                            fmt::format("{} is of tiers below the cache", reader.full_name(key)),
+                            fmt::format("tiers: [{}]", kCacheTierKeys.example));
         }
     }
     reader.finish();

@@ -43,7 +43,7 @@ TEST(ReadServingPolicies, AutoscalerAndAdmissionAreRead) {
               std::string::npos);
     EXPECT_NE(first_error("{admission: some}", "{}").find("all, objectives"), std::string::npos);
     EXPECT_NE(first_error("{autoscaler: []}", "{}").find("must be a map"), std::string::npos);
-    EXPECT_NE(first_error("{autoscaler: {interval: 0 s}}", "{}").find("interval"),
+    EXPECT_NE(first_error("{autoscaler: {policy: rate, interval: 0 s}}", "{}").find("interval"),
               std::string::npos);
 }
 
@@ -62,6 +62,28 @@ TEST(ReadServingPolicies, ThePowerOfARowIsRead) {
     EXPECT_NE(first_error("{power: {policy: polca, limit_watts: 9}}", "{}").find("busy_watts"),
               std::string::npos);
     EXPECT_NE(first_error("{power: polca}", "{}").find("must be a map"), std::string::npos);
+}
+
+TEST(ReadServingPolicies, KeysThatWouldHaveNoEffectAreErrors) {
+    EXPECT_NE(first_error("{autoscaler: {target: 3}}", "{}")
+                  .find("serving.autoscaler.policy is missing"),
+              std::string::npos);
+    EXPECT_NE(
+        first_error("{power: {limit_watts: 9}}", "{}").find("serving.power.policy is missing"),
+        std::string::npos);
+    EXPECT_NE(first_error("{cache: {loading: ahead}}", "{}")
+                  .find("serving.cache.loading is of tiers"),
+              std::string::npos);
+    EXPECT_TRUE(read_served_text("{autoscaler: {policy: none, target: 3}}", "{}"));
+}
+
+TEST(ReadServingPolicies, TimesOfAnAutoscalerFitIntoALoad) {
+    EXPECT_NE(first_error("{autoscaler: {policy: rate, interval: 1 ns}}", "{}")
+                  .find("interval is from 1 ms"),
+              std::string::npos);
+    EXPECT_NE(first_error("{autoscaler: {policy: rate, scale_down_delay: 2000000 s}}", "{}")
+                  .find("scale_down_delay is 1000000 s at most"),
+              std::string::npos);
 }
 
 TEST(ReadServingPolicies, MistakesHaveAPlaceAndAHint) {
