@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/serve/synthetic_load.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <queue>
@@ -67,7 +69,25 @@ std::vector<std::uint64_t> hashes_of(std::uint64_t conversation,
     return hashes;
 }
 
-// The load begins without conversations under way.
+// The earliest arrivals: no request after the last of them is of the load.
+class EarliestArrivals {
+public:
+    explicit EarliestArrivals(std::int64_t count) : count_(static_cast<std::size_t>(count)) {}
+    bool may_have(Time arrival) const { return latest_.size() < count_ || arrival < latest_.top(); }
+    void add(Time arrival) {
+        latest_.push(arrival);
+        if (latest_.size() > count_) {
+            latest_.pop();
+        }
+    }
+
+private:
+    std::size_t count_;
+    std::priority_queue<Time> latest_;
+};
+
+// The load begins without conversations under way. Turns of conversations that begin early may come
+// after those of later ones, so conversations are drawn until none can begin early enough.
 std::vector<Request> conversations(const WorkloadSpec& workload,
                                    const LengthTable* table,
                                    std::int64_t block_size) {
@@ -75,10 +95,17 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
     CounterRandom turns(workload.seed, 0, kTurns);
     Lengths lengths(workload, table);
     std::vector<Request> requests;
+    EarliestArrivals earliest{workload.num_requests};
     double start = 0;
     const double rate = workload.request_rate / workload.turns;
-    for (std::uint64_t one = 0; std::ssize(requests) < 2 * workload.num_requests; ++one) {
+    const auto arrival_of = [](double now) {
+        return Time::seconds(std::min(now, kLongestLoad_s));
+    };
+    for (std::uint64_t one = 0;; ++one) {
         start += gap(arrivals, workload.arrival_variation) / rate;
+        if (!earliest.may_have(arrival_of(start))) {
+            break;
+        }
         double now = start;
         std::int64_t history = workload.system_tokens;
         bool first = true;
@@ -88,19 +115,41 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
                     ? lengths.input()
                     : whole_tokens(turns.exponential() * workload.turn_tokens);
             first = false;
-            Request request{.arrival = Time::seconds(std::min(now, kLongestLoad_s)),
+            Request request{.arrival = arrival_of(now),
                             .prompt_tokens = history + fresh,
                             .output_tokens = lengths.output()};
-            request.prefix_hashes =
-                hashes_of(one, request.prompt_tokens, workload.system_tokens, block_size);
             history = request.prompt_tokens + request.output_tokens;
-            requests.push_back(std::move(request));
+            if (earliest.may_have(request.arrival)) {
+                earliest.add(request.arrival);
+                request.prefix_hashes =
+                    hashes_of(one, request.prompt_tokens, workload.system_tokens, block_size);
+                requests.push_back(std::move(request));
+            }
             now += turns.exponential() * workload.turn_gap.seconds();
         } while (turns.uniform() * workload.turns > 1);
     }
     std::ranges::stable_sort(requests, {}, &Request::arrival);
     requests.resize(static_cast<std::size_t>(workload.num_requests));
     return requests;
+}
+
+// Prompts of conversations name each of their blocks, which takes eight bytes.
+Errors too_many_blocks(const WorkloadSpec& workload, std::int64_t block_size) {
+    constexpr double kMostBlocks = 5e8;
+    if (!workload.has_conversations() || block_size == 0) {
+        return {};
+    }
+    const double later = workload.turn_tokens > 0 ? workload.turn_tokens : workload.input_tokens;
+    const double tokens = static_cast<double>(workload.system_tokens) + workload.input_tokens +
+                          (workload.turns - 1) / 2 * (later + workload.output_tokens);
+    const double blocks =
+        static_cast<double>(workload.num_requests) * tokens / static_cast<double>(block_size);
+    if (blocks <= kMostBlocks) {
+        return {};
+    }
+    return {{"workload",
+             fmt::format("prompts that share tokens have some {:.1e} blocks in all", blocks),
+             "fewer requests, or fewer tokens, turns and system_tokens"}};
 }
 
 // Every client sends by a clock of its own.
@@ -180,6 +229,9 @@ ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload,
         auto requests = requests_of_clients(workload, *clients);
         draw_adapters(workload, requests);
         return requests;
+    }
+    if (Errors errors = too_many_blocks(workload, block_size); !errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
     }
     if (workload.lengths.empty()) {
         return synthetic_requests(workload, nullptr, block_size);

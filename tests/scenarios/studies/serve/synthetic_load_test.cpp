@@ -44,6 +44,28 @@ TEST(SyntheticLoad, ATurnBeginsWithTheTurnBeforeAndItsOutput) {
     EXPECT_TRUE(synthetic_requests(spec)[0].prefix_hashes.empty());
 }
 
+// Second turns come days later, so that the load has first ones only.
+TEST(SyntheticLoad, ConversationsBeginForAsLongAsTheLoadLasts) {
+    WorkloadSpec spec{.num_requests = 2000, .request_rate = 8};
+    spec.input_tokens = 64;
+    spec.output_tokens = 32;
+    spec.turns = 8;
+    spec.turn_gap = Time::seconds(1e6);
+    const std::vector<Request> requests = synthetic_requests(spec, nullptr, 16);
+    ASSERT_EQ(requests.size(), 2000U);
+    EXPECT_NEAR(requests.back().arrival.seconds(), 2000, 150);
+}
+
+TEST(SyntheticLoad, MoreBlocksThanMemoryHoldsAreAnError) {
+    WorkloadSpec spec{.num_requests = 1000, .request_rate = 8};
+    spec.turns = 2;
+    spec.input_tokens = 1e9;
+    const auto requests = requests_of(spec, 16);
+    ASSERT_FALSE(requests);
+    EXPECT_NE(requests.error().front().what.find("9.4e+10 blocks"), std::string::npos)
+        << requests.error().front().what;
+}
+
 TEST(SyntheticLoad, AllPromptsShareTheTokensOfTheSystem) {
     WorkloadSpec spec{.num_requests = 10, .request_rate = 2};
     spec.input_tokens = 100;
