@@ -60,7 +60,7 @@ public:
         }
         if (result_.best.empty()) {
             return fail(scenario_.cluster_where,
-                        first.empty() ? "no instance fits on the cluster's GPUs"
+                        first.empty() ? "no instance of these sizes fits on the cluster's GPUs"
                                       : fmt::format("none of {} pools meets the objectives: {}",
                                                     result_.tried,
                                                     result_.why_unfit),
@@ -76,6 +76,13 @@ private:
     std::int64_t ranks(const Sizes& sizes, bool generation) const {
         const ServingPlan& plan = like(generation).plan;
         return sizes.tensor * sizes.pipeline * plan.data_parallel_size * plan.context_parallel_size;
+    }
+    // As the reader checks the sizes that a scenario states.
+    bool are_possible(const Sizes& sizes, bool generation) const {
+        const ServingPlan& plan = like(generation).plan;
+        const std::int64_t of_stage = sizes.tensor * plan.data_parallel_size;
+        return of_stage % plan.expert_model_parallel_size == 0 &&
+               (sizes.pipeline == 1 || plan.context_parallel_size == 1);
     }
     std::int64_t gpus() const { return scenario_.cluster.num_ranks(); }
 
@@ -94,7 +101,7 @@ private:
         for (const std::int64_t t : tensor) {
             for (const std::int64_t p : pipeline) {
                 const Sizes one{.tensor = t, .pipeline = p};
-                if (ranks(one, generation) <= gpus()) {
+                if (ranks(one, generation) <= gpus() && are_possible(one, generation)) {
                     all.push_back(one);
                 }
             }
@@ -114,7 +121,11 @@ private:
                 all.push_back({.prompts = one});
             }
         }
-        if (!tries(PoolArrangement::disaggregated)) {
+        // Ranks that share a context are those of an aggregated pool.
+        const bool shares_context = std::ranges::any_of(spec_.pools, [](const auto& pool) {
+            return pool.plan.context_parallel_size > 1;
+        });
+        if (!tries(PoolArrangement::disaggregated) || shares_context) {
             return all;
         }
         for (const Sizes& prompts : sizes(false)) {

@@ -33,6 +33,12 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
                     "served models have softmax attention: a step of a training has either",
                     "0");
     }
+    if (plan.context_parallel_size > 1 && model.multi_latent_attention) {
+        return fail("serving.pools.context_parallel_size",
+                    "ranks that share a context exchange keys and values of heads, and latent "
+                    "attention has none",
+                    "1");
+    }
     Result<Fabric> fabric = build_fabric(cluster.cluster);
     if (!fabric) {
         return tl::unexpected(fabric.error());

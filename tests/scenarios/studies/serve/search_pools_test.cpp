@@ -99,6 +99,24 @@ TEST(SearchPools, CostAndEnergyHaveTheirUnits) {
     }
 }
 
+// Four ranks with different experts need a stage of four ranks, or of eight.
+TEST(SearchPools, OnlyPossibleSizesAreTried) {
+    Scenario scenario = load_with();
+    scenario.pool_search.tensor_model_parallel_size = {1, 2, 4, 8};
+    scenario.pool_search.arrangements = {PoolArrangement::aggregated};
+    scenario.serving.pools.front().plan.expert_model_parallel_size = 4;
+    const auto experts = search(scenario);
+    ASSERT_TRUE(experts) << experts.error().to_string();
+    EXPECT_EQ(experts->tried, 2);
+    scenario.pool_search.arrangements = {};
+    scenario.pool_search.pipeline_model_parallel_size = {1, 2};
+    scenario.serving.pools.front().plan.expert_model_parallel_size = 1;
+    scenario.serving.pools.front().plan.context_parallel_size = 2;
+    const auto context = search(scenario);
+    ASSERT_TRUE(context) << context.error().to_string();
+    EXPECT_EQ(context->tried, 3);  // of one, two and four ranks, twice, without stages
+}
+
 TEST(SearchPools, WhatItNeedsIsSaid) {
     const auto error_of = [](const Scenario& scenario) {
         const auto found = search(scenario);
@@ -115,7 +133,7 @@ TEST(SearchPools, WhatItNeedsIsSaid) {
     EXPECT_NE(error_of(never).find("meets the objectives"), std::string::npos) << error_of(never);
     Scenario large = load_with();
     large.pool_search.tensor_model_parallel_size = {16};
-    EXPECT_NE(error_of(large).find("no instance fits"), std::string::npos);
+    EXPECT_NE(error_of(large).find("no instance of these sizes fits"), std::string::npos);
 }
 
 }  // namespace

@@ -125,6 +125,14 @@ TEST(ServingPrices, ServedModelsHaveSoftmaxAttention) {
     EXPECT_EQ(prices.error().where, "model.linear_attention_every");
 }
 
+TEST(ServingPrices, ASharedContextHasKeysAndValuesOfHeads) {
+    Transformer model = llama(80, 8192, 28672, 8, 128256);
+    model.multi_latent_attention = true;
+    const auto prices = ServingPrices::make(h100_server(), model, {.context_parallel_size = 2}, {});
+    ASSERT_FALSE(prices);
+    EXPECT_EQ(prices.error().where, "serving.pools.context_parallel_size");
+}
+
 TEST(ServingPrices, AnInstanceFitsIntoTheCluster) {
     const auto prices = ServingPrices::make(
         h100_server(), llama(80, 8192, 28672, 8, 128256), {.tensor_model_parallel_size = 16}, {});
