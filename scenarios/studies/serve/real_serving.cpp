@@ -180,12 +180,44 @@ std::vector<LivePool> RealInstances::live_pools() const {
     return live;
 }
 
+namespace {
+
+// Keys that the real server does not act upon.
+void refuse_simulated(const Scenario& scenario, Errors& errors) {
+    const ServingSpec& spec = scenario.serving;
+    const auto refuse = [&](bool present, const char* key, const char* what, const char* hint) {
+        if (present) {
+            errors.push_back({key, std::string{what} + " only simulated", hint});
+        }
+    };
+    refuse(spec.admission != "all", "serving.admission", "admission is", "all");
+    refuse(spec.autoscaler.policy != "none",
+           "serving.autoscaler.policy",
+           "instances that follow the load are",
+           "none");
+    refuse(spec.power.policy != "none", "serving.power.policy", "a limit of power is", "none");
+    refuse(!spec.cache.tiers.empty(), "serving.cache.tiers", "tiers below the cache are", "[]");
+    refuse(spec.speculation.draft_tokens > 0,
+           "serving.speculation.draft_tokens",
+           "proposals are",
+           "0");
+    refuse(spec.objectives.tbt > Time{}, "serving.objectives.tbt", "this objective is", "tpot");
+    refuse(spec.objectives.any_slowdown(),
+           "serving.objectives",
+           "slowdowns over an idle instance are",
+           "ttft, tpot and e2e");
+    refuse(!scenario.faults.processes.empty(), "faults", "faults of instances are", "none");
+}
+
+}  // namespace
+
 ResultOrErrors<RealGrid> real_grid(const Scenario& scenario) {
     const ServingSpec& spec = scenario.serving;
     const ServingPoolSpec& first = spec.pools.front();
     const RankGrid grid{.tensor_size = first.plan.tensor_model_parallel_size,
                         .num_stages = first.plan.pipeline_model_parallel_size};
     Errors errors;
+    refuse_simulated(scenario, errors);
     for (const ServingPoolSpec& pool : spec.pools) {
         const RankGrid own{.tensor_size = pool.plan.tensor_model_parallel_size,
                            .num_stages = pool.plan.pipeline_model_parallel_size};

@@ -79,6 +79,19 @@ TEST(RealServing, SplitPoolsGiveTheTokensOfOneProcess) {
     }
 }
 
+TEST(RealServing, PoliciesThatAreOnlySimulatedAreErrors) {
+    for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+             {"serving.admission", "objectives"},
+             {"serving.autoscaler.policy", "rate"},
+             {"serving.speculation.draft_tokens", "4"},
+             {"serving.objectives.tbt", "1 ms"}}) {
+        const auto grid = real_grid(tiny_load({key + "=" + value}));
+        ASSERT_FALSE(grid) << key;
+        EXPECT_EQ(grid.error().front().where, key);
+        EXPECT_NE(grid.error().front().what.find("only simulated"), std::string::npos);
+    }
+}
+
 TEST(RealServing, UnequalPoolsAreErrors) {
     const auto error = [](const std::string& one) {
         const auto grid = real_grid(tiny_load({one}, "serve-tiny-cpu-split.yaml"));
