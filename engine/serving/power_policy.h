@@ -46,7 +46,7 @@ struct RowPower {
     Time brake = Time::seconds(5);
     double brake_clock = 288.0 / 1410;
     std::size_t first_low = 0;  // instances from here on serve work of low priority
-    // Of an instance, with its share of the server.
+    // Of a GPU, with its share of the server.
     double idle_watts = 0;
     double busy_watts = 0;  // while all it does is bound by computation
     // While it is bound by memory: of busy - idle this share. An H200 draws 380 W in products of 64
@@ -62,9 +62,8 @@ struct RowTotals {
     std::int64_t brakes = 0;
 };
 
-// Power of an instance whose steps are bound by computation for this share of their time, at this
-// clock: the power of computation goes down as clock_under_limit() (kernels/efficiency.h) says that
-// the clock does.
+// Power of a GPU whose steps are bound by computation for this share of their time: the power of
+// computation goes with the clock as clock_under_limit() (kernels/efficiency.h) says.
 double busy_watts(const RowPower& row, double computation, double clock);
 
 }  // namespace orrery

@@ -25,6 +25,7 @@ ServedInstance::ServedInstance(const ServingPool& of,
       cost_(of.cost),
       pool_(pool),
       layers_(of.layers),
+      gpus_(static_cast<double>(of.gpus)),
       acceptance_(of.acceptance),
       seed_(of.seed),
       stage_free_(of.cost->num_stages()),
@@ -115,7 +116,7 @@ void ServedInstance::meter_step(Time begin, Time end) {
     joules_ = joules(begin);
     metered_until_ = std::max(metered_until_, end);
     metered_since_ = begin;
-    busy_watts_ = busy_watts(*row_, computation_, clock_);
+    busy_watts_ = gpus_ * busy_watts(*row_, computation_, clock_);
 }
 
 // Between steps it idles.
@@ -123,7 +124,7 @@ double ServedInstance::joules(Time now) const {
     const Time busy_end = std::min(now, metered_until_);
     const double busy_s = std::max(0.0, (busy_end - metered_since_).seconds());
     const double all_s = (now - metered_since_).seconds();
-    return joules_ + busy_watts_ * busy_s + row_->idle_watts * (all_s - busy_s);
+    return joules_ + busy_watts_ * busy_s + gpus_ * row_->idle_watts * (all_s - busy_s);
 }
 
 void ServedInstance::complete(std::vector<Sampled>& sampled) {

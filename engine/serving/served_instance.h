@@ -90,6 +90,7 @@ private:
     TierView below_;
     std::size_t pool_;
     std::int64_t layers_;
+    double gpus_;
     double acceptance_;
     std::uint64_t seed_;
     std::deque<UnderWay> under_way_;

@@ -134,7 +134,9 @@ private:
 
     // The row's power (serving_power.cpp).
     void begin_power();
+    double joules_since_last(Time now);
     void ask_power();
+    void end_power();
     void arrive_clocks(std::uint32_t what);
     void set_clocks(const ClockCaps& caps);
 

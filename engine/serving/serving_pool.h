@@ -21,6 +21,7 @@ public:
 
 struct ServingPool {
     std::size_t num_instances = 1;
+    std::int64_t gpus = 1;  // of an instance
     BatchingRules rules;
     SchedulerLimits limits;
     StepCost* cost = nullptr;  // of each instance; outlives the run

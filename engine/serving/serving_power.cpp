@@ -14,15 +14,34 @@ void ServedRun::begin_power() {
     events_.schedule(parts_.power.telemetry, kPower, 0);
 }
 
-// The row's mean power since the last question. An instance that computes nothing idles.
-void ServedRun::ask_power() {
-    const RowPower& row = parts_.power;
+// Of all instances, since the last question. One that computes nothing idles.
+double ServedRun::joules_since_last(Time now) {
     double joules = 0;
     for (std::size_t i = 0; i < instances_.size(); ++i) {
-        const double now = instances_[i].joules(now_);
-        joules += now - metered_[i];
-        metered_[i] = now;
+        const double until_now = instances_[i].joules(now);
+        joules += until_now - metered_[i];
+        metered_[i] = until_now;
     }
+    return joules;
+}
+
+// The time after the last question counts in the energy. It is a peak only where telemetry had no
+// interval at all.
+void ServedRun::end_power() {
+    if (parts_.power.policy == nullptr || result_.end <= Time{}) {
+        return;
+    }
+    const bool was_asked = result_.row.joules > 0;
+    result_.row.joules += joules_since_last(result_.end);
+    if (!was_asked) {
+        result_.row.peak_watts = result_.row.joules / result_.end.seconds();
+    }
+}
+
+// The row's mean power since the last question.
+void ServedRun::ask_power() {
+    const RowPower& row = parts_.power;
+    const double joules = joules_since_last(now_);
     const double watts = joules / row.telemetry.seconds();
     result_.row.joules += joules;
     result_.row.peak_watts = std::max(result_.row.peak_watts, watts);

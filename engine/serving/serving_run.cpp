@@ -77,6 +77,7 @@ ServingResult ServedRun::run() {
         handle(event);
     }
     end_scaling();
+    end_power();
     for (const ServedInstance& instance : instances_) {
         const BatchScheduler& scheduler = instance.scheduler();
         ORRERY_CHECK(scheduler.num_running() + scheduler.num_waiting() == 0);

@@ -11,6 +11,7 @@
 #include "engine/faults/detection.h"
 #include "scenarios/format/specs/fault_use.h"
 #include "scenarios/format/specs/fault_weather.h"
+#include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {
 
@@ -229,6 +230,16 @@ Time start_up_of(const ServingSpec& spec,
                        static_cast<double>(spec.recovery.weight_loading.bits_per_second()));
 }
 
+Result<void> check_start_up(Time start_up) {
+    if (start_up > Time::seconds(kLongestStartUp_s)) {
+        return fail("serving.recovery",
+                    fmt::format("an instance would take {:.0f} days to start up",
+                                start_up.seconds() / 86'400),
+                    "a shorter start_up, or a larger weight_loading");
+    }
+    return {};
+}
+
 Result<ServedFaults> served_faults(const Scenario& scenario,
                                    const ServingSpec& spec,
                                    Time until,
@@ -254,19 +265,49 @@ Result<ServedFaults> served_faults(const Scenario& scenario,
                     "a larger mtbf, or a shorter load");
     }
     for (const ServingPoolSpec& pool : spec.pools) {
-        const Time start_up =
-            start_up_of(spec, pool, scenario.model, scenario.cluster.gpus_per_server());
-        if (start_up > Time::seconds(kLongestStartUp_s)) {
-            return fail("serving.recovery",
-                        fmt::format("an instance would take {:.0f} days to start up",
-                                    start_up.seconds() / 86'400),
-                        "a shorter start_up, or a larger weight_loading");
+        const auto good = check_start_up(
+            start_up_of(spec, pool, scenario.model, scenario.cluster.gpus_per_server()));
+        if (!good) {
+            return tl::unexpected(good.error());
         }
     }
     for (const FaultEvent& event : make_schedule(processes, weather, shape, horizon, spec.seed)) {
         translator.add(event);
     }
     return translator.finish();
+}
+
+void report_faults(const ServedFaults& faults,
+                   const ServingResult& served,
+                   std::size_t instances,
+                   ServingAnswer& answer) {
+    double down_s = 0;
+    for (const InstanceOutage& outage : faults.instances.outages) {
+        down_s += std::max(0.0, (std::min(outage.end, served.end) - outage.begin).seconds());
+    }
+    if (served.end > Time{}) {
+        answer.availability = 1 - down_s / (served.end.seconds() * static_cast<double>(instances));
+    }
+    for (const ServedFault& fault : faults.faults) {
+        if (fault.at >= served.end) {
+            break;
+        }
+        ServingAnswer::Fault& shown = answer.faults.emplace_back(
+            ServingAnswer::Fault{.at = fault.at,
+                                 .what = fault.what,
+                                 .instances = std::ssize(fault.instances),
+                                 .factor = fault.factor});
+        if (fault.end != Time::max()) {
+            shown.back = fault.end;
+        }
+        for (const std::size_t number : fault.outages) {
+            const InstanceOutage& outage = faults.instances.outages[number];
+            shown.noticed = std::max(shown.noticed.value_or(Time{}), outage.noticed);
+            shown.back = std::max(shown.back.value_or(Time{}), outage.end);
+            shown.moved_requests += served.outages[number].moved_requests;
+            shown.lost_tokens += served.outages[number].lost_tokens;
+        }
+    }
 }
 
 }  // namespace orrery

@@ -15,6 +15,8 @@
 
 namespace orrery {
 
+struct ServingAnswer;
+
 // A fault that comes, and the instances (over all pools) that it stops or slows down.
 struct ServedFault {
     Time at;
@@ -46,5 +48,13 @@ Time start_up_of(const ServingSpec& spec,
                  const ServingPoolSpec& pool,
                  const Transformer& model,
                  std::int64_t gpus_per_node);
+// What faults did to a load that was served.
+void report_faults(const ServedFaults& faults,
+                   const ServingResult& served,
+                   std::size_t instances,
+                   ServingAnswer& answer);
+
+// An error where it takes longer than a day: clocks of a served load end after 106 days.
+Result<void> check_start_up(Time start_up);
 
 }  // namespace orrery

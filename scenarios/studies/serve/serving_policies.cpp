@@ -57,14 +57,13 @@ ServingPolicies policies_of(const Scenario& scenario,
         for (const ServingPoolSpec& pool : spec.pools) {
             instances += pool.instances;
         }
-        const auto ranks = static_cast<double>(spec.pools.front().plan.num_ranks());
         policies.row = {.policy = policies.power.get(),
                         .limit_watts = spec.power.limit_watts,
                         .first_low = static_cast<std::size_t>(
                             std::llround(static_cast<double>(instances) *
                                          (1 - spec.power.low_priority_share))),
-                        .idle_watts = spec.idle_watts * ranks,
-                        .busy_watts = spec.busy_watts * ranks};
+                        .idle_watts = spec.idle_watts,
+                        .busy_watts = spec.busy_watts};
     }
     policies.autoscaler = make_autoscaler(spec.autoscaler.policy, spec.autoscaler.target);
     if (policies.autoscaler == nullptr) {
@@ -119,14 +118,17 @@ void report_instances(const ServingResult& served, const ServingSpec& spec, Serv
             answer.gpu_hours += ranks * served.instance_times[first].seconds() / 3600;
         }
         scaled.least = scaled.most = scaled.timeline.front().second;
+        // Where no request was served, the run ends where it began.
         const double last_s = served.end.seconds();
+        scaled.mean = last_s > 0 ? 0 : static_cast<double>(scaled.least);
         for (std::size_t i = 0; i < scaled.timeline.size(); ++i) {
             const auto [at, serving] = scaled.timeline[i];
             const double until =
                 i + 1 < scaled.timeline.size() ? scaled.timeline[i + 1].first : last_s;
             scaled.least = std::min(scaled.least, serving);
             scaled.most = std::max(scaled.most, serving);
-            scaled.mean += static_cast<double>(serving) * std::max(0.0, until - at) / last_s;
+            const double share = last_s > 0 ? std::max(0.0, until - at) / last_s : 0;
+            scaled.mean += share * static_cast<double>(serving);
         }
         answer.scaled.push_back(std::move(scaled));
     }

@@ -166,6 +166,7 @@ Result<void> add_pool(const Scenario& scenario,
     limits.balanced_ranks = static_cast<std::uint16_t>(pool.plan.data_parallel_size);
     limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
     serving.pools.push_back({.num_instances = static_cast<std::size_t>(pool.instances),
+                             .gpus = pool.plan.num_ranks(),
                              .rules = *rules,
                              .limits = limits,
                              .cost = prices->get(),
@@ -244,6 +245,11 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
     }
     serving.parts.admission = serving.policies.admission.get();
     serving.parts.scaling = serving.policies.scaling;
+    for (const PoolScaling& pool : serving.parts.scaling.pools) {
+        if (const auto good = check_start_up(pool.start_up); !good) {
+            return tl::unexpected(good.error());
+        }
+    }
     serving.parts.power = serving.policies.row;
     return serving;
 }
@@ -317,39 +323,6 @@ Result<void> add_faults(const Scenario& scenario,
         serving.transport->change_links(serving.faults.links);
     }
     return {};
-}
-
-void report_faults(const ServedFaults& faults,
-                   const ServingResult& served,
-                   std::size_t instances,
-                   ServingAnswer& answer) {
-    double down_s = 0;
-    for (const InstanceOutage& outage : faults.instances.outages) {
-        down_s += std::max(0.0, (std::min(outage.end, served.end) - outage.begin).seconds());
-    }
-    if (served.end > Time{}) {
-        answer.availability = 1 - down_s / (served.end.seconds() * static_cast<double>(instances));
-    }
-    for (const ServedFault& fault : faults.faults) {
-        if (fault.at >= served.end) {
-            break;
-        }
-        ServingAnswer::Fault& shown = answer.faults.emplace_back(
-            ServingAnswer::Fault{.at = fault.at,
-                                 .what = fault.what,
-                                 .instances = std::ssize(fault.instances),
-                                 .factor = fault.factor});
-        if (fault.end != Time::max()) {
-            shown.back = fault.end;
-        }
-        for (const std::size_t number : fault.outages) {
-            const InstanceOutage& outage = faults.instances.outages[number];
-            shown.noticed = std::max(shown.noticed.value_or(Time{}), outage.noticed);
-            shown.back = std::max(shown.back.value_or(Time{}), outage.end);
-            shown.moved_requests += served.outages[number].moved_requests;
-            shown.lost_tokens += served.outages[number].lost_tokens;
-        }
-    }
 }
 
 }  // namespace

@@ -43,9 +43,29 @@ TEST(ServingPower, ARowWithinItsLimitIsOnlyMeasured) {
     EXPECT_EQ(result.end, 100'000_ms);
     EXPECT_NEAR(result.row.peak_watts, 2000, 1);
     EXPECT_EQ(result.row.capped + result.row.brakes, 0);
-    // 49 or 50 intervals of two seconds.
-    EXPECT_GE(result.row.joules, 2 * 98'000.0 - 1);
-    EXPECT_LE(result.row.joules, 2 * 100'000.0 + 1);
+    EXPECT_NEAR(result.row.joules, 2 * 100'000.0, 1);
+}
+
+// Telemetry asks every two seconds; here the only step ends after one.
+TEST(ServingPower, EnergyCountsToTheEndOfTheRun) {
+    LinearCost cost(1000_ms, Time{});
+    LinearCost slower_cost(2000_ms, Time{});
+    ServingPool pool = pool_of(cost, 1024, 1);
+    pool.slower_cost = &slower_cost;
+    pool.slower_clock = 0.5;
+    pool.gpus = 4;
+    const auto polca = make_power_policy("polca");
+    const RowPower row{
+        .policy = polca.get(), .limit_watts = 1e6, .idle_watts = 100, .busy_watts = 1000};
+    const ServingResult result = serve({{.prompt_tokens = 8, .output_tokens = 1}},
+                                       {},
+                                       pool,
+                                       *make_request_router("round_robin", 1),
+                                       {},
+                                       {.power = row});
+    EXPECT_EQ(result.end, 1000_ms);
+    EXPECT_NEAR(result.row.joules, 4 * 1000, 1e-6);
+    EXPECT_NEAR(result.row.peak_watts, 4 * 1000, 1e-6);
 }
 
 TEST(ServingPower, LowPriorityIsCappedFirstAndAfterADelay) {

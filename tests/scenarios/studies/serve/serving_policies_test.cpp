@@ -96,6 +96,41 @@ TEST(ServingPolicies, TheKeysOfAnAutoscalerHaveAnEffect) {
     EXPECT_LT(served(spec, bursts).gpu_hours, late);
 }
 
+TEST(ServingPolicies, ALoadOfWhichNothingFitsHasItsFirstInstances) {
+    ServingSpec spec = four_instances();
+    spec.autoscaler = {.policy = "rate", .min_instances = 2, .target = 8};
+    spec.pools.front().limits.num_blocks = 1;
+    const ServingAnswer answer = served(spec, steady(5, 1));
+    EXPECT_EQ(answer.refused, 5);
+    ASSERT_EQ(answer.scaled.size(), 1U);
+    EXPECT_EQ(answer.scaled.front().mean, 2);
+}
+
+TEST(ServingPolicies, AStartUpOfDaysIsAnError) {
+    ServingSpec spec = four_instances();
+    spec.autoscaler = {.policy = "rate", .target = 8};
+    spec.recovery.start_up = WallTime::seconds(1e6);
+    const auto answer = serve_scenario(served_model(), spec, synthetic_requests(steady(5, 1)), {});
+    ASSERT_FALSE(answer);
+    EXPECT_NE(answer.error().what.find("12 days to start up"), std::string::npos);
+}
+
+// Two GPUs that compute prompts, and four that generate.
+TEST(ServingPolicies, EveryPoolDrawsThePowerOfItsOwnGpus) {
+    ServingSpec spec;
+    spec.pools.resize(2);
+    spec.pools[0].role = PoolRole::prefill;
+    spec.pools[0].plan.tensor_model_parallel_size = 2;
+    spec.pools[1].role = PoolRole::decode;
+    spec.pools[1].plan.tensor_model_parallel_size = 4;
+    spec.busy_watts = 200;
+    spec.idle_watts = 200;
+    spec.power = {.policy = "polca", .limit_watts = 1e6};
+    const ServingAnswer answer = served(spec, steady(20, 4));
+    ASSERT_TRUE(answer.row);
+    EXPECT_NEAR(answer.row->mean_watts, 6 * 200, 1e-6);
+}
+
 TEST(ServingPolicies, AdmissionServesMoreWithinTheObjectives) {
     ServingSpec spec;
     spec.objectives.ttft = Time::seconds(2);
