@@ -20,6 +20,14 @@ std::string words_of_load(const WorkloadSpec& load) {
     if (!load.trace.empty()) {
         return "requests of " + load.trace.filename().string();
     }
+    if (!load.clients.empty()) {
+        const std::string table = load.clients.filename().string();
+        const std::string of =
+            load.client_group.empty() ? table : load.client_group + " of " + table;
+        return load.request_rate > 0
+                   ? fmt::format("clients {}, {:g} requests a second", of, load.request_rate)
+                   : "clients " + of;
+    }
     const std::string lengths =
         load.lengths.empty()
             ? fmt::format("{:g} tokens in, {:g} out", load.input_tokens, load.output_tokens)

@@ -55,6 +55,19 @@ TEST(ServingReport, SectionsAreInEveryForm) {
     EXPECT_DOUBLE_EQ(*chart.series[0].values.front(), 0.5);
 }
 
+TEST(ServingReport, ALoadOfClientsIsNotAllRequestsAtOnce) {
+    Scenario scenario = served_scenario();
+    scenario.workload.clients = "folder/c.csv";
+    scenario.workload.client_group = "chat";
+    scenario.workload.request_rate = 0;
+    const auto text = [&] {
+        return to_text(serving_sections(scenario, served_answer(), served_result()));
+    };
+    EXPECT_NE(text().find("clients chat of c.csv: 2 requests in"), std::string::npos) << text();
+    scenario.workload.request_rate = 3;
+    EXPECT_NE(text().find("clients chat of c.csv, 3 requests a second"), std::string::npos);
+}
+
 TEST(ServingReport, JsonHasSecondsAndTokens) {
     const auto json =
         nlohmann::json::parse(serving_json(served_scenario(), served_answer()));
