@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/simulate/step_costs.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "kernels/cost_model.h"
@@ -43,6 +45,31 @@ double slowest_device(const StepEfficiency& step, std::uint32_t ranks, const Clu
            slowest_server(c.slow_node_share, c.slow_node_slowdown, c.num_servers());
 }
 
+// The clock of a simulation ends after 106 days. Stages may wait for each other, so the kernels of
+// all roles count one after the other.
+Result<void> check_clock(const Program& program,
+                         const Scenario& scenario,
+                         const KernelSummary& kernels,
+                         Time launch) {
+    constexpr double kLongest_s = 4e6;
+    double ops = 0;
+    for (const std::int64_t count : kernel_counts(program)) {
+        ops += static_cast<double>(count);
+    }
+    const double seconds =
+        kernels.mean_per_rank.seconds() * static_cast<double>(program.roles.size()) +
+        launch.seconds() * ops;
+    if (seconds * static_cast<double>(scenario.job.steps) <= kLongest_s) {
+        return {};
+    }
+    return fail("",
+                fmt::format("the kernels of {} simulated steps take {:.0f} days or more, and the "
+                            "clock ends after 106",
+                            scenario.job.steps,
+                            seconds * static_cast<double>(scenario.job.steps) / 86'400),
+                "a smaller model or batch, shorter sequences, or fewer job.steps");
+}
+
 }  // namespace
 
 Result<StepCosts> step_costs(const Program& program,
@@ -79,6 +106,9 @@ Result<StepCosts> step_costs(const Program& program,
         const StepResidual residual = step.residual(scenario.software, scenario.plan.precision);
         const Time launch =
             options.without == Cause::launch ? Time{} : step.launch_cost(scenario.plan);
+        if (const auto good = check_clock(program, scenario, kernels, launch); !good) {
+            return tl::unexpected(good.error());
+        }
         costs.noise = kind == 0 ? noise : costs.noise;
         if (kind == 0 || kernels.relative_sigma > costs.kernels.relative_sigma) {
             costs.kernels = kernels;

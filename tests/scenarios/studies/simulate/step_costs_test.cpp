@@ -21,6 +21,15 @@ TEST(StepCosts, SlowServersStretchTheKernelsAndNoNoiseDoesNot) {
     EXPECT_EQ(step_costs(program, scenario, {}, {.without = Cause::noise}).value().noise, 1);
 }
 
+TEST(StepCosts, KernelsOfMonthsAreAnError) {
+    Scenario scenario = small_scenario("slow", {});
+    scenario.device.kernel_latency = Time::seconds(1e5);
+    const Program program = lower(scenario.model, scenario.plan);
+    const auto costs = step_costs(program, scenario, {}, {});
+    ASSERT_FALSE(costs);
+    EXPECT_NE(costs.error().what.find("clock ends after 106"), std::string::npos);
+}
+
 // On top of what the fitted steps leave: their own products were near measured ones.
 TEST(RelativeSigma, WidensWithKernelsFarFromMeasuredShapes) {
     SimulationResult result;
