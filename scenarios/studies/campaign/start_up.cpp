@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "scenarios/studies/campaign/state_times.h"
+
 namespace orrery {
 namespace {
 
@@ -27,7 +29,7 @@ constexpr double kPublishedOperations = 2048.0 * (2 + 6 + 2 * 1120);
 WallTime time_of(std::int64_t operations, const StartUpPlan& start_up) {
     const double each = start_up.store_operation ? start_up.store_operation->seconds()
                                                  : store_operation_s(start_up.store);
-    return WallTime::seconds(static_cast<double>(operations) * each);
+    return bounded_time(static_cast<double>(operations) * each);
 }
 
 struct Published {

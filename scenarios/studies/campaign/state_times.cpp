@@ -12,10 +12,14 @@ namespace orrery {
 namespace {
 
 WallTime seconds_of(double bytes, Bandwidth bandwidth) {
-    return WallTime::seconds(bytes * 8 / static_cast<double>(bandwidth.bits_per_second()));
+    return bounded_time(bytes * 8 / static_cast<double>(bandwidth.bits_per_second()));
 }
 
 }  // namespace
+
+WallTime bounded_time(double seconds) {
+    return std::min(WallTime::seconds(seconds), WallTime::days(1e6));
+}
 
 StateTimes state_times(const Scenario& scenario) {
     const StoragePlan& storage = scenario.campaign.storage;

@@ -21,4 +21,7 @@ struct StateTimes {
 
 StateTimes state_times(const Scenario& scenario);
 
+// A million days at most, which is longer than any campaign: sums of such times stay on the clock.
+WallTime bounded_time(double seconds);
+
 }  // namespace orrery

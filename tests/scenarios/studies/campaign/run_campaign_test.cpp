@@ -26,6 +26,19 @@ CampaignAnswer answer_of(const Scenario& scenario) {
     return *answer;
 }
 
+// A store of a bit a second is never done with a checkpoint, and never reads one.
+TEST(RunCampaign, TimesBeyondTheClockLastAsLongAsTheCampaign) {
+    for (const char* const change : {"campaign.storage.write_bandwidth=1 bps",
+                                     "campaign.storage.read_bandwidth=1 bps",
+                                     "campaign.start_up.store_operation=3000000 d"}) {
+        const Scenario scenario = shipped("megascale-weeks.yaml",
+                                          {change, "campaign.days=5", "campaign.seeds=1"});
+        const CampaignAnswer answer = answer_of(scenario);
+        ASSERT_EQ(answer.plans.size(), 1U) << change;
+        EXPECT_LT(answer.plans.front().goodput.mean, 0.9) << change;
+    }
+}
+
 TEST(RunCampaign, CheckpointsTakeWhatBandwidthsSay) {
     Scenario scenario = shipped("llama3-405b-54-days.yaml", {});
     scenario.recovery[0].checkpoint.stall.reset();
