@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::uint32_t kCountPurpose = 0x6d6f67;
 constexpr int kHalvings = 100;
+// Steep popularities would underflow to zero, and experts that are never chosen would leave fewer
+// than a token needs.
+constexpr double kLeastLikely = 1e-290;
 
 // Of scale (1 - exp(-c w)).
 double sum_of_chances(const std::vector<double>& likely,
@@ -76,7 +79,10 @@ ExpertCounts::ExpertCounts(const RouterDraw& draw, std::int64_t layer)
     if (!is_drawn()) {
         return;
     }
-    const std::vector<double> likely = expert_likelihoods(draw, layer);
+    std::vector<double> likely = expert_likelihoods(draw, layer);
+    for (double& of : likely) {
+        of = std::max(of, kLeastLikely);
+    }
     std::vector<double> scale(likely.size(), 1.0);
     if (has_groups()) {
         const auto groups = static_cast<std::size_t>(draw.groups);

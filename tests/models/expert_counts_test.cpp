@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -49,6 +50,24 @@ TEST(ExpertCounts, AddUpAndAreWhole) {
                 EXPECT_GE(count, 0);
             }
         }
+    }
+}
+
+// The second expert of such a popularity is 2^1000 times less likely than the first one.
+TEST(ExpertCounts, TheSteepestPopularityStillChoosesEnough) {
+    for (const std::int64_t groups : {0, 8}) {
+        const RouterDraw draw{.load = RouterLoad::zipf,
+                              .alpha = 1000,
+                              .experts = 32,
+                              .topk = 4,
+                              .groups = groups,
+                              .group_topk = 4};
+        const ExpertCounts counts(draw, 0);
+        EXPECT_NEAR(sum_of(counts.chances()), 4, 1e-6);
+        EXPECT_NEAR(*std::max_element(counts.chances().begin(), counts.chances().end()), 1, 1e-6);
+        const std::vector<double> drawn = counts.of(0, 0, 1000);
+        EXPECT_EQ(sum_of(drawn), 4000);
+        EXPECT_EQ(*std::max_element(drawn.begin(), drawn.end()), 1000);
     }
 }
 
