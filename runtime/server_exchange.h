@@ -5,8 +5,7 @@
 //   two steps  inside each server to the rank of the receiver's local index, then between equal
 //              local indices (Tutel's 2DH, Hwang et al., MLSys 2023, section 3.4)
 //   leaders    to the first rank of each server, from first rank to first rank, and on (HetuMoE,
-//   Nie
-//              et al., arXiv 2203.14685, section 3.2)
+//              Nie et al., arXiv 2203.14685, section 3.2)
 #pragma once
 
 #include <cstdint>

@@ -238,7 +238,8 @@ void FabricTransport::change_links(std::vector<CapacityChange> changes) {
     changes_ = std::move(changes);
 }
 
-// While nothing is under way nobody asks for the times of changes: they are made up for then.
+// Between transfers the times of changes are no events: the changes are made when the next transfer
+// begins.
 void FabricTransport::change_capacities(Time now) {
     bool changed = false;
     for (; next_change_ < changes_.size() && changes_[next_change_].at <= now; ++next_change_) {
