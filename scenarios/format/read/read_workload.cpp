@@ -106,7 +106,7 @@ void need_beside(MapReader& reader,
                  const char* other,
                  const char* why,
                  const char* hint) {
-    if (!reader.has(other)) {
+    if (reader.good(key) && !reader.has(other)) {
         refuse_beside(reader, {key}, why, hint);
     }
 }
@@ -204,7 +204,7 @@ void read_workload(const DocumentNode& section,
             }
         }
     }
-    if (workload.has_conversations() && workload.trace.empty() &&
+    if (workload.has_conversations() && workload.trace.empty() && workload.clients.empty() &&
         (workload.users > 0 || workload.request_rate <= 0)) {
         reader.complain("turns",
                         "conversations come at a rate",
