@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "scenarios/report/report.h"
 #include "scenarios/studies/simulate/answer.h"
 #include "scenarios/studies/validate/memory_cases.h"
 
@@ -13,7 +14,7 @@ namespace orrery {
 // "DOES NOT FIT: the fullest GPU needs 94.6 GiB and has 80 GiB (rank 0, pp 0)"
 std::string does_not_fit_line(const MemoryUse& memory);
 
-std::string memory_report(const MemoryValidation& validation);
+Report memory_sections(const MemoryValidation& validation);
 std::string json_report(const MemoryValidation& validation);
 
 }  // namespace orrery

@@ -113,14 +113,14 @@ function chartOf(chart) {
     const series = chart.series.map((s, i) => {
       const stroke = colour(s.colour || palette[i % palette.length]);
       return { label: s.name, stroke, width: s.points ? 0 : 2, fill: s.area ? stroke : undefined, paths: s.points ? () => null : undefined,
-        points: { show: s.points ? true : undefined, size: 8, fill: stroke }, value: (u, v, n, place) => readOut(s, chart.y.unit, v, place) };
+        points: { show: s.points ? true : undefined, size: 8, fill: stroke }, value: (u, v, n, place) => place === null ? "" : readOut(s, chart.y.unit, v, place) };
     });
     plot = new uPlot({
       width: Math.max(320, holder.clientWidth), height: 320, legend: { live: true },
       scales: { x: { time: false, distr: chart.log ? 3 : 1, log: chart.x.unit === "bytes" ? 2 : 10 },
         y: chart.series.some((s) => s.area) ? { range: (u, low, high) => [0, (high || 1) * 1.05] } : {} },
       axes: [axis(chart.x, horizontal), axis(chart.y, { size: 78, labelSize: 26, incrs: steps(chart.y) })],
-      series: [{ label: chart.x.title, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.x.unit](v) }, ...series],
+      series: [{ label: chart.x.title, value: (u, v) => v === null || v === undefined ? "" : formats[chart.x.unit](v) }, ...series],
     }, [chart.xs, ...chart.series.map((s) => s.values)], holder);
     holder.plot = plot;
   };
