@@ -2,6 +2,8 @@
 #include "runtime/data/tokenize.h"
 
 #include <algorithm>
+#include <iostream>
+#include <iterator>
 
 #include "engine/input_file.h"
 
@@ -34,6 +36,10 @@ Result<std::string> read_texts(const std::vector<std::filesystem::path>& files) 
             return fail(path.string(),
                         "a token file can't be joined with other files",
                         "name it alone, or name texts only");
+        }
+        if (path == "-") {  // standard input
+            text.append(std::istreambuf_iterator<char>{std::cin}, {});
+            continue;
         }
         const Result<std::string> more = read_bytes(path);
         if (!more) {

@@ -155,7 +155,7 @@ torch() {
     mkdir -p "$work/torch-$size"
     cp "$work/all-steps" "$work/torch-$size/steps.csv" 2>/dev/null
     part "torch-$size" "$limit" "$orrery" gpu-bench "$file" --no-profile \
-        --from "torch:$(basename "$file" .yaml)" -o "$work/torch-$size" "$@"
+        --from-stage "torch:$(basename "$file" .yaml)" -o "$work/torch-$size" "$@"
     rm -rf "$work/torch-$size"
 }
 

@@ -6,6 +6,7 @@
 
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/fault_note.h"
 
 namespace orrery {
 namespace {
@@ -37,11 +38,15 @@ bool is_served_load(const std::string& file) {
 ResultOrErrors<Scenario> read_any_scenario(const std::string& file,
                                            const std::vector<std::string>& overrides) {
     const bool served = is_served_load(file);
-    return read_scenario(file,
-                         {.overrides = overrides,
-                          .network_only = !served && is_cluster_alone(file, overrides),
-                          .several_jobs = !served,
-                          .serving = served});
+    auto scenario = read_scenario(file,
+                                  {.overrides = overrides,
+                                   .network_only = !served && is_cluster_alone(file, overrides),
+                                   .several_jobs = !served,
+                                   .serving = served});
+    if (scenario) {
+        note_old_keys(*scenario);
+    }
+    return scenario;
 }
 
 bool is_network_alone(const Scenario& scenario) {

@@ -4,28 +4,29 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
-#include "scenarios/format/document/output_file.h"
-#include "scenarios/program/exit_status.h"
+#include "kernels/profile.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/report/provenance_report.h"
+#include "scenarios/program/run_study.h"
+#include "scenarios/report/console_report.h"
+#include "scenarios/report/facts_report.h"
 #include "scenarios/studies/measure/observed_costs.h"
 #include "scenarios/studies/measure/recorded_run.h"
 
 namespace orrery {
+namespace {
 
-int calibrate_command(const CalibrateArguments& arguments) {
-    const auto output = OutputFile::open(arguments.output);
-    if (!output) {
-        return report_error(output.error());
-    }
+ResultOrErrors<StudyOutput> calibrate_output(const CalibrateArguments& arguments) {
     std::vector<MachineProfile> profiles;
     Provenance made_of = provenance_of("calibrate");
     std::string header = "Measured inside the steps of recorded runs (orrery calibrate)\n";
     for (const std::string& folder : arguments.runs) {
         const auto run = read_recorded_run(folder);
         if (!run) {
-            return report_errors(run.error());
+            return unexpected<Errors>(run.error());
         }
         const auto steps = best_steps(run->steps);
         profiles.push_back(
@@ -39,26 +40,30 @@ int calibrate_command(const CalibrateArguments& arguments) {
                               run->description.machine);
     }
     const MachineProfile profile = merged(profiles);
-    (*output)->stream() << profile_csv(profile, header);
-    if (const Result<void> written = (*output)->commit(); !written) {
-        return report_error(written.error());
-    }
-    if (arguments.json) {
-        const std::string json =
-            fmt::format("{{\"kernels\": {}, \"transfers\": {}, \"host\": {}}}\n",
-                        profile.kernels.size(),
-                        profile.transfers.size(),
-                        profile.hosts.size());
-        return print_output(with_provenance(json, made_of));
-    }
-    return print_output(
-        fmt::format("{}: {} kernels, {} transfers and {} times of the host, of {} run{}\n",
+    const std::string sentence =
+        fmt::format("{}: {} kernels, {} transfers and {} times of the host, of {}",
                     arguments.output,
                     profile.kernels.size(),
                     profile.transfers.size(),
                     profile.hosts.size(),
-                    arguments.runs.size(),
-                    arguments.runs.size() == 1 ? "" : "s"));
+                    counted(static_cast<std::int64_t>(arguments.runs.size()), "run"));
+    const std::vector<Fact> facts{{"kernels", profile.kernels.size()},
+                                  {"transfers", profile.transfers.size()},
+                                  {"host", profile.hosts.size()}};
+    return StudyOutput{.report = facts_report(sentence, facts),
+                       .json = facts_json(facts),
+                       .provenance = made_of,
+                       .text = sentence + "\n",
+                       .product = profile_csv(profile, header)};
+}
+
+}  // namespace
+
+int calibrate_command(const CalibrateArguments& arguments) {
+    return run_study(
+        arguments, {.source = arguments.output, .label = "calibrating", .study = [&](const auto&) {
+                        return calibrate_output(arguments);
+                    }});
 }
 
 Command describe_calibrate() {
@@ -66,9 +71,10 @@ Command describe_calibrate() {
     return {
         .name = "calibrate",
         .help = "Make a profile of what recorded runs measured: kernels, communication, the host",
-        .options = {{"runs", &arguments->runs, "Folders of orrery train --record", "RUN", true},
-                    {"-o,--output", &arguments->output, "Profile to write (CSV)", "FILE", true},
-                    {"--json", &arguments->json, "Print one JSON object instead of a line"}},
+        .options =
+            joined({{{"runs", &arguments->runs, "Folders of orrery train --record", "RUN", true},
+                     output_option(arguments->output, "Profile to write (CSV)", true)},
+                    view_options(*arguments, {})}),
         .examples = {"calibrate build/run -o build/machine.csv"},
         .run = [arguments] { return calibrate_command(*arguments); },
     };

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct CalibrateArguments {
+struct CalibrateArguments : ViewArguments {
     std::vector<std::string> runs;
-    std::string output;
-    bool json = false;
 };
 
 // Returns the exit status.

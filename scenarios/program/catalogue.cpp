@@ -9,24 +9,13 @@
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/catalogue/catalogue_entry.h"
 #include "scenarios/format/document/nearest.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/show_output.h"
 #include "scenarios/report/catalogue_report.h"
-#include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 namespace {
-
-std::string tables(const std::vector<CatalogueEntry>& entries) {
-    std::string text;
-    for (const std::string_view section : kCatalogueSections) {
-        std::vector<CatalogueEntry> part;
-        std::ranges::copy_if(entries, std::back_inserter(part), [&](const CatalogueEntry& entry) {
-            return entry.section == section;
-        });
-        text += (text.empty() || part.empty() ? "" : "\n") + catalogue_table(part);
-    }
-    return text;
-}
 
 std::string pages(const std::vector<CatalogueEntry>& entries) {
     std::string text;
@@ -63,10 +52,11 @@ int catalogue_command(const CatalogueArguments& arguments) {
                              nearest_hint(name, known)});
     }
     const bool one = chosen.front().name == name;
-    if (arguments.json) {
-        return print_output(with_provenance(catalogue_json(chosen), provenance_of("catalogue")));
-    }
-    return print_output(one ? pages(chosen) : tables(chosen));
+    return show_output(arguments,
+                       {.report = one ? entry_sections(chosen) : catalogue_sections(chosen),
+                        .json = catalogue_json(chosen),
+                        .provenance = provenance_of("catalogue"),
+                        .text = one ? pages(chosen) : std::string{}});
 }
 
 Command describe_catalogue() {
@@ -74,8 +64,9 @@ Command describe_catalogue() {
     return {
         .name = "catalogue",
         .help = "List the devices, nodes, fabrics, models … that are known, with their sources",
-        .options = {{"name", &arguments->name, "A section or an entry: that one whole", "NAME"},
-                    {"--json", &arguments->json, "Print one JSON object instead of a report"}},
+        .options =
+            joined({{{"name", &arguments->name, "A section or an entry: that one whole", "NAME"}},
+                    view_options(*arguments, {})}),
         .examples = {"catalogue devices", "catalogue dgx-h100", "catalogue models --json"},
         .run = [arguments] { return catalogue_command(*arguments); },
     };

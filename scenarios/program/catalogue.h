@@ -6,12 +6,12 @@
 #include <string>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct CatalogueArguments {
+struct CatalogueArguments : ViewArguments {
     std::string name;  // of a section or an entry; empty: all
-    bool json = false;
 };
 
 int catalogue_command(const CatalogueArguments& arguments);

@@ -9,9 +9,9 @@
 #include "scenarios/program/any_scenario.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/show_output.h"
 #include "scenarios/report/checked_file.h"
 #include "scenarios/report/console_report.h"
-#include "scenarios/report/provenance_report.h"
 #include "scenarios/studies/sweep/study.h"
 
 namespace orrery {
@@ -69,22 +69,19 @@ int check_command(const CheckArguments& arguments) {
     for (const std::string& file : arguments.files) {
         files.push_back(is_study(file) ? check_study(file)
                                        : check_scenario(file, arguments.overrides));
-        right = right && files.back().errors.empty();
-    }
-    if (arguments.json) {
-        const int printed =
-            print_output(with_provenance(checked_json(files), provenance_of("check")));
-        return right ? printed : kExitUserError;
-    }
-    int printed = kExitOk;
-    for (const CheckedFile& file : files) {
-        if (!file.errors.empty()) {
-            report_errors(file.errors);
-        } else {
-            printed = print_output(fmt::format("{}: {}: {}\n", file.file, file.kind, file.summary));
+        const Errors& errors = files.back().errors;
+        right = right && errors.empty();
+        if (!errors.empty() && !arguments.json && arguments.format != "json") {
+            report_errors(errors);
         }
     }
-    return right ? printed : kExitUserError;
+    const int status = right ? kExitOk : kExitUserError;
+    return show_output(arguments,
+                       {.report = checked_sections(files),
+                        .json = checked_json(files),
+                        .provenance = provenance_of("check"),
+                        .text = checked_text(files),
+                        .status = status});
 }
 
 Command describe_check() {
@@ -92,13 +89,13 @@ Command describe_check() {
     return {
         .name = "check",
         .help = "Read and validate scenarios and studies without running them",
-        .options = {{"files",
-                     &arguments->files,
-                     "Scenario or study files (YAML); '-' is standard input",
-                     "FILE",
-                     true},
-                    override_option(arguments->overrides),
-                    {"--json", &arguments->json, "Print one JSON object"}},
+        .options = joined({{{"files",
+                             &arguments->files,
+                             "Scenario or study files (YAML); '-' is standard input",
+                             "FILE",
+                             true},
+                            override_option(arguments->overrides)},
+                           view_options(*arguments, {})}),
         .examples = {"check scenarios/llama3-8b-h100.yaml", "check scenarios/*.yaml"},
         .run = [arguments] { return check_command(*arguments); },
     };

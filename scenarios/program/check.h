@@ -7,13 +7,13 @@
 
 #include "scenarios/program/command.h"
 #include "scenarios/program/common_options.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct CheckArguments {
+struct CheckArguments : ViewArguments {
     std::vector<std::string> files;
     std::vector<std::string> overrides;
-    bool json = false;
 };
 
 int check_command(const CheckArguments& arguments);

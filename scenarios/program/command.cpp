@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/command.h"
 
-#include <fmt/format.h>
+#include <cstddef>
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
-#include "scenarios/format/document/nearest.h"
 #include "scenarios/program/calibrate.h"
 #include "scenarios/program/campaign.h"
 #include "scenarios/program/catalogue.h"
@@ -90,23 +85,14 @@ std::vector<GroupedCommands> grouped_commands() {
 }  // namespace
 
 std::string_view title_of(CommandGroup group) {
-    switch (group) {
-        case CommandGroup::scenarios:
-            return "Scenarios";
-        case CommandGroup::predict:
-            return "Predict";
-        case CommandGroup::train:
-            return "Train";
-        case CommandGroup::measure:
-            return "Measure";
-        case CommandGroup::exchange:
-            return "Exchange with other tools";
-        case CommandGroup::judge:
-            return "Judge the simulator";
-        case CommandGroup::help:
-            break;
-    }
-    return "Help";
+    static constexpr std::string_view kTitles[] = {"Scenarios",
+                                                   "Predict",
+                                                   "Train",
+                                                   "Measure",
+                                                   "Exchange with other tools",
+                                                   "Judge the simulator",
+                                                   "Help"};
+    return kTitles[static_cast<std::size_t>(group)];
 }
 
 std::vector<Command> all_commands() {
@@ -115,66 +101,11 @@ std::vector<Command> all_commands() {
         for (const Describe describe : group.commands) {
             Command& command = commands.emplace_back(describe());
             command.group = group.group;
-            add_format_option(command);
             add_general_options(command);
+            check_form_first(command);
         }
     }
     return commands;
-}
-
-std::vector<std::string> flags_of(const CommandOption& option) {
-    std::vector<std::string> flags;
-    for (std::size_t begin = 0; begin < option.names.size();) {
-        const std::size_t comma = std::min(option.names.find(',', begin), option.names.size());
-        std::string name = option.names.substr(begin, comma - begin);
-        name.erase(0, name.starts_with('!') ? 1 : 0);
-        if (name.starts_with('-')) {
-            flags.push_back(std::move(name));
-        }
-        begin = comma + 1;
-    }
-    return flags;
-}
-
-Error command_line_error(const std::vector<Command>& commands,
-                         const std::vector<std::string>& words,
-                         const std::string& what) {
-    const std::string general = "see orrery --help";
-    if (words.empty()) {
-        return {"command line", "which command?", general};
-    }
-    const auto command = std::ranges::find(commands, words[0], &Command::name);
-    if (command == commands.end()) {
-        if (words[0].starts_with('-')) {
-            const std::vector<std::string> flags{"--help", "--version"};
-            const bool known = std::ranges::count(flags, words[0]) > 0;
-            return {"command line",
-                    known ? what : fmt::format("unknown option '{}'", words[0]),
-                    general};
-        }
-        std::vector<std::string> names;
-        for (const Command& known : commands) {
-            names.push_back(known.name);
-        }
-        const bool near = !nearest_names(words[0], names, 1).empty();
-        return {"",
-                fmt::format("unknown command '{}'", words[0]),
-                near ? nearest_hint(words[0], names) : general};
-    }
-    const std::string own = fmt::format("see orrery {} --help", command->name);
-    std::vector<std::string> flags{"--help"};
-    for (const CommandOption& option : command->options) {
-        std::ranges::copy(flags_of(option), std::back_inserter(flags));
-    }
-    for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
-        const std::string flag = words[i].substr(0, words[i].find('='));
-        if (flag.starts_with("--") && std::ranges::find(flags, flag) == flags.end()) {
-            const bool near = !nearest_names(flag, flags, 1).empty();
-            const std::string hint = near ? nearest_hint(flag, flags) + " " + own : own;
-            return {"command line", fmt::format("unknown option '{}'", flag), hint};
-        }
-    }
-    return {"command line", what, own};
 }
 
 }  // namespace orrery

@@ -10,8 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "engine/result.h"
-
 namespace orrery {
 
 struct CommandOption {
@@ -59,14 +57,5 @@ struct Command {
 // In the order of `orrery --help`, with the options of every command. Each call gives commands with
 // variables of their own.
 std::vector<Command> all_commands();
-
-// "-o" and "--output" of "-o,--output", "--no-x" of "!--no-x"; none of a word in its place.
-std::vector<std::string> flags_of(const CommandOption& option);
-
-// What is wrong with words that the command line does not take: an unknown command or option with
-// the nearest that is known, else `what`.
-Error command_line_error(const std::vector<Command>& commands,
-                         const std::vector<std::string>& words,
-                         const std::string& what);
 
 }  // namespace orrery

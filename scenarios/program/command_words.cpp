@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "scenarios/program/spelling.h"
+
 namespace orrery {
 namespace {
 

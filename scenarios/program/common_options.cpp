@@ -4,19 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
-#include "scenarios/program/exit_status.h"
+#include "scenarios/program/spelling.h"
 #include "scenarios/report/terminal.h"
 
 namespace orrery {
 namespace {
-
-constexpr std::pair<std::string_view, OutputFormat> kFormats[] = {{"table", OutputFormat::table},
-                                                                  {"json", OutputFormat::json},
-                                                                  {"csv", OutputFormat::csv},
-                                                                  {"md", OutputFormat::md}};
 
 std::vector<CommandOption> general_options() {
     Terminal& settings = terminal();
@@ -32,38 +26,6 @@ std::vector<CommandOption> general_options() {
 }
 
 }  // namespace
-
-Result<OutputFormat> output_format(const ViewArguments& arguments) {
-    if (arguments.format.empty()) {
-        return arguments.json ? OutputFormat::json : OutputFormat::table;
-    }
-    const auto* const found =
-        std::ranges::find(kFormats, arguments.format, [](const auto& one) { return one.first; });
-    if (found == std::end(kFormats)) {
-        return fail("--format",
-                    fmt::format("there is no form '{}'", arguments.format),
-                    "one of table, json, csv, md");
-    }
-    if (arguments.json && found->second != OutputFormat::json) {
-        return fail("--json", "is short for --format json, and --format says another one", {});
-    }
-    return found->second;
-}
-
-std::vector<CommandOption> view_options(ViewArguments& arguments, const OfferedViews& offered) {
-    std::vector<CommandOption> options{
-        {"--format", &arguments.format, "Print a table (if not given), json, csv or md", "FORM"},
-        {"--json", &arguments.json, "Short for --format json: one object"}};
-    const auto add = [&](const char* name, std::string& file, const std::string& help) {
-        if (!help.empty()) {
-            options.push_back({name, &file, help, "FILE"});
-        }
-    };
-    add("--html", arguments.html_file, offered.html);
-    add("--csv", arguments.csv_file, offered.csv);
-    add("--trace", arguments.trace_file, offered.trace);
-    return options;
-}
 
 std::vector<CommandOption> joined(std::initializer_list<std::vector<CommandOption>> lists) {
     std::vector<CommandOption> all;
@@ -128,30 +90,6 @@ CommandOption old_option(const std::string& name, const std::string& now, Comman
     option.help = "Old spelling of " + now;
     option.required = false;
     return option;
-}
-
-void add_format_option(Command& command) {
-    const auto has = [&](const char* name) {
-        return std::ranges::find(command.options, name, &CommandOption::names);
-    };
-    const auto json = has("--json");
-    if (json == command.options.end() || has("--format") != command.options.end()) {
-        return;
-    }
-    const auto format = std::make_shared<std::string>();
-    bool* const wanted = std::get<bool*>(json->target);
-    command.options.insert(
-        json, {"--format", format.get(), "Print a table (if not given) or json", "FORM"});
-    command.run = [format, wanted, run = std::move(command.run), name = command.name] {
-        if (*format == "json") {
-            *wanted = true;
-        } else if (!format->empty() && (*format != "table" || *wanted)) {
-            return report_error({"--format",
-                                 fmt::format("orrery {} does not print '{}'", name, *format),
-                                 "table or json"});
-        }
-        return run();
-    };
 }
 
 void add_general_options(Command& command) {

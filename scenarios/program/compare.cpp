@@ -24,8 +24,7 @@ ResultOrErrors<StudyOutput> compare_output(const CompareArguments& arguments) {
     }
     StudyOutput output{.report = comparison_sections(*comparison),
                        .json = comparison_json(*comparison),
-                       .provenance = provenance_of("compare", run->scenario),
-                       .text = comparison_report(*comparison)};
+                       .provenance = provenance_of("compare", run->scenario)};
     output.provenance.recorded_by = run->description.build;
     output.provenance.add_input(arguments.profile_file);
     return output;

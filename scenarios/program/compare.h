@@ -5,7 +5,7 @@
 #include <string>
 
 #include "scenarios/program/command.h"
-#include "scenarios/program/common_options.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 

@@ -6,6 +6,7 @@
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/scenario_keys.h"
+#include "scenarios/program/spelling.h"
 
 namespace orrery {
 

@@ -1,112 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/diagnose.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <memory>
+#include <utility>
 
-#include "runtime/measure/node_checks.h"
 #include "runtime/world.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/common_options.h"
+#include "scenarios/program/diagnose_nodes.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/program/page_file.h"
+#include "scenarios/program/run_study.h"
+#include "scenarios/report/checks_report.h"
 #include "scenarios/report/heat_map_report.h"
-#include "scenarios/report/node_checks_report.h"
-#include "scenarios/report/provenance_report.h"
 #include "scenarios/studies/diagnose/heat_map.h"
 #include "scenarios/studies/diagnose/modelled_checks.h"
 
 namespace orrery {
 namespace {
 
-// Prints a report, and says whether somebody is sick.
-int tell(const std::string& text, bool sick) {
-    const int printed = print_output(text);
-    return printed == kExitOk && sick ? kExitFinding : printed;
-}
-
-int write_page(PageFile& page, const HeatMap& map, const Provenance& provenance) {
-    if (page.wanted()) {
-        if (const auto written = page.write(to_html(heat_map_sections(map)), provenance);
-            !written) {
-            return report_error(written.error());
-        }
-    }
-    return kExitOk;
-}
-
-int diagnose_run(const DiagnoseArguments& arguments, PageFile& page) {
-    const auto run = read_recorded_run(arguments.what);
+ResultOrErrors<StudyOutput> diagnose_run(const std::string& folder) {
+    const auto run = read_recorded_run(folder);
     if (!run) {
-        return report_errors(run.error());
+        return unexpected<Errors>(run.error());
     }
     note_faults_left_out(run->scenario, FaultUser::recorded_run);
     const HeatMap map = heat_map_of(*run);
-    Provenance provenance = provenance_of("diagnose", run->scenario);
-    provenance.recorded_by = run->description.build;
-    if (const int written = write_page(page, map, provenance); written != kExitOk) {
-        return written;
-    }
-    return tell(
-        arguments.json ? with_provenance(heat_map_json(map), provenance) : heat_map_text(map),
-        !map.slow.empty());
+    StudyOutput output{.report = heat_map_sections(map),
+                       .json = heat_map_json(map),
+                       .provenance = provenance_of("diagnose", run->scenario),
+                       .status = map.slow.empty() ? kExitOk : kExitFinding};
+    output.provenance.recorded_by = run->description.build;
+    return output;
 }
 
-int diagnose_model(const DiagnoseArguments& arguments, const Scenario& scenario, PageFile& page) {
+ResultOrErrors<StudyOutput> diagnose_model(const Scenario& scenario) {
     const auto checks = modelled_checks(scenario);
     if (!checks) {
-        return report_error(checks.error());
+        return unexpected<Errors>(Errors{checks.error()});
     }
-    const bool sick = !checks->suspects.empty();
-    const Provenance provenance = provenance_of("diagnose", scenario);
-    const auto json = [&] { return with_provenance(checks_json(*checks), provenance); };
-    if (arguments.json && !page.wanted()) {
-        return tell(json(), sick);
-    }
+    StudyOutput output{.report = checks_sections(*checks),
+                       .json = checks_json(*checks),
+                       .provenance = provenance_of("diagnose", scenario),
+                       .status = checks->suspects.empty() ? kExitOk : kExitFinding};
+    // A step that never ends has no times; the checks have something to say.
     const Result<HeatMap> map = heat_map_of(scenario);
     if (!map) {
-        // A step that never ends has no times; the checks have something to say.
-        return arguments.json
-                   ? tell(json(), sick)
-                   : tell(checks_text(*checks) + "\n  no heat map: " + map.error().what + "\n",
-                          sick);
+        output.report.lines.push_back("No heat map: " + map.error().what + ".");
+        return output;
     }
-    if (const int written = write_page(page, *map, provenance); written != kExitOk) {
-        return written;
+    Report heat = heat_map_sections(*map);
+    output.report.lines = std::move(heat.lines);
+    output.report.cards.insert(output.report.cards.end(), heat.cards.begin(), heat.cards.end());
+    for (ReportSection& section : heat.sections) {
+        output.report.sections.push_back(std::move(section));
     }
-    return arguments.json ? tell(json(), sick)
-                          : tell(checks_text(*checks) + "\n" + heat_map_text(*map),
-                                 sick || !map->slow.empty());
-}
-
-int check_as(World& world, const DiagnoseArguments& arguments) {
-    if (world.transport == nullptr) {
-        return report_error({"--nproc", "one process has no other to talk to", "--nproc 4"});
-    }
-    const auto checks = check_nodes(*world.transport);
-    if (!checks) {
-        return report_error(checks.error());
-    }
-    if (world.rank != 0) {
-        return kExitOk;
-    }
-    const std::vector<Suspect> found = suspects(*checks);
-    return tell(arguments.json
-                    ? with_provenance(node_checks_json(*checks, found), provenance_of("diagnose"))
-                    : node_checks_text(*checks, found),
-                !found.empty());
-}
-
-int start_ranks(const DiagnoseArguments& arguments) {
-    std::vector<std::string> again{"diagnose", arguments.what};
-    if (arguments.json) {
-        again.emplace_back("--json");
-    }
-    const Result<int> status = run_ranks(arguments.num_processes, again);
-    return status ? *status : report_error(status.error());
+    output.status = map->slow.empty() ? output.status : kExitFinding;
+    return output;
 }
 
 }  // namespace
@@ -117,16 +68,17 @@ int diagnose_command(const DiagnoseArguments& arguments) {
         return report_error(place.error());
     }
     if (place->num_ranks > 1) {
-        Result<World> world = join_world();
-        return world ? check_as(*world, arguments) : report_error(world.error());
+        return check_as_rank(arguments);
     }
-    auto page = PageFile::open(arguments.html_file);
-    if (!page) {
-        return report_error(page.error());
-    }
+    const auto show = [&](const auto& study) {
+        return run_study(arguments,
+                         {.source = arguments.what, .label = "checking", .study = [&](const auto&) {
+                              return study();
+                          }});
+    };
     std::error_code none;
     if (std::filesystem::is_directory(arguments.what, none)) {
-        return diagnose_run(arguments, *page);
+        return show([&] { return diagnose_run(arguments.what); });
     }
     const auto scenario = read_scenario(arguments.what, {.overrides = arguments.overrides});
     if (!scenario) {
@@ -135,10 +87,9 @@ int diagnose_command(const DiagnoseArguments& arguments) {
     if (arguments.num_processes == 1) {
         return report_error({"--nproc", "one process has no other to talk to", "--nproc 4"});
     }
-    note_faults_left_out(*scenario,
-                         arguments.num_processes > 0 ? FaultUser::real_run : FaultUser::step);
-    return arguments.num_processes > 0 ? start_ranks(arguments)
-                                       : diagnose_model(arguments, *scenario, *page);
+    const bool real = arguments.num_processes > 0;
+    note_faults_left_out(*scenario, real ? FaultUser::real_run : FaultUser::step);
+    return real ? start_node_checks(arguments) : show([&] { return diagnose_model(*scenario); });
 }
 
 Command describe_diagnose() {
@@ -146,16 +97,16 @@ Command describe_diagnose() {
     return {
         .name = "diagnose",
         .help = "Find slow and unreachable nodes: heat map of ranks, pre-flight checks",
-        .options = {{"what",
-                     &arguments->what,
-                     "Scenario file (YAML), or the folder of a recorded run",
-                     "WHAT",
-                     true},
-                    override_option(arguments->overrides),
-                    processes_option(arguments->num_processes,
-                                     "Check the connections between N processes here"),
-                    {"--html", &arguments->html_file, "Write the heat map as a page", "FILE"},
-                    {"--json", &arguments->json, "Print one JSON object instead of a report"}},
+        .options = joined(
+            {{{"what",
+               &arguments->what,
+               "Scenario file (YAML), or the folder of a recorded run; '-' is standard input",
+               "WHAT",
+               true},
+              override_option(arguments->overrides),
+              processes_option(arguments->num_processes,
+                               "Check the connections between N processes here")},
+             view_options(*arguments, {.html = kPageHelp, .csv = "Write the checks as a table"})}),
         .examples = {"diagnose build/run --html heat.html",
                      "diagnose scenarios/llama3-70b-h100.yaml --set "
                      "'faults=[{kind: slow_host, at: \"node:3\"}]'",

@@ -9,15 +9,14 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct DiagnoseArguments {
+struct DiagnoseArguments : ViewArguments {
     std::string what;  // a scenario file, or the folder of a recorded run
     std::vector<std::string> overrides;
     std::uint32_t num_processes = 0;  // 0: none is started
-    bool json = false;
-    std::string html_file;
 };
 
 // Returns the exit status: 1 if somebody is suspected.

@@ -1,50 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/diff.h"
 
+#include <functional>
 #include <memory>
 
 #include "scenarios/format/document/json_document.h"
-#include "scenarios/format/provenance/stored_result.h"
 #include "scenarios/program/any_scenario.h"
-#include "scenarios/program/exit_status.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/diff_report.h"
-#include "scenarios/studies/diff/shown_scenario.h"
-#include "scenarios/studies/simulate/simulate_scenario.h"
+#include "scenarios/studies/diff/scenario_diff.h"
 
 namespace orrery {
 namespace {
 
-// A result of --json: a JSON object with its provenance. Nothing if the file is something else.
-const DocumentNode* result_in(const ResultOrErrors<DocumentNode>& json) {
-    const bool is_result = json && json->is_map() && json->find("provenance") != nullptr;
-    return is_result ? &*json : nullptr;
-}
-
-DocumentNode effective_of(const DocumentNode& result) {
-    const auto stored = stored_provenance(result);
-    return stored ? stored->origin.effective : DocumentNode{};
-}
-
-StudyOutput output_of(const DiffArguments& arguments, const ScenarioDiff& diff) {
-    Provenance provenance = provenance_of("diff");
-    provenance.add_input(arguments.before).add_input(arguments.after);
-    return {.report = diff_sections(diff),
-            .json = diff_json(diff),
-            .provenance = std::move(provenance)};
-}
-
-ResultOrErrors<StudyOutput> diff_results(const DiffArguments& arguments,
-                                         const DocumentNode& before,
-                                         const DocumentNode& after) {
-    ScenarioDiff diff{.before = arguments.before, .after = arguments.after};
-    diff.keys = differences(effective_of(before), effective_of(after));
-    diff.figures = differences(before, after, keys_of_no_answer());
-    return output_of(arguments, diff);
-}
-
-ResultOrErrors<StudyOutput> diff_scenarios(const DiffArguments& arguments,
-                                           const std::function<void(double)>& progress) {
+ResultOrErrors<ScenarioDiff> diff_scenarios(const DiffArguments& arguments,
+                                            const std::function<void(double)>& progress) {
     const auto before = read_any_scenario(arguments.before, {});
     if (!before) {
         return unexpected<Errors>(before.error());
@@ -53,44 +24,48 @@ ResultOrErrors<StudyOutput> diff_scenarios(const DiffArguments& arguments,
     if (!after) {
         return unexpected<Errors>(after.error());
     }
-    ScenarioDiff diff{.before = arguments.before, .after = arguments.after};
-    diff.keys = differences(shown_scenario(*before), shown_scenario(*after));
-    if (!arguments.run) {
-        return output_of(arguments, diff);
-    }
-    if (is_network_alone(*before) || is_network_alone(*after) || !before->jobs.empty() ||
-        !after->jobs.empty()) {
-        return unexpected<Errors>(Errors{
-            {"--run", "compares the steps of two jobs", "scenarios with a model and a plan"}});
-    }
-    for (const Scenario* scenario : {&*before, &*after}) {
-        Result<Answer> answer = simulate_scenario(*scenario, {});
-        if (!answer) {
-            return unexpected<Errors>(Errors{answer.error()});
+    ScenarioDiff diff = diff_of_scenarios(*before, *after);
+    if (arguments.run) {
+        if (const auto added = add_steps(diff, *before, *after, progress); !added) {
+            return unexpected<Errors>(Errors{added.error()});
         }
-        diff.steps.push_back(std::move(*answer));
-        progress(0.5 * static_cast<double>(diff.steps.size()));
     }
-    return output_of(arguments, diff);
+    return diff;
+}
+
+ResultOrErrors<ScenarioDiff> diff_files(const DiffArguments& arguments,
+                                        const std::function<void(double)>& progress) {
+    const auto before = read_json_file(arguments.before);
+    const auto after = read_json_file(arguments.after);
+    const bool first = before && is_result(*before);
+    const bool second = after && is_result(*after);
+    if (first != second) {
+        return unexpected<Errors>(Errors{{first ? arguments.after : arguments.before,
+                                          "is no result, and the other file is one",
+                                          "two scenarios, or two results of --json"}});
+    }
+    return first ? diff_of_results(*before, *after) : diff_scenarios(arguments, progress);
 }
 
 }  // namespace
 
 int diff_command(const DiffArguments& arguments) {
-    const auto before = read_json_file(arguments.before);
-    const auto after = read_json_file(arguments.after);
-    const DocumentNode* first = result_in(before);
-    const DocumentNode* second = result_in(after);
-    if ((first == nullptr) != (second == nullptr)) {
-        return report_error({first == nullptr ? arguments.before : arguments.after,
-                             "is no result, and the other file is one",
-                             "two scenarios, or two results of --json"});
-    }
     return run_study(
         arguments,
-        {.source = arguments.after, .label = "comparing", .study = [&](const auto& progress) {
-             return first == nullptr ? diff_scenarios(arguments, progress)
-                                     : diff_results(arguments, *first, *second);
+        {.source = arguments.after,
+         .label = "comparing",
+         .study = [&](const std::function<void(double)>& progress) -> ResultOrErrors<StudyOutput> {
+             auto diff = diff_files(arguments, progress);
+             if (!diff) {
+                 return unexpected<Errors>(diff.error());
+             }
+             diff->before = arguments.before;
+             diff->after = arguments.after;
+             StudyOutput output{.report = diff_sections(*diff),
+                                .json = diff_json(*diff),
+                                .provenance = provenance_of("diff")};
+             output.provenance.add_input(arguments.before).add_input(arguments.after);
+             return output;
          }});
 }
 

@@ -5,14 +5,13 @@
 #include <string>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct DiscoverArguments {
-    std::string output;         // empty: standard output
+struct DiscoverArguments : ViewArguments {
     std::string topology_file;  // that NCCL wrote; empty: none
     std::string device;         // "cpu" or "cuda"; empty: GPUs if there are any
-    bool json = false;
 };
 
 // Returns the exit status.

@@ -1,59 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/explain.h"
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <memory>
+#include <utility>
 
-#include "engine/program_text.h"
-#include "models/lowering.h"
-#include "scenarios/format/read/reader.h"
 #include "scenarios/program/calibration_file.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/explain_program.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/explain_report.h"
-#include "scenarios/report/layouts_report.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/explain/explain.h"
-#include "scenarios/studies/explain/layouts.h"
 
 namespace orrery {
 namespace {
-
-std::string layouts_text(const ExplainArguments& arguments, const Program& program) {
-    std::vector<StageLayouts> stages;
-    for (std::size_t role = 0; role < program.roles.size(); ++role) {
-        if (arguments.stage < 0 || arguments.stage == static_cast<std::int64_t>(role)) {
-            stages.push_back(layouts_of(program, to_id<RoleId>(role)));
-        }
-    }
-    return arguments.json ? layouts_json(stages) : layouts_report(stages);
-}
-
-int print_program(const ExplainArguments& arguments) {
-    ReadOptions read;
-    read.overrides = arguments.overrides;
-    const auto scenario = read_scenario(arguments.file, read);
-    if (!scenario) {
-        return report_errors(scenario.error());
-    }
-    const std::int64_t stages = scenario->plan.pipeline_model_parallel_size;
-    if (arguments.stage >= stages) {
-        return report_errors({{"--stage",
-                               fmt::format("there is no stage {}", arguments.stage),
-                               fmt::format("the plan has stages 0 to {}", stages - 1)}});
-    }
-    const Program program = lower(scenario->model, scenario->plan);
-    if (arguments.layouts) {
-        return print_output(layouts_text(arguments, program));
-    }
-    return print_output(
-        arguments.stage < 0
-            ? to_text(program)
-            : to_text(program, to_id<RoleId>(static_cast<std::size_t>(arguments.stage))));
-}
 
 ResultOrErrors<StudyOutput> explain_output(const ExplainArguments& arguments,
                                            const std::function<void(double)>& progress) {
@@ -81,20 +44,12 @@ ResultOrErrors<StudyOutput> explain_output(const ExplainArguments& arguments,
 }  // namespace
 
 int explain_command(const ExplainArguments& arguments) {
-    const bool lowered = arguments.program || arguments.layouts;
-    if (arguments.stage >= 0 && !lowered) {
-        return report_errors(
-            {{"--stage", "only a program has stages", "give --program or --layouts too"}});
+    if (arguments.program || arguments.layouts) {
+        return explain_program(arguments);
     }
-    if (arguments.program && arguments.layouts) {
-        return report_errors(
-            {{"--layouts", "the program's text has the layouts too", "leave one out"}});
-    }
-    if (arguments.program && (arguments.json || !arguments.format.empty())) {
-        return report_errors({{"--json", "a program is printed as text only", "leave one out"}});
-    }
-    if (lowered) {
-        return print_program(arguments);
+    if (arguments.stage >= 0) {
+        return report_error(
+            {"--stage", "only a program has stages", "give --program or --layouts too"});
     }
     return run_study(
         arguments,

@@ -6,10 +6,11 @@
 #include <string>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct ExplainErrorArguments {
+struct ExplainErrorArguments : ViewArguments {
     std::string name;  // of the case
     std::string file;  // table of cases; empty: the catalogue's
 };

@@ -6,12 +6,13 @@
 #include <string>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct ExportArguments {
-    std::string checkpoint;  // a run's job.checkpoint_folder, or the folder of one step
-    std::string output;
+struct ExportArguments : ViewArguments {
+    std::string checkpoint;      // a run's job.checkpoint_folder, or the folder of one step
+    std::string target;          // file to write
     std::string dtype = "fp32";  // fp32, bf16 or fp16
 };
 

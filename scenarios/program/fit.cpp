@@ -2,80 +2,95 @@
 #include "scenarios/program/fit.h"
 
 #include <memory>
+#include <string>
+#include <utility>
 
-#include "scenarios/format/document/output_file.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/run_study.h"
+#include "scenarios/program/spooled_input.h"
 #include "scenarios/report/fit_report.h"
 
 namespace orrery {
 namespace {
 
-// Prints the report, and the table where no file is named for it.
-int show_fit(OutputFile* file, const Report& report, const std::string& csv) {
+// In the table form the table of factors follows where no file is named for it.
+StudyOutput fit_output(const FitArguments& arguments, Report report, std::string csv) {
     const std::string text = to_text(report);
-    if (file == nullptr) {
-        return print_output(text + "\n" + csv);
+    return {.report = std::move(report),
+            .json = {},
+            .provenance = provenance_of("fit"),
+            .text = arguments.output.empty() ? text + "\n" + csv : text,
+            .product = std::move(csv)};
+}
+
+ResultOrErrors<StudyOutput> fitted_output(const FitArguments& arguments) {
+    if (arguments.spec.kernels) {
+        const auto fit = fit_kernels(arguments.spec);
+        return fit ? fit_output(arguments, kernel_fit_sections(*fit), kernel_efficiency_csv(*fit))
+                   : ResultOrErrors<StudyOutput>{unexpected<Errors>(fit.error())};
     }
-    const Result<void> written = file->commit(csv);
-    return written ? print_output(text) : report_error(written.error());
+    const auto fitted = fit_steps(arguments.spec);
+    return fitted ? fit_output(arguments, step_fit_sections(*fitted), fitted->csv)
+                  : ResultOrErrors<StudyOutput>{unexpected<Errors>(fitted.error())};
 }
 
 }  // namespace
 
-int fit_command(const FitSpec& spec) {
-    // An unwritable place is reported before the work.
-    const auto file = OutputFile::open_if_named(spec.output);
-    if (!file) {
-        return report_error(file.error());
+int fit_command(const FitArguments& given) {
+    const auto input = SpooledInput::of(given.spec.file);
+    if (!input) {
+        return report_error(input.error());
     }
-    if (spec.kernels) {
-        const auto fit = fit_kernels(spec);
-        return fit ? show_fit(file->get(), kernel_fit_sections(*fit), kernel_efficiency_csv(*fit))
-                   : report_errors(fit.error());
-    }
-    const auto fitted = fit_steps(spec);
-    return fitted ? show_fit(file->get(), step_fit_sections(*fitted), fitted->csv)
-                  : report_errors(fitted.error());
+    FitArguments arguments = given;
+    arguments.spec.file = input->file();
+    arguments.spec.output = given.output;
+    return run_study(arguments,
+                     {.source = arguments.spec.file, .label = "fitting", .study = [&](const auto&) {
+                          return fitted_output(arguments);
+                      }});
 }
 
 Command describe_fit() {
-    const auto spec = std::make_shared<FitSpec>();
+    const auto arguments = std::make_shared<FitArguments>();
+    FitSpec* const spec = &arguments->spec;
     return {
         .name = "fit",
         .help = "Fit the catalogue's general factors of a training step, or its kernel times",
-        .options = {{"cases",
-                     &spec->file,
-                     "Table of measured steps (CSV); with --kernels of kernels, if not the "
-                     "catalogue's",
-                     "FILE"},
-                    {"--kernels",
-                     &spec->kernels,
-                     "Fit the efficiency of kernels (kernel_efficiency.csv) on kernels measured "
-                     "alone"},
-                    {"--host-bound",
-                     &spec->host_bound,
-                     "Table of steps that the host binds, for the cost of a framework's calls, if "
-                     "not the catalogue's",
-                     "FILE"},
-                    {"--unseen",
-                     &spec->unseen,
-                     "Table of steps of software that no case ran on, for how far such steps are "
-                     "off, if not the catalogue's",
-                     "FILE"},
-                    {"--experts",
-                     &spec->experts,
-                     "Table of steps of models with experts, for how far such steps are off, if "
-                     "not the catalogue's",
-                     "FILE"},
-                    {"--floor",
-                     &spec->floor,
-                     "Also print the smallest error of ratios that factors could reach"},
-                    jobs_option(spec->jobs),
-                    {"-o,--output", &spec->output, "Table of factors to write (CSV)", "FILE"}},
+        .options =
+            joined({{{"cases",
+                      &spec->file,
+                      "Table of measured steps (CSV); with --kernels of kernels, if not the "
+                      "catalogue's; '-' is standard input",
+                      "FILE"},
+                     {"--kernels",
+                      &spec->kernels,
+                      "Fit the efficiency of kernels (kernel_efficiency.csv) on kernels measured "
+                      "alone"},
+                     {"--host-bound",
+                      &spec->host_bound,
+                      "Table of steps that the host binds, for the cost of a framework's calls, if "
+                      "not the catalogue's",
+                      "FILE"},
+                     {"--unseen",
+                      &spec->unseen,
+                      "Table of steps of software that no case ran on, for how far such steps are "
+                      "off, if not the catalogue's",
+                      "FILE"},
+                     {"--experts",
+                      &spec->experts,
+                      "Table of steps of models with experts, for how far such steps are off, if "
+                      "not the catalogue's",
+                      "FILE"},
+                     {"--floor",
+                      &spec->floor,
+                      "Also print the smallest error of ratios that factors could reach"},
+                     jobs_option(spec->jobs),
+                     output_option(arguments->output, "Table of factors to write (CSV)")},
+                    view_options(*arguments, {.html = kPageHelp})}),
         .examples = {"fit scenarios/catalogue/published/training.csv -o step_efficiency.csv",
                      "fit --kernels -o kernel_efficiency.csv"},
-        .run = [spec] { return fit_command(*spec); },
+        .run = [arguments] { return fit_command(*arguments); },
     };
 }
 

@@ -6,10 +6,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "runtime/data/tokenizer.h"
 #include "runtime/generate.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/show_output.h"
+#include "scenarios/report/facts_report.h"
 
 namespace orrery {
 namespace {
@@ -63,7 +68,15 @@ int generate_command(const GenerateArguments& arguments) {
     if (!tokens) {
         return report_error(tokens.error());
     }
-    return print_output(arguments.prompt + tokenizer->decode(*tokens) + "\n");
+    const std::string text = tokenizer->decode(*tokens);
+    const std::vector<Fact> facts{{"prompt", arguments.prompt, Unit::words},
+                                  {"text", text, Unit::words},
+                                  {"tokens", tokens->size()}};
+    return show_output(arguments,
+                       {.report = facts_report("Generated text", facts),
+                        .json = facts_json(facts),
+                        .provenance = provenance_of("generate"),
+                        .text = arguments.prompt + text + "\n"});
 }
 
 Command describe_generate() {
@@ -71,35 +84,31 @@ Command describe_generate() {
     return {
         .name = "generate",
         .help = "Let a trained model go on from a text, token by token",
-        .options = {{"checkpoint",
-                     &arguments->checkpoint,
-                     "A run's job.checkpoint_folder, or a step",
-                     "FOLDER",
-                     true},
-                    {"--prompt", &arguments->prompt, "What to go on from (a new line)", "TEXT"},
-                    {"--tokens",
-                     &arguments->tokens,
-                     "How many tokens to add (200)",
-                     "N",
-                     false,
-                     1,
-                     1'000'000},
-                    {"--temperature",
-                     &arguments->temperature,
-                     "Of the draw (0.8); 0: always the likeliest token",
-                     "T"},
-                    {"--top-k",
-                     &arguments->top_k,
-                     "Draw among the K likeliest tokens; 0: among all",
-                     "K",
-                     false,
-                     0,
-                     1'000'000},
-                    {"--seed", &arguments->seed, "The same seed, the same text", "N"},
-                    {"--tokenizer",
-                     &arguments->tokenizer,
-                     "Folder of merges.txt (the checkpoint's; bytes if it has none)",
-                     "FOLDER"}},
+        .options = joined(
+            {{{"checkpoint",
+               &arguments->checkpoint,
+               "A run's job.checkpoint_folder, or a step",
+               "FOLDER",
+               true},
+              {"--prompt", &arguments->prompt, "What to go on from (a new line)", "TEXT"},
+              number_option(
+                  "--tokens", arguments->tokens, "How many tokens to add (200)", "N", 1, 1'000'000),
+              {"--temperature",
+               &arguments->temperature,
+               "Of the draw (0.8); 0: always the likeliest token",
+               "T"},
+              number_option("--top-k",
+                            arguments->top_k,
+                            "Draw among the K likeliest tokens; 0: among all",
+                            "K",
+                            0,
+                            1'000'000),
+              {"--seed", &arguments->seed, "The same seed, the same text", "N"},
+              {"--tokenizer",
+               &arguments->tokenizer,
+               "Folder of merges.txt (the checkpoint's; bytes if it has none)",
+               "FOLDER"}},
+             view_options(*arguments, {})}),
         .examples = {"generate build/run --prompt 'The '"},
         .run = [arguments] { return generate_command(*arguments); },
     };

@@ -6,10 +6,11 @@
 #include <string>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct GenerateArguments {
+struct GenerateArguments : ViewArguments {
     std::string checkpoint;  // a run's folder, or that of one step
     std::string prompt = "\n";
     std::int64_t tokens = 200;

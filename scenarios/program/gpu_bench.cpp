@@ -5,8 +5,10 @@
 #include <memory>
 
 #include "runtime/cuda/devices.h"
-#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/gpu_bench_options.h"
+#include "scenarios/program/show_output.h"
+#include "scenarios/report/stages_report.h"
 
 namespace orrery {
 namespace {
@@ -14,6 +16,11 @@ namespace {
 void print_at_once(const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
+}
+
+// What is measured is shown as it comes; beside an answer in another form on standard error.
+void print_beside(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 int run_checks(const GpuBenchSpec& spec) {
@@ -27,11 +34,11 @@ int run_checks(const GpuBenchSpec& spec) {
 
 }  // namespace
 
-int gpu_bench_command(const GpuBenchSpec& spec) {
+int gpu_bench_command(const GpuBenchArguments& arguments) {
+    const GpuBenchSpec& spec = arguments.spec;
     const bool on_cpu = spec.device == "cpu";
     if (!on_cpu && spec.device != "cuda") {
-        return report_error(
-            {"--device", "'" + spec.device + "' is no kind of device", "cuda or cpu"});
+        return report_error({"--device", "'" + spec.device + "' is no device", "cuda or cpu"});
     }
     const auto devices = cuda_devices();
     if (!on_cpu && !devices) {
@@ -47,61 +54,28 @@ int gpu_bench_command(const GpuBenchSpec& spec) {
     if (!spec.only.empty()) {
         return report_error({"--only", "is 'checks', or 'train' and one scenario", ""});
     }
-    print_at_once(on_cpu ? "A rehearsal on the CPU\n" : bench_machine_text(*devices));
-    const auto outcomes = run_bench(spec, print_at_once);
+    const bool table = output_format(arguments) == OutputFormat::table;
+    const auto print = table ? print_at_once : print_beside;
+    print(on_cpu ? "A rehearsal on the CPU\n" : bench_machine_text(*devices));
+    const auto outcomes = run_bench(spec, print);
     if (!outcomes) {
         return report_errors(outcomes.error());
     }
-    const int printed = print_output(stages_report(*outcomes));
-    return bench_is_well(*outcomes) ? printed : kExitCheckFailed;
+    return show_output(arguments,
+                       {.report = stages_sections(*outcomes),
+                        .json = stages_json(*outcomes),
+                        .provenance = provenance_of("gpu-bench"),
+                        .status = bench_is_well(*outcomes) ? kExitOk : kExitCheckFailed});
 }
 
 Command describe_gpu_bench() {
-    const auto spec = std::make_shared<GpuBenchSpec>();
+    const auto arguments = std::make_shared<GpuBenchArguments>();
     return {
         .name = "gpu-bench",
         .help = "Check this machine's GPU kernels, train on it, and compare with the prediction",
-        .options =
-            {{"files", &spec->files, "Scenario files of one GPU; none: the GPT-2 ones", "FILE"},
-             override_option(spec->overrides),
-             {"-o,--output", &spec->folder, "Where profiles and steps.csv are written", "FOLDER"},
-             {"--steps",
-              &spec->steps,
-              "Steps that are timed, of each scenario (10)",
-              "N",
-              false,
-              1,
-              100000},
-             {"--limit",
-              &spec->limit_s,
-              "Seconds after which a training is given up (300)",
-              "S",
-              false,
-              1,
-              86400},
-             {"--from",
-              &spec->from,
-              "Begin at this stage: checks, train:NAME, torch:NAME or profile",
-              "STAGE"},
-             {"--only",
-              &spec->only,
-              "Run 'checks', or 'train' of one scenario, in this process",
-              "STAGE"},
-             {"--comparison",
-              &spec->first_comparison,
-              "Comparisons that --only checks leaves out at the begin",
-              "N"},
-             device_option(spec->device,
-                           "cuda (if not given), or cpu for a rehearsal without a GPU"),
-             {"--checks-only", &spec->checks_only, "Check the kernels, train nothing"},
-             {"!--no-torch", &spec->torch, "Don't compare with PyTorch"},
-             {"--torch-eager", &spec->torch_eager, "PyTorch without torch.compile"},
-             {"!--no-profile",
-              &spec->profile,
-              "Don't measure kernels and NCCL's collectives on 1, 2, 4, ... GPUs at the end "
-              "(machine.csv)"}},
+        .options = gpu_bench_options(*arguments),
         .examples = {"gpu-bench scenarios/gpt2-124m-1gpu.yaml"},
-        .run = [spec] { return gpu_bench_command(*spec); },
+        .run = [arguments] { return gpu_bench_command(*arguments); },
     };
 }
 

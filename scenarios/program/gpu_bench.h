@@ -5,13 +5,18 @@
 #pragma once
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 #include "scenarios/studies/measure/gpu_bench.h"
 
 namespace orrery {
 
+struct GpuBenchArguments : ViewArguments {
+    GpuBenchSpec spec;
+};
+
 // Returns the exit status: kExitUserError without a GPU, kExitCheckFailed where a stage failed or
 // found a kernel that computes wrongly.
-int gpu_bench_command(const GpuBenchSpec& spec);
+int gpu_bench_command(const GpuBenchArguments& arguments);
 
 inline constexpr int kExitCheckFailed = kStatusOfWrongResults;
 

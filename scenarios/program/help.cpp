@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "scenarios/format/document/utf8.h"
+#include "scenarios/program/spelling.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
@@ -37,51 +38,6 @@ std::string options_text(const Command& command, std::string_view title, const C
 }
 
 }  // namespace
-
-bool is_word(const CommandOption& option) {
-    return flags_of(option).empty();
-}
-
-std::string spelling_of(const CommandOption& option) {
-    if (is_word(option)) {
-        return option.names;
-    }
-    std::string text;
-    for (const std::string& flag : flags_of(option)) {
-        text += (text.empty() ? "" : ", ") + flag;
-    }
-    if (std::holds_alternative<bool*>(option.target)) {
-        return text;
-    }
-    return text + " " + (option.type_name.empty() ? "VALUE" : option.type_name);
-}
-
-std::string meaning_of(const CommandOption& option) {
-    std::string text = option.help;
-    if (option.most > option.least) {
-        text += fmt::format(" [{} to {}]", option.least, option.most);
-    }
-    if (option.required && !is_word(option)) {
-        text += " (required)";
-    }
-    return text;
-}
-
-std::string usage_of(const Command& command) {
-    std::string text = "orrery " + command.name;
-    std::string words;
-    bool options = false;
-    for (const CommandOption& option : command.options) {
-        if (!is_word(option)) {
-            options = true;
-            continue;
-        }
-        const bool several = std::holds_alternative<std::vector<std::string>*>(option.target);
-        const std::string word = option.names + (several ? "..." : "");
-        words += option.required ? " " + word : " [" + word + "]";
-    }
-    return text + (options ? " [OPTIONS]" : "") + words;
-}
 
 std::string command_help(const Command& command) {
     std::string text = fmt::format("{}\n\nUsage: {}\n", command.help, usage_of(command));

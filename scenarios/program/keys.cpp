@@ -9,43 +9,15 @@
 
 #include "scenarios/format/document/key_synonyms.h"
 #include "scenarios/format/document/nearest.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/named_keys.h"
+#include "scenarios/program/show_output.h"
 #include "scenarios/report/keys_report.h"
 #include "scenarios/report/keys_schema.h"
-#include "scenarios/report/provenance_report.h"
 
 namespace orrery {
-
 namespace {
-
-using Keys = std::vector<ScenarioKey>;
-
-// By its path, else by its own name.
-Keys keys_named(const Keys& all, const std::string& name) {
-    Keys found;
-    std::ranges::copy_if(
-        all, std::back_inserter(found), [&](const auto& key) { return key.key == name; });
-    if (found.empty()) {
-        std::ranges::copy_if(all, std::back_inserter(found), [&](const ScenarioKey& key) {
-            return key.name() == name || (!name.empty() && key.short_name == name);
-        });
-        // A search has keys of the plan under their own names.
-        if (found.size() > 1) {
-            std::erase_if(found, [](const ScenarioKey& key) { return key.section() == "search"; });
-        }
-    }
-    return found;
-}
-
-// Those of the map under a key.
-Keys keys_below(const Keys& all, const ScenarioKey& map) {
-    Keys found;
-    std::ranges::copy_if(all, std::back_inserter(found), [&](const ScenarioKey& key) {
-        return key.key.starts_with(map.key + ".") || key.key.starts_with(map.key + "[].");
-    });
-    // Of a map that is listed elsewhere: cluster.ethernet has the keys of cluster.fabric.
-    return found.empty() ? all_keys(*map.inner, map.key) : found;
-}
 
 int unknown_name(const Keys& all, const std::string& name) {
     std::vector<std::string> known;
@@ -94,10 +66,11 @@ int keys_command(const KeysArguments& arguments) {
     if (chosen.size() == 1 && !one) {
         chosen = keys_below(all, chosen.front());
     }
-    if (arguments.json) {
-        return print_output(with_provenance(keys_json(chosen), provenance_of("keys")));
-    }
-    return print_output(one ? key_page(chosen.front()) : keys_report(chosen));
+    return show_output(arguments,
+                       {.report = keys_sections(chosen),
+                        .json = keys_json(chosen),
+                        .provenance = provenance_of("keys"),
+                        .text = one ? key_page(chosen.front()) : keys_report(chosen)});
 }
 
 Command describe_keys() {
@@ -105,11 +78,12 @@ Command describe_keys() {
     return {
         .name = "keys",
         .help = "List keys of a scenario: their values, defaults and meanings",
-        .options = {{"name", &arguments->name, "A section, a key or a kind of file", "NAME"},
-                    {"--json", &arguments->json, "Print one JSON object instead of a report"},
-                    {"--schema",
-                     &arguments->schema,
-                     "Print the JSON Schema of a kind of file, NAME [scenario]"}},
+        .options =
+            joined({{{"name", &arguments->name, "A section, a key or a kind of file", "NAME"},
+                     {"--schema",
+                      &arguments->schema,
+                      "Print the JSON Schema of a kind of file, NAME [scenario]"}},
+                    view_options(*arguments, {})}),
         .examples = {"keys plan", "keys plan.schedule", "keys --schema sweep"},
         .run = [arguments] { return keys_command(*arguments); },
     };

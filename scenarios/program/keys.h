@@ -5,12 +5,12 @@
 #include <string>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct KeysArguments {
-    std::string name;  // "plan", "plan.micro_batch_size", "micro_batch_size", "mbs"; empty: all
-    bool json = false;
+struct KeysArguments : ViewArguments {
+    std::string name;     // "plan", "plan.micro_batch_size", "micro_batch_size", "mbs"; empty: all
     bool schema = false;  // of the kind of file `name`
 };
 

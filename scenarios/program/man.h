@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "scenarios/program/command.h"
 
@@ -14,10 +13,6 @@ struct ManArguments {
     std::string command;  // empty: the program's own page
     std::string folder;   // where to write all pages; empty: print one
 };
-
-// The text of a page for man(1): orrery(1), and orrery-COMMAND(1).
-std::string program_page(const std::vector<Command>& commands);
-std::string command_page(const Command& command);
 
 int man_command(const ManArguments& arguments);
 Command describe_man();

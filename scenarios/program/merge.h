@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct MergeArguments {
+struct MergeArguments : ViewArguments {
     std::vector<std::string> files;
-    std::string output;
-    std::string csv_file;
+    std::string results;  // to write
 };
 
 int merge_command(const MergeArguments& arguments);

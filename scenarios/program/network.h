@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "engine/units.h"
 #include "scenarios/program/command.h"
-#include "scenarios/program/common_options.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
@@ -29,8 +27,5 @@ struct NetworkArguments : ViewArguments {
 // Returns the exit status.
 int network_command(const NetworkArguments& arguments);
 Command describe_network();
-
-// "1MiB..8GiB" (each twice the one before), "64KiB,1MiB", "4 MiB", or several of these.
-Result<std::vector<Bytes>> parse_sizes(std::string_view text);
 
 }  // namespace orrery

@@ -4,56 +4,76 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "scenarios/program/common_options.h"
-#include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/report/progress.h"
-#include "scenarios/report/provenance_report.h"
+#include "scenarios/program/run_study.h"
+#include "scenarios/report/facts_report.h"
 
 namespace orrery {
+namespace {
 
-int profile_command(const ProfileSpec& spec, bool json) {
-    ProgressBar bar{"profiling"};
-    const auto measured = profile_machine(spec, [&bar](double share) { bar.show(share); });
-    bar.finish();
+ResultOrErrors<StudyOutput> profile_output(const ProfileSpec& spec,
+                                           const std::function<void(double)>& progress) {
+    const auto measured = profile_machine(spec, progress);
     if (!measured) {
-        return report_errors(measured.error());
+        return unexpected<Errors>(measured.error());
     }
     note_faults_left_out(measured->faults_left_out);
-    const char* form = json ? "{{\"kernels\": {1}, \"transfers\": {2}, \"host\": {3}}}\n"
-                            : "{0}: {1} kernels, {2} transfers and {3} times of the host\n";
-    const std::string text = fmt::format(fmt::runtime(form),
-                                         spec.output,
-                                         measured->profile.kernels.size(),
-                                         measured->profile.transfers.size(),
-                                         measured->profile.hosts.size());
-    return print_output(json ? with_provenance(text, measured->made_of) : text);
+    const MachineProfile& profile = measured->profile;
+    const std::string sentence =
+        fmt::format("{}: {} kernels, {} transfers and {} times of the host",
+                    spec.output,
+                    profile.kernels.size(),
+                    profile.transfers.size(),
+                    profile.hosts.size());
+    const std::vector<Fact> facts{{"kernels", profile.kernels.size()},
+                                  {"transfers", profile.transfers.size()},
+                                  {"host", profile.hosts.size()}};
+    return StudyOutput{.report = facts_report(sentence, facts),
+                       .json = facts_json(facts),
+                       .provenance = measured->made_of,
+                       .text = sentence + "\n"};
+}
+
+}  // namespace
+
+int profile_command(const ProfileArguments& arguments) {
+    ViewArguments views = arguments;
+    views.output = arguments.spec.output == "-" ? "-" : "";  // nothing is printed beside it
+    return run_study(
+        views,
+        {.source = arguments.spec.scenario,
+         .label = "profiling",
+         .study = [&](const auto& progress) { return profile_output(arguments.spec, progress); }});
 }
 
 Command describe_profile() {
-    const auto spec = std::make_shared<ProfileSpec>();
-    const auto json = std::make_shared<bool>(false);
+    const auto arguments = std::make_shared<ProfileArguments>();
+    ProfileSpec* const spec = &arguments->spec;
     const CommandOption processes = processes_option(
         spec->ranks_max, "Most processes side by side (as many as there are cores, or GPUs)");
     return {
         .name = "profile",
         .help = "Measure this machine's kernels and communication, in real training steps",
-        .options = {device_option(spec->device, "cpu (if not given) or cuda"),
-                    {"-o,--output", &spec->output, "Profile to write (CSV)", "FILE", true},
-                    {"--for",
-                     &spec->scenario,
-                     "Measure the shapes of this scenario only, in as many processes as it has "
-                     "devices",
-                     "SCENARIO"},
-                    override_option(spec->overrides),
-                    processes,
-                    old_option("--ranks", "--nproc", processes),
-                    {"--json", json.get(), "Print one JSON object instead of a line"}},
+        .options =
+            joined({{device_option(spec->device, "cpu (if not given) or cuda"),
+                     output_option(spec->output, "Profile to write (CSV)", true),
+                     {"--for",
+                      &spec->scenario,
+                      "Measure the shapes of this scenario only, in as many processes as it has "
+                      "devices",
+                      "SCENARIO"},
+                     override_option(spec->overrides),
+                     processes,
+                     old_option("--ranks", "--nproc", processes)},
+                    view_options(*arguments, {})}),
         .examples = {"profile --device cpu -o build/machine.csv",
                      "profile --for scenarios/train-tiny-cpu.yaml -o build/tiny.csv",
                      "profile --device cuda -o build/gpu.csv"},
-        .run = [spec, json] { return profile_command(*spec, *json); },
+        .run = [arguments] { return profile_command(*arguments); },
     };
 }
 

@@ -3,12 +3,17 @@
 #pragma once
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 #include "scenarios/studies/measure/machine_profiler.h"
 
 namespace orrery {
 
+struct ProfileArguments : ViewArguments {
+    ProfileSpec spec;
+};
+
 // Returns the exit status.
-int profile_command(const ProfileSpec& spec, bool json = false);
+int profile_command(const ProfileArguments& arguments);
 Command describe_profile();
 
 }  // namespace orrery

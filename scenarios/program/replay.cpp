@@ -7,9 +7,8 @@
 #include "engine/input_file.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/common_options.h"
-#include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/report/provenance_report.h"
+#include "scenarios/program/run_study.h"
 #include "scenarios/report/replay_report.h"
 #include "scenarios/studies/replay/chakra_reader.h"
 #include "scenarios/studies/replay/simai_workload.h"
@@ -26,37 +25,37 @@ ResultOrErrors<ForeignStep> read_step(const std::string& trace) {
     return text ? parse_simai(*text, trace) : unexpected<Errors>({text.error()});
 }
 
-}  // namespace
-
-int replay_command(const ReplayArguments& arguments) {
-    ReadOptions read;
-    read.overrides = arguments.overrides;
-    read.network_only = true;
-    const auto scenario = read_scenario(arguments.cluster, read);
+ResultOrErrors<StudyOutput> replay_output(const ReplayArguments& arguments) {
+    const auto scenario =
+        read_scenario(arguments.cluster, {.overrides = arguments.overrides, .network_only = true});
     if (!scenario) {
-        return report_errors(scenario.error());
+        return unexpected<Errors>(scenario.error());
     }
     note_faults_left_out(*scenario, FaultUser::network);
     const auto step = read_step(arguments.trace);
     if (!step) {
-        return report_errors(step.error());
+        return unexpected<Errors>(step.error());
     }
     const auto answer = replay(*step, *scenario);
     if (!answer) {
-        Errors errors = answer.error();
-        for (Error& error : errors) {
-            error.where = error.where.empty() ? arguments.trace : error.where;
-        }
-        return report_errors(errors);
+        return unexpected<Errors>(answer.error());
     }
     const std::string name =
         std::filesystem::path{arguments.trace}.filename().string() + " on " + scenario->name;
-    if (!arguments.json) {
-        return print_output(replay_report(name, *answer));
-    }
-    Provenance provenance = provenance_of("replay", *scenario);
-    provenance.add_input(arguments.trace);
-    return print_output(with_provenance(replay_json(name, *answer), provenance));
+    StudyOutput output{.report = replay_sections(name, *answer),
+                       .json = replay_json(name, *answer),
+                       .provenance = provenance_of("replay", *scenario)};
+    output.provenance.add_input(arguments.trace);
+    return output;
+}
+
+}  // namespace
+
+int replay_command(const ReplayArguments& arguments) {
+    return run_study(arguments,
+                     {.source = arguments.trace, .label = "replaying", .study = [&](const auto&) {
+                          return replay_output(arguments);
+                      }});
 }
 
 Command describe_replay() {
@@ -64,14 +63,20 @@ Command describe_replay() {
     return {
         .name = "replay",
         .help = "Run a step of another tool (Chakra traces, SimAI workload) on a cluster",
-        .options = {{"trace",
-                     &arguments->trace,
-                     "A folder of Chakra traces (NAME.0.et …), or a workload of SimAI",
-                     "TRACE",
-                     true},
-                    {"cluster", &arguments->cluster, "Scenario file with a cluster", "FILE", true},
-                    override_option(arguments->overrides),
-                    {"--json", &arguments->json, "Print one JSON object instead of a report"}},
+        .options = joined(
+            {{{"trace",
+               &arguments->trace,
+               "A folder of Chakra traces (NAME.0.et …), or a workload of SimAI",
+               "TRACE",
+               true},
+              {"cluster",
+               &arguments->cluster,
+               "Scenario file with a cluster; '-' is standard input",
+               "FILE",
+               true},
+              override_option(arguments->overrides)},
+             view_options(*arguments,
+                          {.html = kPageHelp, .csv = "Write the parts of the step as a table"})}),
         .examples = {"replay traces/ scenarios/network-clos-64.yaml",
                      "replay workload.txt scenarios/network-clos-64.yaml --set network=analytic"},
         .run = [arguments] { return replay_command(*arguments); },

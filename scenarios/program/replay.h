@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct ReplayArguments {
+struct ReplayArguments : ViewArguments {
     std::string trace;  // Chakra: a folder or NAME.0.et; SimAI: a text
     std::string cluster;
     std::vector<std::string> overrides;
-    bool json = false;
 };
 
 int replay_command(const ReplayArguments& arguments);

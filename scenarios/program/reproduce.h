@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
-#include "scenarios/program/common_options.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 

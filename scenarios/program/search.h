@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
-#include "scenarios/program/common_options.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
@@ -15,9 +15,8 @@ struct SearchArguments : ViewArguments {
     std::vector<std::string> overrides;
     bool sensitivity = false;
     std::string calibration_file;  // facts that measured steps told
-    std::uint32_t jobs = 0;  // simulations at a time; 0: one a core
-    std::string write_file;  // the winner as a scenario; empty: none
-    std::string fit;         // what is to fit into memory; empty: plans are searched
+    std::uint32_t jobs = 0;        // simulations at a time; 0: one a core
+    std::string fit;               // what is to fit into memory; empty: plans are searched
 };
 
 // Returns the exit status.

@@ -30,8 +30,7 @@ int search_fit_command(const SearchArguments& arguments) {
                              fmt::format("'{}' is nothing that may fit", arguments.fit),
                              "sequence, layers or tiers"});
     }
-    if (arguments.sensitivity || !arguments.write_file.empty() ||
-        !arguments.calibration_file.empty()) {
+    if (arguments.sensitivity || !arguments.output.empty() || !arguments.calibration_file.empty()) {
         return report_error({arguments.file,
                              "--fit asks what fits into memory, and searches no plan",
                              "leave out --sensitivity, --calibration and --output"});

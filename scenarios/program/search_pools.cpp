@@ -16,10 +16,9 @@ namespace {
 
 ResultOrErrors<StudyOutput> best_pools(const SearchArguments& arguments,
                                        const Scenario& scenario,
-                                       OutputFile* file,
                                        const std::function<void(double)>& progress) {
-    const auto requests = requests_of(
-        scenario.workload, scenario.serving.pools.front().limits.block_size);
+    const auto requests =
+        requests_of(scenario.workload, scenario.serving.pools.front().limits.block_size);
     if (!requests) {
         return unexpected<Errors>(requests.error());
     }
@@ -27,19 +26,16 @@ ResultOrErrors<StudyOutput> best_pools(const SearchArguments& arguments,
     if (!result) {
         return unexpected<Errors>(Errors{result.error()});
     }
-    if (file != nullptr) {
-        const std::filesystem::path name = arguments.write_file;
-        file->stream() << scenario_with_pools(*scenario.document,
-                                              result->best.front().pools,
-                                              std::filesystem::path{arguments.file}.parent_path(),
-                                              name.parent_path());
-        if (const Result<void> written = file->commit(); !written) {
-            return unexpected<Errors>(Errors{written.error()});
-        }
-    }
-    return StudyOutput{.report = pool_search_sections(scenario, *result),
-                       .json = pool_search_json(scenario, *result),
-                       .provenance = provenance_of("search", scenario)};
+    const std::filesystem::path folder = std::filesystem::path{arguments.file}.parent_path();
+    const std::filesystem::path target = std::filesystem::path{arguments.output}.parent_path();
+    return StudyOutput{
+        .report = pool_search_sections(scenario, *result),
+        .json = pool_search_json(scenario, *result),
+        .provenance = provenance_of("search", scenario),
+        .product = arguments.output.empty()
+                       ? ""
+                       : scenario_with_pools(
+                             *scenario.document, result->best.front().pools, folder, target)};
 }
 
 }  // namespace
@@ -58,15 +54,11 @@ int search_pools_command(const SearchArguments& arguments) {
         return report_errors(scenario.error());
     }
     note_faults_left_out(*scenario, FaultUser::serving);
-    const auto file = OutputFile::open_if_named(arguments.write_file);
-    if (!file) {
-        return report_error(file.error());
-    }
     return run_study(arguments,
                      {.source = arguments.file,
                       .label = "searching",
                       .study = [&](const std::function<void(double)>& progress) {
-                          return best_pools(arguments, *scenario, file->get(), progress);
+                          return best_pools(arguments, *scenario, progress);
                       }});
 }
 

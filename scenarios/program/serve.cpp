@@ -15,8 +15,8 @@ namespace orrery {
 namespace {
 
 ResultOrErrors<StudyOutput> served(const Scenario& scenario) {
-    const auto requests = requests_of(
-        scenario.workload, scenario.serving.pools.front().limits.block_size);
+    const auto requests =
+        requests_of(scenario.workload, scenario.serving.pools.front().limits.block_size);
     if (!requests) {
         return unexpected<Errors>(requests.error());
     }

@@ -3,28 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <filesystem>
-#include <random>
-#include <thread>
-
-#include "runtime/serve/http_endpoint.h"
 #include "runtime/supervisor/stop_signals.h"
 #include "runtime/world.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/serve_clients.h"
+#include "scenarios/program/serve_ranks.h"
 #include "scenarios/report/real_serving_report.h"
 #include "scenarios/studies/serve/real_serving.h"
 
 namespace orrery {
 namespace {
-
-// For answers under way, after a signal: less than the launcher of ranks has patience.
-constexpr Time kGrace = Time::seconds(4);
-// Connections beside those whose requests wait or run: health, metrics, idle clients.
-constexpr std::int64_t kOtherConnections = 32;
 
 ResultOrErrors<StudyOutput> served_for_real(const Scenario& scenario, Transport* transport) {
     const auto requests = requests_of(scenario.workload);
@@ -43,105 +32,6 @@ ResultOrErrors<StudyOutput> served_for_real(const Scenario& scenario, Transport*
     return StudyOutput{.report = real_serving_sections(scenario, *answer, result),
                        .json = real_serving_json(scenario, *answer),
                        .provenance = provenance_of("serve", scenario)};
-}
-
-// The tokenizer that lies beside the weights; by bytes if none does.
-Result<ServedName> served_name(const Scenario& scenario) {
-    const std::filesystem::path& weights = scenario.serving.weights;
-    std::vector<std::filesystem::path> folders;
-    if (!weights.empty()) {
-        folders = {weights, weights / "..", weights.parent_path()};
-    }
-    Result<Tokenizer> tokenizer = Tokenizer::find(folders);
-    if (!tokenizer) {
-        return unexpected<Error>(tokenizer.error());
-    }
-    const Transformer& model = scenario.model;
-    ServedName served{.model = model.name.empty() ? scenario.name : model.name,
-                      .vocabulary = std::min(model.vocab_size, tokenizer->vocabulary()),
-                      .context = model.seq_length};
-    served.tokenizer = std::move(*tokenizer);
-    return served;
-}
-
-// Until a signal comes, or the model can no longer be computed.
-Result<void> serve_clients(const ServeArguments& arguments,
-                           const Scenario& scenario,
-                           const RealInstances& instances) {
-    const Result<ListenAddress> address = listen_address(arguments.listen);
-    if (!address) {
-        return fail("--listen", address.error().what, address.error().hint);
-    }
-    auto served = served_name(scenario);
-    if (!served) {
-        return unexpected<Error>(served.error());
-    }
-    const StopSignals signals;  // before any thread
-    std::random_device random;
-    LiveServer server{instances.live_pools(),
-                      {.context = scenario.model.seq_length,
-                       .max_queue = arguments.max_queue,
-                       .salt = (std::uint64_t{random()} << 32) | random()}};
-    HttpEndpoint endpoint{server,
-                          *served,
-                          {.max_body = arguments.max_body,
-                           .max_connections = arguments.max_queue + kOtherConnections}};
-    const auto port = endpoint.start(*address);
-    if (!port) {
-        return fail("--listen", port.error().what, port.error().hint);
-    }
-    fmt::print(stderr,
-               "orrery: {} answers at http://{}:{}/v1\n",
-               served->model,
-               arguments.listen.substr(0, arguments.listen.rfind(':')),
-               *port);
-    while (signals.pending() == 0 && server.status()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{20});
-    }
-    endpoint.stop(kGrace);
-    const LiveCounters counters = server.counters();
-    const Result<void> status = server.status();
-    server.stop();
-    fmt::print(stderr,
-               "orrery: {} requests answered, {} cancelled, {} refused\n",
-               counters.finished,
-               counters.cancelled,
-               counters.refused);
-    return status;
-}
-
-// The same command line, once more for each rank.
-int start_ranks(const ServeArguments& arguments, std::int64_t num_ranks) {
-    std::vector<std::string> again{"serve", arguments.file, "--real"};
-    const auto pass_on = [&](const char* option, const std::string& value) {
-        if (!value.empty()) {
-            again.insert(again.end(), {option, value});
-        }
-    };
-    for (const std::string& one : arguments.overrides) {
-        pass_on("--set", one);
-    }
-    pass_on("--listen", arguments.listen);
-    pass_on("--max-queue", std::to_string(arguments.max_queue));
-    pass_on("--max-body", std::to_string(arguments.max_body));
-    pass_on("--format", arguments.format);
-    pass_on("--html", arguments.html_file);
-    pass_on("--csv", arguments.csv_file);
-    if (arguments.json) {
-        again.emplace_back("--json");
-    }
-    const Result<int> status = run_ranks(static_cast<std::uint32_t>(num_ranks), again);
-    if (!status) {
-        return report_error(status.error());
-    }
-    // Rank 0 may have been stopped before it noticed.
-    const int signal = *status - 128;
-    if (signal > 0 && signal != SIGINT && signal != SIGTERM) {
-        report_error({arguments.file,
-                      fmt::format("a rank was ended by signal {}", signal),
-                      "nothing is served without it; start the command again"});
-    }
-    return *status;
 }
 
 int follow(const ServeArguments& arguments, const Scenario& scenario, World& world) {
@@ -184,7 +74,7 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
         return report_error(place.error());
     }
     if (place->num_ranks == 1) {
-        return start_ranks(arguments, num_ranks);
+        return start_serving_ranks(arguments, num_ranks);
     }
     if (place->num_ranks != static_cast<std::uint32_t>(num_ranks)) {
         return report_error({arguments.file,

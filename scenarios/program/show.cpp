@@ -4,21 +4,28 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/program/any_scenario.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/show_output.h"
 #include "scenarios/report/provenance_report.h"
+#include "scenarios/studies/diff/difference.h"
 #include "scenarios/studies/diff/shown_scenario.h"
 
 namespace orrery {
 namespace {
 
-int write_shown(const std::string& name, const std::string& text) {
-    const auto written = OutputFile::write(name, text);
-    return written ? kExitOk : report_error(written.error());
+// Every key with its value.
+Report shown_sections(const std::string& file, const DocumentNode& shown) {
+    ReportSection section{.title = "Scenario", .table = {.columns = {{"key"}, {"value"}}}};
+    for (const auto& [key, value] : leaves_of(shown)) {
+        section.table.rows.push_back({key, value});
+    }
+    return {.title = file, .sections = {std::move(section)}};
 }
 
 }  // namespace
@@ -35,13 +42,21 @@ int show_command(const ShowArguments& arguments) {
     for (const std::string& change : arguments.overrides) {
         heading += fmt::format(" --set '{}'", change);
     }
-    const std::string text = arguments.json
-                                 ? document_text(shown)
-                                 : to_yaml(shown,
-                                           {heading,
-                                            "Entries of the catalogue stand in the place of "
-                                            "their names."});
-    return arguments.output.empty() ? print_output(text) : write_shown(arguments.output, text);
+    const bool json = arguments.json || arguments.format == "json";
+    const std::string text =
+        json ? document_text(shown)
+             : to_yaml(shown,
+                       {heading, "Entries of the catalogue stand in the place of their names."});
+    if (!arguments.output.empty()) {
+        const auto written = OutputFile::write(arguments.output, text);
+        return written ? kExitOk : report_error(written.error());
+    }
+    return json ? print_output(text)  // a scenario, with nothing besides
+                : show_output(arguments,
+                              {.report = shown_sections(arguments.file, shown),
+                               .json = {},
+                               .provenance = {},
+                               .text = text});
 }
 
 Command describe_show() {
@@ -49,11 +64,12 @@ Command describe_show() {
     return {
         .name = "show",
         .help = "Print a scenario as it is simulated: overrides, catalogue entries, defaults",
-        .options = {scenario_option(arguments->file, "a cluster is enough"),
-                    override_option(arguments->overrides),
-                    output_option(arguments->output, "Write the scenario to a file"),
-                    {"--plain", &arguments->plain, "Leave out the defaults of absent keys"},
-                    {"--json", &arguments->json, "Print JSON in place of YAML"}},
+        .options =
+            joined({{scenario_option(arguments->file, "a cluster is enough"),
+                     override_option(arguments->overrides),
+                     output_option(arguments->output, "Write the scenario to a file"),
+                     {"--plain", &arguments->plain, "Leave out the defaults of absent keys"}},
+                    view_options(*arguments, {})}),
         .examples = {"show scenarios/llama3-8b-h100.yaml",
                      "show scenarios/llama3-8b-h100.yaml --set plan.precision=fp8 -o fp8.yaml"},
         .run = [arguments] { return show_command(*arguments); },

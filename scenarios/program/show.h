@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
-struct ShowArguments {
+struct ShowArguments : ViewArguments {
     std::string file;
     std::vector<std::string> overrides;
-    std::string output;  // empty: standard output
     bool plain = false;  // without defaults
-    bool json = false;
 };
 
 int show_command(const ShowArguments& arguments);

@@ -1,56 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/simulate.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <functional>
-#include <iterator>
+#include <memory>
 #include <utility>
 
-#include "models/lowering.h"
-#include "scenarios/program/calibration_file.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/simulate_step.h"
 #include "scenarios/program/simulated_case.h"
-#include "scenarios/report/chakra_export.h"
-#include "scenarios/report/console_report.h"
-#include "scenarios/report/html_report.h"
 #include "scenarios/report/jobs_report.h"
-#include "scenarios/report/json_report.h"
-#include "scenarios/report/perfetto_trace.h"
-#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/simulate/simulate_jobs.h"
-#include "scenarios/studies/simulate/simulate_scenario.h"
 
 namespace orrery {
 namespace {
-
-// Every op of every rank is held in memory: this many at most.
-constexpr std::int64_t kChakraOpsMax = 20'000'000;
-
-// The last step's ops of all ranks, from the simulation on its way.
-void keep_last_step(const SimulationResult& result, std::vector<TracedOp>& ops) {
-    std::uint32_t last = 0;
-    for (const TracedOp& op : result.trace) {
-        last = std::max(last, op.step);
-    }
-    std::ranges::copy_if(
-        result.trace, std::back_inserter(ops), [&](const TracedOp& op) { return op.step == last; });
-}
-
-Result<void> check_chakra(const SimulateArguments& arguments, const Scenario& scenario) {
-    if (arguments.chakra_folder.empty()) {
-        return {};
-    }
-    const std::int64_t ops = num_ops(lower(scenario.model, scenario.plan));
-    if (ops > kChakraOpsMax) {
-        return fail("--export-chakra",
-                    fmt::format("{} operations are too many to write", ops),
-                    fmt::format("at most {}: fewer GPUs, or fewer micro-batches", kChakraOpsMax));
-    }
-    return {};
-}
 
 // Options that look into the step of one job.
 Result<void> check_jobs(const SimulateArguments& arguments) {
@@ -79,61 +43,6 @@ ResultOrErrors<StudyOutput> jobs_output(const SimulateArguments& arguments,
                        .json = jobs_json(*answer),
                        .provenance = provenance_of(arguments, simulated),
                        .text = jobs_report(*answer)};
-}
-
-// Draws the trace where a page wants it and writes it to a file that has a name.
-decltype(SimulationOptions::trace) tracing(const std::string& file, TimelineBars* timeline) {
-    if (file.empty() && timeline == nullptr) {
-        return nullptr;
-    }
-    return [=](const Program& program, const std::vector<TracedOp>& trace) -> Result<void> {
-        if (timeline != nullptr) {
-            *timeline = timeline_bars(program, trace);
-        }
-        return file.empty() ? Result<void>{} : write_perfetto_trace(file, program, trace);
-    };
-}
-
-// Simulates, and writes the step for other tools where that is asked for.
-ResultOrErrors<StudyOutput> step_output(const SimulateArguments& arguments,
-                                        const SimulatedCase& simulated,
-                                        const std::function<void(double)>& progress) {
-    const Scenario& scenario = simulated.scenario;
-    const auto give_up = [](const Error& error) { return unexpected<Errors>(Errors{error}); };
-    std::vector<TracedOp> ops;
-    TimelineBars timeline;
-    const bool page = !arguments.html_file.empty();
-    SimulationOptions options;
-    options.fold = simulated.fold;
-    options.trace = tracing(arguments.trace_file, page ? &timeline : nullptr);
-    options.profile_file = arguments.profile_file;
-    options.progress = progress;
-    auto table = calibrated_step_table(arguments.calibration_file, &scenario);
-    if (!table) {
-        return unexpected<Errors>(table.error());
-    }
-    options.step_table = std::move(*table);
-    if (!arguments.chakra_folder.empty()) {
-        options.inspect = [&ops](const SimulationResult& result, Time) {
-            keep_last_step(result, ops);
-        };
-    }
-    const Result<Answer> answer = simulate_scenario(scenario, options);
-    if (!answer) {
-        return give_up(answer.error());
-    }
-    if (!arguments.chakra_folder.empty()) {
-        const Result<void> written = write_chakra(
-            arguments.chakra_folder, "step", lower(scenario.model, scenario.plan), ops);
-        if (!written) {
-            return give_up(written.error());
-        }
-    }
-    return StudyOutput{.report = step_sections(*answer),
-                       .json = json_report(*answer),
-                       .provenance = provenance_of(arguments, simulated),
-                       .text = console_report(*answer),
-                       .html = page ? html_report(*answer, timeline) : std::string{}};
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
-#include "scenarios/program/common_options.h"
+#include "scenarios/program/views.h"
 
 namespace orrery {
 
@@ -17,7 +17,7 @@ struct SimulateArguments : ViewArguments {
     std::vector<std::string> overrides;
     bool fold = true;
     std::string chakra_folder;
-    std::string profile_file;  // measured kernel times
+    std::string profile_file;      // measured kernel times
     std::string calibration_file;  // facts that measured steps told
 };
 

@@ -10,6 +10,7 @@
 #include "scenarios/format/provenance/stored_result.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/calibration_file.h"
+#include "scenarios/program/fault_note.h"
 #include "scenarios/report/terminal.h"
 
 namespace orrery {
@@ -80,6 +81,7 @@ ResultOrErrors<SimulatedCase> simulated_case(const SimulateArguments& arguments)
     if (!scenario) {
         return unexpected<Errors>(scenario.error());
     }
+    note_old_keys(*scenario);
     return SimulatedCase{
         .scenario = std::move(*scenario), .source = arguments.file, .fold = arguments.fold};
 }

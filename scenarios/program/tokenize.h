@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery tokenize TEXT... -o FILE` makes a token file of texts, by bytes or by byte-pair encoding,
-// whose vocab.json and merges.txt then stand beside the file.
+// `orrery tokenize TEXT... -o FILE` (scenarios/studies/train/tokenized_texts.h).
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "scenarios/program/command.h"
+#include "scenarios/program/views.h"
+#include "scenarios/studies/train/tokenized_texts.h"
 
 namespace orrery {
 
-struct TokenizeArguments {
-    std::vector<std::string> texts;
-    std::string output;
-    std::int64_t vocabulary = 0;  // of byte-pair encoding, learned from the texts; 0: by bytes
-    std::string tokenizer;        // folder of an encoding that was learned before; empty: none
+struct TokenizeArguments : ViewArguments {
+    TokenizeSpec spec;
 };
 
 // Returns the exit status.

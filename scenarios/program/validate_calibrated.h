@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery validate TABLE --calibrate-with K`: what K measured steps of a family are worth for the
-// others, and the calibration that they make.
+// `orrery validate TABLE --calibrate-with K` (scenarios/studies/validate/calibrated_steps.h).
 #pragma once
 
+#include <functional>
 #include <vector>
 
-#include "scenarios/format/provenance/provenance.h"
+#include "engine/result.h"
+#include "scenarios/program/show_output.h"
 #include "scenarios/program/validate.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/validation.h"
 
 namespace orrery {
 
-// `validation`: of the cases, without a calibration. Returns the exit status.
-int calibrate_with_steps(const ValidateArguments& arguments,
-                         const std::vector<PublishedCase>& cases,
-                         const Validation& validation,
-                         const Provenance& made_of);
+// The answer without its provenance; its product is the calibration. `validation`: of the cases,
+// without a calibration.
+ResultOrErrors<StudyOutput> calibrated_output(const ValidateArguments& arguments,
+                                              const std::vector<PublishedCase>& cases,
+                                              const Validation& validation,
+                                              const std::function<void(double)>& progress);
 
 }  // namespace orrery

@@ -4,57 +4,54 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "scenarios/format/document/utf8.h"
+#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {
 namespace {
 
-std::string calibrated_line(const std::string& name, const CalibratedFamily& family) {
-    return fmt::format("{:<26}{:>6}{:>11.1f}%{:>11.1f}%{:>11.0f}%{:>11.1f}%\n",
-                       cut(name, 25),
-                       family.steps,
-                       family.before * 100,
-                       family.after * 100,
-                       family.coverage * 100,
-                       family.half_width * 100);
+std::vector<Cell> calibrated_row(const std::string& name, const CalibratedFamily& family) {
+    return {name, family.steps, family.before, family.after, family.coverage, family.half_width};
 }
 
 }  // namespace
 
-std::string calibration_report(const CalibratedValidation& validation) {
+Report calibration_sections(const CalibratedValidation& validation) {
+    Report report{.title = "What a few measured steps are worth for the others"};
     if (validation.families.empty()) {
-        return fmt::format(
-            "No family has more than {} steps that can be simulated: none is left to predict.\n",
-            validation.given);
+        report.lines = {
+            fmt::format("No family has more than {} steps that can be simulated: none "
+                        "is left to predict.",
+                        validation.given)};
+        return report;
     }
-    std::string text = fmt::format("{:<26}{:>6}{:>12}{:>12}{:>12}{:>12}\n\n",
-                                   "family",
-                                   "steps",
-                                   "without",
-                                   "calibrated",
-                                   "inside",
-                                   "90 %");
+    ReportSection section{.title = "Median error of the other steps"};
+    section.table.columns = {{"family"},
+                             {"steps", Unit::count},
+                             {"without", Unit::share},
+                             {"calibrated", Unit::share},
+                             {"inside", Unit::share, 0},
+                             {"90 %", Unit::share}};
     CalibratedFamily all{.before = validation.before,
                          .after = validation.after,
                          .coverage = validation.coverage,
                          .half_width = validation.half_width};
     for (const CalibratedFamily& family : validation.families) {
-        text += calibrated_line(family.family, family);
+        section.table.rows.push_back(calibrated_row(family.family, family));
         all.steps += family.steps;
     }
-    return text + "\n" + calibrated_line("mean of the families", all) +
-           fmt::format(
-               "\nMeasured times of {} step{} of each software version and device generation of a\n"
-               "family are given, drawn {} time{}. without, calibrated = median error of the\n"
-               "other steps; inside = share of them in their 90 % interval, 90 % = half width of\n"
-               "that interval.\n",
-               validation.given,
-               validation.given == 1 ? "" : "s",
-               validation.draws,
-               validation.draws == 1 ? "" : "s");
+    section.table.rows.push_back(calibrated_row("mean of the families", all));
+    section.note = fmt::format(
+        "Measured times of {} of each software version and device generation of a family are "
+        "given, drawn {}. inside = share of the other steps in their 90 % interval, 90 % = half "
+        "width of that interval.",
+        counted(static_cast<std::int64_t>(validation.given), "step"),
+        counted(static_cast<std::int64_t>(validation.draws), "time"));
+    report.sections = {std::move(section)};
+    return report;
 }
 
 std::string calibration_json(const Validation& validation, const CalibratedValidation& calibrated) {

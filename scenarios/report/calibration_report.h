@@ -5,12 +5,13 @@
 
 #include <string>
 
+#include "scenarios/report/report.h"
 #include "scenarios/studies/validate/calibration_fit.h"
 #include "scenarios/studies/validate/validation.h"
 
 namespace orrery {
 
-std::string calibration_report(const CalibratedValidation& validation);
+Report calibration_sections(const CalibratedValidation& validation);
 std::string calibration_json(const Validation& validation, const CalibratedValidation& calibrated);
 
 }  // namespace orrery

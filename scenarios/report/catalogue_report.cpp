@@ -30,25 +30,57 @@ std::vector<std::string> columns_of(const std::string& section) {
     return found == kColumns.end() ? std::vector<std::string>{} : found->second;
 }
 
-}  // namespace
-
-std::string catalogue_table(const std::vector<CatalogueEntry>& section) {
-    if (section.empty()) {
-        return "";
+ReportSection catalogue_section(std::string_view section,
+                                const std::vector<CatalogueEntry>& entries) {
+    ReportSection shown{.title = std::string{section}};
+    const std::vector<std::string> columns = columns_of(shown.title);
+    shown.table.columns.push_back({"name"});
+    for (const std::string& column : columns) {
+        shown.table.columns.push_back({.title = column, .right = true});
     }
-    const std::vector<std::string> columns = columns_of(section.front().section);
-    TextRow head{section.front().section};
-    head.insert(head.end(), columns.begin(), columns.end());
-    std::vector<TextRow> rows{head};
-    for (const CatalogueEntry& entry : section) {
-        TextRow row{entry.name};
+    for (const CatalogueEntry& entry : entries) {
+        std::vector<Cell> row{entry.name};
         for (const std::string& column : columns) {
             const std::string value = entry.value_of(column);
-            row.push_back(value.empty() ? "-" : value);
+            row.emplace_back(value.empty() ? "-" : value);
         }
-        rows.push_back(std::move(row));
+        if (entry.section == section) {
+            shown.table.rows.push_back(std::move(row));
+        }
     }
-    return text_table(rows, 1);
+    return shown;
+}
+
+ReportSection entry_section(const CatalogueEntry& entry) {
+    ReportSection section{
+        .title = fmt::format("{} ({})", entry.name, entry.section),
+        .note = entry.about,
+        .table = {.columns = {{"figure"}, {.title = "value", .right = true}, {"source"}}}};
+    for (const CatalogueFigure& figure : entry.figures) {
+        section.table.rows.push_back({figure.key, figure.value, figure.source});
+    }
+    return section;
+}
+
+}  // namespace
+
+Report catalogue_sections(const std::vector<CatalogueEntry>& entries) {
+    Report report{.title = "Catalogue"};
+    for (const std::string_view section : kCatalogueSections) {
+        ReportSection shown = catalogue_section(section, entries);
+        if (!shown.table.rows.empty()) {
+            report.sections.push_back(std::move(shown));
+        }
+    }
+    return report;
+}
+
+Report entry_sections(const std::vector<CatalogueEntry>& entries) {
+    Report report{.title = entries.front().name};
+    for (const CatalogueEntry& entry : entries) {
+        report.sections.push_back(entry_section(entry));
+    }
+    return report;
 }
 
 std::string catalogue_page(const CatalogueEntry& entry) {

@@ -6,11 +6,16 @@
 #include <vector>
 
 #include "scenarios/format/catalogue/catalogue_entry.h"
+#include "scenarios/report/report.h"
 
 namespace orrery {
 
-// One line an entry, with the figures that tell entries of a section apart.
-std::string catalogue_table(const std::vector<CatalogueEntry>& section);
+// A section of the catalogue is a table with a line an entry, with the figures that tell its
+// entries apart.
+Report catalogue_sections(const std::vector<CatalogueEntry>& entries);
+// Every figure with its source. Entries of one name, at least one.
+Report entry_sections(const std::vector<CatalogueEntry>& entries);
+// The same entry for a terminal: sources below their figures.
 std::string catalogue_page(const CatalogueEntry& entry);
 std::string catalogue_json(const std::vector<CatalogueEntry>& entries);
 

@@ -60,6 +60,29 @@ std::string summary_of(const Scenario& scenario, bool network_alone) {
     return text;
 }
 
+Report checked_sections(const std::vector<CheckedFile>& files) {
+    ReportSection section{.title = "Files"};
+    section.table.columns = {{"file"}, {"kind"}, {"errors", Unit::count}, {"what it says"}};
+    for (const CheckedFile& file : files) {
+        section.table.rows.push_back(
+            {file.file,
+             file.kind,
+             file.errors.size(),
+             file.errors.empty() ? file.summary : file.errors.front().to_string()});
+    }
+    return {.title = "Checked files", .sections = {std::move(section)}};
+}
+
+std::string checked_text(const std::vector<CheckedFile>& files) {
+    std::string text;
+    for (const CheckedFile& file : files) {
+        text += file.errors.empty()
+                    ? fmt::format("{}: {}: {}\n", file.file, file.kind, file.summary)
+                    : "";
+    }
+    return text;
+}
+
 std::string checked_json(const std::vector<CheckedFile>& files) {
     using Json = nlohmann::ordered_json;
     Json list = Json::array();

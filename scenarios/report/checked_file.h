@@ -7,6 +7,7 @@
 
 #include "engine/result.h"
 #include "scenarios/format/specs/scenario.h"
+#include "scenarios/report/report.h"
 
 namespace orrery {
 
@@ -20,6 +21,9 @@ struct CheckedFile {
 // "llama-3-8b on 8 ranks (1 x dgx-h100), tp 1, pp 1, cp 1, dp 8; with campaign of 30 d"
 std::string summary_of(const Scenario& scenario, bool network_alone);
 
+Report checked_sections(const std::vector<CheckedFile>& files);
+// A line for each file without errors.
+std::string checked_text(const std::vector<CheckedFile>& files);
 // {"right": …, "files": [{"file", "kind", "right", "summary", "errors": [{"where", "what",
 // "hint"}]}]}
 std::string checked_json(const std::vector<CheckedFile>& files);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/checks_report.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/units.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/json_text.h"
-#include "scenarios/report/text_table.h"
-#include "scenarios/studies/diagnose/modelled_checks.h"
 
 namespace orrery {
 namespace {
@@ -20,30 +21,41 @@ std::string value_text(double value, const std::string& unit) {
 
 }  // namespace
 
-std::string checks_text(const ModelledChecks& checks) {
-    std::vector<TextRow> rows{{"test", "runs", "failed", "median", "worst", "where"}};
+Report checks_sections(const ModelledChecks& checks) {
+    Report report{.title = "Pre-flight checks"};
+    report.cards = {{checks.suspects.empty() ? "none" : fmt::format("{}", checks.suspects.size()),
+                     "suspected",
+                     !checks.suspects.empty()}};
+    ReportSection tests{.title = "Tests"};
+    tests.table.columns = {{"test"},
+                           {"runs", Unit::count},
+                           {"failed", Unit::count},
+                           {.title = "median", .right = true},
+                           {.title = "worst", .right = true},
+                           {"where"}};
     for (const ModelledCheck& c : checks.tests) {
-        rows.push_back({c.test,
-                        fmt::format("{}", c.count),
-                        fmt::format("{}", c.failed),
-                        value_text(c.median, c.unit),
-                        value_text(c.worst, c.unit),
-                        c.worst_at.empty() ? "" : c.worst_at});
+        tests.table.rows.push_back({c.test,
+                                    c.count,
+                                    c.failed,
+                                    value_text(c.median, c.unit),
+                                    value_text(c.worst, c.unit),
+                                    c.worst_at});
     }
-    std::string text = text_table(rows, 1);
-    text += checks.suspects.empty() ? "\n  nothing is suspected\n" : "\n  suspected:\n";
-    for (const std::string& suspect : checks.suspects) {
-        text += "    " + suspect + "\n";
+    report.sections = {std::move(tests)};
+    if (!checks.suspects.empty()) {
+        ReportSection suspects{.title = "Suspected", .table = {.columns = {{"where"}, {"what"}}}};
+        for (const std::string& suspect : checks.suspects) {
+            const std::size_t colon = suspect.find(": ");
+            suspects.table.rows.push_back(
+                {suspect.substr(0, colon),
+                 colon == std::string::npos ? "" : suspect.substr(colon + 2)});
+        }
+        report.sections.push_back(std::move(suspects));
     }
-    for (const FaultClass& one : checks.faults) {
-        text += fmt::format("{}  {} at {}, {}: {:.1f} expected\n",
-                            &one == &checks.faults.front() ? "\n" : "",
-                            one.name,
-                            one.components,
-                            one.when,
-                            one.expected);
+    if (!checks.faults.empty()) {
+        report.sections.push_back(fault_classes_section(checks.faults, "the step"));
     }
-    return text;
+    return report;
 }
 
 std::string checks_json(const ModelledChecks& checks) {

@@ -2,12 +2,11 @@
 // Published collectives beside predicted ones, and the errors of each family.
 #pragma once
 
-#include <string>
-
+#include "scenarios/report/report.h"
 #include "scenarios/studies/validate/collective_cases.h"
 
 namespace orrery {
 
-std::string collective_report(const CollectiveValidation& validation);
+Report collective_sections(const CollectiveValidation& validation);
 
 }  // namespace orrery

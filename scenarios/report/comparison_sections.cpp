@@ -60,6 +60,27 @@ ReportSection parts(const RunComparison& run) {
                                   run.measured_s,
                                   run.predicted_s,
                                   error_of(run.predicted_s, run.measured_s)});
+    section.table.rows.push_back({"without other processes",
+                                  Cell{},
+                                  run.replayed_s,
+                                  run.predicted_s,
+                                  error_of(run.predicted_s, run.replayed_s)});
+    const auto time = [](double seconds) { return to_short_text(Time::seconds(seconds)); };
+    section.after = {
+        fmt::format("measured: mean of {} of {} steps; {} were undisturbed by other processes.",
+                    run.steps_used,
+                    run.steps,
+                    run.undisturbed),
+        fmt::format("All steps: median {}, spread {:.1f} %; processor time of a rank {} a step.",
+                    time(run.all_median_s),
+                    100 * run.all_spread,
+                    time(run.cpu_s)),
+        fmt::format("Without other processes: median {}, spread {:.1f} %.",
+                    time(run.replayed_s),
+                    100 * run.replayed_spread),
+        fmt::format("The prediction gives itself an uncertainty of {:.1f} %{}.",
+                    100 * run.uncertainty,
+                    run.unprofiled_cpu ? ": this CPU was never profiled (orrery profile)" : "")};
     return section;
 }
 

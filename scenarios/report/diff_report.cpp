@@ -128,18 +128,6 @@ Json pair_json(double before, double after) {
 
 }  // namespace
 
-std::vector<std::string_view> keys_of_no_answer() {
-    return {"provenance",
-            "version",
-            "wall_s",
-            "peak_rss_bytes",
-            "simulated_ops",
-            "fold_classes",
-            "flows",
-            "distinct_paths",
-            "rate_solves"};
-}
-
 Report diff_sections(const ScenarioDiff& diff) {
     Report report{.title = fmt::format("{} and {}", diff.before, diff.after)};
     if (diff.keys.empty() && diff.figures.empty()) {

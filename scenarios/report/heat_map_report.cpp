@@ -13,7 +13,6 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kRowsShown = 16;
 constexpr std::size_t kRowsOfPage = 512;
 
 std::size_t num_nodes(const HeatMap& map) {
@@ -49,38 +48,7 @@ double heat(double relative) {
     return std::clamp((relative - 1) * 10, 0.0, 1.0);
 }
 
-std::string shade(double relative) {
-    static constexpr const char* kShades[] = {"  ", "░░", "▒▒", "▓▓", "██"};
-    return kShades[static_cast<std::size_t>(heat(relative) * 4 + 0.5)];
-}
-
 }  // namespace
-
-std::string heat_map_text(const HeatMap& map) {
-    std::string text =
-        fmt::format("Kernel times of {} ranks, over the median of their role\n\n  {}\n\n",
-                    map.relative.size(),
-                    map.title);
-    const std::vector<std::size_t> nodes = shown_nodes(map, kRowsShown);
-    for (const std::size_t node : nodes) {
-        text += fmt::format("  node {:<6}", node);
-        const std::size_t first = node * map.ranks_per_node;
-        const std::size_t end = std::min(first + map.ranks_per_node, map.relative.size());
-        for (std::size_t i = first; i < end; ++i) {
-            text += fmt::format(" {}{:5.2f}", shade(map.relative[i]), map.relative[i]);
-        }
-        text += "\n";
-    }
-    if (nodes.size() < num_nodes(map)) {
-        text += fmt::format("  and {} nodes more, none of them slower\n",
-                            num_nodes(map) - nodes.size());
-    }
-    text += map.slow.empty() ? "\n  no rank is slow\n" : "\n  slow:\n";
-    for (const std::string& line : map.slow) {
-        text += "    " + line + "\n";
-    }
-    return text;
-}
 
 std::string heat_map_json(const HeatMap& map) {
     nlohmann::ordered_json json;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A heat map of ranks (scenarios/studies/diagnose/heat_map.h) as text, JSON and a report.
+// A heat map of ranks (scenarios/studies/diagnose/heat_map.h) as a report and JSON.
 #pragma once
 
 #include <string>
@@ -9,7 +9,6 @@
 
 namespace orrery {
 
-std::string heat_map_text(const HeatMap& map);
 std::string heat_map_json(const HeatMap& map);
 Report heat_map_sections(const HeatMap& map);
 

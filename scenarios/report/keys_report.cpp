@@ -60,6 +60,15 @@ std::string key_page(const ScenarioKey& key) {
     return text;
 }
 
+Report keys_sections(const std::vector<ScenarioKey>& keys) {
+    ReportSection section{.title = "Keys"};
+    section.table.columns = {{"key"}, {"default"}, {"values"}, {"meaning"}};
+    for (const ScenarioKey& key : keys) {
+        section.table.rows.push_back({key.key, default_words(key), key.values, key.meaning});
+    }
+    return {.title = "Keys of a scenario", .sections = {std::move(section)}};
+}
+
 std::string keys_json(const std::vector<ScenarioKey>& keys) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const ScenarioKey& key : keys) {

@@ -63,6 +63,40 @@ std::string layouts_report(const std::vector<StageLayouts>& stages) {
     return text;
 }
 
+Report layouts_sections(const std::vector<StageLayouts>& stages) {
+    Report report{.title = "How the tensors of a step lie"};
+    for (const StageLayouts& stage : stages) {
+        ReportSection section{.title = "One rank of " + stage.role,
+                              .note = fmt::format("Mesh: {}.", stage.mesh)};
+        section.table.columns = {{"phase"},
+                                 {"kind"},
+                                 {"placement"},
+                                 {"tier"},
+                                 {"codec"},
+                                 {"lifetime"},
+                                 {"size", Unit::bytes},
+                                 {"tensors"},
+                                 {"transfers"}};
+        for (const LayoutRow& row : stage.rows) {
+            std::vector<std::string> transfers;
+            for (const LayoutTransfer& transfer : row.transfers) {
+                transfers.push_back(transfer_text(transfer));
+            }
+            section.table.rows.push_back({row.phase,
+                                          name(row.kind),
+                                          row.placement,
+                                          row.tier,
+                                          name(row.codec),
+                                          name(row.lifetime),
+                                          row.bytes,
+                                          fmt::format("{}", fmt::join(row.tensors, ", ")),
+                                          fmt::format("{}", fmt::join(transfers, "; "))});
+        }
+        report.sections.push_back(std::move(section));
+    }
+    return report;
+}
+
 std::string layouts_json(const std::vector<StageLayouts>& stages) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const StageLayouts& stage : stages) {

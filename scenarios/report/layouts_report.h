@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/report/report.h"
 #include "scenarios/studies/explain/layouts.h"
 
 namespace orrery {
 
 std::string layouts_report(const std::vector<StageLayouts>& stages);
+Report layouts_sections(const std::vector<StageLayouts>& stages);
 std::string layouts_json(const std::vector<StageLayouts>& stages);
 
 }  // namespace orrery

@@ -4,19 +4,12 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/format/document/utf8.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {
-namespace {
-
-double gib(double bytes) {
-    return bytes / static_cast<double>(std::int64_t{1} << 30);
-}
-
-}  // namespace
 
 std::string tier_line(std::string_view name, Bytes used, Bytes has, const BufferUse& largest) {
     if (has == Bytes{}) {
@@ -56,42 +49,48 @@ std::string does_not_fit_line(const MemoryUse& m) {
                        m.role);
 }
 
-std::string memory_report(const MemoryValidation& validation) {
-    std::string text = fmt::format("{:<34}{:>9}{:>12}{:>12}{:>9}{:>9}\n\n",
-                                   "case",
-                                   "outcome",
-                                   "peak GiB",
-                                   "predicted",
-                                   "error",
-                                   "beside");
+Report memory_sections(const MemoryValidation& validation) {
+    ReportSection rows{
+        .title = "Configurations",
+        .note = "beside: of the driver, CUDA, NCCL and the allocator's fragments; it counts."};
+    rows.table.columns = {{"case"},
+                          {"outcome"},
+                          {"peak", Unit::bytes},
+                          {"predicted", Unit::bytes},
+                          {"error", Unit::change},
+                          {"beside", Unit::bytes},
+                          {"wrong"}};
     for (const ValidatedMemory& row : validation.rows) {
-        text += fmt::format("{:<34}{:>9}", cut(row.name, 33), row.ran ? "ran" : "oom");
-        text += row.measured_peak_b > 0
-                    ? fmt::format("{:>12.1f}{:>12.1f}{:>+8.1f}%",
-                                  gib(row.measured_peak_b),
-                                  gib(row.predicted_peak_b),
-                                  row.error() * 100)
-                    : fmt::format("{:>12}{:>12.1f}{:>9}", "", gib(row.predicted_peak_b), "");
-        text += fmt::format("{:>9.1f}", gib(row.beside_plan_b));
-        text += row.ran == row.fits ? "\n" : row.fits ? "  would fit\n" : "  would not fit\n";
+        const bool known = row.measured_peak_b > 0;
+        rows.table.rows.push_back({row.name,
+                                   row.ran ? "ran" : "out of memory",
+                                   known ? Cell{row.measured_peak_b} : Cell{},
+                                   row.predicted_peak_b,
+                                   known ? Cell{row.error()} : Cell{},
+                                   row.beside_plan_b,
+                                   row.ran == row.fits ? ""
+                                   : row.fits          ? "would fit"
+                                                       : "would not fit"});
     }
-    for (const SkippedMemory& skip : validation.skipped) {
-        text += fmt::format("{:<34}{}\n", cut(skip.name, 33), skip.reason);
-    }
-    text += fmt::format(
-        "\n{} of {} configurations that ran fit; {} of {} that ran out of memory "
-        "do not.\n",
-        validation.ran_and_fit,
-        validation.ran,
-        validation.out_and_too_large,
-        validation.out_of_memory);
-    text += "beside: GiB of the driver, CUDA, NCCL and the allocator's fragments; they count.\n";
+    rows.after = {
+        fmt::format("{} of {} configurations that ran fit; {} of {} that ran out of "
+                    "memory do not.",
+                    validation.ran_and_fit,
+                    validation.ran,
+                    validation.out_and_too_large,
+                    validation.out_of_memory)};
     if (validation.peaks > 0) {
-        text += fmt::format("The {} published peaks are off by {:.1f} % in the median.\n",
-                            validation.peaks,
-                            validation.median_error * 100);
+        rows.after.push_back(
+            fmt::format("The {} published peaks are off by {:.1f} % in the median.",
+                        validation.peaks,
+                        validation.median_error * 100));
     }
-    return text;
+    ReportSection skipped{.title = "Not expressible", .table = {.columns = {{"case"}, {"reason"}}}};
+    for (const SkippedMemory& skip : validation.skipped) {
+        skipped.table.rows.push_back({skip.name, skip.reason});
+    }
+    return {.title = "Predicted memory and what became of published configurations",
+            .sections = {std::move(rows), std::move(skipped)}};
 }
 
 std::string json_report(const MemoryValidation& validation) {
@@ -113,7 +112,6 @@ std::string json_report(const MemoryValidation& validation) {
     }
     return json_text(Json{{"rows", rows},
                           {"skipped", skipped},
-                          {"families", Json::object()},
                           {"overall",
                            {{"ran", validation.ran},
                             {"ran_and_fit", validation.ran_and_fit},

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "scenarios/report/report.h"
 #include "scenarios/studies/simulate/answer.h"
 #include "scenarios/studies/validate/memory_cases.h"
 
@@ -19,7 +20,7 @@ std::string tier_line(std::string_view name, Bytes used, Bytes has, const Buffer
 // server's memory or drives.
 std::string does_not_fit_line(const MemoryUse& memory);
 
-std::string memory_report(const MemoryValidation& validation);
+Report memory_sections(const MemoryValidation& validation);
 std::string json_report(const MemoryValidation& validation);
 
 }  // namespace orrery

@@ -6,35 +6,42 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/json_text.h"
-#include "scenarios/report/text_table.h"
 
 namespace orrery {
 
-std::string node_checks_text(const NodeChecks& checks, const std::vector<Suspect>& suspects) {
+Report node_checks_sections(const NodeChecks& checks, const std::vector<Suspect>& suspects) {
     const std::uint32_t n = checks.num_ranks;
-    std::vector<TextRow> rows{{"rank", "work ms", "memory GB/s", "all-reduce with the next ms"}};
+    Report report{.title = fmt::format("Checks between {} ranks", n)};
+    report.cards = {{cell_text(checks.all_to_all_s, Unit::seconds), "all-to-all of all ranks"},
+                    {suspects.empty() ? "none" : fmt::format("{}", suspects.size()),
+                     "suspected ranks",
+                     !suspects.empty()}};
+    ReportSection section{.title = "Ranks and pairs",
+                          .note =
+                              "next: all-reduce with the next rank. Pairs in GB/s each way, "
+                              "all at the same time."};
+    section.table.columns = {{"rank", Unit::count},
+                             {"work", Unit::seconds},
+                             {"memory", Unit::rate},
+                             {"next", Unit::seconds}};
     for (std::uint32_t b = 0; b < n; ++b) {
-        rows.front().push_back(fmt::format("to {}", b));
+        section.table.columns.push_back({fmt::format("to {}", b), Unit::rate, 2});
     }
     for (std::uint32_t a = 0; a < n; ++a) {
-        TextRow row{fmt::format("{}", a),
-                    fmt::format("{:.2f}", checks.compute_s[a] * 1e3),
-                    fmt::format("{:.1f}", checks.memory_rate[a] * 1e-9),
-                    fmt::format("{:.2f}", checks.neighbours_s[a] * 1e3)};
+        std::vector<Cell> row{
+            a, checks.compute_s[a], checks.memory_rate[a], checks.neighbours_s[a]};
         for (std::uint32_t b = 0; b < n; ++b) {
-            const double rate = checks.pair_rate[std::size_t{a} * n + b];
-            row.push_back(a == b ? "" : fmt::format("{:.2f}", rate * 1e-9));
+            row.push_back(a == b ? Cell{} : Cell{checks.pair_rate[std::size_t{a} * n + b]});
         }
-        rows.push_back(std::move(row));
+        section.table.rows.push_back(std::move(row));
     }
-    std::string text =
-        "Pairs in GB/s each way, all at the same time\n\n" + text_table(rows, 1) +
-        fmt::format("\n  all-to-all of {} ranks: {:.2f} ms\n", n, checks.all_to_all_s * 1e3);
-    text += suspects.empty() ? "  no rank is suspected\n" : "  suspected:\n";
+    ReportSection suspected{.title = "Suspected",
+                            .table = {.columns = {{"rank", Unit::count}, {"why"}}}};
     for (const Suspect& suspect : suspects) {
-        text += fmt::format("    rank {}: {}\n", suspect.rank, suspect.what);
+        suspected.table.rows.push_back({suspect.rank, suspect.what});
     }
-    return text;
+    report.sections = {std::move(section), std::move(suspected)};
+    return report;
 }
 
 std::string node_checks_json(const NodeChecks& checks, const std::vector<Suspect>& suspects) {

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "runtime/measure/node_checks.h"
+#include "scenarios/report/report.h"
 
 namespace orrery {
 
-std::string node_checks_text(const NodeChecks& checks, const std::vector<Suspect>& suspects);
+Report node_checks_sections(const NodeChecks& checks, const std::vector<Suspect>& suspects);
 std::string node_checks_json(const NodeChecks& checks, const std::vector<Suspect>& suspects);
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/console_report.h"
@@ -11,23 +12,28 @@
 
 namespace orrery {
 
-std::string replay_report(const std::string& name, const ReplayAnswer& answer) {
-    const auto line = [&](const char* what, Time time) {
-        return fmt::format("  {:<26}{:>10} {:>6.1f} %\n",
-                           what,
-                           to_short_text(time),
-                           answer.step > Time{} ? time / answer.step * 100 : 0);
+Report replay_sections(const std::string& name, const ReplayAnswer& answer) {
+    Report report{.title = name};
+    report.lines = {fmt::format("{} ranks, {} operations, {} flows; rank {} ends last",
+                                thousands(answer.ranks),
+                                thousands(answer.ops),
+                                thousands(answer.flows),
+                                index(answer.slowest))};
+    report.cards = {{to_short_text(answer.step), "step"}};
+    ReportSection path{.title = "Along the critical path"};
+    path.table.columns = {{"part"}, {"time", Unit::seconds}, {"of the step", Unit::share}};
+    const auto row = [&](const char* what, Time time) {
+        path.table.rows.push_back({what, time, answer.step > Time{} ? time / answer.step : 0.0});
     };
-    return fmt::format("{}: {} ranks, {} operations, {} flows\n\n",
-                       name,
-                       thousands(answer.ranks),
-                       thousands(answer.ops),
-                       thousands(answer.flows)) +
-           line("step", answer.step) + "\nAlong the critical path\n\n" +
-           line("compute", answer.compute) + line("collectives", answer.collectives) +
-           line("messages", answer.messages) + line("shared links", answer.contention) + "\n" +
-           line("compute, mean of the ranks", answer.compute_mean) +
-           fmt::format("  rank {} ends last\n", index(answer.slowest));
+    row("compute", answer.compute);
+    row("collectives", answer.collectives);
+    row("messages", answer.messages);
+    row("shared links", answer.contention);
+    row("step", answer.step);
+    path.after = {
+        fmt::format("Compute is {} in the mean of the ranks.", to_short_text(answer.compute_mean))};
+    report.sections = {std::move(path)};
+    return report;
 }
 
 std::string replay_json(const std::string& name, const ReplayAnswer& answer) {

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 #include "scenarios/format/document/utf8.h"
 #include "scenarios/report/console_report.h"
@@ -12,6 +15,8 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kTrack = 42;
+constexpr std::size_t kHeatRows = 16;
+constexpr std::size_t kNarrowest = 12;  // column of words
 
 // A bar in whole characters; a gain, which ends before it begins, is drawn light.
 std::string bar_text(const ReportBar& bar) {
@@ -42,6 +47,40 @@ std::vector<TextRow> bar_rows(const std::vector<ReportBar>& bars) {
     return rows;
 }
 
+// From nothing (0) to full (1).
+std::string shade(double heat) {
+    static constexpr const char* kShades[] = {"  ", "░░", "▒▒", "▓▓", "██"};
+    return kShades[static_cast<std::size_t>(std::clamp(heat, 0.0, 1.0) * 4 + 0.5)];
+}
+
+// All rows if they are few, else the hottest, in their order.
+std::string heat_text(const std::vector<PageHeatRow>& rows) {
+    const auto hottest = [&](std::size_t row) {
+        const std::vector<double>& values = rows[row].values;
+        return values.empty() ? 0 : *std::ranges::max_element(values);
+    };
+    std::vector<std::size_t> shown(rows.size());
+    std::iota(shown.begin(), shown.end(), std::size_t{0});
+    if (shown.size() > kHeatRows) {
+        std::ranges::stable_sort(shown, std::ranges::greater{}, hottest);
+        shown.resize(kHeatRows);
+        std::ranges::sort(shown);
+    }
+    std::string text;
+    for (const std::size_t i : shown) {
+        text += fmt::format("  {:<11}", rows[i].name);
+        for (std::size_t k = 0; k < rows[i].values.size(); ++k) {
+            const std::string label = k < rows[i].labels.size() ? rows[i].labels[k] : "";
+            text += fmt::format(" {}{:>5}", shade(rows[i].values[k]), label);
+        }
+        text += "\n";
+    }
+    return rows.size() > shown.size()
+               ? text + fmt::format("  and {} rows more, none of them hotter\n",
+                                    rows.size() - shown.size())
+               : text;
+}
+
 std::vector<bool> right_columns(const ReportTable& table) {
     std::vector<bool> right;
     for (const Column& column : table.columns) {
@@ -50,14 +89,51 @@ std::vector<bool> right_columns(const ReportTable& table) {
     return right;
 }
 
+// Words in wide columns are cut, so that no line is longer than a report is wide; numbers never.
+void cut_wide_words(std::vector<TextRow>& rows, const std::vector<bool>& right) {
+    std::vector<std::size_t> width(right.size());
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+        for (const TextRow& row : rows) {
+            width[i] = std::max(width[i], num_characters(row[i]));
+        }
+        all += width[i] + 2;
+    }
+    while (all > kReportColumns) {
+        std::size_t widest = 0;
+        for (std::size_t i = 1; i < right.size(); ++i) {
+            const bool wider = right[widest] || width[i] > width[widest];
+            widest = !right[i] && wider ? i : widest;
+        }
+        if (right[widest] || width[widest] <= kNarrowest) {
+            return;
+        }
+        --width[widest];
+        --all;
+    }
+    for (TextRow& row : rows) {
+        for (std::size_t i = 0; i < right.size(); ++i) {
+            row[i] = cut(std::move(row[i]), width[i]);
+        }
+    }
+}
+
+std::string table_text(const ReportTable& table) {
+    if (table.empty() || table.rows.empty()) {
+        return {};
+    }
+    std::vector<TextRow> rows = text_rows(table);
+    const std::vector<bool> right = right_columns(table);
+    cut_wide_words(rows, right);
+    return text_table(rows, right);
+}
+
 std::string section_text(const ReportSection& section) {
     std::string text;
     if (!section.bars.empty()) {
         text += text_table(bar_rows(section.bars), {false, true, true, false});
     }
-    if (!section.table.empty() && !section.table.rows.empty()) {
-        text += text_table(text_rows(section.table), right_columns(section.table));
-    }
+    text += heat_text(section.heat) + table_text(section.table);
     if (text.empty()) {
         return {};  // only a picture
     }

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "scenarios/format/document/utf8.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {
@@ -20,36 +20,35 @@ Json family_of(const TimedFamily& family) {
 
 }  // namespace
 
-std::string timed_report(const TimedValidation& validation) {
-    std::string text = fmt::format(
-        "{:<48}{:>13}{:>14}{:>9}  {}\n\n", "case", "measured us", "predicted us", "error", "as");
+Report timed_sections(const TimedValidation& validation) {
+    ReportSection rows{.title = "Operations"};
+    rows.table.columns = {{"case"},
+                          {"measured", Unit::seconds},
+                          {"predicted", Unit::seconds},
+                          {"error", Unit::change},
+                          {"as"}};
     for (const TimedRow& row : validation.rows) {
-        text += fmt::format("{:<48}{:>13.1f}{:>14.1f}{:>+8.1f}%  {}\n",
-                            cut(row.name, 47),
-                            row.measured_us,
-                            row.predicted_us,
-                            row.error() * 100,
-                            row.as);
+        rows.table.rows.push_back(
+            {row.name, row.measured_us * 1e-6, row.predicted_us * 1e-6, row.error(), row.as});
     }
-    text +=
-        fmt::format("\n{:<30}{:>6}{:>9}{:>9}{:>9}\n\n", "family", "rows", "median", "p90", "max");
+    ReportSection families{.title = "Families",
+                           .after = {fmt::format("Median, every family weighing the same: {:.1f} %",
+                                                 100 * validation.balanced_median)}};
+    families.table.columns = {{"family"},
+                              {"rows", Unit::count},
+                              {"median", Unit::share},
+                              {"p90", Unit::share},
+                              {"max", Unit::share}};
     for (const TimedFamily& family : validation.families) {
-        text += fmt::format("{:<30}{:>6}{:>8.1f}%{:>8.1f}%{:>8.1f}%\n",
-                            cut(family.name, 29),
-                            family.rows,
-                            family.median * 100,
-                            family.p90 * 100,
-                            family.max * 100);
+        families.table.rows.push_back(
+            {family.name, family.rows, family.median, family.p90, family.max});
     }
-    text += fmt::format("\nevery family weighing the same{:>14.1f}%\n",
-                        validation.balanced_median * 100);
-    if (!validation.skipped.empty()) {
-        text += "\nNot expressible\n\n";
-        for (const SkippedRow& row : validation.skipped) {
-            text += fmt::format("{:<48}{}\n", cut(row.name, 47), row.reason);
-        }
+    ReportSection skipped{.title = "Not expressible", .table = {.columns = {{"case"}, {"reason"}}}};
+    for (const SkippedRow& row : validation.skipped) {
+        skipped.table.rows.push_back({row.name, row.reason});
     }
-    return text;
+    return {.title = "Predicted and published times of operations",
+            .sections = {std::move(rows), std::move(families), std::move(skipped)}};
 }
 
 std::string json_report(const TimedValidation& validation) {
@@ -57,8 +56,8 @@ std::string json_report(const TimedValidation& validation) {
     for (const TimedRow& row : validation.rows) {
         rows.push_back({{"case", row.name},
                         {"family", row.family},
-                        {"measured_us", row.measured_us},
-                        {"predicted_us", row.predicted_us},
+                        {"measured_s", row.measured_us * 1e-6},
+                        {"predicted_s", row.predicted_us * 1e-6},
                         {"error", row.error()},
                         {"as", row.as}});
     }
@@ -73,7 +72,7 @@ std::string json_report(const TimedValidation& validation) {
     return json_text(Json{{"rows", rows},
                           {"skipped", skipped},
                           {"families", families},
-                          {"balanced_median", validation.balanced_median}});
+                          {"overall", {{"balanced_median", validation.balanced_median}}}});
 }
 
 }  // namespace orrery

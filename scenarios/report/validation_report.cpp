@@ -2,128 +2,130 @@
 #include "scenarios/report/validation_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "scenarios/format/document/utf8.h"
-#include "scenarios/report/console_report.h"
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace orrery {
 namespace {
 
-std::string cases_table(const Validation& validation) {
-    std::string text = fmt::format("{:<34}{:>11}{:>11}{:>9}{:>9}{:>10}\n\n",
-                                   "case",
-                                   "measured",
-                                   "predicted",
-                                   "90 %",
-                                   "error",
-                                   "control");
+ReportSection steps_section(const Validation& validation) {
+    ReportSection section{.title = "Steps",
+                          .note = "90 % = half width of the prediction's 90 % interval."};
+    section.table.columns = {{"case"},
+                             {"measured", Unit::seconds},
+                             {"predicted", Unit::seconds},
+                             {"90 %", Unit::share},
+                             {"error", Unit::change},
+                             {"control", Unit::change},
+                             {"memory"}};
     for (const ValidatedCase& row : validation.rows) {
-        text += fmt::format("{:<34}{:>11.4g}{:>11.4g}{:>8.1f}%{:>+8.1f}%{:>+9.1f}%{}\n",
-                            cut(row.name, 33),
-                            row.measured_s,
-                            row.predicted_s,
-                            row.half_width() * 100,
-                            row.error() * 100,
-                            row.control_error() * 100,
-                            row.fits ? "" : "  does not fit");
+        section.table.rows.push_back({row.name,
+                                      row.measured_s,
+                                      row.predicted_s,
+                                      row.half_width(),
+                                      row.error(),
+                                      row.control_error(),
+                                      row.fits ? "" : "does not fit"});
     }
-    return text;
+    return section;
 }
 
-std::string families_table(const Validation& validation) {
-    std::string text = fmt::format("\n{:<24}{:>6}{:>9}{:>7}{:>7}{:>10}{:>9}{:>9}\n\n",
-                                   "family",
-                                   "cases",
-                                   "median",
-                                   "p90",
-                                   "max",
-                                   "control",
-                                   "ratios",
-                                   "order");
+ReportSection validated_families(const Validation& validation) {
+    ReportSection section{
+        .title = "Families",
+        .note =
+            "ratios = median error of the ratio of two steps whose efficiencies differ by 4 % "
+            "or more, order = rank correlation of predicted and measured times."};
+    section.table.columns = {{"family"},
+                             {"cases", Unit::count},
+                             {"median", Unit::share},
+                             {"p90", Unit::share},
+                             {"max", Unit::share},
+                             {"control", Unit::share},
+                             {"ratios", Unit::share},
+                             {"order", Unit::number, 2}};
     for (const FamilySummary& family : validation.families) {
-        text += fmt::format("{:<24}{:>6}{:>8.1f}%{:>6.1f}%{:>6.1f}%{:>9.1f}%",
-                            cut(family.family, 23),
-                            family.predicted.cases,
-                            family.predicted.median * 100,
-                            family.predicted.p90 * 100,
-                            family.predicted.max * 100,
-                            family.control.median * 100);
-        if (family.ratios.pairs > 0) {
-            text += fmt::format("{:>8.1f}%", family.ratios.median * 100);
-        }
-        if (family.predicted.cases >= 3) {
-            text += fmt::format("{:>9.2f}", family.ratios.rank_correlation);
-        }
-        text += "\n";
+        const bool ordered = family.predicted.cases >= 3;
+        section.table.rows.push_back({family.family,
+                                      family.predicted.cases,
+                                      family.predicted.median,
+                                      family.predicted.p90,
+                                      family.predicted.max,
+                                      family.control.median,
+                                      family.ratios.pairs > 0 ? Cell{family.ratios.median} : Cell{},
+                                      ordered ? Cell{family.ratios.rank_correlation} : Cell{}});
     }
-    return text;
+    return section;
 }
 
-std::string skipped_table(const Validation& validation) {
-    std::string text;
+ReportSection skipped_cases(const Validation& validation) {
+    ReportSection section{.title = "Not expressible", .table = {.columns = {{"case"}, {"reason"}}}};
     for (const SkippedCase& skip : validation.skipped) {
-        text += text.empty() ? "\nNot expressible\n\n" : "";
-        const std::string line = fmt::format("{:<42}{}", cut(skip.name, 41), skip.reason);
-        text += cut(line, kReportColumns) + "\n";
+        section.table.rows.push_back({skip.name, skip.reason});
     }
-    return text;
+    return section;
+}
+
+ReportSection overall(const Validation& validation) {
+    const bool ratios = std::ranges::any_of(
+        validation.families, [](const FamilySummary& family) { return family.ratios.pairs > 0; });
+    ReportSection section{.title = "All cases"};
+    section.table.columns = {{"figure"}, {"predicted", Unit::share}, {"control", Unit::share}};
+    section.table.rows = {
+        {"balanced error: mean of the families' medians",
+         validation.balanced_error,
+         validation.control_balanced_error},
+        {"90th percentile over all cases", validation.p90_error, Cell{}},
+        {"ratios: mean of the families' medians",
+         ratios ? Cell{validation.ratio_error} : Cell{},
+         ratios ? Cell{validation.control_ratio_error} : Cell{}},
+        {"cases inside the 90 % interval", validation.coverage, Cell{}},
+        {"the same, every family weighing the same", validation.balanced_coverage, Cell{}},
+        {"half width of that interval, in the median", validation.median_half_width, Cell{}}};
+    section.note = "control = a constant MFU for each GPU generation and precision.";
+    const Ranking& ranking = validation.ranking;
+    if (ranking.pairs > 0) {
+        section.after.push_back(
+            fmt::format("Of {} pairs of plans for the same model, GPUs and batch ({} of them), "
+                        "order by predicted and by measured time: Kendall's tau {:.2f}.",
+                        ranking.pairs,
+                        ranking.choices,
+                        ranking.tau));
+    }
+    if (ranking.families > 0) {
+        section.after.push_back(
+            fmt::format("The same over all cases of one model in a family, in "
+                        "the mean of such families ({} of them): {:.2f}.",
+                        ranking.families,
+                        ranking.families_tau));
+    }
+    if (!validation.assumed_instead.empty()) {
+        section.after.push_back(fmt::format("Where a case does not state it: {}.",
+                                            fmt::join(validation.assumed_instead, ", ")));
+    }
+    return section;
 }
 
 }  // namespace
 
-std::string validation_report(const Validation& validation) {
-    if (validation.rows.empty()) {
-        return "No case can be simulated.\n" + skipped_table(validation);
+Report validation_sections(const Validation& validation) {
+    Report report{.title = "Predicted and published steps"};
+    report.lines = {validation.rows.empty() ? "No case can be simulated."
+                                            : fmt::format("{} cases simulated, {} not expressible",
+                                                          validation.rows.size(),
+                                                          validation.skipped.size())};
+    if (!validation.rows.empty()) {
+        report.sections = {steps_section(validation), validated_families(validation)};
     }
-    const Ranking& ranking = validation.ranking;
-    const std::string order =
-        ranking.pairs == 0
-            ? ""
-            : fmt::format(
-                  "Of {} pairs of plans for the same model, GPUs and batch ({} of them), order by\n"
-                  "predicted and by measured time: Kendall's tau {:.2f}.\n",
-                  ranking.pairs,
-                  ranking.choices,
-                  ranking.tau);
-    const std::string families_order =
-        ranking.families == 0
-            ? ""
-            : fmt::format(
-                  "The same over all cases of one model in a family, in the mean of such families\n"
-                  "({} of them): {:.2f}.\n",
-                  ranking.families,
-                  ranking.families_tau);
-    const std::string assumed = validation.assumed_instead.empty()
-                                    ? ""
-                                    : fmt::format("Where a case does not state it: {}.\n",
-                                                  fmt::join(validation.assumed_instead, ", "));
-    return cases_table(validation) + families_table(validation) + skipped_table(validation) +
-           fmt::format(
-               "\nBalanced error (mean of the families' medians): {:.1f} %; a constant MFU per "
-               "GPU\n"
-               "generation and precision: {:.1f} %. {} cases simulated, {} not expressible.\n"
-               "90th percentile over all cases: {:.1f} %. Ratio of two cases of a family and "
-               "stack whose\n"
-               "efficiencies differ by 4 % or more (mean of the families' medians): {:.1f} %; the "
-               "constant: "
-               "{:.1f} %.\n"
-               "{:.0f} % of the cases lie within the 90 % interval of their prediction ({:.0f} % "
-               "balanced),\n"
-               "whose half width is {:.1f} % in the median.\n"
-               "Columns: 90 % = half width of that interval, ratios = median error of such "
-               "ratios,\n"
-               "order = rank correlation of predicted and measured times.\n",
-               validation.balanced_error * 100,
-               validation.control_balanced_error * 100,
-               validation.rows.size(),
-               validation.skipped.size(),
-               validation.p90_error * 100,
-               validation.ratio_error * 100,
-               validation.control_ratio_error * 100,
-               validation.coverage * 100,
-               validation.balanced_coverage * 100,
-               validation.median_half_width * 100) +
-           order + families_order + assumed;
+    report.sections.push_back(skipped_cases(validation));
+    if (!validation.rows.empty()) {
+        report.sections.push_back(overall(validation));
+    }
+    return report;
 }
 
 }  // namespace orrery

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A validation as text for people, at most 100 columns wide.
+// Predicted steps beside published ones, and the errors of each family.
 #pragma once
 
-#include <string>
-
+#include "scenarios/report/report.h"
 #include "scenarios/studies/validate/validation.h"
 
 namespace orrery {
 
-std::string validation_report(const Validation& validation);
+Report validation_sections(const Validation& validation);
 
 }  // namespace orrery

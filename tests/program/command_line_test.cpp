@@ -54,6 +54,37 @@ TEST(CommandLine, ADashIsStandardInputAndOutput) {
     EXPECT_EQ(appended.out.substr(0, 7), "first\n#") << appended.out;
 }
 
+TEST(CommandLine, ATableComesThroughAPipeAndAProductGoesThroughOne) {
+    const TemporaryFolder folder;
+    const std::string table = ORRERY_SOURCE_DIR "/scenarios/catalogue/published/collectives.csv";
+    const std::string csv = "validate - --format csv";
+    const Ran piped = run_shell("$ORRERY " + csv + " < '" + table + "'", folder.path());
+    EXPECT_EQ(piped.status, 0) << piped.err;
+    EXPECT_EQ(piped.out, run_orrery("validate '" + table + "' --format csv").out);
+    const Ran wrong = run_shell("echo a,b | $ORRERY validate -", folder.path());
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_EQ(wrong.err.find("standard input:1: error: "), 0u) << wrong.err;
+    const Ran best = run_shell("$ORRERY search " ORRERY_SOURCE_DIR "/" + kSmall +
+                                   " --set search.simulations=4 -o - | $ORRERY check -",
+                               folder.path());
+    EXPECT_EQ(best.status, 0) << best.err;
+    EXPECT_EQ(best.out.find("-: scenario: "), 0u) << best.out;
+}
+
+TEST(CommandLine, AnOldKeyWorksAndSaysSo) {
+    const std::string set =
+        "simulate " + kSmall + " --csv - --set cluster.slow_node_share=1 --set ";
+    const Ran old = run_orrery(set + "cluster.slow_node_slowdown=0.5");
+    EXPECT_EQ(old.status, 0) << old.err;
+    EXPECT_NE(old.err.find("cluster.slow_node_slowdown is now cluster.slow_node_factor: 1.5"),
+              std::string::npos)
+        << old.err;
+    const Ran now = run_orrery(set + "cluster.slow_node_factor=1.5");
+    EXPECT_EQ(now.err, "");
+    EXPECT_EQ(now.out, old.out);
+    EXPECT_EQ(run_orrery(set + "plan.micro_batch_size=2").status, 2);
+}
+
 TEST(CommandLine, AReaderThatHasSeenEnoughIsNoError) {
     const TemporaryFolder folder;
     const Ran ran = run_shell(

@@ -101,7 +101,7 @@ TEST_F(GpuHour, RunsEveryStageIntoAtMostEightFiles) {
     }
     EXPECT_TRUE(called("orrery [] gpu-bench --checks-only")) << calls;
     EXPECT_TRUE(called("orrery [graphs] gpu-bench")) << calls;
-    EXPECT_TRUE(called("--no-profile --from torch:gpt2-124m-1gpu")) << calls;
+    EXPECT_TRUE(called("--no-profile --from-stage torch:gpt2-124m-1gpu")) << calls;
     EXPECT_TRUE(called("kernel_check [] --only ^attention/warpgroups  --no-times")) << calls;
     const auto names = fs::directory_iterator(root().parent_path() / "out");
     EXPECT_EQ(std::distance(begin(names), end(names)), 8);

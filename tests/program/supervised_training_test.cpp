@@ -215,9 +215,8 @@ TEST(SupervisedTraining, TheHeatMapOfARunNamesTheRankThatIsHeldUp) {
     const Ran ran =
         run_shell("tests/program/held_up_rank.sh 2 " + folder.path().string(), ORRERY_SOURCE_DIR);
     EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
-    const Ran found = run_orrery("diagnose " + (folder.path() / "run").string());
+    const Ran found = run_orrery("diagnose " + (folder.path() / "run").string() + " --json");
     EXPECT_EQ(found.status, 1) << found.out;
-    EXPECT_NE(found.out.find("  slow:\n"), std::string::npos) << found.out;
     // Other nodes that the noise of a busy machine names are less slow.
     std::string worst;
     double most = 0;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "network/fabric.h"
 #include "scenarios/format/read/key_tables.h"
+#include "scenarios/format/read/old_keys.h"
 #include "scenarios/format/read/read_kinds.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/read/topology_keys.h"
@@ -84,6 +86,18 @@ void count_nics_of_trays(DocumentNode& section, ClusterSpec& cluster, Errors& er
         fabric->set(std::move(key), number_at(*fabric, nics));
     }
     cluster.fabric.nics_per_node = nics;
+}
+
+void read_slow_nodes(const DocumentNode& section, MapReader& reader, ClusterSpec& cluster) {
+    double factor = 1;
+    reader.real("slow_node_factor", factor, 1, 11);
+    // The decimal that is written, less 1: 0.1 for 1.1.
+    cluster.slow_node_slowdown = std::round((factor - 1) * 1e12) / 1e12;
+    if (cluster.slow_node_share > 0 && section.find("slow_node_factor") == nullptr) {
+        reader.complain("slow_node_share",
+                        "slow nodes without slow_node_factor are as fast as the others",
+                        "slow_node_factor: 1.1");
+    }
 }
 
 // cluster.gpus: a job that leaves a part of its last node empty.
@@ -277,9 +291,9 @@ constexpr Key kClusterRows[] = {
           "Network of nodes whose adapters cannot reach each other otherwise."),
     key<&ClusterSpec::slow_node_share>("slow_node_share", "Share of nodes that compute slower.")
         .range(0, 1),
-    key<&ClusterSpec::slow_node_slowdown>("slow_node_slowdown",
-                                          "Share by which a kernel takes longer there.")
-        .range(0, 10),
+    plain("slow_node_factor", KeyShape::real, "How many times as long a kernel takes there.")
+        .range(1, 11)
+        .by("1"),
     plain_choice<kPlacements>("placement", "Order in which ranks take nodes.").by("packed"),
     plain("gpus", KeyShape::integer, "GPUs of the job, which may leave some of the last node out.")
         .range(1, kGpusMax)
@@ -376,6 +390,7 @@ std::vector<DeviceSpec> read_cluster(DocumentNode& section,
         errors.push_back({section.where(), "cluster must be a map, not " + section.describe(), {}});
         return devices;
     }
+    rename_old_keys(section, "cluster");
     const std::size_t errors_before = errors.size();
     const NodeSources sources{catalogue, folder, errors};
     MapReader reader{section, "cluster", errors};
@@ -397,6 +412,7 @@ std::vector<DeviceSpec> read_cluster(DocumentNode& section,
     read_networks(section, reader, topology, needed, cluster, sources);
     NodePlacement placement = NodePlacement::packed;
     reader.choice("placement", placement, kPlacements);
+    read_slow_nodes(section, reader, cluster);
     reader.finish();
     check_size(section, cluster, errors);
     if (errors.size() == errors_before) {

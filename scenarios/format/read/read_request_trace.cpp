@@ -13,6 +13,7 @@
 
 #include "engine/counter_random.h"
 #include "kernels/csv_rows.h"
+#include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/document/json_document.h"
 #include "scenarios/format/specs/serving_spec.h"
 
@@ -75,19 +76,8 @@ std::optional<double> seconds_of_date(std::string_view text) {
         return std::nullopt;
     }
     const auto days = std::chrono::sys_days{date}.time_since_epoch().count();
-    return static_cast<double>(days) * 86'400 +
-           static_cast<double>(*hour * 3600 + *minute * 60) + *second;
-}
-
-std::string first_line(const std::filesystem::path& file) {
-    std::ifstream in(file);
-    std::string line;
-    while (std::getline(in, line) && line.starts_with('#')) {
-    }
-    if (line.ends_with('\r')) {
-        line.pop_back();
-    }
-    return line;
+    return static_cast<double>(days) * 86'400 + static_cast<double>(*hour * 3600 + *minute * 60) +
+           *second;
 }
 
 ResultOrErrors<std::vector<TracedRow>> rows_of_azure(const std::filesystem::path& file) {
@@ -113,7 +103,7 @@ ResultOrErrors<std::vector<TracedRow>> rows_of_azure(const std::filesystem::path
 }
 
 ResultOrErrors<std::vector<TracedRow>> rows_of_csv(const std::filesystem::path& file) {
-    const std::string head = first_line(file);
+    const std::string head = csv_header(file);
     if (head.find("ContextTokens") != std::string::npos) {
         return rows_of_azure(file);
     }
@@ -181,8 +171,7 @@ ResultOrErrors<std::vector<TracedRow>> rows_of_lines(const std::filesystem::path
         if (!node) {
             return unexpected<Errors>(node.error());
         }
-        traced.push_back(node->is_map() ? row_of_line(*node)
-                                        : TracedRow{.where = node->where()});
+        traced.push_back(node->is_map() ? row_of_line(*node) : TracedRow{.where = node->where()});
     }
     return traced;
 }
@@ -200,9 +189,8 @@ std::vector<std::uint64_t> prefix_hashes_of(std::span<const std::int64_t> number
     if (blocks.of_cache == 0) {
         return hashes;
     }
-    const std::int64_t full = std::min(prompt_tokens,
-                                       std::ssize(numbers) * blocks.of_trace) /
-                              blocks.of_cache;
+    const std::int64_t full =
+        std::min(prompt_tokens, std::ssize(numbers) * blocks.of_trace) / blocks.of_cache;
     for (std::int64_t i = 0; i < full; ++i) {
         // The last block of the trace that has a token of this one, and which part of it.
         const std::int64_t last = ((i + 1) * blocks.of_cache - 1) / blocks.of_trace;

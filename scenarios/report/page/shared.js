@@ -122,7 +122,7 @@ function chartOf(chart) {
     const series = chart.series.map((s, i) => {
       const stroke = colour(s.colour || palette[i % palette.length]);
       return { label: s.name, stroke, width: s.points ? 0 : 2, fill: s.area ? stroke : undefined, paths: s.points ? () => null : undefined,
-        points: { show: s.points ? true : undefined, size: 8, fill: stroke }, value: (u, v, n, place) => readOut(s, chart.y.unit, v, place) };
+        points: { show: s.points ? true : undefined, size: 8, fill: stroke }, value: (u, v, n, place) => place === null ? "" : readOut(s, chart.y.unit, v, place) };
     });
     plot = new uPlot({
       width: Math.max(320, holder.clientWidth), height: 320, legend: { live: true },
@@ -131,7 +131,7 @@ function chartOf(chart) {
           range: points && !chart.log ? (u, low, high) => { const room = (high - low || high || 1) * 0.03; return [low - room, high + room]; } : undefined },
         y: chart.series.some((s) => s.area) ? { range: (u, low, high) => [0, (high || 1) * 1.05] } : {} },
       axes: [axis(chart.x, horizontal), axis(chart.y, { size: 78, labelSize: 26, incrs: steps(chart.y) })],
-      series: [{ label: chart.x.title, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.x.unit](v) }, ...series],
+      series: [{ label: chart.x.title, value: (u, v) => v === null || v === undefined ? "" : formats[chart.x.unit](v) }, ...series],
     }, [chart.xs, ...chart.series.map((s) => s.values)], holder);
     holder.plot = plot;
   };

@@ -34,7 +34,4 @@ struct ModelledChecks {
 
 Result<ModelledChecks> modelled_checks(const Scenario& scenario);
 
-std::string checks_text(const ModelledChecks& checks);
-std::string checks_json(const ModelledChecks& checks);
-
 }  // namespace orrery

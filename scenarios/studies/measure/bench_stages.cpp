@@ -125,18 +125,4 @@ Result<std::vector<StageOutcome>> run_stages(const std::vector<BenchStage>& stag
     return outcomes;
 }
 
-std::string stages_report(const std::vector<StageOutcome>& outcomes) {
-    std::string text = "\nStages\n\n";
-    for (const StageOutcome& outcome : outcomes) {
-        text += fmt::format(
-            "  {:<28} {:8.1f} s  {}{}{}\n",
-            outcome.name,
-            outcome.end.seconds,
-            outcome.end.words(),
-            outcome.without.empty() ? "" : ", without " + outcome.without,
-            outcome.failed == 0 ? "" : fmt::format(", {} comparisons not made", outcome.failed));
-    }
-    return text;
-}
-
 }  // namespace orrery

@@ -47,7 +47,4 @@ Result<std::vector<StageOutcome>> run_stages(const std::vector<BenchStage>& stag
 // more. First Hopper's own instructions, which are the likeliest to fault; all in the end.
 std::string leave_out_more(const std::string& without);
 
-// A line for each stage.
-std::string stages_report(const std::vector<StageOutcome>& outcomes);
-
 }  // namespace orrery

@@ -210,7 +210,7 @@ ResultOrErrors<std::vector<BenchStage>> all_stages(const GpuBenchSpec& spec) {
             names += (names.empty() ? "" : ", ") + stage.name;
         }
         return unexpected<Errors>(
-            Errors{{"--from", "'" + spec.from + "' is no stage of this bench", names}});
+            Errors{{"--from-stage", "'" + spec.from + "' is no stage of this bench", names}});
     }
     return std::vector<BenchStage>(from, stages.end());
 }

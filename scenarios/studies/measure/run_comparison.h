@@ -49,7 +49,6 @@ struct RunComparison {
 // `profile_file`: measured times that the prediction uses; empty: none.
 Result<RunComparison> compare_run(const RecordedRun& run, const std::string& profile_file);
 
-std::string comparison_report(const RunComparison& comparison);
 std::string comparison_json(const RunComparison& comparison);
 
 }  // namespace orrery

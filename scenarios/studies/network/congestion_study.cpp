@@ -321,25 +321,4 @@ std::string congestion_entry(const CongestionStudy& study) {
                      study.factors.name)});
 }
 
-std::string congestion_report(const CongestionStudy& study) {
-    std::string text = fmt::format(
-        "Congestion control {}: packets against fair shares of the same flows, last flow (us)\n\n"
-        "pattern          messages   fair: small      large   packets: small      large"
-        "   efficiency  queueing delay\n",
-        study.factors.algorithm);
-    for (const CongestionRow& row : study.rows) {
-        text += fmt::format(
-            "{:<15} {:>9} {:>13.2f} {:>10.2f} {:>16.2f} {:>10.2f} {:>12.3f} {:>12.2f} us\n",
-            row.pattern,
-            row.messages,
-            row.fair_small.microseconds(),
-            row.fair_large.microseconds(),
-            row.packets_small.microseconds(),
-            row.packets_large.microseconds(),
-            row.factor.efficiency,
-            row.factor.queueing_delay.microseconds());
-    }
-    return text;
-}
-
 }  // namespace orrery

@@ -41,8 +41,7 @@ Result<CongestionStudy> measure_congestion(const Scenario& scenario,
 // Of one pattern. Not finite or not positive differences: an efficiency of one.
 CongestionFactor fitted_factor(const CongestionRow& row);
 
-// A catalogue entry (scenarios/format/read/read_congestion.cpp), and a table for people.
+// A catalogue entry (scenarios/format/read/read_congestion.cpp).
 std::string congestion_entry(const CongestionStudy& study);
-std::string congestion_report(const CongestionStudy& study);
 
 }  // namespace orrery

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <span>
 
 #include "engine/statistics.h"
 #include "kernels/csv_rows.h"
+#include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/network/network_study.h"
 
@@ -151,10 +151,7 @@ std::string CollectiveCase::family() const {
 }
 
 bool is_collective_table(const std::string& file) {
-    std::ifstream in(file);
-    std::string line;
-    while (std::getline(in, line) && line.starts_with('#')) {
-    }
+    const std::string line = csv_header(file);
     return line.starts_with("collective,");
 }
 

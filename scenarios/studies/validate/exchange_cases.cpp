@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "engine/rate_alone.h"
 #include "kernels/csv_rows.h"
 #include "kernels/efficiency_table.h"
 #include "network/exchange.h"
 #include "network/nccl_network.h"
+#include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/validate/collective_cases.h"
 
@@ -241,27 +241,12 @@ Result<TimedRow> validate_exchange(const ExchangeCase& row,
 }  // namespace
 
 bool is_exchange_table(const std::string& file) {
-    std::ifstream in(file);
-    std::string line;
-    while (std::getline(in, line) && line.starts_with('#')) {
-    }
+    const std::string line = csv_header(file);
     return line.starts_with("case,family,collective,implementation,");
 }
 
 ResultOrErrors<std::vector<ExchangeCase>> read_exchange_cases(const std::string& file) {
-    const auto rows = read_csv(file, kExchangeColumns, true);
-    if (!rows) {
-        return unexpected<Errors>(rows.error());
-    }
-    std::vector<ExchangeCase> cases;
-    Errors errors;
-    for (const CsvRow& row : *rows) {
-        cases.push_back(case_of(row, errors));
-    }
-    if (!errors.empty()) {
-        return unexpected<Errors>(std::move(errors));
-    }
-    return cases;
+    return read_cases<ExchangeCase>(file, kExchangeColumns, case_of);
 }
 
 std::int64_t row_bytes(const ExchangeCase& row) {

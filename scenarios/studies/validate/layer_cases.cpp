@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 
 #include "engine/rate_alone.h"
@@ -13,6 +12,7 @@
 #include "network/exchange.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/validate/collective_cases.h"
 #include "scenarios/studies/validate/moe_layer.h"
@@ -205,28 +205,13 @@ Result<TimedRow> validate_layer(const LayerCase& row,
 }  // namespace
 
 bool is_layer_table(const std::string& file) {
-    std::ifstream in(file);
-    std::string line;
-    while (std::getline(in, line) && line.starts_with('#')) {
-    }
+    const std::string line = csv_header(file);
     return line.starts_with("case,family,gpu,kernel,") &&
            line.find(",expert_model_parallel_size,") != std::string::npos;
 }
 
 ResultOrErrors<std::vector<LayerCase>> read_layer_cases(const std::string& file) {
-    const auto rows = read_csv(file, kLayerColumns, true);
-    if (!rows) {
-        return unexpected<Errors>(rows.error());
-    }
-    std::vector<LayerCase> cases;
-    Errors errors;
-    for (const CsvRow& row : *rows) {
-        cases.push_back(layer_case_of(row, errors));
-    }
-    if (!errors.empty()) {
-        return unexpected<Errors>(std::move(errors));
-    }
-    return cases;
+    return read_cases<LayerCase>(file, kLayerColumns, layer_case_of);
 }
 
 Result<TimedValidation> validate_layers(const std::vector<LayerCase>& cases,

@@ -3,21 +3,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "kernels/csv_rows.h"
+#include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/validate/published_cases.h"
 
 namespace orrery {
 
 bool is_run_table(const std::string& file) {
-    std::ifstream in{file};
-    std::string line;
-    while (std::getline(in, line) && line.starts_with('#')) {
-    }
-    const std::vector<std::string> columns = words_between(line, ',');
+    const std::vector<std::string> columns = words_between(csv_header(file), ',');
     const auto has = [&](const char* name) {
         return std::ranges::find(columns, name) != columns.end();
     };

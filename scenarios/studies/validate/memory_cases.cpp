@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "kernels/csv_rows.h"
 #include "models/lowering.h"
+#include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/studies/simulate/memory_overheads.h"
 #include "scenarios/studies/validate/validation.h"
@@ -43,10 +43,7 @@ double take_offload(PublishedCase& row, Errors& errors) {
 }  // namespace
 
 bool is_memory_table(const std::string& file) {
-    std::ifstream stream{file};
-    std::string line;
-    while (std::getline(stream, line) && line.starts_with('#')) {
-    }
+    const std::string line = csv_header(file);
     return line.starts_with("case,") && line.find(std::string{","} + kOutcome) != std::string::npos;
 }
 

@@ -2,10 +2,10 @@
 #include "scenarios/studies/validate/serving_cases.h"
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "kernels/csv_rows.h"
+#include "scenarios/format/document/csv_header.h"
 
 namespace orrery {
 
@@ -158,10 +158,7 @@ Transformer transformer_of(const std::vector<std::string>& f) {
 }  // namespace
 
 bool is_serving_table(const std::string& file) {
-    std::ifstream in(file);
-    std::string line;
-    while (std::getline(in, line) && line.starts_with('#')) {
-    }
+    const std::string line = csv_header(file);
     return line.starts_with("case,family,source,engine,");
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -16,6 +15,7 @@
 #include "models/serving_kernels.h"
 #include "models/serving_step.h"
 #include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/serving_prices.h"
 #include "scenarios/studies/validate/serving_set_up.h"
@@ -234,10 +234,7 @@ Result<ServingEngine> engine_of_kernel(const ServingKernelCase& row,
 }  // namespace
 
 bool is_serving_kernel_table(const std::string& file) {
-    std::ifstream in(file);
-    std::string line;
-    while (std::getline(in, line) && line.starts_with('#')) {
-    }
+    const std::string line = csv_header(file);
     return line.starts_with("case,family,gpu,kernel,variant,dtype,kv_dtype,");
 }
 

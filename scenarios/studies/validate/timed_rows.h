@@ -5,7 +5,11 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "engine/result.h"
+#include "kernels/csv_rows.h"
 
 namespace orrery {
 
@@ -41,5 +45,23 @@ struct TimedValidation {
 };
 
 void summarise(TimedValidation& validation);
+
+// A case of each row of a table. `case_of` adds what is wrong with a row to the errors.
+template <class Case>
+ResultOrErrors<std::vector<Case>> read_cases(const std::string& file,
+                                             const std::vector<std::string>& columns,
+                                             Case (*case_of)(const CsvRow&, Errors&)) {
+    const auto rows = read_csv(file, columns, true);
+    if (!rows) {
+        return unexpected<Errors>(rows.error());
+    }
+    std::vector<Case> cases;
+    Errors errors;
+    for (const CsvRow& row : *rows) {
+        cases.push_back(case_of(row, errors));
+    }
+    return errors.empty() ? ResultOrErrors<std::vector<Case>>{std::move(cases)}
+                          : unexpected<Errors>(std::move(errors));
+}
 
 }  // namespace orrery

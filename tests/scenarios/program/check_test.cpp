@@ -13,7 +13,12 @@ namespace orrery {
 namespace {
 
 CommandRun check(const std::vector<std::string>& files, bool json = false) {
-    return run_command([&] { return check_command({.files = files, .json = json}); });
+    return run_command([&] {
+        CheckArguments arguments;
+        arguments.files = files;
+        arguments.json = json;
+        return check_command(arguments);
+    });
 }
 
 TEST(CheckCommand, EveryShippedScenarioAndStudyIsRight) {

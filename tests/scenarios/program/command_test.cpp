@@ -42,26 +42,5 @@ TEST(Commands, DescribedTwiceShareNoVariables) {
     EXPECT_EQ(*std::get<std::string*>(second[0].options[0].target), "");
 }
 
-TEST(Commands, AWrongCommandLineIsToldWithTheNearestName) {
-    const std::vector<Command> commands = all_commands();
-    const auto told = [&](const std::vector<std::string>& words) {
-        return command_line_error(commands, words, "told by the parser").to_string();
-    };
-    EXPECT_EQ(told({"simualte", "x"}),
-              "error: unknown command 'simualte' (hint: did you mean 'simulate'?)");
-    EXPECT_EQ(told({"qqqqqqqqqq"}),
-              "error: unknown command 'qqqqqqqqqq' (hint: see orrery --help)");
-    EXPECT_NE(told({"simulate", "x.yaml", "--jsn"})
-                  .find("error: unknown option '--jsn' (hint: did you mean '--json'"),
-              std::string::npos);
-    for (const std::string flag : {"--jsn", "--xyzxyzxyz=3"}) {
-        const std::string text = told({"simulate", "x.yaml", flag});
-        EXPECT_NE(text.find("see orrery simulate --help)"), std::string::npos) << text;
-    }
-    EXPECT_EQ(told({"simulate", "--json", "--no-fold", "--set=plan.a=1", "--", "--jsn"}),
-              "command line: error: told by the parser (hint: see orrery simulate --help)");
-    EXPECT_EQ(told({}), "command line: error: which command? (hint: see orrery --help)");
-}
-
 }  // namespace
 }  // namespace orrery

@@ -4,27 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
 
-#include "scenarios/program/exit_status.h"
+#include "scenarios/program/spelling.h"
 #include "scenarios/report/terminal.h"
 #include "tests/scenarios/program/command_run.h"
 
 namespace orrery {
 namespace {
-
-TEST(CommonOptions, JsonIsShortForItsForm) {
-    ViewArguments views;
-    EXPECT_EQ(output_format(views).value(), OutputFormat::table);
-    views.json = true;
-    EXPECT_EQ(output_format(views).value(), OutputFormat::json);
-    views.format = "md";
-    EXPECT_FALSE(output_format(views));
-    views.json = false;
-    EXPECT_EQ(output_format(views).value(), OutputFormat::md);
-    views.format = "xml";
-    EXPECT_EQ(output_format(views).error().hint, "one of table, json, csv, md");
-}
 
 TEST(CommonOptions, AnOptionOfTheCommandStandsForTheGeneralOne) {
     bool own = false;
@@ -33,19 +19,6 @@ TEST(CommonOptions, AnOptionOfTheCommandStandsForTheGeneralOne) {
     const auto quiet = [](const CommandOption& option) { return option.names == "-q,--quiet"; };
     EXPECT_EQ(std::ranges::count_if(command.options, quiet), 1);
     EXPECT_EQ(command.options.size(), 4u);
-}
-
-TEST(CommonOptions, ACommandWithJsonHasFormatToo) {
-    bool json = false;
-    Command command{.name = "x", .options = {{"--json", &json, "Json"}}};
-    command.run = [&] { return json ? 7 : 8; };
-    add_format_option(command);
-    std::string& format = *std::get<std::string*>(command.options.front().target);
-    EXPECT_EQ(command.run(), 8);
-    format = "csv";
-    EXPECT_EQ(run_command(command.run).status, kExitUserError);
-    format = "json";
-    EXPECT_EQ(command.run(), 7);
 }
 
 // Every option of this name means the same in every command.

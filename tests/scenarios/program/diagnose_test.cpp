@@ -16,15 +16,18 @@ CommandRun diagnose(std::vector<std::string> overrides, bool json = false) {
         overrides.end(),
         {"cluster.nodes=3", "cluster.fabric=ndr400-rail", "plan.global_batch_size=192"});
     return run_command([&] {
-        return diagnose_command({.what = kScenario, .overrides = overrides, .json = json});
+        DiagnoseArguments arguments;
+        arguments.what = kScenario;
+        arguments.overrides = overrides;
+        arguments.json = json;
+        return diagnose_command(arguments);
     });
 }
 
 TEST(DiagnoseCommand, FindsNobodyWhereNobodyIsSick) {
     const CommandRun run = diagnose({});
     EXPECT_EQ(run.status, 0) << run.err;
-    EXPECT_NE(run.out.find("nothing is suspected"), std::string::npos);
-    EXPECT_NE(run.out.find("no rank is slow"), std::string::npos);
+    EXPECT_NE(run.out.find("  suspected  none\n  slow       none\n"), std::string::npos);
 }
 
 TEST(DiagnoseCommand, NamesTheSlowHostAndSaysSoByItsStatus) {

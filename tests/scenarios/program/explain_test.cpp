@@ -35,56 +35,5 @@ TEST(ExplainCommand, PrintsWordsOrErrors) {
     EXPECT_NE(bad.err.find("none.yaml"), std::string::npos);
 }
 
-TEST(ExplainCommand, PrintsTheProgram) {
-    const TestFolder folder;
-    ExplainArguments arguments;
-    arguments.file = write_two_gpus(folder, "pipeline_model_parallel_size: 2, ");
-    arguments.program = true;
-    const CommandRun all = run_command([&] { return explain_command(arguments); });
-    EXPECT_EQ(all.status, kExitOk) << all.err;
-    EXPECT_NE(all.out.find("role 0: pp 0"), std::string::npos) << all.out;
-    EXPECT_NE(all.out.find("role 1: pp 1"), std::string::npos) << all.out;
-    arguments.stage = 1;
-    const CommandRun one = run_command([&] { return explain_command(arguments); });
-    EXPECT_EQ(one.out.find("role 0: pp 0"), std::string::npos) << one.out;
-    EXPECT_NE(one.out.find("role 1: pp 1"), std::string::npos) << one.out;
-    EXPECT_LT(one.out.size(), all.out.size());
-
-    arguments.stage = 2;
-    const CommandRun beyond = run_command([&] { return explain_command(arguments); });
-    EXPECT_EQ(beyond.status, kExitUserError);
-    EXPECT_NE(beyond.err.find("there is no stage 2"), std::string::npos) << beyond.err;
-    EXPECT_NE(beyond.err.find("stages 0 to 1"), std::string::npos) << beyond.err;
-    arguments.json = true;
-    const CommandRun json = run_command([&] { return explain_command(arguments); });
-    EXPECT_EQ(json.status, kExitUserError);
-    EXPECT_NE(json.err.find("--json"), std::string::npos) << json.err;
-    arguments.program = false;
-    const CommandRun alone = run_command([&] { return explain_command(arguments); });
-    EXPECT_EQ(alone.status, kExitUserError);
-    EXPECT_NE(alone.err.find("--program"), std::string::npos) << alone.err;
-}
-
-TEST(ExplainCommand, PrintsLayouts) {
-    const TestFolder folder;
-    ExplainArguments arguments;
-    arguments.file = write_two_gpus(folder, "pipeline_model_parallel_size: 2, ");
-    arguments.layouts = true;
-    const CommandRun all = run_command([&] { return explain_command(arguments); });
-    EXPECT_EQ(all.status, kExitOk) << all.err;
-    EXPECT_NE(all.out.find("One rank of pp 0"), std::string::npos) << all.out;
-    EXPECT_NE(all.out.find("-> send forward: send over pp +1"), std::string::npos) << all.out;
-    arguments.stage = 1;
-    arguments.json = true;
-    const CommandRun one = run_command([&] { return explain_command(arguments); });
-    EXPECT_EQ(one.status, kExitOk) << one.err;
-    EXPECT_EQ(one.out.find("\"pp 0\""), std::string::npos) << one.out;
-    arguments.program = true;
-    arguments.json = false;
-    const CommandRun both = run_command([&] { return explain_command(arguments); });
-    EXPECT_EQ(both.status, kExitUserError);
-    EXPECT_NE(both.err.find("--layouts"), std::string::npos) << both.err;
-}
-
 }  // namespace
 }  // namespace orrery

@@ -49,7 +49,10 @@ CommandRun train(const TestFolder& folder,
 CommandRun export_to(const TestFolder& folder,
                      const std::string& output,
                      const std::string& dtype = "fp32") {
-    const ExportArguments arguments{(folder / "run").string(), (folder / output).string(), dtype};
+    ExportArguments arguments;
+    arguments.checkpoint = (folder / "run").string();
+    arguments.target = (folder / output).string();
+    arguments.dtype = dtype;
     return run_command([&] { return export_command(arguments); });
 }
 

@@ -37,14 +37,17 @@ protected:
         return (folder / "cases.csv").string();
     }
     std::string output() const { return (folder / "table.csv").string(); }
-    int run(FitSpec spec) {
+    int run(FitSpec spec, const std::string& file = {}) {
         // One step stands in for the catalogue's table of other software.
         const std::string other = testing::TempDir() + "unseen_" + test_name() + ".csv";
         std::ofstream{other} << header + "\n" + lines;
-        spec.unseen = other;
+        FitArguments arguments;
+        arguments.output = file;
+        arguments.spec = std::move(spec);
+        arguments.spec.unseen = other;
         testing::internal::CaptureStdout();
         testing::internal::CaptureStderr();
-        const int status = fit_command(spec);
+        const int status = fit_command(arguments);
         out = testing::internal::GetCapturedStdout();
         err = testing::internal::GetCapturedStderr();
         fs::remove(other);
@@ -59,7 +62,7 @@ protected:
 };
 
 TEST_F(FitCommand, WritesATableThatReadsBackAndPrintsOneLineAFamily) {
-    ASSERT_EQ(run({cases(header + "\n" + lines), output()}), kExitOk) << err;
+    ASSERT_EQ(run({cases(header + "\n" + lines)}, output()), kExitOk) << err;
     EXPECT_NE(out.find("\n  megascale-strong175b"), std::string::npos) << out;
     EXPECT_NE(out.find("\n  balanced median error"), std::string::npos) << out;
     const auto table = read_efficiency_table(output());
@@ -72,7 +75,7 @@ TEST_F(FitCommand, WritesATableThatReadsBackAndPrintsOneLineAFamily) {
 }
 
 TEST_F(FitCommand, PrintsTheTableWhereNoFileIsNamed) {
-    ASSERT_EQ(run({cases(header + "\n" + lines), {}}), kExitOk) << err;
+    ASSERT_EQ(run({cases(header + "\n" + lines)}), kExitOk) << err;
     EXPECT_NE(out.find("\nname,generation,dtype,value,sigma,source\n"), std::string::npos) << out;
     EXPECT_EQ(std::distance(fs::directory_iterator{folder}, {}), 1);
 }
@@ -81,7 +84,7 @@ TEST_F(FitCommand, WritesTheSameBytesOnAnyNumberOfThreads) {
     const std::string file = cases(header + "\n" + lines);
     std::vector<std::string> tables;
     for (const std::uint32_t jobs : {1U, 3U}) {
-        ASSERT_EQ(run({.file = file, .output = output(), .jobs = jobs}), kExitOk) << err;
+        ASSERT_EQ(run({.file = file, .jobs = jobs}, output()), kExitOk) << err;
         std::stringstream table;
         table << std::ifstream{output()}.rdbuf();
         tables.push_back(out + table.str());
@@ -90,7 +93,7 @@ TEST_F(FitCommand, WritesTheSameBytesOnAnyNumberOfThreads) {
 }
 
 TEST_F(FitCommand, RefusesAnUnwritablePlaceBeforeItWorks) {
-    EXPECT_EQ(run({cases(header + "\n" + lines), (folder / "no/such/table.csv").string()}),
+    EXPECT_EQ(run({cases(header + "\n" + lines)}, (folder / "no/such/table.csv").string()),
               kExitUserError);
     EXPECT_EQ(out, "");
     EXPECT_NE(err.find("table.csv: error: can't be written"), std::string::npos) << err;
@@ -99,21 +102,21 @@ TEST_F(FitCommand, RefusesAnUnwritablePlaceBeforeItWorks) {
 TEST_F(FitCommand, RefusesCasesOfWhichNoneCanBeSimulated) {
     std::string unknown = lines;
     unknown.replace(unknown.find("a100-80g"), 8, "a100-81g");
-    EXPECT_EQ(run({cases(header + "\n" + unknown), output()}), kExitUserError);
+    EXPECT_EQ(run({cases(header + "\n" + unknown)}, output()), kExitUserError);
     EXPECT_NE(err.find("cases.csv: error: no row can be simulated"), std::string::npos) << err;
     EXPECT_EQ(std::distance(fs::directory_iterator{folder}, {}), 1) << "a file was left behind";
 }
 
 TEST_F(FitCommand, ErrorsOfTheCasesLeaveNoTable) {
-    EXPECT_EQ(run({(folder / "nowhere.csv").string(), output()}), kExitUserError);
+    EXPECT_EQ(run({(folder / "nowhere.csv").string()}, output()), kExitUserError);
     EXPECT_NE(err.find("nowhere.csv"), std::string::npos) << err;
-    EXPECT_EQ(run({cases("case,family\n"), output()}), kExitUserError);
+    EXPECT_EQ(run({cases("case,family\n")}, output()), kExitUserError);
     EXPECT_FALSE(fs::exists(output()));
     EXPECT_EQ(out, "");
 }
 
 TEST_F(FitCommand, FitsKernelsOnTheCataloguesMeasurements) {
-    ASSERT_EQ(run({.file = {}, .output = output(), .kernels = true}), kExitOk) << err;
+    ASSERT_EQ(run({.kernels = true}, output()), kExitOk) << err;
     EXPECT_NE(out.find("\n  gemm a100-80g "), std::string::npos) << out;
     EXPECT_TRUE(read_efficiency_table(output()));
     EXPECT_EQ(run({.file = cases("case,family\n"), .kernels = true}), kExitUserError);

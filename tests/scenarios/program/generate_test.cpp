@@ -60,10 +60,11 @@ TEST(GenerateCommand, GoesOnWithWhatTheModelLearned) {
 
 TEST(GenerateCommand, SpeaksTheEncodingOfItsData) {
     const TestFolder folder;
-    TokenizeArguments tokenize{.texts = {folder.write("a.txt", abc())},
-                               .output = (folder / "data").string(),
-                               .vocabulary = 260,
-                               .tokenizer = {}};
+    TokenizeArguments tokenize;
+    tokenize.spec = {.texts = {folder.write("a.txt", abc())},
+                     .output = (folder / "data").string(),
+                     .vocabulary = 260,
+                     .tokenizer = {}};
     ASSERT_EQ(run_command([&] { return tokenize_command(tokenize); }).status, kExitOk);
     train(folder);
     const CommandRun run = generate({.checkpoint = (folder / "run").string(),

@@ -48,7 +48,9 @@ TEST(KeysCommand, AnUnknownNameIsAnErrorWithTheNearest) {
 }
 
 TEST(KeysCommand, JsonSaysWhatMadeIt) {
-    const CommandRun ran = keys({.name = "plan.optimizer", .json = true});
+    KeysArguments json{.name = "plan.optimizer"};
+    json.json = true;
+    const CommandRun ran = keys(json);
     EXPECT_NE(ran.out.find("\"provenance\""), std::string::npos);
     EXPECT_NE(ran.out.find("adam, lamb"), std::string::npos) << ran.out;
 }

@@ -15,7 +15,7 @@ TEST(MergeCommand, ReportsWhatIsNoFileOfResults) {
     const TestFolder folder;
     const std::string text = folder.write("text.sqlite", "no database");
     const CommandRun run = run_command([&] {
-        return merge_command({.files = {text}, .output = (folder / "all.sqlite").string()});
+        return merge_command({.files = {text}, .results = (folder / "all.sqlite").string()});
     });
     EXPECT_EQ(run.status, kExitUserError);
     EXPECT_NE(run.err.find("text.sqlite"), std::string::npos) << run.err;

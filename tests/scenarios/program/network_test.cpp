@@ -18,20 +18,6 @@ CommandRun network(const NetworkArguments& arguments) {
     return run_command([&] { return network_command(arguments); });
 }
 
-TEST(NetworkCommand, ReadsSizesAsListsAndRanges) {
-    using List = std::vector<Bytes>;
-    EXPECT_EQ(parse_sizes("1MiB"), List{Bytes(1 << 20)});
-    EXPECT_EQ(parse_sizes("1KiB..5KiB"), (List{Bytes(1024), Bytes(2048), Bytes(4096)}));
-    EXPECT_EQ(parse_sizes("3 B, 1 KB..2 KB"), (List{Bytes(3), Bytes(1000), Bytes(2000)}));
-    EXPECT_EQ(parse_sizes("1MiB..8GiB")->size(), 14U);
-    for (const char* wrong :
-         {"", "8", "1MiB..", "2MiB..1MiB", "0 B", "1 B..1 TiB,1 B..1 TiB", "x"}) {
-        const auto sizes = parse_sizes(wrong);
-        ASSERT_FALSE(sizes) << wrong;
-        EXPECT_EQ(sizes.error().where, "--size");
-    }
-}
-
 TEST(NetworkCommand, PrintsATableOrOneJsonObject) {
     NetworkArguments arguments;
     arguments.file = kClos64;
@@ -56,30 +42,6 @@ TEST(NetworkCommand, PrintsATableOrOneJsonObject) {
     EXPECT_EQ(flows["flows"][0]["slowdown_max"], 1);
 }
 
-TEST(NetworkCommand, StoresFactorsThatAScenarioTakes) {
-    const TestFolder folder;
-    NetworkArguments arguments;
-    arguments.file = kClos64;
-    arguments.overrides = {"network.packet.congestion=dcqcn"};
-    arguments.store_file = (folder.path() / "factors.yaml").string();
-    arguments.sizes = "256KiB,1MiB";
-    const CommandRun stored = network(arguments);
-    EXPECT_EQ(stored.status, kExitOk) << stored.err;
-    EXPECT_NE(stored.out.find("Congestion control dcqcn"), std::string::npos);
-    NetworkArguments use;
-    use.file = kClos64;
-    use.sizes = "64MiB";
-    use.json = true;
-    const auto fair = nlohmann::json::parse(network(use).out);
-    use.overrides = {"network.congestion=" + arguments.store_file};
-    const CommandRun under = network(use);
-    EXPECT_EQ(under.status, kExitOk) << under.err;
-    const auto json = nlohmann::json::parse(under.out);
-    EXPECT_GE(json["rows"][0]["time_s"], fair["rows"][0]["time_s"]);
-    arguments.sizes = "1MiB";
-    EXPECT_NE(network(arguments).err.find("a small and a larger size"), std::string::npos);
-}
-
 TEST(NetworkCommand, WritesATraceWithTheAnswer) {
     const TestFolder folder;
     NetworkArguments arguments;
@@ -93,18 +55,6 @@ TEST(NetworkCommand, WritesATraceWithTheAnswer) {
     const CommandRun refused = network(arguments);
     EXPECT_EQ(refused.status, kExitUserError);
     EXPECT_EQ(refused.out, "");
-}
-
-TEST(NetworkCommand, WritesAServerForNccl) {
-    const TestFolder folder;
-    NetworkArguments arguments;
-    arguments.file = kClos64;
-    arguments.sizes = "1MiB";
-    arguments.topology_file = (folder / "topo.xml").string();
-    EXPECT_EQ(network(arguments).status, kExitOk);
-    EXPECT_GT(std::filesystem::file_size(folder / "topo.xml"), 1'000U);
-    arguments.topology_file = (folder / "no/topo.xml").string();
-    EXPECT_EQ(network(arguments).status, kExitUserError);
 }
 
 TEST(NetworkCommand, TellsErrorsWithTheirPlaces) {

@@ -12,8 +12,9 @@ namespace {
 
 TEST(ProfileCommand, AnErrorEndsItWithTheStatusOfOne) {
     const TestFolder folder;
-    const ProfileSpec spec{.device = "tpu", .output = (folder / "p.csv").string()};
-    const CommandRun run = run_command([&] { return profile_command(spec); });
+    ProfileArguments arguments;
+    arguments.spec = {.device = "tpu", .output = (folder / "p.csv").string()};
+    const CommandRun run = run_command([&] { return profile_command(arguments); });
     EXPECT_EQ(run.status, kExitUserError);
     EXPECT_NE(run.err.find("'tpu' is no kind of device"), std::string::npos) << run.err;
     EXPECT_EQ(run.out, "");

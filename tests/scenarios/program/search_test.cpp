@@ -33,13 +33,13 @@ protected:
 TEST_F(SearchCommand, WritesTheWinnerAsAScenario) {
     SearchArguments arguments;
     arguments.file = write("s.yaml", kText);
-    arguments.write_file = (folder_.path() / "best.yaml").string();
+    arguments.output = (folder_.path() / "best.yaml").string();
     testing::internal::CaptureStdout();
     const int status = search_command(arguments);
     const std::string printed = testing::internal::GetCapturedStdout();
     EXPECT_EQ(status, kExitOk);
     EXPECT_NE(printed.find("the best of"), std::string::npos) << printed;
-    const auto winner = read_scenario(arguments.write_file);
+    const auto winner = read_scenario(arguments.output);
     ASSERT_TRUE(winner) << winner.error().front().to_string();
     EXPECT_EQ(winner->plan.recompute_granularity, Recompute::none);
     EXPECT_TRUE(winner->search.clusters.empty());
@@ -49,18 +49,18 @@ TEST_F(SearchCommand, AnInfeasibleSpaceIsAnErrorAndWritesNothing) {
     SearchArguments arguments;
     arguments.file = write("s.yaml", kText);
     arguments.overrides = {"search.tensor_model_parallel_size=[3]"};
-    arguments.write_file = (folder_.path() / "best.yaml").string();
+    arguments.output = (folder_.path() / "best.yaml").string();
     testing::internal::CaptureStderr();
     EXPECT_EQ(search_command(arguments), kExitUserError);
     const std::string errors = testing::internal::GetCapturedStderr();
     EXPECT_NE(errors.find("no plan of"), std::string::npos) << errors;
-    EXPECT_FALSE(std::filesystem::exists(arguments.write_file));
+    EXPECT_FALSE(std::filesystem::exists(arguments.output));
 }
 
 TEST_F(SearchCommand, AnUnwritablePlaceIsToldBeforeTheSearch) {
     SearchArguments arguments;
     arguments.file = write("s.yaml", kText);
-    arguments.write_file = (folder_.path() / "none" / "best.yaml").string();
+    arguments.output = (folder_.path() / "none" / "best.yaml").string();
     testing::internal::CaptureStderr();
     EXPECT_EQ(search_command(arguments), kExitUserError);
     EXPECT_NE(testing::internal::GetCapturedStderr().find("none"), std::string::npos);

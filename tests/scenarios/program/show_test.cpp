@@ -46,8 +46,9 @@ TEST(ShowCommand, EveryShippedScenarioIsReadAgainAsTheSame) {
 
 TEST(ShowCommand, AppliesOverridesAndWritesJson) {
     const std::string file = ORRERY_SOURCE_DIR "/scenarios/laptop-2gpu.yaml";
-    const CommandRun run =
-        show({.file = file, .overrides = {"plan.micro_batch_size=2"}, .plain = true, .json = true});
+    ShowArguments arguments{.file = file, .overrides = {"plan.micro_batch_size=2"}, .plain = true};
+    arguments.json = true;
+    const CommandRun run = show(arguments);
     const auto json = nlohmann::json::parse(run.out);
     EXPECT_EQ(json["plan"]["micro_batch_size"], 2);
     EXPECT_EQ(json["model"]["num_layers"], 12);

@@ -48,7 +48,7 @@ TEST_F(SweepCommand, MergesShards) {
         EXPECT_EQ(run().status, kExitOk);
         merge.files.push_back(arguments_.results);
     }
-    merge.output = (folder_ / "all.sqlite").string();
+    merge.results = (folder_ / "all.sqlite").string();
     const CommandRun merged = run_command([&] { return merge_command(merge); });
     EXPECT_EQ(merged.status, kExitOk) << merged.err;
     EXPECT_NE(merged.out.find("all.sqlite: 2 points, 2 of them new"), std::string::npos);

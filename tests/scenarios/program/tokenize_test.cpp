@@ -13,8 +13,8 @@ namespace tokenize_test {
 TEST(TokenizeCommand, MakesADatasetOfTexts) {
     const TestFolder folder;
     TokenizeArguments arguments;
-    arguments.texts = {folder.write("a.txt", text())};
-    arguments.output = (folder / "tokens").string();
+    arguments.spec.texts = {folder.write("a.txt", text())};
+    arguments.spec.output = (folder / "tokens").string();
     const CommandRun run = run_command([&] { return tokenize_command(arguments); });
     EXPECT_EQ(run.status, kExitOk) << run.err;
     EXPECT_NE(run.out.find("800 tokens, vocabulary 256"), std::string::npos) << run.out;
@@ -25,19 +25,19 @@ TEST(TokenizeCommand, MakesADatasetOfTexts) {
     };
     EXPECT_EQ(losses(train(folder, kScenario, {"job.dataset=tokens", "job.log_interval=4"})),
               losses(train(folder, kScenario, {"job.log_interval=4"})));
-    arguments.texts = {(folder / "nothing").string()};
+    arguments.spec.texts = {(folder / "nothing").string()};
     expect_error(run_command([&] { return tokenize_command(arguments); }), "no such file");
 }
 
 TEST(TokenizeCommand, LearnsAnEncodingOfTheTexts) {
     const TestFolder folder;
     TokenizeArguments arguments;
-    arguments.texts = {folder.write("a.txt", text())};
-    arguments.output = (folder / "tokens").string();
-    arguments.vocabulary = 300;
+    arguments.spec.texts = {folder.write("a.txt", text())};
+    arguments.spec.output = (folder / "tokens").string();
+    arguments.spec.vocabulary = 300;
     const CommandRun run = run_command([&] { return tokenize_command(arguments); });
     EXPECT_EQ(run.status, kExitOk) << run.err;
-    const Result<Tokens> tokens = Tokens::open(arguments.output);
+    const Result<Tokens> tokens = Tokens::open(arguments.spec.output);
     ASSERT_TRUE(tokens) << tokens.error().to_string();
     const Result<Tokenizer> tokenizer = Tokenizer::find({{folder.path()}});
     ASSERT_TRUE(tokenizer);
@@ -49,14 +49,14 @@ TEST(TokenizeCommand, LearnsAnEncodingOfTheTexts) {
     EXPECT_EQ(tokenizer->decode(ids), text());
     EXPECT_LT(tokens->size(), 400);
     // The same encoding for another text, and none beside one of another vocabulary.
-    arguments.vocabulary = 0;
-    arguments.tokenizer = folder.path().string();
-    arguments.texts = {folder.write("b.txt", "or not?")};
-    arguments.output = (folder / "other").string();
+    arguments.spec.vocabulary = 0;
+    arguments.spec.tokenizer = folder.path().string();
+    arguments.spec.texts = {folder.write("b.txt", "or not?")};
+    arguments.spec.output = (folder / "other").string();
     EXPECT_EQ(run_command([&] { return tokenize_command(arguments); }).status, kExitOk);
-    arguments.vocabulary = 257;
+    arguments.spec.vocabulary = 257;
     expect_error(run_command([&] { return tokenize_command(arguments); }), "--tokenizer");
-    arguments.tokenizer.clear();
+    arguments.spec.tokenizer.clear();
     expect_error(run_command([&] { return tokenize_command(arguments); }), "another vocabulary");
 }
 
@@ -64,8 +64,8 @@ TEST(TokenizeCommand, ReplacesNoTextOfItsOwn) {
     const TestFolder folder;
     const auto run = [&](const std::string& text, const std::filesystem::path& output) {
         TokenizeArguments arguments;
-        arguments.texts = {text};
-        arguments.output = output.string();
+        arguments.spec.texts = {text};
+        arguments.spec.output = output.string();
         return run_command([&] { return tokenize_command(arguments); });
     };
     const std::string name = folder.write("a.txt", text());
@@ -75,9 +75,9 @@ TEST(TokenizeCommand, ReplacesNoTextOfItsOwn) {
         expect_error(run(name, folder / output), "would replace the text");
     }
     TokenizeArguments learn;
-    learn.texts = {folder.write("merges.txt", text())};
-    learn.output = (folder / "t").string();
-    learn.vocabulary = 300;
+    learn.spec.texts = {folder.write("merges.txt", text())};
+    learn.spec.output = (folder / "t").string();
+    learn.spec.vocabulary = 300;
     expect_error(run_command([&] { return tokenize_command(learn); }), "would replace the text");
     EXPECT_EQ(folder.text("a.txt"), text());
     EXPECT_EQ(folder.text("merges.txt"), text());

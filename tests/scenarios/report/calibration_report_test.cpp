@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/scenarios/golden_report.h"
+
 namespace orrery {
 namespace {
 
@@ -26,11 +28,8 @@ CalibratedValidation one_family() {
 }
 
 TEST(CalibrationReport, ShowsErrorsWithAndWithout) {
-    const std::string text = calibration_report(one_family());
-    EXPECT_NE(text.find("mine                           7       25.0%        5.0%         90%"),
-              std::string::npos)
-        << text;
-    EXPECT_NE(calibration_report({.given = 9}).find("No family has more than 9 steps"),
+    expect_golden("calibration", to_text(calibration_sections(one_family())));
+    EXPECT_NE(to_text(calibration_sections({.given = 9})).find("No family has more than 9 steps"),
               std::string::npos);
 }
 

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/scenarios/golden_report.h"
+
 namespace orrery {
 namespace {
 
@@ -14,13 +16,12 @@ const CatalogueEntry kEntry{.section = "devices",
                             .figures = {{"peak_fp16", "312 TFLOPS", "datasheet"}}};
 
 TEST(CatalogueReport, ShowsFiguresAndSources) {
-    EXPECT_EQ(catalogue_table({kEntry}),
-              "  devices  generation   peak_fp16  peak_fp8  memory  memory_bandwidth\n"
-              "  gpu               -  312 TFLOPS         -       -                 -\n");
+    expect_golden("catalogue", to_text(catalogue_sections({kEntry})));
+    expect_golden("catalogue_entry", to_markdown(entry_sections({kEntry})));
     EXPECT_EQ(
         catalogue_page(kEntry),
         "gpu  (devices)\n\n  A part.\n\n  peak_fp16  312 TFLOPS\n                 datasheet\n");
-    EXPECT_EQ(catalogue_table({}), "");
+    EXPECT_TRUE(catalogue_sections({}).sections.empty());
 }
 
 TEST(CatalogueReport, JsonHasValueAndSource) {

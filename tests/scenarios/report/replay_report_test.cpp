@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/scenarios/golden_report.h"
+
 namespace orrery {
 namespace {
 
@@ -16,10 +18,8 @@ const ReplayAnswer kAnswer{.ranks = 8,
                            .compute_mean = Time::seconds(0.25)};
 
 TEST(ReplayReport, SharesAreOfTheStep) {
-    const std::string text = replay_report("traces", kAnswer);
-    EXPECT_NE(text.find("traces: 8 ranks, 1,200 operations"), std::string::npos) << text;
-    EXPECT_NE(text.find("375 ms   75.0 %"), std::string::npos) << text;
-    EXPECT_NE(replay_report("nothing", {}).find("0.0 %"), std::string::npos);
+    expect_golden("replay", to_text(replay_sections("traces", kAnswer)));
+    EXPECT_NE(to_text(replay_sections("nothing", {})).find("0.0 %"), std::string::npos);
 }
 
 TEST(ReplayReport, JsonHasSeconds) {

@@ -41,11 +41,14 @@ ServingResult served_result() {
 }
 
 TEST(ServingReport, SectionsAreInEveryForm) {
-    const Report report =
-        serving_sections(served_scenario(), served_answer(), served_result());
+    const Report report = serving_sections(served_scenario(), served_answer(), served_result());
     const std::string text = to_text(report);
-    for (const char* part : {"m by e on", "2 requests a second", "1 requests are refused",
-                             "first token", "aggregated", "50.0 %"}) {
+    for (const char* part : {"m by e on",
+                             "2 requests a second",
+                             "1 requests are refused",
+                             "first token",
+                             "aggregated",
+                             "50.0 %"}) {
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     }
     ASSERT_EQ(report.sections.size(), 3U);
@@ -69,8 +72,7 @@ TEST(ServingReport, ALoadOfClientsIsNotAllRequestsAtOnce) {
 }
 
 TEST(ServingReport, JsonHasSecondsAndTokens) {
-    const auto json =
-        nlohmann::json::parse(serving_json(served_scenario(), served_answer()));
+    const auto json = nlohmann::json::parse(serving_json(served_scenario(), served_answer()));
     EXPECT_EQ(json["requests"], 2);
     EXPECT_EQ(json["refused"], 1);
     EXPECT_EQ(json["ttft_s"]["p99"], 0.4);

@@ -50,7 +50,7 @@ TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
               "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero (hint: 400 "
               "Gbps)\n"
               "s.yaml:4:1: error: unknown key 'rack' in 'cluster' (hint: one of nodes, node, "
-              "kinds, fabric, ethernet, slow_node_share, slow_node_slowdown, placement, gpus)\n");
+              "kinds, fabric, ethernet, slow_node_share, slow_node_factor, placement, gpus)\n");
 }
 
 TEST(ReadCluster, ARackOfTraysHasTheNicsOfItsTrays) {

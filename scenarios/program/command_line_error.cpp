@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/command_line_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "scenarios/format/document/nearest.h"
+#include "scenarios/program/spelling.h"
+
+namespace orrery {
+
+Error command_line_error(const std::vector<Command>& commands,
+                         const std::vector<std::string>& words,
+                         const std::string& what) {
+    const std::string general = "see orrery --help";
+    if (words.empty()) {
+        return {"command line", "which command?", general};
+    }
+    const auto command = std::ranges::find(commands, words[0], &Command::name);
+    if (command == commands.end()) {
+        if (words[0].starts_with('-')) {
+            const std::vector<std::string> flags{"--help", "--version"};
+            const bool known = std::ranges::count(flags, words[0]) > 0;
+            return {"command line",
+                    known ? what : fmt::format("unknown option '{}'", words[0]),
+                    general};
+        }
+        std::vector<std::string> names;
+        for (const Command& known : commands) {
+            names.push_back(known.name);
+        }
+        const bool near = !nearest_names(words[0], names, 1).empty();
+        return {"",
+                fmt::format("unknown command '{}'", words[0]),
+                near ? nearest_hint(words[0], names) : general};
+    }
+    const std::string own = fmt::format("see orrery {} --help", command->name);
+    std::vector<std::string> flags{"--help"};
+    for (const CommandOption& option : command->options) {
+        std::ranges::copy(flags_of(option), std::back_inserter(flags));
+    }
+    for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+        const std::string flag = words[i].substr(0, words[i].find('='));
+        if (flag.starts_with("--") && std::ranges::find(flags, flag) == flags.end()) {
+            const bool near = !nearest_names(flag, flags, 1).empty();
+            const std::string hint = near ? nearest_hint(flag, flags) + " " + own : own;
+            return {"command line", fmt::format("unknown option '{}'", flag), hint};
+        }
+    }
+    return {"command line", what, own};
+}
+
+}  // namespace orrery

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of a command line that cannot be read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+// What is wrong with words that the command line does not take: an unknown command or option with
+// the nearest that is known, else `what`.
+Error command_line_error(const std::vector<Command>& commands,
+                         const std::vector<std::string>& words,
+                         const std::string& what);
+
+}  // namespace orrery

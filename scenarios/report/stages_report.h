@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages of `orrery gpu-bench`, and how each ended.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/report/report.h"
+#include "scenarios/studies/measure/bench_stages.h"
+
+namespace orrery {
+
+Report stages_sections(const std::vector<StageOutcome>& outcomes);
+std::string stages_json(const std::vector<StageOutcome>& outcomes);
+
+}  // namespace orrery

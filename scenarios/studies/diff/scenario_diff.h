@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// How two scenarios, or two results of --json, differ: keys, figures, and the steps of both.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/diff/difference.h"
+#include "scenarios/studies/simulate/answer.h"
+
+namespace orrery {
+
+struct ScenarioDiff {
+    std::string before;  // the files
+    std::string after;
+    std::vector<Difference> keys;     // of the scenarios as they are simulated
+    std::vector<Difference> figures;  // of two results
+    std::vector<Answer> steps;        // simulated: none, or both
+};
+
+// Whether the document is a result of --json: a JSON object with its provenance.
+bool is_result(const DocumentNode& document);
+
+// Of two results: the keys of their scenarios, and their figures.
+ScenarioDiff diff_of_results(const DocumentNode& before, const DocumentNode& after);
+
+// The keys of two scenarios as they are simulated.
+ScenarioDiff diff_of_scenarios(const Scenario& before, const Scenario& after);
+
+// Simulates the steps of both.
+Result<void> add_steps(ScenarioDiff& diff,
+                       const Scenario& before,
+                       const Scenario& after,
+                       const std::function<void(double)>& progress);
+
+}  // namespace orrery

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/train_measured.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/program/train_run.h"
+
+namespace orrery {
+namespace {
+
+TEST(TrainMeasured, OneRankAloneReportsItsError) {
+    World world;
+    int status = kExitOk;
+    EXPECT_TRUE(all_well(world, {}, status));
+    EXPECT_EQ(status, kExitOk);
+    bool well = true;
+    const CommandRun run = run_command([&] {
+        well = all_well(world, {{"here", "is wrong", ""}}, status);
+        return status;
+    });
+    EXPECT_FALSE(well);
+    EXPECT_EQ(run.status, kExitUserError);
+    EXPECT_EQ(run.err, "here: error: is wrong\n");
+}
+
+}  // namespace
+}  // namespace orrery
