@@ -203,6 +203,9 @@ void apply_generation_rules(EfficiencyTable& table) {
     // mma.sync kernels reach the same share of what flash_2 lost from Ampere to Hopper.
     const double loss = ratio(table, "attention.flash_2.d128", "hopper", "ampere");
     copy_attention(table, "flash_1", "ampere", "flash_1", "hopper", loss, 0.2);
+    // Blackwell's peak is that of its own instructions again, and per SM twice Hopper's.
+    copy_attention(table, "flash_1", "hopper", "flash_1", "blackwell", loss, 0.2);
+    copy_attention(table, "flash_2", "hopper", "flash_2", "blackwell", loss, 0.2);
     copy_attention(table, "flash_2", "ampere", "flash_3", "ampere", 1.0, 0.1);
     for (const char* prefix : {"memory.", "gemm.", "attention."}) {
         copy_generation(table, prefix, "hopper", "ampere", 0.1);

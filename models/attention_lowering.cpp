@@ -10,9 +10,9 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/random.h"
 #include "kernels/residual/residual.h"
-#include "kernels/rope/rope.h"
 #include "models/layer_lowering.h"
 #include "models/linear_attention.h"
+#include "models/rotary_lowering.h"
 #include "models/unfused_attention.h"
 
 namespace orrery {
@@ -60,24 +60,6 @@ AttentionShape ring_step_shape(AttentionShape own) {
     own.window = 0;
     own.seq_kv = std::max<std::int64_t>(1, own.seq_kv / 2);
     return own;
-}
-
-// In place; `back` rotates a gradient by the negative angle, the rotation's transpose.
-void rotate(BlockBuilder& b, std::string_view name, const Value& qkv, bool back) {
-    // Latent attention rotates a part of each head where it makes Q and K.
-    if (b.model.position_embedding != PositionEmbedding::rope || b.model.multi_latent_attention) {
-        return;
-    }
-    const std::int64_t heads = b.local_extent(b.model.num_attention_heads, kWidth, qkv.layout) +
-                               b.local_extent(b.key_value_heads(), kWidth, qkv.layout);
-    b.ops.kernel(rope(b.local_tokens(qkv), heads, b.model.kv_channels, qkv.dtype),
-                 {.name = std::string{name},
-                  .stream = kComputeStream,
-                  .cause = b.recomputing ? Cause::recomputation : Cause::memory_bound_kernels,
-                  .reads = {},
-                  .writes = {},
-                  .accumulates = {qkv.tensor},
-                  .transposed = back ? std::vector{qkv.tensor} : std::vector<TensorId>{}});
 }
 
 // The K and V of packed Q, K and V side by side, as they travel. In `layout` all ranks together

@@ -161,7 +161,8 @@ void BlockBuilder::kernel(std::string_view name,
                 .cause = recomputing ? Cause::recomputation : cause,
                 .reads = tensors_of(reads),
                 .writes = tensors_of(writes),
-                .accumulates = accumulates};
+                .accumulates = accumulates,
+                .launches = calls_of_kernels};
     spec.reads.insert(spec.reads.end(), weights.begin(), weights.end());
     ops.kernel(call, spec);
 }
@@ -181,7 +182,7 @@ std::size_t BlockBuilder::overlap_pieces(const Layout& from, const Layout& to) c
 
 // One call of an eager framework issues all pieces (Transformer Engine's userbuffers).
 std::uint8_t BlockBuilder::launches_of_piece(std::size_t i) const {
-    return i > 0 && plan.ops_are_calls() ? 0 : 1;
+    return i > 0 && plan.ops_are_calls() ? 0 : calls_of_products;
 }
 
 Value BlockBuilder::relayout(std::string_view name,
@@ -423,6 +424,7 @@ void BlockBuilder::weight_product(std::string_view name,
                 .reads = tensors_of({&x, &dy}),
                 .writes = {},
                 .accumulates = {},
+                .launches = calls_of_products,
                 .transposed = {x.tensor}};
     add_counts(spec, x, w);
     if (fused) {

@@ -76,6 +76,8 @@ struct Parameter {
     TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard
     bool in_16_bits = false;    // FP8 recipes keep its products in 16 bits, too
     bool of_experts() const { return shape.size() > kExpert; }
+    // Products read a copy that is made for each use.
+    bool gathered() const { return weight != stored; }
 };
 
 inline const StateLayouts& state_of(const LayoutAssignment& layouts, const Parameter& p) {
@@ -98,6 +100,15 @@ public:
     // Forward kernels emitted while this is on count as recomputation and their results live for
     // the slot only.
     bool recomputing = false;
+    // Of each product emitted while this is more than one: calls of the framework that it takes
+    // (plan.fused_projections).
+    std::uint8_t calls_of_products = 1;
+    std::uint8_t calls_of_kernels = 1;  // the same of kernel()
+    // Products that the parts of a weight are where nothing fuses them.
+    std::uint8_t projections_of(const Parameter& w) const {
+        const bool apart = !plan.fused_projections && w.column_parts.size() > 1;
+        return static_cast<std::uint8_t>(apart ? w.column_parts.size() : 1);
+    }
 
     Dtype activation_dtype() const {
         return plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;

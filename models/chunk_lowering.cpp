@@ -95,6 +95,7 @@ private:
     };
     std::vector<Prediction> predictions_;
     Head head_;
+    NormActivations before_norm_;  // a final norm without a head
     Deferred delayed_;  // what plan.delay_wgrad_compute leaves for the next exchange
     Value tokens_;
     Value embedding_mask_;  // of its dropout
@@ -320,6 +321,11 @@ void ChunkLowering::forward() {
     chunk_.forward_layers.push_back(place(b));
     if (chunk_.shape.has_head) {
         heads(b, weights, stream);
+    } else if (chunk_.shape.has_final_norm) {
+        constexpr Lifetime kKept = Lifetime::micro_batch;
+        chunk_.output_value =
+            norm_forward(b, "final norm", stream, chunk_.final_norm, {kKept, kKept}, before_norm_);
+        b.outlive_slot(chunk_.output_value);
     } else {
         add_pending(b, stream, Lifetime::micro_batch);
         chunk_.output_value = b.relayout("stage output", stream.residual, layouts_.pipeline);
@@ -390,6 +396,11 @@ SegmentId ChunkLowering::backward(bool splits) {
     Value d;
     if (chunk_.shape.has_head) {
         d = heads_backward(b, begin, deferred, end);
+    } else if (chunk_.shape.has_final_norm) {
+        chunk_.output_gradient = b.value(
+            "loss input gradient", model_.hidden_size, layouts_.residual, Lifetime::micro_batch);
+        d = norm_backward(
+            b, "final norm backward", chunk_.output_gradient, before_norm_, {}, chunk_.final_norm);
     } else {
         if (chunk_.output_gradient.empty()) {
             chunk_.output_gradient = b.value("stage output gradient",

@@ -10,6 +10,7 @@
 
 #include "models/layer_lowering.h"
 #include "models/prediction_module.h"
+#include "models/schedule/schedule.h"
 
 namespace orrery {
 
@@ -20,6 +21,10 @@ struct ChunkShape {
     std::int64_t num_layers = 0;
     bool has_embedding = false;  // first virtual stage
     bool has_head = false;       // last virtual stage
+    // plan.vocabulary_parallel: a part of the output layer (models/vocabulary_loss.h), of which the
+    // last stage makes the input.
+    bool has_vocabulary_part = false;
+    bool has_final_norm = false;
 };
 
 // Where the ops and the tensors of a layer begin: positions in the pass's segment and in
@@ -49,11 +54,19 @@ struct Chunk {
     SegmentId forward{};
     SegmentId backward{};         // both gradients, or those of the inputs
     SegmentId backward_weight{};  // weight gradients, where the schedule splits them
+    SegmentId loss_forward{};     // of a vocabulary part
+    SegmentId loss_backward{};
     bool splits_backward = false;
     std::optional<SegmentId> backward_whole{};  // both, where only some passes are split
 
     // Of a forward or backward pass.
     SegmentId segment_of(Pass pass) const {
+        if (shape.has_vocabulary_part && pass == kLossForward) {
+            return loss_forward;
+        }
+        if (shape.has_vocabulary_part && pass == kLossBackward) {
+            return loss_backward;
+        }
         return pass == Pass::forward           ? forward
                : pass == Pass::backward_weight ? backward_weight
                : pass == Pass::backward        ? backward_whole.value_or(backward)

@@ -27,7 +27,8 @@ double sum_of_chances(const std::vector<double>& likely,
     return sum;
 }
 
-// scale (1 - exp(-c w)) of each, which add up to `choices`.
+}  // namespace
+
 std::vector<double> chances_of(const std::vector<double>& likely,
                                const std::vector<double>& scale,
                                double choices) {
@@ -47,6 +48,8 @@ std::vector<double> chances_of(const std::vector<double>& likely,
     }
     return chances;
 }
+
+namespace {
 
 // What is too much in all, each gives up by its variance: the mean of normal numbers whose sum is
 // known.

@@ -16,6 +16,12 @@
 
 namespace orrery {
 
+// scale (1 - exp(-c w)) of each, which add up to `choices`: how likely it is among as many
+// different ones that are drawn by these likelihoods.
+std::vector<double> chances_of(const std::vector<double>& likely,
+                               const std::vector<double>& scale,
+                               double choices);
+
 class ExpertCounts {
 public:
     // `draw` has to outlive it.

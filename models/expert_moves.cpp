@@ -36,8 +36,38 @@ std::int64_t tokens_of_rank(const BlockBuilder& b) {
            b.plan.micro_batch_size;
 }
 
+// LSH-MoE hashes each token six times (Nie et al., NeurIPS 2024, section 4), by a random rotation
+// whose largest coordinate is the bucket. Taken as pseudo-random (Andoni et al., 2015): a rotation
+// reads and writes the tokens.
+constexpr std::int64_t kHashes = 6;
+
+// Rows of one part that are left when hashing has merged rows that are alike.
+std::int64_t left_of(const ParallelPlan& plan, std::int64_t rows, std::int64_t parts) {
+    const double share = plan.moe_lsh_compression_rate / static_cast<double>(parts);
+    return share == 1 ? rows
+                      : static_cast<std::int64_t>(std::ceil(static_cast<double>(rows) * share));
+}
+
+// A kernel over all tokens that has so many times their bytes to move.
+void pass_over_tokens(
+    BlockBuilder& b, std::string_view name, const Value& x, std::int64_t times, Cause cause) {
+    KernelCall call = transpose(b.local_tokens(x), b.local_width(x), x.dtype);
+    call.bytes = times * bytes_on_rank(b, x);
+    b.ops.kernel(call,
+                 {.name = std::string{name},
+                  .stream = kComputeStream,
+                  .cause = b.recomputing ? Cause::recomputation : cause,
+                  .reads = {x.tensor},
+                  .writes = {},
+                  .accumulates = {}});
+}
+
 // What a library is asked for to move these rows.
-RowExchange exchange_call(const BlockBuilder& b, const Value& v, std::int64_t layer, bool combine) {
+RowExchange exchange_call(const BlockBuilder& b,
+                          const Value& v,
+                          std::int64_t layer,
+                          bool combine,
+                          std::int64_t parts) {
     const std::int64_t width = v.shape[kWidth];
     const std::int64_t scales =
         v.dtype == Dtype::fp8 ? width / kScaledBlock * size_bytes(Dtype::fp32) : 0;
@@ -48,7 +78,7 @@ RowExchange exchange_call(const BlockBuilder& b, const Value& v, std::int64_t la
         .choices = static_cast<std::uint16_t>(b.model.moe_router_topk),
         .server_limit = static_cast<std::uint16_t>(limited ? b.model.moe_router_group_topk : 0),
         .experts = static_cast<std::uint32_t>(b.model.num_experts),
-        .tokens = tokens_of_rank(b),
+        .tokens = left_of(b.plan, tokens_of_rank(b), parts),
         .row = Bytes{width * size_bytes(v.dtype) + scales}};
     LayerLoad load = load_of_layer(b, layer);
     call.shares = std::move(load.shares);
@@ -99,8 +129,9 @@ LayerLoad load_of_layer(const BlockBuilder& b, std::int64_t layer) {
     return layer_load(b.model, b.plan, layer, tokens_of_rank(b) * shared);
 }
 
-TokenRows rows_of_layer(const BlockBuilder& b, std::int64_t layer) {
-    const std::int64_t rows = b.model.seq_length * b.model.moe_router_topk;
+TokenRows rows_of_layer(const BlockBuilder& b, std::int64_t layer, std::int64_t parts) {
+    const std::int64_t rows =
+        left_of(b.plan, b.model.seq_length * b.model.moe_router_topk, parts);
     LayerLoad load = load_of_layer(b, layer);
     const auto part = [&](double of) {
         return of == 1 ? rows
@@ -129,18 +160,23 @@ TokenRows rows_by_rank(const BlockBuilder& b, std::int64_t layer) {
 void move_rows(BlockBuilder& b,
                std::string_view name,
                const std::vector<const Value*>& reads,
-               const std::vector<const Value*>& writes) {
+               const std::vector<const Value*>& writes,
+               const PartOf& part) {
     std::int64_t bytes = 0;
     for (const Value* v : reads) {
-        bytes += bytes_on_rank(b, *v);
+        bytes += bytes_on_rank(b, *v) / (v == part.whole ? part.part.of : 1);
     }
     for (const Value* v : writes) {
-        bytes += bytes_on_rank(b, *v);
+        bytes += bytes_on_rank(b, *v) / (v == part.whole ? part.part.of : 1);
     }
     const Value& rows = *writes.front();
     KernelCall call = transpose(b.local_tokens(rows), b.local_width(rows), rows.dtype);
     call.bytes = bytes;
-    b.kernel(name, call, kRowsMove, reads, writes);
+    if (part.adds) {
+        b.kernel(name, call, kRowsMove, reads, {}, {}, {part.whole->tensor});
+    } else {
+        b.kernel(name, call, kRowsMove, reads, writes);
+    }
 }
 
 void MoveNode::forward(ForwardPass& pass) {
@@ -192,12 +228,13 @@ Value MoveNode::moved(BlockBuilder& b,
     if (quantises) {
         rows = quantised_rows(b, text, rows);
     }
-    if (moves && !b.plan.moe_shared_expert_overlap && b.ops.size() > 0) {
+    // Parts wait for their own rows alone.
+    if (moves && !b.plan.moe_shared_expert_overlap && parts_ == 1 && b.ops.size() > 0) {
         b.ops.next_waits_for(b.ops.size() - 1);
     }
     const Dispatcher& by = dispatcher_of(b.plan);
     const RowExchange exchange =
-        of_rows && moves ? exchange_call(b, rows, layer_, !to_experts) : RowExchange{};
+        of_rows && moves ? exchange_call(b, rows, layer_, !to_experts, parts_) : RowExchange{};
     // Counts of an all-to-all by NCCL are ops of their own (RouterNode).
     const std::uint32_t calls = by.sms == 0 ? 1 : to_experts ? by.dispatch_calls : by.combine_calls;
     Value result = b.relayout_rows(text,
@@ -222,7 +259,7 @@ Value MoveNode::moved(BlockBuilder& b,
 
 TokenRows SortNode::rows(const BlockBuilder& b, RowOrder order) const {
     return order == RowOrder::by_rank && sends_rows_once(b.plan) ? rows_by_rank(b, layer_)
-                                                                 : rows_of_layer(b, layer_);
+                                                                 : rows_of_layer(b, layer_, parts_);
 }
 
 void SortNode::forward(ForwardPass& pass) {
@@ -250,23 +287,46 @@ void SortNode::backward(BackwardPass& pass) {
 void PermuteNode::forward(ForwardPass& pass) {
     BlockBuilder& b = pass.b;
     const bool gathered = b.plan.moe_token_dispatcher_type == TokenDispatcher::allgather;
+    if (b.plan.moe_lsh_compression_rate < 1 && !x_.value.of_experts() && part_.number == 0) {
+        pass_over_tokens(b, "hashes of tokens", x_.value, 2 * kHashes, kRowsMove);
+    }
     rows_.value = b.rows_value("expert rows",
-                               rows_of_layer(b, layer_),
+                               rows_of_layer(b, layer_, part_.of),
                                x_.value.shape[kWidth],
                                gathered ? b.layouts.expert_rows : x_.value.layout,
                                gathered ? saved() : Lifetime::slot,
                                x_.value.dtype);
-    move_rows(b, "permute", {&x_.value}, {&rows_.value});
+    move_rows(b, "permute", {&x_.value}, {&rows_.value}, {.whole = &x_.value, .part = part_});
+}
+
+Value PermuteNode::gradient_of_whole(BlockBuilder& b) const {
+    const Value& drows = rows_.gradient;
+    const Layout layout = with(drows.layout, Placement::routed, partial());
+    return x_.value.of_experts() ? b.rows_value("permute backward",
+                                                x_.value.rows,
+                                                x_.value.shape[kWidth],
+                                                layout,
+                                                Lifetime::slot,
+                                                x_.value.dtype)
+                                 : b.value("permute backward",
+                                           x_.value.shape[kWidth],
+                                           layout,
+                                           Lifetime::slot);
 }
 
 void PermuteNode::backward(BackwardPass& pass) {
     BlockBuilder& b = pass.b;
     const Value& drows = rows_.gradient;
-    const Value dx = b.value("permute backward",
-                             x_.value.shape[kWidth],
-                             with(drows.layout, Placement::routed, partial()),
-                             Lifetime::slot);
-    move_rows(b, "permute backward", {&drows}, {&dx});
+    if (part_.of > 1 && !x_.gradient.empty()) {
+        move_rows(b,
+                  "permute backward",
+                  {&drows},
+                  {&x_.gradient},
+                  {.whole = &x_.gradient, .part = part_, .adds = true});
+        return;
+    }
+    const Value dx = gradient_of_whole(b);
+    move_rows(b, "permute backward", {&drows}, {&dx}, {.whole = &dx, .part = part_});
     if (x_.gradient.empty()) {
         x_.gradient = dx;
     } else {
@@ -276,11 +336,22 @@ void PermuteNode::backward(BackwardPass& pass) {
 
 void UnpermuteNode::forward(ForwardPass& pass) {
     BlockBuilder& b = pass.b;
-    y_.value = b.value("unpermute",
-                       rows_.value.shape[kWidth],
-                       with(rows_.value.layout, Placement::routed, partial()),
-                       Lifetime::slot);
-    move_rows(b, "unpermute", {&rows_.value}, {&y_.value});
+    if (part_.number == 0) {
+        y_.value = b.value("unpermute",
+                           rows_.value.shape[kWidth],
+                           with(rows_.value.layout, Placement::routed, partial()),
+                           Lifetime::slot);
+    }
+    move_rows(b,
+              "unpermute",
+              {&rows_.value},
+              {&y_.value},
+              {.whole = &y_.value, .part = part_, .adds = part_.number > 0});
+    // A token's own part of what its bucket's mean stands for (section 4.3 there): the token, its
+    // bucket's mean and the sum.
+    if (b.plan.moe_lsh_compression_rate < 1 && part_.number + 1 == part_.of) {
+        pass_over_tokens(b, "residuals of tokens", y_.value, 3, kRowsMove);
+    }
 }
 
 void UnpermuteNode::backward(BackwardPass& pass) {
@@ -292,7 +363,11 @@ void UnpermuteNode::backward(BackwardPass& pass) {
                                   with(rows.layout, Placement::partial, replicated()),
                                   pass.read_later(),
                                   rows.dtype);
-    move_rows(b, "unpermute backward", {&y_.gradient}, {&rows_.gradient});
+    move_rows(b,
+              "unpermute backward",
+              {&y_.gradient},
+              {&rows_.gradient},
+              {.whole = &y_.gradient, .part = part_});
 }
 
 void CarryNode::forward(ForwardPass& pass) {

@@ -26,24 +26,42 @@ bool sends_rows_once(const ParallelPlan& plan);
 // Ranks that exchange tokens because of a layer's experts.
 std::uint32_t sharing_digits(const LayoutAssignment& layouts);
 LayerLoad load_of_layer(const BlockBuilder& b, std::int64_t layer);
-// A row for each expert of a token; a row for each rank that has an expert of it.
-TokenRows rows_of_layer(const BlockBuilder& b, std::int64_t layer);
+// A row for each expert of a token, of one of so many equal parts, as many as hashing leaves; a row
+// for each rank that has an expert of it.
+TokenRows rows_of_layer(const BlockBuilder& b, std::int64_t layer, std::int64_t parts = 1);
 TokenRows rows_by_rank(const BlockBuilder& b, std::int64_t layer);
 
-// A kernel that reads these values and writes those.
+// A kernel that reads these values and writes those; with a part, of `whole` that part only, and
+// all but the first part that writes it adds to what it has.
+struct RowPart {
+    std::int64_t number = 0;
+    std::int64_t of = 1;
+};
+struct PartOf {
+    const Value* whole = nullptr;
+    RowPart part{};
+    bool adds = false;  // to the whole
+};
 void move_rows(BlockBuilder& b,
                std::string_view name,
                const std::vector<const Value*>& reads,
-               const std::vector<const Value*>& writes);
+               const std::vector<const Value*>& writes,
+               const PartOf& part = {});
 
 enum class Destination : std::uint8_t { experts, all_ranks, residual };
 
 // A value brought to another layout; its gradient goes the other way.
 class MoveNode : public Node {
 public:
-    MoveNode(
-        std::string_view name, Destination to, std::int64_t layer, Edge& x, Edge& y, bool keeps)
-        : name_(name), to_(to), layer_(layer), x_(x), y_(y), keeps_(keeps) {}
+    // `parts`: x is one of so many (plan.moe_pipeline_degree).
+    MoveNode(std::string_view name,
+             Destination to,
+             std::int64_t layer,
+             Edge& x,
+             Edge& y,
+             bool keeps,
+             std::int64_t parts = 1)
+        : name_(name), to_(to), layer_(layer), x_(x), y_(y), keeps_(keeps), parts_(parts) {}
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
@@ -63,6 +81,7 @@ private:
     Edge& x_;
     Edge& y_;
     bool keeps_;
+    std::int64_t parts_;
 };
 
 // Rows in another order, or a row for each expert instead of each rank: behind the exchange, and
@@ -70,8 +89,14 @@ private:
 enum class RowOrder : std::uint8_t { by_rank, by_expert };
 class SortNode : public Node {
 public:
-    SortNode(std::string_view name, RowOrder to, std::int64_t layer, Edge& x, Edge& y, bool keeps)
-        : name_(name), to_(to), layer_(layer), x_(x), y_(y), keeps_(keeps) {}
+    SortNode(std::string_view name,
+             RowOrder to,
+             std::int64_t layer,
+             Edge& x,
+             Edge& y,
+             bool keeps,
+             std::int64_t parts = 1)
+        : name_(name), to_(to), layer_(layer), x_(x), y_(y), keeps_(keeps), parts_(parts) {}
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
@@ -85,26 +110,31 @@ private:
     Edge& x_;
     Edge& y_;
     bool keeps_;
+    std::int64_t parts_;
 };
 
-// Tokens as rows, each as often as it has experts, ordered by expert.
+// Tokens as rows, each as often as it has experts, ordered by expert; or, of rows, a part.
 class PermuteNode : public Node {
 public:
-    PermuteNode(std::int64_t layer, Edge& x, Edge& rows) : layer_(layer), x_(x), rows_(rows) {}
+    PermuteNode(std::int64_t layer, Edge& x, Edge& rows, RowPart part = {})
+        : layer_(layer), x_(x), rows_(rows), part_(part) {}
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
 
 private:
+    Value gradient_of_whole(BlockBuilder& b) const;
+
     std::int64_t layer_;
     Edge& x_;
     Edge& rows_;
+    RowPart part_;
 };
 
 // The sum of each token's rows.
 class UnpermuteNode : public Node {
 public:
-    UnpermuteNode(Edge& rows, Edge& y) : rows_(rows), y_(y) {}
+    UnpermuteNode(Edge& rows, Edge& y, RowPart part = {}) : rows_(rows), y_(y), part_(part) {}
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
@@ -112,6 +142,7 @@ public:
 private:
     Edge& rows_;
     Edge& y_;
+    RowPart part_;
 };
 
 // Weights of rows that travel beside the rows themselves, in the same message.

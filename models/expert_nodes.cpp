@@ -6,6 +6,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/softmax/softmax.h"
 #include "models/expert_moves.h"
+#include "models/expert_products.h"
 #include "models/fused_experts.h"
 #include "models/layer_nodes.h"
 #include "models/relayout.h"
@@ -179,106 +180,6 @@ private:
     Value logits_;
 };
 
-// One grouped product: every expert of the rank with its rows.
-class ExpertProductNode : public Node {
-public:
-    ExpertProductNode(std::string_view name, Parameter& weight, Parameter& bias, Edge& x, Edge& y)
-        : name_(name), weight_(weight), bias_(bias), x_(x), y_(y) {}
-
-    void forward(ForwardPass& pass) override {
-        y_.value = pass.b.product(name_, x_.value, weight_, kept(), 1, nullptr, &bias_);
-    }
-    void backward(BackwardPass& pass) override {
-        x_.gradient = pass.b.gradient_product(name_ + " dgrad", y_.gradient, weight_);
-        weight_gradient_op(pass.b, name_ + " wgrad", x_.value, y_.gradient, weight_, pass.deferred);
-        if (bias_.elements > 0) {
-            pass.b.bias_gradient(name_ + " bias gradient", y_.gradient, bias_);
-        }
-    }
-    // No backward pass reads its output.
-    void discard_output() { keeps_output_ = false; }
-
-private:
-    Lifetime kept() const { return keeps_output_ ? saved() : Lifetime::slot; }
-
-    std::string name_;
-    Parameter& weight_;
-    Parameter& bias_;
-    Edge& x_;
-    Edge& y_;
-    bool keeps_output_ = true;
-};
-
-// The bias of the experts' second product, weighed with the weight of each row (Megatron-Core's
-// TEGroupedMLP, _apply_bias): kernels of PyTorch, as the weights have 32 bits.
-class ExpertBiasNode : public Node {
-public:
-    ExpertBiasNode(Parameter& bias, Edge& x, Edge& weights, Edge& y)
-        : bias_(bias), x_(x), weights_(weights), y_(y) {}
-
-    void forward(ForwardPass& pass) override {
-        BlockBuilder& b = pass.b;
-        const Value& x = x_.value;
-        y_.value = b.value_like(
-            x, "expert bias", x.shape[kWidth], x.layout, Lifetime::slot, b.activation_dtype());
-        const OpSpec spec{.name = "expert bias",
-                          .stream = kComputeStream,
-                          .cause = b.recomputing ? Cause::recomputation : kMovesMemory,
-                          .reads = {x.tensor, weights_.value.tensor},
-                          .writes = {y_.value.tensor},
-                          .accumulates = {},
-                          .launches = launches(b)};
-        b.ops.kernel(moved(b, y_.value, kForwardBytes), spec);
-    }
-    void backward(BackwardPass& pass) override {
-        BlockBuilder& b = pass.b;
-        const Value& dy = y_.gradient;
-        x_.gradient = b.value_like(dy,
-                                   "expert bias backward",
-                                   dy.shape[kWidth],
-                                   dy.layout,
-                                   pass.read_later(),
-                                   b.activation_dtype());
-        const OpSpec spec{.name = "expert bias backward",
-                          .stream = kComputeStream,
-                          .cause = kMovesMemory,
-                          .reads = {dy.tensor},
-                          .writes = {x_.gradient.tensor},
-                          .accumulates = {},
-                          .launches = launches(b)};
-        b.ops.kernel(moved(b, x_.gradient, kBackwardBytes), spec);
-        b.bias_gradient("expert bias gradient", x_.gradient, bias_);
-    }
-
-private:
-    // Of an element: the product with the weight writes 4 bytes, the sum reads 6 and writes 4,
-    // putting experts together reads and writes 4, rounding reads 4 and writes 2.
-    static constexpr std::int64_t kForwardBytes = 28;
-    // Widening and rounding 6 each, putting together 4; of bias and weights a product, 8, and a
-    // sum, 4. The bias gradient's op reads 2 of them.
-    static constexpr std::int64_t kBackwardBytes = 38;
-
-    static KernelCall moved(const BlockBuilder& b, const Value& y, std::int64_t bytes) {
-        return transpose(b.local_tokens(y) * bytes / 2 / size_bytes(Dtype::fp32),
-                         b.local_width(y),
-                         Dtype::fp32);
-    }
-    // Two kernels for each expert of the rank, one that puts them together, one that rounds.
-    std::uint8_t launches(const BlockBuilder& b) const {
-        const std::int64_t kernels = 2 * b.local_experts(bias_) + 2;
-        return static_cast<std::uint8_t>(std::min<std::int64_t>(kernels, 255));
-    }
-
-    Parameter& bias_;
-    Edge& x_;
-    Edge& weights_;
-    Edge& y_;
-};
-
-}  // namespace
-
-namespace {
-
 // The edges from a layer's tokens to what its experts read, and back.
 struct ExpertPath {
     Edge& inputs;   // of the first product
@@ -400,6 +301,89 @@ Edge& add_combine(Tape& tape,
     return sums;
 }
 
+// All parts come back, and are added up.
+Edge& combine_parts(Tape& tape,
+                    std::int64_t layer,
+                    const std::vector<Edge*>& made,
+                    ExpertNodes& nodes) {
+    const std::int64_t parts = std::ssize(made);
+    std::vector<Edge*> combined;
+    for (Edge* rows : made) {
+        combined.push_back(&tape.edge());
+        nodes.all.push_back(&tape.add<MoveNode>(
+            "combine", Destination::residual, layer, *rows, *combined.back(), false, parts));
+    }
+    Edge& sums = tape.edge();
+    for (RowPart part{.of = parts}; part.number < parts; ++part.number) {
+        nodes.all.push_back(&tape.add<UnpermuteNode>(
+            *combined[static_cast<std::size_t>(part.number)], sums, part));
+    }
+    return sums;
+}
+
+// The rows in parts: exchanges of some are beside the products of others. All parts go out before
+// the first comes back, as both ways share links (Tutel; FSMoE, Pan et al., ASPLOS 2025).
+Edge& add_in_parts(Tape& tape,
+                   const ParallelPlan& plan,
+                   const Transformer& model,
+                   LayerParameters& p,
+                   std::int64_t layer,
+                   Edge& x,
+                   Edge& own_weights,
+                   ExpertNodes& nodes) {
+    static Parameter none;
+    const std::int64_t parts = plan.moe_pipeline_degree;
+    const bool sorts =
+        model.num_experts > plan.expert_model_parallel_size && plan.expert_model_parallel_size > 1;
+    std::vector<Edge*> inputs;
+    std::vector<Edge*> weights;
+    for (RowPart part{.of = parts}; part.number < parts; ++part.number) {
+        Edge& rows = tape.edge();
+        Edge& own = tape.edge();
+        inputs.push_back(&tape.edge());
+        weights.push_back(&tape.edge());
+        nodes.all.push_back(&tape.add<PermuteNode>(layer, x, rows, part));
+        nodes.all.push_back(&tape.add<MoveNode>(
+            "dispatch", Destination::experts, layer, rows, *inputs.back(), !sorts, parts));
+        nodes.all.push_back(&tape.add<PermuteNode>(layer, own_weights, own, part));
+        nodes.all.push_back(&tape.add<MoveNode>("dispatch of weights",
+                                                Destination::experts,
+                                                layer,
+                                                own,
+                                                *weights.back(),
+                                                true,
+                                                parts));
+    }
+    std::vector<Edge*> made;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Edge* rows = inputs[i];
+        if (sorts) {
+            rows = &tape.edge();
+            nodes.all.push_back(&tape.add<SortNode>(
+                "rows by expert", RowOrder::by_expert, layer, *inputs[i], *rows, true, parts));
+        }
+        Edge& fc1 = tape.edge();
+        Edge& activated = tape.edge();
+        Edge& fc2 = tape.edge();
+        nodes.all.push_back(
+            &tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, none, *rows, fc1));
+        nodes.activation = &tape.add<ActivationNode>(fc1, activated, weights[i]);
+        nodes.all.push_back(nodes.activation);
+        auto& product =
+            tape.add<ExpertProductNode>("expert fc2", p.expert_fc2, none, activated, fc2);
+        product.discard_output();
+        nodes.fc2 = &product;
+        nodes.all.push_back(&product);
+        made.push_back(&fc2);
+        if (sorts) {
+            made.back() = &tape.edge();
+            nodes.all.push_back(&tape.add<SortNode>(
+                "rows by rank", RowOrder::by_rank, layer, fc2, *made.back(), false, parts));
+        }
+    }
+    return combine_parts(tape, layer, made, nodes);
+}
+
 }  // namespace
 
 ExpertBranch add_experts(Tape& tape,
@@ -423,6 +407,11 @@ ExpertBranch add_experts(Tape& tape,
             : &tape.add<RouterNode>(p.router, p.router_bias, layer, x, own_weights);
     all.push_back(router);
     tape.enter(std::nullopt);
+    if (plan.moe_pipeline_degree > 1) {
+        branch.nodes.reader = router;
+        branch.routed = &add_in_parts(tape, plan, model, p, layer, x, own_weights, branch.nodes);
+        return branch;
+    }
     const ExpertPath path = add_dispatch(tape, plan, model, layer, x, own_weights, all);
     branch.nodes.reader = router;
     if (plan.moe_shared_expert_overlap) {

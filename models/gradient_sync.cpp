@@ -8,10 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "kernels/optimizer/optimizer.h"
-#include "kernels/random.h"
-#include "models/fused_experts.h"
-#include "models/host_optimizer.h"
 #include "models/relayout.h"
 
 namespace orrery {
@@ -51,7 +47,8 @@ void append(SegmentBuilder& ops, const Mesh& mesh, const Move& move, OpSpec oper
 
 std::vector<Bucket> make_buckets(Chunk& chunk,
                                  const ParallelPlan& plan,
-                                 const LayoutAssignment& layouts) {
+                                 const LayoutAssignment& layouts,
+                                 BucketsOf what) {
     // Megatron-LM makes one bucket of each chunk if a chunk's weights are gathered at once.
     const bool overlaps = (plan.overlap_grad_reduce || plan.overlap_param_gather) &&
                           !plan.overlap_param_gather_with_optimizer_step;
@@ -67,7 +64,7 @@ std::vector<Bucket> make_buckets(Chunk& chunk,
     };
     for (Parameter* p : order) {
         const StateLayouts& state = state_of(layouts, *p);
-        if (state.by_unit()) {
+        if (what == BucketsOf::weights ? state.by_unit() : state.gradients_by_unit()) {
             continue;  // in the passes
         }
         Bucket& bucket = open[p->of_experts() ? 1 : 0];
@@ -89,10 +86,6 @@ std::vector<Bucket> make_buckets(Chunk& chunk,
 }
 
 namespace {
-
-MasterCopy master_copy_of(const ParallelPlan& plan) {
-    return plan.main_params_dtype == Dtype::fp32 ? MasterCopy::fp32 : MasterCopy::none;
-}
 
 OpSpec spec_of(Cause cause) {
     return {.name = {}, .cause = cause, .reads = {}, .writes = {}, .accumulates = {}};
@@ -178,9 +171,9 @@ SyncSegments lower_sync(ProgramTables& tables,
         fmt::format("stage {} chunk {} ", chunk.shape.stage, chunk.shape.chunk);
     SegmentBuilder gradients{tables, where + "gradient sync"};
     SegmentBuilder parameters{tables, where + "parameter sync"};
-    std::vector<Bucket> buckets = make_buckets(chunk, plan, layouts);
-    reduce_gradients(gradients, buckets, layouts);
+    reduce_gradients(gradients, make_buckets(chunk, plan, layouts), layouts);
     // The forward pass needs the first layers first.
+    std::vector<Bucket> buckets = make_buckets(chunk, plan, layouts, BucketsOf::weights);
     std::reverse(buckets.begin(), buckets.end());
     gather_parameters(parameters, buckets, layouts);
     reduce_model_partials(gradients, chunk, layouts);
@@ -240,211 +233,6 @@ SegmentId lower_copies_sync(ProgramTables& tables, const LayoutAssignment& layou
              spec);
     }
     return b.finish();
-}
-
-namespace {
-
-// A tensor of the step's end that belongs to no single parameter.
-TensorId fp32_tensor(ProgramTables& tables,
-                     std::string name,
-                     Lifetime lifetime,
-                     TensorKind kind,
-                     const Layout& layout,
-                     std::int64_t elements,
-                     MemoryTier tier = MemoryTier::hbm) {
-    return tables.tensor({.name = std::move(name),
-                          .parameter = {},
-                          .dtype = Dtype::fp32,
-                          .kind = kind,
-                          .lifetime = lifetime,
-                          .global_shape = {},
-                          .layout = layout,
-                          .bytes = Bytes{elements * size_bytes(Dtype::fp32)},
-                          .tier = tier});
-}
-
-// The digits whose ranks step other parameters: each adds its part of the norm. Ranks that have the
-// same dense parameters may have other experts: then they add their share of what is the same.
-std::uint32_t gradient_norm_digits(const LayoutAssignment& layouts) {
-    const auto copies_of = [](const StateLayouts& state) {
-        return state.data_digits & ~digits_with(state.optimizer, Placement::flat);
-    };
-    const std::uint32_t copies = copies_of(layouts.state) & copies_of(layouts.expert_state);
-    std::uint32_t digits = 0;
-    for (std::uint32_t digit = 0; digit < layouts.mesh.digits().size(); ++digit) {
-        digits |= layouts.mesh.size(digit) > 1 ? 1u << digit : 0u;
-    }
-    return digits & ~copies;
-}
-
-KernelCall update_of(const ParallelPlan& plan, const StateLayouts& state, std::int64_t elements) {
-    const Dtype weight = state.weight_dtype;
-    const Dtype gradient = state.gradient_dtype;
-    return plan.optimizer == Optimizer::lamb
-               ? lamb(elements, weight, gradient, master_copy_of(plan))
-               : adamw(elements, weight, gradient, master_copy_of(plan), plan.moments_dtype);
-}
-
-void round_stochastically(ProgramTables& tables, const std::vector<TensorId>& weights) {
-    for (const TensorId weight : weights) {
-        tables.program().tensors[index(weight)].random_purpose =
-            static_cast<std::int32_t>(RandomPurpose::stochastic_rounding);
-    }
-}
-
-// Optimizer state of the given number of elements.
-TensorId state_tensor(ProgramTables& tables,
-                      const ParallelPlan& plan,
-                      const LayoutAssignment& layouts,
-                      std::string name,
-                      std::int64_t elements) {
-    const KernelCall update = update_of(plan, layouts.state, elements);
-    return fp32_tensor(tables,
-                       std::move(name),
-                       Lifetime::persistent,
-                       TensorKind::optimizer,
-                       layouts.state.optimizer,
-                       elements * optimizer_state_bytes(update) / size_bytes(Dtype::fp32),
-                       layouts.state.optimizer_tier);
-}
-
-OptimizerOperands operands_of(ProgramTables& tables,
-                              const ParallelPlan& plan,
-                              const LayoutAssignment& layouts,
-                              std::string state_name,
-                              std::span<Chunk* const> chunks) {
-    OptimizerOperands out;
-    for (Chunk* chunk : chunks) {
-        for (const Parameter* p : chunk->parameters()) {
-            const StateLayouts& state = state_of(layouts, *p);
-            out.sizes.push_back(local_elements({p->elements}, state.optimizer, layouts.mesh));
-            out.elements += out.sizes.back();
-            out.gradients.push_back(p->gradient_shard);
-            out.weights.push_back(p->stored);
-        }
-    }
-    if (plan.bf16_stochastic_round) {
-        round_stochastically(tables, out.weights);
-    }
-    // Each window of a file has a state of its own.
-    if (layouts.state.optimizer_tier != MemoryTier::nvme) {
-        out.state = state_tensor(tables, plan, layouts, std::move(state_name), out.elements);
-    }
-    return out;
-}
-
-// The first half of LAMB. Returns the squared norms of each tensor's weight and update, two fp32
-// numbers a tensor, whole: partial along the digits that shard a tensor until they are added.
-TensorId lower_lamb_update(SegmentBuilder& b,
-                           const ParallelPlan& plan,
-                           const LayoutAssignment& layouts,
-                           const OptimizerOperands& operands) {
-    const std::uint32_t digits = gradient_norm_digits(layouts) & ~(1u << layouts.pipeline_digit);
-    const TensorId norms = fp32_tensor(b.tables(),
-                                       "trust ratio norms",
-                                       Lifetime::step,
-                                       TensorKind::workspace,
-                                       along(layouts.mesh, digits, partial()),
-                                       static_cast<std::int64_t>(operands.gradients.size()) * 2);
-    OpSpec spec{.name = "optimizer update",
-                .cause = Cause::optimizer,
-                .reads = operands.weights,
-                .writes = {norms},
-                .accumulates = operands.gradients};
-    spec.reads.push_back(b.tables().scalars());
-    spec.accumulates.push_back(operands.state);
-    b.kernel(lamb_update(operands.elements,
-                         layouts.state.weight_dtype,
-                         layouts.state.gradient_dtype,
-                         master_copy_of(plan)),
-             spec);
-    sum_over_ranks(b, {.digits = digits}, "trust ratio reduce", norms);
-    return norms;
-}
-
-void lower_step(SegmentBuilder& b,
-                const ParallelPlan& plan,
-                const LayoutAssignment& layouts,
-                const std::string& state_name,
-                const OptimizerOperands& operands) {
-    const KernelCall update = update_of(plan, layouts.state, operands.elements);
-    if (layouts.state.optimizer_tier != MemoryTier::hbm) {
-        const HostUpdate by_host{
-            .call = [&](std::int64_t n) { return update_of(plan, layouts.state, n); },
-            .state_bytes = optimizer_state_bytes(update),
-            .make_state =
-                [&, i = 0](std::int64_t n) mutable {
-                    return state_tensor(
-                        b.tables(), plan, layouts, fmt::format("{} {}", state_name, i++), n);
-                }};
-        lower_host_update(b, layouts.state, operands, by_host);
-        return;
-    }
-    OpSpec spec{.name = "optimizer",
-                .cause = Cause::optimizer,
-                .reads = operands.gradients,
-                .writes = operands.weights,
-                .accumulates = {operands.state}};
-    spec.reads.push_back(b.tables().scalars());
-    if (plan.optimizer == Optimizer::lamb) {
-        spec.reads.push_back(lower_lamb_update(b, plan, layouts, operands));
-    }
-    b.kernel(update, spec);
-}
-
-}  // namespace
-
-OptimizerSegments lower_optimizer(ProgramTables& tables,
-                                  const ParallelPlan& plan,
-                                  const LayoutAssignment& layouts,
-                                  std::int32_t stage,
-                                  const std::vector<Chunk*>& chunks) {
-    SegmentBuilder b{tables, fmt::format("stage {} optimizer", stage)};
-    const std::span<Chunk* const> all = chunks;
-    const bool apart = plan.overlap_param_gather_with_optimizer_step;
-    const std::string state_name = fmt::format("stage {} optimizer state", stage);
-    OptimizerOperands rest;  // all chunks but the first, which is the last one here
-    if (apart) {
-        rest = operands_of(tables, plan, layouts, state_name, all.first(all.size() - 1));
-    }
-    const OptimizerOperands first = operands_of(tables,
-                                                plan,
-                                                layouts,
-                                                state_name + (apart ? " of the first chunk" : ""),
-                                                apart ? all.last(1) : all);
-    const std::uint32_t digits = gradient_norm_digits(layouts);
-    const TensorId norm = fp32_tensor(tables,
-                                      "gradient norm",
-                                      Lifetime::step,
-                                      TensorKind::workspace,
-                                      along(layouts.mesh, digits, partial()),
-                                      1);
-    const std::int64_t elements = rest.elements + first.elements;
-    std::vector<TensorId> gradients = rest.gradients;
-    gradients.insert(gradients.end(), first.gradients.begin(), first.gradients.end());
-    OpSpec spec = spec_of(Cause::optimizer);
-    spec.name = "gradient norm";
-    spec.reads = gradients;
-    spec.writes = {norm};
-    b.kernel(gradient_norm(elements, layouts.state.gradient_dtype), spec);
-    sum_over_ranks(b, {.digits = digits, .stages = true}, "gradient norm reduce", norm);
-    OptimizerSegments out{.norm = b.size() - 1};
-    spec = {.name = "gradient clip",
-            .cause = Cause::optimizer,
-            .reads = {norm, tables.scalars()},
-            .writes = {},
-            .accumulates = gradients};
-    b.kernel(gradient_scale(elements, layouts.state.gradient_dtype), spec);
-    const std::string first_name = state_name + (apart ? " of the first chunk" : "");
-    lower_step(b, plan, layouts, first_name, first);
-    lower_router_states(b, layouts, all);
-    out.first = b.finish();
-    if (apart) {
-        SegmentBuilder others{tables, fmt::format("stage {} optimizer of the rest", stage)};
-        lower_step(others, plan, layouts, state_name, rest);
-        out.rest = others.finish();
-    }
-    return out;
 }
 
 }  // namespace orrery

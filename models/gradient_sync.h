@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to parameters and gradients once a step: reduction of gradients over the data digits
-// in buckets, the optimizer on the shard that a rank keeps, gathering of the updated parameters.
+// What moves once a step: gradients that are reduced over the data digits in buckets, and updated
+// parameters that are gathered.
 // The collectives are the transitions between the layouts of models/state_layouts.h.
 #pragma once
 
@@ -17,9 +17,12 @@ struct Bucket {
     std::vector<Parameter*> parameters;
     std::int64_t elements = 0;
 };
+// What passes reduce, or gather, unit by unit is in no bucket (models/unit_weights.h).
+enum class BucketsOf : std::uint8_t { gradients, weights };
 std::vector<Bucket> make_buckets(Chunk& chunk,
                                  const ParallelPlan& plan,
-                                 const LayoutAssignment& layouts);
+                                 const LayoutAssignment& layouts,
+                                 BucketsOf what = BucketsOf::gradients);
 
 // Segments of one chunk; nothing where there is nothing to do.
 struct SyncSegments {
@@ -39,17 +42,5 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
 
 // Adds the chunk's gradients of the two stages that have it (DualPipe).
 SegmentId lower_copies_sync(ProgramTables& tables, const LayoutAssignment& layouts, Chunk& chunk);
-
-struct OptimizerSegments {
-    SegmentId first{};                // gradient norm, clipping, and the step of the chunks
-    std::uint32_t norm = 0;           // position of the op that ends the norm
-    std::optional<SegmentId> rest{};  // the step of the chunks but the first, if it is apart
-};
-// The end of the step over all chunks of a stage.
-OptimizerSegments lower_optimizer(ProgramTables& tables,
-                                  const ParallelPlan& plan,
-                                  const LayoutAssignment& layouts,
-                                  std::int32_t stage,
-                                  const std::vector<Chunk*>& chunks);
 
 }  // namespace orrery

@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-inline constexpr std::size_t kNumStreams = 13;  // models/lanes.h names them
+inline constexpr std::size_t kNumStreams = 18;  // models/lanes.h names them
 
 // The uses so far of one tensor, or of a piece of it. A Place says where in program order an op is;
 // Place{} is nowhere.

@@ -77,25 +77,40 @@ void Head::forward(BlockBuilder& b,
         tiled_forward(b, output);
         return;
     }
+    forward_of(b, norm_, output);
+}
+
+void Head::forward_of(BlockBuilder& b, const Value& norm, const Parameter& output) {
+    norm_ = norm;
     const Layout needed = gemm_input(norm_.layout, output.layout);
     const Value gathered = b.relayout("logits gather", norm_, needed);
     logits_ = b.product("logits", gathered, output, Lifetime::micro_batch);
-    loss(b);
+    local_loss(b);
+    exchange_statistics(b, false);
+    mean_of_loss(b);
+    measure_again(b);
 }
 
-void Head::loss(BlockBuilder& b) {
-    const std::int64_t tokens = b.local_tokens(logits_);
-    const std::int64_t vocab = b.local_width(logits_);
+void Head::forward_part(BlockBuilder& b, const Value& norm, const Parameter& output) {
+    norm_ = norm;
+    logits_ = b.product("logits", norm_, output, Lifetime::micro_batch);
+    local_loss(b);
+    exchange_statistics(b, true);
+}
+
+void Head::finish_loss(BlockBuilder& b) {
+    rescale(b);
+    mean_of_loss(b);
+    measure_again(b);
+}
+
+void Head::local_loss(BlockBuilder& b) {
     const bool fused = fuses_loss(b.plan);
     // Each rank of a sharded vocabulary has a part of a token's statistics (Megatron-LM's
     // vocab_parallel_cross_entropy).
     Layout parts = logits_.layout;
     for (DigitPlacement& p : parts) {
         p = p == sharded(kWidth) ? partial() : p;
-    }
-    Layout whole = parts;
-    for (DigitPlacement& p : whole) {
-        p = p == partial() ? replicated() : p;
     }
     keep_statistics(b, parts);
     std::vector<const Value*> written{&maximum_, &sum_, &target_};
@@ -113,30 +128,45 @@ void Head::loss(BlockBuilder& b) {
         copy = fp32_like(b, "logits in fp32", logits_);
         written.push_back(&copy);
     }
-    b.kernel("loss",
-             cross_entropy_forward(tokens, vocab, logits_.dtype, fused),
-             kOfHead,
-             {&logits_, &labels_},
-             written);
+    const KernelCall call = cross_entropy_forward(
+        b.local_tokens(logits_), b.local_width(logits_), logits_.dtype, fused);
+    b.kernel("loss", call, kOfHead, {&logits_, &labels_}, written);
+}
+
+// `at_once`: the parts' sums are added as they are, each relative to its own maximum, which is put
+// right afterwards (one barrier of Yeung et al. instead of two).
+void Head::exchange_statistics(BlockBuilder& b, bool at_once) {
+    Layout whole = maximum_.layout;
+    for (DigitPlacement& p : whole) {
+        p = p == partial() ? replicated() : p;
+    }
     constexpr Lifetime kept = Lifetime::micro_batch;
-    const Value local_maximum = maximum_;
+    local_maximum_ = maximum_;
     maximum_ = b.relayout("loss maximum", maximum_, whole, kept, 1, Reduction::max);
-    if (maximum_.tensor != local_maximum.tensor) {
+    if (!at_once) {
+        rescale(b);
+    }
+    target_ = b.relayout("loss target", target_, whole, kept);
+    sum_ = b.relayout("loss sum", sum_, whole, kept);
+}
+
+void Head::rescale(BlockBuilder& b) {
+    if (maximum_.tensor != local_maximum_.tensor) {
         // The parts' sums become relative to the common maximum before they are added.
         b.kernel("loss rescale",
-                 cross_entropy_forward(tokens, 1, Dtype::fp32, true),
+                 cross_entropy_forward(b.local_tokens(logits_), 1, Dtype::fp32, true),
                  kOfHead,
-                 {&local_maximum, &maximum_},
+                 {&local_maximum_, &maximum_},
                  {},
                  {},
                  {sum_.tensor});
     }
-    target_ = b.relayout("loss target", target_, whole, kept);
-    sum_ = b.relayout("loss sum", sum_, whole, kept);
-    mean_of_loss(b);
+}
+
+void Head::measure_again(BlockBuilder& b) {
     for (std::int64_t i = 0; i < b.plan.loss_metrics; ++i) {
         b.kernel("loss metric",
-                 loss_metric(tokens, vocab, logits_.dtype),
+                 loss_metric(b.local_tokens(logits_), b.local_width(logits_), logits_.dtype),
                  kOfHead,
                  {&logits_, &labels_},
                  {});
@@ -229,6 +259,11 @@ Value Head::backward(BlockBuilder& b, Parameter& norm, Parameter& output, Deferr
         const Value dx = tiled_backward(b, output);
         return norm_backward(b, "final norm backward", dx, before_norm_, {}, norm);
     }
+    const Value dn = backward_of(b, output, deferred);
+    return norm_backward(b, "final norm backward", dn, before_norm_, {}, norm);
+}
+
+Value Head::backward_of(BlockBuilder& b, Parameter& output, Deferred* deferred) {
     const std::int64_t tokens = b.local_tokens(logits_);
     const std::int64_t vocab = b.local_width(logits_);
     std::vector<const Value*> reads{&labels_, &maximum_, &sum_, &target_};
@@ -252,8 +287,7 @@ Value Head::backward(BlockBuilder& b, Parameter& norm, Parameter& output, Deferr
              {b.ops.tables().scalars()},
              {logits_.tensor});
     Parameter no_bias;
-    const Value dn = column_backward(b, norm_, {{"logits", &logits_, &output, &no_bias}}, deferred);
-    return norm_backward(b, "final norm backward", dn, before_norm_, {}, norm);
+    return column_backward(b, norm_, {{"logits", &logits_, &output, &no_bias}}, deferred);
 }
 
 }  // namespace orrery

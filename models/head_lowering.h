@@ -18,14 +18,23 @@ public:
                  ResidualStream& stream,
                  const Parameter& norm,
                  const Parameter& output);
+    // Of the final norm's output, where it is made elsewhere; then its gradient.
+    void forward_of(BlockBuilder& b, const Value& norm, const Parameter& output);
+    // The same in two parts: up to what the ranks tell each other, and what follows of it.
+    void forward_part(BlockBuilder& b, const Value& norm, const Parameter& output);
+    void finish_loss(BlockBuilder& b);
+    Value backward_of(BlockBuilder& b, Parameter& output, Deferred* deferred);
     // The gradient of the stream behind the layers.
     Value backward(BlockBuilder& b, Parameter& norm, Parameter& output, Deferred* deferred);
 
 private:
-    void loss(BlockBuilder& b);
+    void local_loss(BlockBuilder& b);
+    void exchange_statistics(BlockBuilder& b, bool at_once);
     // One value of each token that the loss keeps, as long as ranks have parts of the vocabulary.
     void keep_statistics(BlockBuilder& b, const Layout& parts);
     void mean_of_loss(BlockBuilder& b) const;
+    void rescale(BlockBuilder& b);
+    void measure_again(BlockBuilder& b);  // plan.loss_metrics
     // Tile by tile (plan.loss_tile_tokens), of which nothing but the statistics is kept.
     void tiled_forward(BlockBuilder& b, const Parameter& output);
     Value tiled_backward(BlockBuilder& b, Parameter& output);
@@ -36,6 +45,7 @@ private:
     Value probabilities_;  // fp32, kept by the unfused loss
     Value labels_;
     // Per token: the largest logit, the sum of exponentials, the target's logit.
+    Value local_maximum_;
     Value maximum_;
     Value sum_;
     Value target_;

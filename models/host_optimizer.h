@@ -6,9 +6,16 @@
 //   in a file       the same window by window: while the host steps one, the next one's state is
 //                   read into the other of two buffers (Rajbhandari et al., ZeRO-Infinity, SC 2021,
 //                   section 5.2.2)
+//   beside the next   a step later: the weights that come back are of the gradients before
+//   step              (ZeRO-Offload, section 5.2)
+//
+// Gradients and weights that lie in the host's memory are used there; those on drives pass its
+// memory with their window.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "models/segment_builder.h"
@@ -28,6 +35,11 @@ struct OptimizerOperands {
 // Elements of a window: as many tensors as fit, or one.
 inline constexpr std::int64_t kOffloadWindow = 1 << 16;
 
+// The host's and the device's operands: of any row of tensors from the first on the host has up to
+// `share` of the elements.
+std::pair<OptimizerOperands, OptimizerOperands> split_operands(const OptimizerOperands& all,
+                                                               double share);
+
 // The tensors in windows, which have no state yet.
 std::vector<OptimizerOperands> offload_windows(const OptimizerOperands& all);
 
@@ -37,10 +49,13 @@ struct HostUpdate {
     std::int64_t state_bytes = 0;  // of an element
     // A tensor for the state of a window.
     std::function<TensorId(std::int64_t elements)> make_state;
+    bool delayed = false;        // beside the next step
+    bool beside_device = false;  // which steps other weights meanwhile
 };
 
-// `operands.state` is what lies in host memory; windows of a file have states of their own.
-void lower_host_update(SegmentBuilder& b,
+// `operands.state` is what lies in host memory; windows of a file have states of their own. Returns
+// the position of the op that brings the device its last weights.
+std::uint32_t lower_host_update(SegmentBuilder& b,
                        const StateLayouts& layouts,
                        const OptimizerOperands& operands,
                        const HostUpdate& update);

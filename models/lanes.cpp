@@ -18,15 +18,23 @@ std::vector<std::string> stream_names(const StreamNeeds& needs) {
                                    "receive forward of second chunk",
                                    "send forward of second chunk",
                                    "receive backward of second chunk",
-                                   "send backward of second chunk"};
-    if (!needs.descending) {
+                                   "send backward of second chunk",
+                                   "from host",
+                                   "to host",
+                                   "from drives",
+                                   "to drives",
+                                   "host"};
+    if (!needs.tiers) {
+        names.resize(index(kFetchStream));
+    }
+    if (!needs.descending && !needs.tiers) {
         names.resize(needs.experts ? index(kExpertStream) + 1 : index(kExpertStream));
     }
     return names;
 }
 
 const TrafficLane& lane_of(Traffic traffic) {
-    static constexpr std::array<TrafficLane, 18> kLanes{{
+    static constexpr std::array<TrafficLane, 22> kLanes{{
         {kTensorStream, Cause::exposed_tensor, 0},
         {kContextStream, Cause::exposed_context, 0},
         {kContextStream, Cause::exposed_context, 10},
@@ -45,6 +53,10 @@ const TrafficLane& lane_of(Traffic traffic) {
         {kDescendingBackwardSendStream, Cause::exposed_pipeline, 23},
         {kExpertStream, Cause::exposed_expert, 30},
         {kDataStream, Cause::exposed_other, 0},
+        {kFetchStream, Cause::exposed_other, 0},
+        {kStoreStream, Cause::exposed_other, 0},
+        {kDriveReadStream, Cause::exposed_other, 0},
+        {kDriveWriteStream, Cause::exposed_other, 0},
     }};
     return kLanes[static_cast<std::size_t>(traffic)];
 }

@@ -29,11 +29,19 @@ inline constexpr StreamId kDescendingForwardReceiveStream{9};
 inline constexpr StreamId kDescendingForwardSendStream{10};
 inline constexpr StreamId kDescendingBackwardReceiveStream{11};
 inline constexpr StreamId kDescendingBackwardSendStream{12};
+// Of states that lie in a host's memory or files: copies to the device, from it, to and from its
+// drives, and what the host's processors do beside the device's passes.
+inline constexpr StreamId kFetchStream{13};
+inline constexpr StreamId kStoreStream{14};
+inline constexpr StreamId kDriveReadStream{15};
+inline constexpr StreamId kDriveWriteStream{16};
+inline constexpr StreamId kHostStream{17};
 
-// A Program has these streams only if it uses them.
+// A Program has these streams, and the ones before them, only if it uses them.
 struct StreamNeeds {
     bool experts = true;      // kExpertStream
     bool descending = false;  // the four streams of descending chunks
+    bool tiers = false;       // the last five
 };
 // Names of the streams, in StreamId order.
 std::vector<std::string> stream_names(const StreamNeeds& needs = {});
@@ -57,6 +65,10 @@ enum class Traffic : std::uint8_t {
     descending_send_backward,
     expert,              // rows of tokens between the ranks that share a layer's experts
     activation_offload,  // inputs of layers between a device and its host
+    fetch,               // weights and gradients from the host's memory to the device
+    store,               // and from the device
+    drive_read,          // from the host's drives to its memory
+    drive_write,         // and back
 };
 
 struct TrafficLane {

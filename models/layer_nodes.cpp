@@ -110,6 +110,16 @@ Value branch_gradient(BlockBuilder& b,
     return dy;
 }
 
+// Eager PyTorch's product of the two halves, F.silu(x[0]) * x[1], keeps the function of the gate
+// for its backward pass: as many bytes beside the activation as that has.
+void keep_gate(BlockBuilder& b, const Value& y) {
+    const ParallelPlan& plan = b.plan;
+    if (b.model.gated_mlp() && plan.eager_framework && !plan.fused_activation && !plan.compiled) {
+        Tensor& tensor = b.ops.tables().program().tensors[index(y.tensor)];
+        tensor.bytes += tensor.bytes;
+    }
+}
+
 }  // namespace
 
 void add_gradient(BlockBuilder& b, Edge& edge, const Value& gradient) {
@@ -167,10 +177,21 @@ Value column_backward(BlockBuilder& b,
     }
     Value sum;
     for (const ColumnBranch& branch : branches) {
+        b.calls_of_products = b.projections_of(*branch.weight);
         sum = b.gradient_product(std::string{branch.name} + " dgrad",
                                  *branch.dy,
                                  *branch.weight,
                                  sum.empty() ? nullptr : &sum);
+        for (std::uint8_t more = 1; more < b.calls_of_products; ++more) {
+            b.kernel("projection gradient sum",
+                     residual_add(b.local_tokens(sum), b.local_width(sum), sum.dtype),
+                     kMemoryBound,
+                     {},
+                     {},
+                     {},
+                     {sum.tensor});
+        }
+        b.calls_of_products = 1;
     }
     const Value dx = b.relayout(first + " dgrad reduce", sum, x.layout);
     wait_if_blocking(sum, dx);
@@ -180,7 +201,9 @@ Value column_backward(BlockBuilder& b,
     for (const ColumnBranch& branch : branches) {
         const std::string text{branch.name};
         if (deferred == nullptr) {
+            b.calls_of_products = b.projections_of(*branch.weight);
             b.weight_product(text + " wgrad", gathered, *branch.dy, *branch.weight);
+            b.calls_of_products = 1;
         }
         if (branch.bias->elements > 0) {
             b.bias_gradient(text + " bias gradient", *branch.dy, *branch.bias);
@@ -225,7 +248,9 @@ void ColumnInputNode::backward(BackwardPass& pass) {
 
 void ColumnProductNode::forward(ForwardPass& pass) {
     const Lifetime lifetime = shared_heads_ ? pass.b.of_slices(saved()) : saved();
+    pass.b.calls_of_products = pass.b.projections_of(weight_);
     y_.value = pass.b.product(name_, input_.gathered(), weight_, lifetime, 1, nullptr, &bias_);
+    pass.b.calls_of_products = 1;
     if (part_ >= 0 && !weight_.column_parts.empty()) {
         pass.b.keep_without(y_.value, part_);
     }
@@ -250,6 +275,9 @@ void ActivationNode::forward(ForwardPass& pass) {
     const Value& x = x_.value;
     const std::int64_t width = x.shape[kWidth] / (b.model.gated_mlp() ? 2 : 1);
     y_.value = b.value_like(x, "activation", width, x.layout, saved(), b.activation_dtype());
+    if (weights == nullptr) {
+        keep_gate(b, y_.value);
+    }
     activation_ops(b, x, weights, y_.value);
 }
 

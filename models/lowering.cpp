@@ -12,11 +12,13 @@
 #include "models/chunk_lowering.h"
 #include "models/gradient_sync.h"
 #include "models/layout_assignment.h"
+#include "models/optimizer_lowering.h"
 #include "models/pass_parts.h"
 #include "models/pipeline_split.h"
 #include "models/schedule/stage_work.h"
 #include "models/slot_waits.h"
 #include "models/stage_messages.h"
+#include "models/vocabulary_loss.h"
 
 namespace orrery {
 namespace {
@@ -52,7 +54,8 @@ private:
         return {.stages = stages(),
                 .chunks = layouts_.chunks,
                 .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches()),
-                .placement = placement_of(plan_.schedule)};
+                .placement = placement_of(plan_.schedule),
+                .shares_loss = plan_.vocabulary_parallel};
     }
     std::int32_t virtual_stage(std::int32_t chunk) const {
         return schedule_shape().virtual_stage(stage_, chunk);
@@ -115,7 +118,9 @@ void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
                                .first_layer = first[v],
                                .num_layers = split[v],
                                .has_embedding = is_first(c),
-                               .has_head = is_last(c)};
+                               .has_head = is_last(c) && !plan_.vocabulary_parallel,
+                               .has_vocabulary_part = plan_.vocabulary_parallel,
+                               .has_final_norm = is_last(c) && plan_.vocabulary_parallel};
         chunks_.push_back(lower_chunk(tables_,
                                       model_,
                                       plan_,
@@ -123,6 +128,9 @@ void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
                                       shape,
                                       {.tied = shares ? chunks_.front().get() : nullptr,
                                        .before = turns ? chunks_.front().get() : nullptr}));
+        if (shape.has_vocabulary_part) {
+            lower_vocabulary_loss(tables_, model_, plan_, layouts_, *chunks_.back());
+        }
         syncs_.push_back(lower_sync(tables_, plan_, layouts_, *chunks_.back()));
         lower_messages(*chunks_.back());
     }
@@ -204,12 +212,13 @@ const OptimizerSegments& StageLowering::step_end() {
 }
 
 // If weights may still be on their way when the next step begins, the host waits for no more than
-// the gradient norm, which Megatron-LM reads in every step.
+// the gradient norm, which Megatron-LM reads in every step. A delayed step of the host's processors
+// runs beside the next one.
 void StageLowering::add_host_reads() {
     for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
-        if (plan_.overlap_param_gather_with_optimizer_step &&
+        if ((plan_.overlap_param_gather_with_optimizer_step || plan_.delayed_param_update) &&
             role_.slots[s].segment == step_end().first) {
-            role_.host_reads.push_back({s, step_end().norm});
+            role_.host_reads.push_back({s, step_end().read});
         }
     }
 }
@@ -381,7 +390,8 @@ Program lower(const Transformer& model,
     }
     program.stream_names =
         stream_names({.experts = model.num_experts > 0,
-                      .descending = placement_of(plan.schedule) != ChunkPlacement::looping});
+                      .descending = placement_of(plan.schedule) != ChunkPlacement::looping,
+                      .tiers = uses_tiers(plan)});
     ProgramTables tables{program};
     const std::vector<std::int64_t> split = layers_of_stages(model, plan);
     for (std::size_t p = 0; p < parties.size(); ++p) {

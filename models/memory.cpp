@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace orrery {
@@ -129,6 +130,49 @@ Bytes host_bytes(const Program& program, RoleId role_id) {
         now -= ends[s];
     }
     return most;
+}
+
+namespace {
+
+// Of all that the role's ops use in this tier.
+std::set<TensorId> tensors_in(const Program& program, RoleId role_id, MemoryTier tier) {
+    std::set<TensorId> tensors;
+    std::set<SegmentId> seen;
+    for (const Slot& slot : program.roles[index(role_id)].slots) {
+        if (!seen.insert(slot.segment).second) {
+            continue;
+        }
+        for (const Op& op : program.segment_of(slot).ops) {
+            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+                const TensorId id = program.operands[op.first_operand + i].tensor;
+                if (program.tensors[index(id)].tier == tier) {
+                    tensors.insert(id);
+                }
+            }
+        }
+    }
+    return tensors;
+}
+
+}  // namespace
+
+Bytes file_bytes(const Program& program, RoleId role) {
+    Bytes sum;
+    for (const TensorId id : tensors_in(program, role, MemoryTier::nvme)) {
+        sum += program.tensors[index(id)].bytes;
+    }
+    return sum;
+}
+
+LargeBuffer largest_in(const Program& program, RoleId role, MemoryTier tier) {
+    LargeBuffer largest;
+    for (const TensorId id : tensors_in(program, role, tier)) {
+        const Tensor& tensor = program.tensors[index(id)];
+        if (tensor.bytes > largest.bytes) {
+            largest = {.name = tensor.name, .kind = tensor.kind, .bytes = tensor.bytes};
+        }
+    }
+    return largest;
 }
 
 Bytes state_bytes(const Program& program, RoleId role) {

@@ -40,6 +40,12 @@ Bytes largest_plan(const Program& program);
 // The most that a role's tensors take of its host's memory.
 Bytes host_bytes(const Program& program, RoleId role);
 
+// What a role's tensors take of its host's drives.
+Bytes file_bytes(const Program& program, RoleId role);
+
+// The largest tensor of a role in this tier; its `bytes` are zero if it has none there.
+LargeBuffer largest_in(const Program& program, RoleId role, MemoryTier tier);
+
 // The state of one rank: weights and the optimizer's tensors that persist.
 Bytes state_bytes(const Program& program, RoleId role);
 

@@ -67,9 +67,12 @@ public:
                     .column_parts = std::move(column_parts)};
         p.elements = local_elements(p.shape, layout, layouts_.mesh);
         const StateLayouts& state = state_of(layouts_, p);
+        const bool offloaded = state.offloads(p.layer);
         p.stored = weight(p, "", TensorKind::weights, Lifetime::persistent, state.weights);
+        tables_.program().tensors[index(p.stored)].tier =
+            offloaded ? state.weights_tier : MemoryTier::hbm;
         p.weight = p.stored;
-        if (state.by_unit()) {
+        if (state.by_unit() || offloaded) {
             p.weight = weight(p,
                               " gathered",
                               TensorKind::communication,
@@ -84,13 +87,16 @@ public:
                                  state.secondary_weights);
         }
         p.gradient = gradient(p, "");
-        p.gradient_shard = !state.by_unit() ? p.gradient
-                                            : tensor(p,
-                                                     " gradient shard",
-                                                     state.gradient_dtype,
-                                                     TensorKind::gradients,
-                                                     Lifetime::persistent,
-                                                     state.gradients);
+        p.gradient_shard = p.gradient;
+        if (state.gradients_by_unit()) {
+            p.gradient_shard = tensor(p,
+                                      " gradient shard",
+                                      state.gradient_dtype,
+                                      TensorKind::gradients,
+                                      Lifetime::persistent,
+                                      state.gradients);
+            tables_.program().tensors[index(p.gradient_shard)].tier = state.gradients_tier;
+        }
         return p;
     }
 
@@ -348,6 +354,18 @@ std::vector<PredictionParameters> prediction_parameters(ParameterFactory& factor
     return all;
 }
 
+void create_vocabulary_part(ParameterFactory& factory,
+                            const Transformer& model,
+                            const LayoutAssignment& layouts,
+                            Chunk& chunk) {
+    if (chunk.shape.has_vocabulary_part) {
+        Layout part = layouts.column_weight;
+        part[layouts.pipeline_digit] = sharded(kOutput);
+        chunk.output = factory.make(
+            "output_layer.weight", behind_layers(model), model.hidden_size, model.vocab_size, part);
+    }
+}
+
 }  // namespace
 
 void create_parameters(ProgramTables& tables,
@@ -373,11 +391,16 @@ void create_parameters(ProgramTables& tables,
         chunk.layers.push_back(
             LayerParameterFactory{factory, model, layouts, shape.first_layer + i}.all());
     }
+    create_vocabulary_part(factory, model, layouts, chunk);
     if (shape.has_head) {
-        const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;
         chunk.predictions = prediction_parameters(factory, model, layouts, shape);
+    }
+    if (shape.has_head || shape.has_final_norm) {
+        const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;
         chunk.final_norm =
             factory.make("final_layernorm", behind_layers(model), 1, norm, layouts.vector_weight);
+    }
+    if (shape.has_head) {
         const Chunk* shared = tied;
         if (shared == nullptr && model.tied_embeddings && shape.has_embedding) {
             shared = &chunk;
@@ -389,7 +412,7 @@ void create_parameters(ProgramTables& tables,
             chunk.output.layout = layouts.column_weight;
             chunk.output.shape = {h, model.vocab_size};
             chunk.output.transposed = true;
-            if (layouts.state.by_unit()) {
+            if (layouts.state.gradients_by_unit()) {
                 // Its gradient is scattered long before the embedding's, into the same shard.
                 chunk.output.gradient = factory.gradient(chunk.output, "output ");
             }

@@ -68,6 +68,8 @@ enum class Optimizer : std::uint8_t { adam, lamb };
 // Where an optimizer's state lies that the device does not hold: in the host's memory, or in a file
 // on the host's drives.
 enum class OffloadTier : std::uint8_t { host, file };
+// Where weights or gradients lie that no pass works with: the tiers of a device and its host.
+enum class StateTier : std::uint8_t { device, host, file };
 // Which attention kernel a stack ran: a fact about the stack, not a tuning knob.
 enum class AttentionKernel : std::uint8_t { unfused, flash_1, flash_2, flash_3, cudnn };
 // As scenarios name it.
@@ -97,6 +99,9 @@ enum class RouterLoad : std::uint8_t {
     hot,            // one expert of each layer, another in the next
     trace,          // as counted
 };
+// Which experts the ranks of a layer have: consecutive ones, or equally likely ones together
+// (models/expert_placement.h).
+enum class ExpertPlacement : std::uint8_t { linear, balanced };
 enum class RankOrder : std::uint8_t {
     tp_cp_dp_pp,  // Megatron-LM's default; data-parallel groups before pipeline groups
     tp_cp_pp_dp,
@@ -163,6 +168,17 @@ struct ParallelPlan {
     // Of optimizer_cpu_offload. A file is read and written in windows, the next one while the host
     // steps the one before (Rajbhandari et al., ZeRO-Infinity, SC 2021, section 5.2.2).
     OffloadTier optimizer_offload_tier = OffloadTier::host;
+    // Of optimizer_cpu_offload: the share of the parameters that the host steps; the device steps
+    // the others (Megatron-LM's option of this name; DeepSpeed's twin-flow).
+    double optimizer_offload_fraction = 1;
+    // Of optimizer_cpu_offload: the host steps while the device makes the next step's gradients, so
+    // that weights are a step older than gradients (ZeRO-Offload, section 5.2).
+    bool delayed_param_update = false;
+    // Where weights lie between their uses, and for which share of the layers; and gradients once a
+    // pass has made them (ZeRO-Infinity, section 5).
+    StateTier param_offload_tier = StateTier::device;
+    double param_offload_fraction = 1;
+    StateTier grad_offload_tier = StateTier::device;
     bool gradient_accumulation_fusion = true;  // weight-gradient GEMM adds into fp32 main_grad
     Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
     // What the optimizer steps: an fp32 copy of the weights, or, as bf16 (which Megatron-LM's
@@ -194,6 +210,13 @@ struct ParallelPlan {
     // A norm is a chain of framework ops on an fp32 copy of its input, which the backward pass
     // reads (Hugging Face's LlamaRMSNorm). false: one kernel.
     bool eager_norm = false;
+    // Q, K and V are one product, and gate and up another. false: each is a product of its own, and
+    // the gradients of what they read are added up (Hugging Face's and torchtitan's Llama).
+    bool fused_projections = true;
+    // The rotary embedding is a chain of framework ops on fp32 copies of Q and K (torchtitan's
+    // apply_rotary_emb), or on as many bytes in 16 bits (Hugging Face's rotate_half). false: one
+    // kernel.
+    bool eager_rope = false;
     std::int64_t loss_metrics = 0;    // losses that are computed again, for reports, unfused
     // Every op is a call of an eager framework (PyTorch), whose host time is many times a launch's
     // (scenarios/studies/simulate/step_efficiency.h), unless it is compiled or in a graph; false:
@@ -235,6 +258,12 @@ struct ParallelPlan {
     // An expert takes at most this many times the mean number of tokens; the rest are dropped. 0:
     // all of them are taken (Megatron-LM's --moe-expert-capacity-factor).
     double moe_expert_capacity_factor = 0;
+    ExpertPlacement moe_expert_placement = ExpertPlacement::linear;
+    // The rows of a rank for an expert are hashed, and those alike travel as one: this share is
+    // left (LSH-MoE, Nie et al., NeurIPS 2024). 1: all travel.
+    double moe_lsh_compression_rate = 1;
+    // The rows of a layer are sent, worked on and sent back in so many parts (Tutel, FSMoE).
+    std::int64_t moe_pipeline_degree = 1;
     Dtype moe_dispatch_dtype = Dtype::bf16;  // of dispatched rows: fp8 has a scale for 128 elements
     std::int64_t moe_dispatcher_sms = 0;     // that deepep and hybridep hold; 0: their default
     // The forward pass of one micro-batch runs beside the backward pass of another, so that the
@@ -248,6 +277,13 @@ struct ParallelPlan {
     // Weights of layers travel as FP8 to where they are used (Megatron-LM's --fp8-param-gather,
     // torchao's enable_fsdp_float8_all_gather).
     bool fp8_param_gather = false;
+    // The output layer and the loss are split over the pipeline stages, each of which has its part
+    // of the vocabulary (Yeung et al., Balancing Pipeline Parallelism with Vocabulary Parallelism,
+    // arXiv 2411.05288).
+    bool vocabulary_parallel = false;
+    // ZeRO 1: gradients are reduced to the ranks that step them. false: to all ranks, by an
+    // all-reduce (DeepSpeed's BF16_Optimizer).
+    bool reduce_scatter = true;
     // ZeRO 3: a unit is gathered into one buffer, and copied into its parameters (PyTorch's
     // fully_shard, whose parameters are shards of their own; its predecessor's are views of the
     // buffer).

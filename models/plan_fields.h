@@ -185,6 +185,24 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "Where state lies with optimizer_cpu_offload: the host's memory or a file on "
                    "its drives.",
         .values = kOffloadTiers),
+    ORRERY_PLAN_FIELD(optimizer_offload_fraction, chunk,
+        .meaning = "With optimizer_cpu_offload, share of the parameters that the host steps; the "
+                   "device steps the others.",
+        .values = {0, 1}, .flags = {"--optimizer-offload-fraction"}),
+    ORRERY_PLAN_FIELD(delayed_param_update, chunk,
+        .meaning = "With optimizer_cpu_offload, the host steps beside the next step's passes, "
+                   "which work with weights that are a step older."),
+    ORRERY_PLAN_FIELD(param_offload_tier, chunk,
+        .meaning = "Where weights lie between their uses: on the device, in the host's memory, or "
+                   "in a file on its drives.",
+        .values = kStateTiers),
+    ORRERY_PLAN_FIELD(param_offload_fraction, chunk,
+        .meaning = "Share of the layers whose weights param_offload_tier is for.",
+        .values = {0, 1}),
+    ORRERY_PLAN_FIELD(grad_offload_tier, chunk,
+        .meaning = "Where a pass leaves the gradients that it makes: on the device, in the host's "
+                   "memory, or in a file on its drives.",
+        .values = kStateTiers),
     ORRERY_PLAN_FIELD(gradient_accumulation_fusion, pass,
         .meaning = "The product for a weight's gradient adds into the accumulated gradient "
                    "itself.",
@@ -241,6 +259,11 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(eager_norm, pass,
         .meaning = "Norms are chains of framework ops on an fp32 copy, which the backward pass "
                    "reads."),
+    ORRERY_PLAN_FIELD(fused_projections, pass,
+        .meaning = "Q, K and V are one product, gate and up another; false: each is one of its "
+                   "own."),
+    ORRERY_PLAN_FIELD(eager_rope, pass,
+        .meaning = "The rotary embedding is a chain of framework ops on fp32 copies of Q and K."),
     ORRERY_PLAN_FIELD(loss_metrics, pass,
         .meaning = "Losses that are computed once more, unfused, for reports.",
         .values = {0, 100}, .unit = "losses"),
@@ -305,6 +328,17 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "An expert takes at most this many times the mean number of tokens, others "
                    "are dropped; 0: all are taken.",
         .values = {0, 1000}, .flags = {"--moe-expert-capacity-factor"}),
+    ORRERY_PLAN_FIELD(moe_expert_placement, pass,
+        .meaning = "Which experts a rank has: consecutive ones, or likely and unlikely ones "
+                   "together.",
+        .values = kExpertPlacements),
+    ORRERY_PLAN_FIELD(moe_lsh_compression_rate, pass,
+        .meaning = "Share of the rows that travel to experts after rows with the same hashes have "
+                   "become one; 1: all, and nothing is hashed.",
+        .values = {0.001, 1}),
+    ORRERY_PLAN_FIELD(moe_pipeline_degree, pass,
+        .meaning = "Parts in which a layer's rows are sent to experts, worked on and sent back.",
+        .values = {1, 64}, .unit = "parts"),
     ORRERY_PLAN_FIELD(moe_fused_kernels, pass,
         .meaning = "One kernel each chooses experts, counts their tokens and moves rows, as in "
                    "Orrery's own runtime; false: as in Megatron-Core."),
@@ -341,6 +375,11 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(fp8_param_gather, chunk,
         .meaning = "Sharded weights of layers are gathered in FP8.",
         .flags = {"--fp8-param-gather"}),
+    ORRERY_PLAN_FIELD(vocabulary_parallel, pass,
+        .meaning = "Each pipeline stage has a part of the output layer and of the loss."),
+    ORRERY_PLAN_FIELD(reduce_scatter, chunk,
+        .meaning = "ZeRO 1: gradients are reduced to the ranks that step them; false: to all "
+                   "ranks."),
     ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
         .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
                    "parameters; with fsdp_unit_layers 0 each rank's part on its own."),

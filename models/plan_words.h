@@ -113,6 +113,17 @@ inline constexpr Choice<OffloadTier> kOffloadTiers[] = {
     {"file", OffloadTier::file},
 };
 
+inline constexpr Choice<StateTier> kStateTiers[] = {
+    {"device", StateTier::device},
+    {"host", StateTier::host},
+    {"file", StateTier::file},
+};
+
+inline constexpr Choice<ExpertPlacement> kExpertPlacements[] = {
+    {"linear", ExpertPlacement::linear},
+    {"balanced", ExpertPlacement::balanced},
+};
+
 inline constexpr Choice<Optimizer> kOptimizers[] = {
     {"adam", Optimizer::adam},
     {"lamb", Optimizer::lamb},

@@ -9,6 +9,8 @@
 
 #include "engine/check.h"
 #include "engine/counter_random.h"
+#include "models/expert_counts.h"
+#include "models/expert_placement.h"
 
 namespace orrery {
 namespace {
@@ -124,6 +126,30 @@ std::vector<double> drawn_loads(const RouterDraw& draw,
     return loads;
 }
 
+std::vector<double> in_order(const std::vector<double>& of_experts,
+                             const std::vector<std::int64_t>& experts) {
+    std::vector<double> ordered;
+    for (const std::int64_t expert : experts) {
+        ordered.push_back(of_experts[static_cast<std::size_t>(expert)]);
+    }
+    return ordered;
+}
+
+// By what each expert of the layer has got in all micro-batches of the trace.
+std::vector<std::int64_t> order_of_trace(const RouterDraw& draw, std::int64_t layer) {
+    const auto experts = static_cast<std::size_t>(draw.experts);
+    const std::size_t rows = draw.placed_by.size() / experts;
+    const auto layers = static_cast<std::size_t>(draw.layers);
+    const std::size_t stride = rows > layers ? layers : rows;
+    std::vector<double> sums(experts);
+    for (std::size_t row = static_cast<std::size_t>(layer) % stride; row < rows; row += stride) {
+        for (std::size_t e = 0; e < experts; ++e) {
+            sums[e] += static_cast<double>(draw.placed_by[row * experts + e]);
+        }
+    }
+    return balanced_order(sums, draw.placed_on);
+}
+
 std::vector<double> loads_without_capacity(const RouterDraw& draw,
                                            std::int64_t layer,
                                            std::int64_t tokens) {
@@ -149,13 +175,13 @@ std::vector<double> loads_without_capacity(const RouterDraw& draw,
         for (double& load : loads) {
             load = sum > 0 ? load * all / sum : mean;
         }
-        return loads;
+        return draw.placed_on > 0 ? in_order(loads, order_of_trace(draw, layer)) : loads;
     }
     return drawn_loads(draw, layer, tokens, mean);
 }
 
 // Every node of a layer asks for its load, and drawing it takes a while.
-using LoadKey = std::array<std::int64_t, 11>;
+using LoadKey = std::array<std::int64_t, 12>;
 constexpr std::size_t kKnownLoadsMost = 10'000;
 std::map<LoadKey, LayerLoad>& known_loads() {
     thread_local std::map<LoadKey, LayerLoad> loads;
@@ -174,7 +200,11 @@ RouterDraw router_draw(const Transformer& model, const ParallelPlan& plan) {
             .group_topk = model.moe_router_group_topk,
             .trace = plan.moe_router_load_trace,
             .capacity_factor = plan.moe_expert_capacity_factor,
-            .layers = model.num_layers};
+            .layers = model.num_layers,
+            .placed_on = plan.moe_expert_placement == ExpertPlacement::balanced
+                             ? plan.expert_model_parallel_size
+                             : 0,
+            .placed_by = plan.moe_router_load_trace};
 }
 
 std::vector<double> expert_likelihoods(const RouterDraw& draw, std::int64_t layer) {
@@ -192,7 +222,12 @@ std::vector<double> expert_likelihoods(const RouterDraw& draw, std::int64_t laye
                            : draw.alpha == 0             ? 1
                                              : std::exp(i % 2 == 0 ? kBiasUpdate : -kBiasUpdate);
     }
-    return likely;
+    if (draw.placed_on == 0) {
+        return likely;
+    }
+    const std::vector<double> ones(likely.size(), 1.0);
+    const std::vector<double> expected = chances_of(likely, ones, static_cast<double>(draw.topk));
+    return in_order(likely, balanced_order(expected, draw.placed_on));
 }
 
 std::vector<double> expert_loads(const RouterDraw& draw, std::int64_t layer, std::int64_t tokens) {
@@ -259,7 +294,8 @@ LayerLoad layer_load(const Transformer& model,
                       std::llround(draw.capacity_factor * 1e6),
                       layer,
                       tokens,
-                      plan.expert_model_parallel_size};
+                      plan.expert_model_parallel_size,
+                      draw.placed_on};
     const bool keeps = draw.load != RouterLoad::trace;
     if (const auto known = known_loads().find(key); keeps && known != known_loads().end()) {
         return known->second;

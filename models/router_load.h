@@ -28,6 +28,10 @@ struct RouterDraw {
     std::span<const std::int64_t> trace{};  // as plan.moe_router_load_trace
     double capacity_factor = 0;             // as plan.moe_expert_capacity_factor
     std::int64_t layers = 0;                // of the model: a longer trace has micro-batches
+    // > 0: experts lie on so many ranks by what they have got in all (plan.moe_expert_placement),
+    // and are numbered as they lie there. `placed_by` is the whole trace.
+    std::int64_t placed_on = 0;
+    std::span<const std::int64_t> placed_by{};
 };
 RouterDraw router_draw(const Transformer& model, const ParallelPlan& plan);
 

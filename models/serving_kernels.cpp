@@ -14,6 +14,27 @@ KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrec
     return call;
 }
 
+KernelCall written_cache(std::int64_t tokens, std::int64_t width, Dtype stored) {
+    KernelCall call = transpose(tokens, width, kServedStream);
+    call.bytes = tokens * width * (size_bytes(kServedStream) + size_bytes(stored));
+    return call;
+}
+
+KernelCall moved_rows(std::int64_t rows, std::int64_t other, std::int64_t width) {
+    KernelCall call = transpose(rows, width, kServedStream);
+    call.bytes = (rows + other) * width * size_bytes(kServedStream);
+    return call;
+}
+
+KernelCall expert_order(std::int64_t rows) {
+    constexpr std::int64_t kNumber = 2;  // of 32 bits, in elements of 16
+    return transpose(rows, kNumber, kServedStream);
+}
+
+KernelCall ordered_heads(std::int64_t heads, std::int64_t width) {
+    return transpose(heads, width, kServedStream);
+}
+
 KernelCall served_activation(const Transformer& model, std::int64_t rows, std::int64_t width) {
     const bool squared_relu = model.activation == Activation::squared_relu;
     const bool geglu = model.activation == Activation::geglu;

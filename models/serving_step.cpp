@@ -210,10 +210,8 @@ private:
         }
         const std::int64_t width = key_value_bytes_of_rank(model_, plan_, stage_).count() /
                                    size_bytes(plan_.key_value_precision) / layers_.all;
-        KernelCall call = transpose(shape_.tokens, width, kStream);
-        call.bytes =
-            shape_.tokens * width * (size_bytes(kStream) + size_bytes(plan_.key_value_precision));
-        add("cache write", call, layers_.all);
+        const Dtype stored = plan_.key_value_precision;
+        add("cache write", written_cache(shape_.tokens, width, stored), layers_.all);
     }
 
     // Queries, keys and values by way of vectors of few dimensions (DeepSeek-V2, arXiv 2405.04434,
@@ -313,10 +311,10 @@ private:
         const std::int64_t own = groups * rows_of_group;
         const std::int64_t all =
             plan_.masks_experts ? std::max(own, tokens * model_.moe_router_topk) : own;
-        const std::int64_t row_bytes = model_.hidden_size * size_bytes(kStream);
-        KernelCall permute = transpose(own, model_.hidden_size, kStream);
-        permute.bytes = (own + std::min(own, tokens)) * row_bytes;
-        add("permute", permute, layers_.experts);
+        if (plan_.masks_experts) {
+            add("expert order", expert_order(tokens * model_.moe_router_topk), 2 * layers_.experts);
+        }
+        add("permute", moved_rows(own, std::min(own, tokens), model_.hidden_size), layers_.experts);
         quantise(own, model_.hidden_size, layers_.experts);
         expert_product("expert fc1",
                        groups,
@@ -327,9 +325,9 @@ private:
         add("expert activation", served_activation(model_, all, width), layers_.experts);
         quantise(all, width, layers_.experts);
         expert_product("expert fc2", groups, rows_of_group, all - own, model_.hidden_size, width);
-        KernelCall unpermute = transpose(all, model_.hidden_size, kStream);
-        unpermute.bytes = (all + std::min(all, tokens)) * row_bytes;
-        add("unpermute", unpermute, layers_.experts);
+        add("unpermute",
+            moved_rows(all, std::min(all, tokens), model_.hidden_size),
+            layers_.experts);
     }
 
     // The last norm, and the output layer of the rows that yield a token.
@@ -418,6 +416,10 @@ private:
             add_attention_kernel(
                 kDecodeAttention, cached_attention(model_, plan_, shape), layers_.all);
             context_product("value absorption", rows, model_.v_head_dim, latent);
+            if (!plan_.fused_cache_write) {
+                add_attention_kernel(
+                    "head order", ordered_heads(rows * heads(), latent), 3 * layers_.all);
+            }
         }
         std::int64_t seen = 0;
         for (const PromptChunk& chunk : shape_.chunks) {
@@ -431,8 +433,7 @@ private:
                                        kStream,
                                        GemmEpilogue::none,
                                        kStream);
-            ops_.push_back(
-                {.name = "key value up", .work = up, .count = layers_.all, .of_context = true});
+            add_attention_kernel("key value up", up, layers_.all);
         }
         prompt_kernel({.heads = heads(),
                        .kv_heads = heads(),

@@ -2,6 +2,7 @@
 #include "models/state_layouts.h"
 
 #include <array>
+#include <cmath>
 
 namespace orrery {
 namespace {
@@ -25,7 +26,20 @@ constexpr std::array<StrategyRow, 4> kStrategies{{
     {Held::shard, Held::shard, Held::shard, Lifetime::slot},
 }};
 
+MemoryTier tier_of(StateTier tier) {
+    return tier == StateTier::device ? MemoryTier::hbm
+           : tier == StateTier::host ? MemoryTier::dram
+                                     : MemoryTier::nvme;
+}
+
 }  // namespace
+
+// Equal parts of any row of layers do; the embedding counts as the layer before the first.
+bool StateLayouts::offloads(std::int64_t layer) const {
+    const auto place = static_cast<double>(layer + 1);
+    return weights_tier != MemoryTier::hbm &&
+           std::floor((place + 1) * offloaded_layers) > std::floor(place * offloaded_layers);
+}
 
 StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, StateOf of) {
     const Mesh& mesh = ranks.mesh;
@@ -50,11 +64,17 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
         s.secondary_weights = along(mesh, ranks.secondary_digits, flat());
     }
     s.made_gradients = along(mesh, s.data_digits, partial());
-    s.gradients = held(row.gradients);
+    s.gradients =
+        held(plan.reduce_scatter || row.gradient_buffer != Lifetime::persistent ? row.gradients
+                                                                                : Held::whole);
     s.optimizer = held(row.optimizer);
+    s.weights_tier = tier_of(plan.param_offload_tier);
+    s.offloaded_layers = plan.param_offload_fraction;
+    s.gradients_tier = tier_of(plan.grad_offload_tier);
     // One rank that has all keeps it, whatever the strategy says of shards.
-    s.gradient_buffer =
-        row.weights == Held::shard && !s.by_unit() ? Lifetime::persistent : row.gradient_buffer;
+    s.gradient_buffer = s.gradients_by_unit()      ? Lifetime::slot
+                        : row.weights == Held::shard ? Lifetime::persistent
+                                                     : row.gradient_buffer;
     s.optimizer_tier = !plan.optimizer_cpu_offload                        ? MemoryTier::hbm
                        : plan.optimizer_offload_tier == OffloadTier::file ? MemoryTier::nvme
                                                                           : MemoryTier::dram;

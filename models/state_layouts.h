@@ -12,6 +12,8 @@
 //   qgZ              the same, section 3.3: gradients are exchanged as int4, in two hops
 //   SHARD_GRAD_OP    PyTorch's fully_shard with reshard_after_forward=False: backward passes use
 //                    the weights that forward passes have gathered
+//   offload          Rajbhandari et al., ZeRO-Infinity, SC 2021, section 5: what no pass works with
+//                    lies in the host's memory or on its drives
 #pragma once
 
 #include <cstdint>
@@ -38,6 +40,9 @@ struct StateLayouts {
     Layout optimizer;          // its state, and the part of the weights that a rank steps
     Lifetime gradient_buffer = Lifetime::persistent;  // of what backward passes add to
     MemoryTier optimizer_tier = MemoryTier::hbm;      // of its state
+    MemoryTier weights_tier = MemoryTier::hbm;  // as they persist, of `offloaded_layers` of all
+    double offloaded_layers = 1;                // layers
+    MemoryTier gradients_tier = MemoryTier::hbm;  // once reduced
 
     Dtype weight_dtype = Dtype::bf16;    // as weights persist
     Codec gathered_weights;              // as they travel to where a pass uses them
@@ -46,6 +51,10 @@ struct StateLayouts {
     // Weights are gathered for each use, unit by unit (models/unit_weights.h), and gradients
     // reduced unit by unit; otherwise once a step, bucket by bucket (models/gradient_sync.h).
     bool by_unit() const { return weights != whole; }
+    // Gradients are, and leave the device then if another tier is for them.
+    bool gradients_by_unit() const { return by_unit() || gradients_tier != MemoryTier::hbm; }
+    // The layer's weights (-1: the embedding; num_layers: the head) leave the device.
+    bool offloads(std::int64_t layer) const;
     // A forward pass leaves the backward pass a shard of its own, or all that it has gathered.
     bool keeps_secondary() const {
         return secondary_weights != weights && secondary_weights != whole;
@@ -57,6 +66,13 @@ struct StateLayouts {
         return mesh.combined_size(digits_with(state, Placement::flat));
     }
 };
+
+// Whether weights or gradients lie in another tier than the device's, or the host works beside it.
+inline bool uses_tiers(const ParallelPlan& plan) {
+    return plan.param_offload_tier != StateTier::device ||
+           plan.grad_offload_tier != StateTier::device || plan.delayed_param_update ||
+           (plan.optimizer_cpu_offload && plan.optimizer_offload_fraction < 1);
+}
 
 // Of the parameters of experts, which fewer ranks have than the others: along the expert
 // data-parallel digits.

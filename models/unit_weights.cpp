@@ -12,6 +12,9 @@
 namespace orrery {
 namespace {
 
+// Buffers in the host's memory for weights from drives, but one.
+constexpr std::size_t kHostAhead = 2;
+
 // What a rank has of these parameters in a layout of the state: each one's shard is padded by
 // itself.
 auto elements_of(const BlockBuilder& b, const ParameterSet& parameters) {
@@ -35,14 +38,21 @@ bool moves_lists(const BlockBuilder& b) {
 // a collective is nothing beside the parameter that they are counted with here.
 constexpr std::int64_t kPersistentElements = 100'000;
 
+enum class Moved : std::uint8_t { weights, gradients };
+
 // What one collective moves: all parameters of a unit, but experts apart, or one. Nothing of
-// parameters that persist whole.
-std::vector<ParameterSet> collectives_of(const BlockBuilder& b, const ParameterSet& parameters) {
+// parameters that persist whole, unless their gradients leave the device.
+std::vector<ParameterSet> collectives_of(const BlockBuilder& b,
+                                         const ParameterSet& parameters,
+                                         Moved what) {
     std::vector<ParameterSet> sets;
     for (const bool experts : {false, true}) {
         ParameterSet alike;
         for (Parameter* p : parameters) {
-            const bool moves = p->of_experts() == experts && state_of(b.layouts, *p).by_unit();
+            const StateLayouts& state = state_of(b.layouts, *p);
+            const bool some =
+                what == Moved::weights ? state.by_unit() : state.gradients_by_unit();
+            const bool moves = p->of_experts() == experts && some;
             const bool small = moves_lists(b) && p->elements < kPersistentElements;
             if (moves && (b.plan.fsdp_unit_layers > 0 || small)) {
                 alike.push_back(p);
@@ -111,7 +121,20 @@ TensorId scattered_gradients(BlockBuilder& b,
                                   .bytes = Bytes{elements * size_bytes(state.gradient_dtype)}});
 }
 
-void reduce(BlockBuilder& b, const ParameterSet& parameters) {
+// One rank has reduced gradients as a pass makes them: they are the sum, or are added to it.
+TensorId added_to(BlockBuilder& b, const ParameterSet& parameters, TensorId sum) {
+    const std::int64_t elements = elements_of(b, parameters)(b.layouts.state.whole);
+    const Dtype dtype = b.layouts.state.gradient_dtype;
+    OpSpec spec = named("gradient accumulate");
+    for (const Parameter* p : parameters) {
+        spec.reads.push_back(p->gradient);
+    }
+    (b.plan.num_micro_batches() == 1 ? spec.writes : spec.accumulates) = {sum};
+    b.ops.kernel(gradient_accumulate(elements, dtype, dtype), spec);
+    return sum;
+}
+
+void reduce(BlockBuilder& b, const ParameterSet& parameters, OffloadedGradients* offloaded) {
     const StateLayouts& state = state_of(b.layouts, *parameters.front());
     const auto elements = elements_of(b, parameters);
     if (moves_lists(b)) {
@@ -122,6 +145,14 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters) {
     for (const Parameter* p : parameters) {
         source.push_back(p->gradient);
         shards.push_back(p->gradient_shard);
+    }
+    const std::int64_t reduced = elements(state.gradients);
+    if (offloaded != nullptr) {
+        shards = {offloaded->sum(parameters, reduced)};
+        if (relayout_steps(state.made_gradients, state.gradients, elements).empty()) {
+            offloaded->store(parameters, added_to(b, parameters, shards[0]), reduced);
+            return;
+        }
     }
     for (const RelayoutStep& step :
          relayout_steps(state.made_gradients, state.gradients, elements)) {
@@ -139,6 +170,9 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters) {
             continue;
         }
         emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gradient_dtype}, spec);
+    }
+    if (offloaded != nullptr) {
+        offloaded->store(parameters, shards[0], reduced);
     }
 }
 
@@ -235,7 +269,7 @@ void copy_out(BlockBuilder& b, UnitWeights::For pass, const ParameterSet& parame
     }
     b.ops.kernel(cast(elements_of(b, parameters)(b.layouts.state.whole), dtype, dtype), spec);
     if (moves_lists(b)) {
-        for (const ParameterSet& moved : collectives_of(b, parameters)) {
+        for (const ParameterSet& moved : collectives_of(b, parameters, Moved::weights)) {
             const std::int64_t parts = gathers_of_lists(b, pass) * ranks_of_lists(b, moved);
             loop_over_parts(b, "weights in parts", parts);
         }
@@ -249,7 +283,10 @@ UnitWeights::UnitWeights(BlockBuilder& b,
                          std::vector<ParameterSet> sets,
                          std::vector<bool> layers)
     : b_(b), pass_(pass) {
-    if (!b.layouts.state.by_unit() && !b.layouts.expert_state.by_unit()) {
+    const StateLayouts& state = b.layouts.state;
+    const bool gathers = state.by_unit() || b.layouts.expert_state.by_unit() ||
+                         state.weights_tier != MemoryTier::hbm;
+    if (!gathers && !state.gradients_by_unit()) {
         return;
     }
     const auto unit_layers =
@@ -264,10 +301,46 @@ UnitWeights::UnitWeights(BlockBuilder& b,
         unit.end = i + 1;
         unit.parameters.insert(unit.parameters.end(), sets[i].begin(), sets[i].end());
     }
+    add_offloaded();
     gather(0);
     for (std::size_t ahead = 1; ahead < units_ahead(); ++ahead) {
         gather(ahead);
     }
+}
+
+void UnitWeights::add_offloaded() {
+    const StateLayouts& state = b_.layouts.state;
+    // Backward passes use what forward passes have left on the device.
+    const bool left = pass_ == For::backward && (state.keeps_secondary() || state.keeps_gathered());
+    std::int64_t most = 0;
+    std::vector<ParameterSet> fetched;
+    for (const Unit& unit : units_) {
+        std::int64_t elements = 0;
+        for (const Parameter* p : unit.parameters) {
+            elements += local_elements(
+                {p->elements}, state_of(b_.layouts, *p).gradients, b_.layouts.mesh);
+        }
+        most = std::max(most, elements);
+        fetched.push_back(unit.parameters);
+    }
+    if (state.weights_tier != MemoryTier::hbm && !left) {
+        offloaded_weights_ = std::make_unique<OffloadedWeights>(b_, std::move(fetched), kHostAhead);
+    }
+    if (state.gradients_tier != MemoryTier::hbm && pass_ == For::backward) {
+        offloaded_gradients_ = std::make_unique<OffloadedGradients>(b_, most);
+    }
+}
+
+// A unit further than gathers are, so that a unit's parts come while others travel between ranks;
+// from drives yet another one further (ZeRO-Infinity, section 6.2).
+void UnitWeights::fetch(std::size_t unit) {
+    if (!offloaded_weights_) {
+        return;
+    }
+    const std::uint32_t after = ends_.empty() ? OffloadedWeights::kNone : ends_.back();
+    const std::size_t further = units_ahead() > 0 ? 1 : 0;
+    offloaded_weights_->read(unit + 1 + 2 * further);
+    offloaded_weights_->fetch(unit + 1 + further, after);
 }
 
 std::size_t UnitWeights::units_ahead() const {
@@ -285,14 +358,18 @@ void UnitWeights::gather(std::size_t unit) {
     }
     ORRERY_CHECK(unit == gathered_);
     ++gathered_;
-    for (const ParameterSet& moved : collectives_of(b_, units_[unit].parameters)) {
+    fetch(unit);
+    for (const ParameterSet& moved :
+         collectives_of(b_, units_[unit].parameters, Moved::weights)) {
         const StateLayouts& state = state_of(b_.layouts, *moved.front());
         const bool secondary = pass_ == For::backward && state.keeps_secondary();
         const Layout& from = pass_ == For::backward ? state.secondary_weights : state.weights;
         for (const RelayoutStep& step : relayout_steps(from, state.whole, elements_of(b_, moved))) {
             OpSpec spec = named("weights gather");
             for (const Parameter* p : moved) {
-                spec.reads.push_back(secondary ? p->secondary : p->stored);
+                spec.reads.push_back(secondary            ? p->secondary
+                                     : offloaded_weights_ ? offloaded_weights_->part(*p)
+                                                          : p->stored);
                 spec.writes.push_back(p->weight);
             }
             // The copies of the units before the one in use must be free.
@@ -340,7 +417,7 @@ void UnitWeights::begin() {
         keep_secondary(unit_in_use());
     }
     const bool kept = pass_ == For::backward && b_.layouts.state.keeps_gathered();
-    if (!kept && !unit_in_use().parameters.empty()) {
+    if (!kept && std::ranges::any_of(unit_in_use().parameters, &Parameter::gathered)) {
         copy_out(b_, pass_, unit_in_use().parameters);
         cast_weights(b_, unit_in_use().parameters);
     }
@@ -359,21 +436,23 @@ void UnitWeights::end(const ParameterSet& without) {
     if (pass_ == For::backward) {
         ParameterSet made = unit_in_use().parameters;
         std::erase_if(made, [&](Parameter* p) { return std::ranges::count(later_, p) > 0; });
-        reduce_to_shards(b_, made);
+        reduce_to_shards(b_, made, offloaded_gradients_.get());
     }
     later_.clear();
     ++unit_;
 }
 
-void reduce_to_shards(BlockBuilder& b, const ParameterSet& parameters) {
-    const std::vector<ParameterSet> sets = collectives_of(b, parameters);
+void reduce_to_shards(BlockBuilder& b,
+                      const ParameterSet& parameters,
+                      OffloadedGradients* offloaded) {
+    const std::vector<ParameterSet> sets = collectives_of(b, parameters, Moved::gradients);
     for (ParameterSet moved : sets) {
         const auto others = std::stable_partition(
             moved.begin(), moved.end(), [&](Parameter* p) { return reduces_quantised(b, *p); });
         for (const ParameterSet& alike :
              {ParameterSet(moved.begin(), others), ParameterSet(others, moved.end())}) {
             if (!alike.empty()) {
-                reduce(b, alike);
+                reduce(b, alike, offloaded);
             }
         }
     }

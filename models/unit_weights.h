@@ -3,13 +3,16 @@
 // freed after it, unit by unit, and gradients are reduced to shards unit by unit (Zhao et al.,
 // PyTorch FSDP, VLDB 2023, section 3.3: the next unit is prefetched, at most two live). A unit is
 // the embedding, plan.fsdp_unit_layers layers, or the head. Other strategies keep weights whole:
-// there nothing here has an effect.
+// there nothing here has an effect, unless weights or gradients leave the device
+// (models/offloaded_state.h).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "models/block_builder.h"
+#include "models/offloaded_state.h"
 
 namespace orrery {
 
@@ -38,6 +41,8 @@ private:
         ParameterSet parameters;
     };
     const Unit& unit_in_use() const { return units_[unit_]; }
+    void add_offloaded();
+    void fetch(std::size_t unit);
     void gather(std::size_t unit);
     void keep_secondary(const Unit& unit);
     std::size_t units_ahead() const;
@@ -51,9 +56,14 @@ private:
     std::size_t gathered_ = 0;         // units so far
     ParameterSet later_;               // of the unit in use: gradients that the pass leaves
     std::vector<std::uint32_t> ends_;  // last op of each unit used so far
+    std::unique_ptr<OffloadedWeights> offloaded_weights_;
+    std::unique_ptr<OffloadedGradients> offloaded_gradients_;
 };
 
-// Reduces these parameters' gradients to the shards that persist.
-void reduce_to_shards(BlockBuilder& b, const ParameterSet& parameters);
+// Reduces these parameters' gradients to the shards that persist, on the device or where
+// `offloaded` takes them.
+void reduce_to_shards(BlockBuilder& b,
+                      const ParameterSet& parameters,
+                      OffloadedGradients* offloaded = nullptr);
 
 }  // namespace orrery

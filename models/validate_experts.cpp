@@ -47,6 +47,7 @@ struct ExpertRules {
     void of_state();
     void of_groups();
     void of_dispatcher();
+    void of_parts();
     void of_load();
     void of_overlap();
     void of_graphs();
@@ -233,6 +234,47 @@ void ExpertRules::of_dispatcher() {
     }
 }
 
+void ExpertRules::of_parts() {
+    const bool hashes = plan.moe_lsh_compression_rate != 1;
+    const bool rows = plan.sends_row_for_each_expert() && !plan.moe_fused_kernels;
+    const bool alike = rows && plan.moe_router_load == RouterLoad::balanced;
+    if (hashes && !alike) {
+        reject("plan.moe_lsh_compression_rate",
+               "equal rows for each expert are hashed before they are sent, by kernels of their "
+               "own",
+               "1, or moe_router_load balanced and moe_token_dispatcher_type alltoall, "
+               "hierarchical or 2dh without moe_fused_kernels");
+    }
+    if (!(plan.moe_lsh_compression_rate > 0 && plan.moe_lsh_compression_rate <= 1)) {
+        reject("plan.moe_lsh_compression_rate", "is a share of the rows", "more than 0, up to 1");
+    }
+    const bool parts = plan.moe_pipeline_degree != 1;
+    if (parts && !alike) {
+        reject("plan.moe_pipeline_degree",
+               "parts are of equal rows for each expert, sent for each expert of a token",
+               "1, or moe_router_load balanced and moe_token_dispatcher_type alltoall, "
+               "hierarchical or 2dh without moe_fused_kernels");
+    }
+    if (parts && (plan.overlap_moe_expert_parallel_comm || plan.precision == Dtype::fp8)) {
+        reject("plan.moe_pipeline_degree",
+               "parts hide exchanges behind products of 16 bits of the same layer",
+               "1, or overlap_moe_expert_parallel_comm: false and precision bf16");
+    }
+    if (parts && (model.add_bias_linear || plan.moe_shared_expert_overlap)) {
+        reject("plan.moe_pipeline_degree",
+               "parts have no biases, and no shared expert beside them",
+               "1, or model.add_bias_linear and plan.moe_shared_expert_overlap: false");
+    }
+    constexpr auto kBesideExperts = static_cast<std::uint32_t>(RecomputeModule::core_attn) |
+                                    static_cast<std::uint32_t>(RecomputeModule::layernorm);
+    if (parts && plan.recompute_granularity == Recompute::selective &&
+        (plan.recompute_modules & ~kBesideExperts) != 0) {
+        reject("plan.recompute_modules",
+               "what experts make in parts does not run again by itself",
+               "core_attn or layernorm, or plan.moe_pipeline_degree: 1");
+    }
+}
+
 void ExpertRules::of_load() {
     const auto given = static_cast<std::int64_t>(plan.moe_router_load_trace.size());
     const bool traced = plan.moe_router_load == RouterLoad::trace;
@@ -251,6 +293,11 @@ void ExpertRules::of_load() {
         reject("plan.moe_router_load_trace",
                "moe_router_load says where loads come from",
                "plan.moe_router_load: trace");
+    }
+    if (plan.moe_expert_placement == ExpertPlacement::balanced && model.moe_router_num_groups > 0) {
+        reject("plan.moe_expert_placement",
+               "a token's groups of experts are consecutive ones",
+               "linear, or model.moe_router_num_groups: 0");
     }
     if (plan.moe_router_load == RouterLoad::hot && plan.moe_router_load_alpha < 1) {
         reject("plan.moe_router_load_alpha",
@@ -354,6 +401,7 @@ Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::in
     rules.of_state();
     rules.of_groups();
     rules.of_dispatcher();
+    rules.of_parts();
     rules.of_load();
     rules.of_overlap();
     return rules.errors;

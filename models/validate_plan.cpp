@@ -13,6 +13,7 @@
 #include "models/stage_parties.h"
 #include "models/validate_experts.h"
 #include "models/validate_long_context.h"
+#include "models/validate_offload.h"
 
 namespace orrery {
 namespace {
@@ -412,9 +413,6 @@ void Rules::number_formats() {
     if (plan.moments_dtype != Dtype::fp32 && plan.optimizer != Optimizer::adam) {
         reject("plan.moments_dtype", "LAMB's moments are fp32", "fp32, or plan.optimizer: adam");
     }
-    if (plan.optimizer_cpu_offload && plan.optimizer != Optimizer::adam) {
-        reject("plan.optimizer_cpu_offload", "the host steps with Adam only", "false, or adam");
-    }
     const bool bf16_weights = one_of(plan.precision, {Dtype::bf16, Dtype::fp8});
     if (!bf16_weights && plan.main_params_dtype == Dtype::bf16) {
         reject("plan.main_params_dtype",
@@ -465,6 +463,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.recomputation();
     std::ranges::move(check_experts(model, plan, num_gpus), std::back_inserter(rules.errors));
     std::ranges::move(check_long_context(model, plan), std::back_inserter(rules.errors));
+    std::ranges::move(check_offload(model, plan), std::back_inserter(rules.errors));
     return rules.errors;
 }
 

@@ -67,6 +67,45 @@ void check_dual_pipe(const Transformer& model,
     }
 }
 
+void check_vocabulary_parallel(const Transformer& model, const ParallelPlan& plan, Errors& errors) {
+    if (!plan.vocabulary_parallel) {
+        return;
+    }
+    const auto reject = [&](const char* key, std::string what, std::string hint) {
+        errors.push_back({key, std::move(what), std::move(hint)});
+    };
+    const std::int64_t stages = plan.pipeline_model_parallel_size;
+    if (stages < 2 || plan.schedule != ScheduleKind::one_f_one_b) {
+        reject("plan.vocabulary_parallel",
+               "the stages of 1F1B share the output layer",
+               "false, or several stages and plan.schedule 1f1b");
+    }
+    if (!plan.overlap_p2p) {
+        reject("plan.overlap_p2p",
+               "stages that share the loss cannot wait for the end of each exchange",
+               "true, or plan.vocabulary_parallel: false");
+    }
+    if (model.tied_embeddings || model.mtp_num_layers > 0) {
+        reject("plan.vocabulary_parallel",
+               "a part of the output layer is no copy of the first stage's embedding, and has no "
+               "modules behind it",
+               "false, or model.untie_embeddings_and_output_weights: true");
+    }
+    if (model.vocab_size % (stages * plan.tensor_model_parallel_size) != 0) {
+        reject("model.vocab_size",
+               fmt::format("{} tokens are not equal parts of {} stages", model.vocab_size, stages),
+               fmt::format("a multiple of {}", stages * plan.tensor_model_parallel_size));
+    }
+    const bool apart =
+        plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params ||
+        !plan.stage_tensor_model_parallel_sizes.empty() || plan.loss_tile_tokens > 0;
+    if (apart) {
+        reject("plan.vocabulary_parallel",
+               "the shared loss takes whole weights of equal stages, and no tiles",
+               "false");
+    }
+}
+
 }  // namespace
 
 Errors check_paired_schedule(const Transformer& model,
@@ -74,6 +113,7 @@ Errors check_paired_schedule(const Transformer& model,
                              std::int64_t num_gpus) {
     Errors errors;
     check_dual_pipe(model, plan, num_gpus, errors);
+    check_vocabulary_parallel(model, plan, errors);
     const bool shards_all =
         plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
     if (model.mtp_num_layers > 0 && shards_all) {
@@ -90,11 +130,6 @@ Errors check_paired_schedule(const Transformer& model,
         errors.push_back({"plan.zero_quantized_gradients",
                           "gradients are exchanged as int4 where each pass reduces them",
                           "false, or data_parallel_sharding_strategy optim_grads_params"});
-    }
-    if (plan.optimizer_offload_tier != OffloadTier::host && !plan.optimizer_cpu_offload) {
-        errors.push_back({"plan.optimizer_offload_tier",
-                          "the device holds the optimizer's state",
-                          "host, or plan.optimizer_cpu_offload: true"});
     }
     return errors;
 }

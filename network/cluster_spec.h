@@ -53,6 +53,7 @@ struct NodeSpec {
     std::uint32_t nvme_drives = 0;      // of a server, which stripes its files over all of them
     Bandwidth nvme_read_bandwidth{};    // of a drive
     Bandwidth nvme_write_bandwidth{};
+    Bytes nvme_size{};  // of a drive; zero: not known, and files always fit
     bool amd_cpu = false;  // NCCL's tuning differs between Intel and AMD hosts
 };
 

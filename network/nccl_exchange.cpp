@@ -76,6 +76,10 @@ RoutedRows rows_of_call(const RowExchange& call,
     return rows;
 }
 
+bool moved_by_nccl(const Dispatcher& dispatcher) {
+    return dispatcher.engine == TransferEngine::sm && dispatcher.sms == 0;
+}
+
 // NCCL's proxy posts the messages of the network peers one after the other (net overhead).
 Time post_latency(const NcclCommunicator& communicator, std::uint32_t messages) {
     const double overhead_us = communicator.cpu == NcclCpu::amd ? 2.0 : 1.0;
@@ -260,15 +264,16 @@ Time NcclNetwork::exchange_latency(const Group& group,
     const Dispatcher& dispatcher = *exchange.dispatcher;
     const bool network = group.layout.num_nodes() > 1;
     const bool nvlink = group.node.intra_node != IntraNodeKind::pcie;
-    const bool by_nccl = dispatcher.engine == TransferEngine::sm && dispatcher.sms == 0;
     // A row with flags beside it needs no handshake; everything else waits as Simple does.
     const NcclProtocol protocol =
         dispatcher.row_header > 0 ? NcclProtocol::ll : NcclProtocol::simple;
     Time latency =
         nccl_message_start_up(protocol, network, nvlink, message_latency(group.layout.over_tcp()));
-    if (by_nccl || (dispatcher.engine == TransferEngine::host && dispatcher.row_header == 0)) {
+    const bool by_host = dispatcher.engine == TransferEngine::host && dispatcher.row_header == 0;
+    if (moved_by_nccl(dispatcher) || by_host) {
         latency += post_latency(group.tuning->communicator(), network_messages);
     }
+    latency += Time::seconds(network ? dispatcher.network_us * 1e-6 : 0);
     // What each of the others adds to the flag crosses two links.
     const std::uint32_t peers = group.layout.shape().gpus_per_node - 1;
     return latency + group.node.nvlink_latency * (std::int64_t{2} * dispatcher.barriers * peers);
@@ -321,7 +326,10 @@ TransferPhase NcclNetwork::phase_of(Group& group,
     }
     loads.fullest_nvlink = fullest_nvlink(fabric_, paths, loads);
     const bool network = group.layout.num_nodes() > 1;
-    const auto factor = factor_of(CollectiveKind::all_to_all, network && !group.layout.over_tcp());
+    auto factor = factor_of(CollectiveKind::all_to_all, network && !group.layout.over_tcp());
+    if (!options_.congestion && !moved_by_nccl(*exchange.dispatcher)) {
+        factor.efficiency = network ? exchange.dispatcher->network_share : 1;
+    }
     TransferPhase phase{
         .latency =
             exchange_latency(group, exchange, *std::ranges::max_element(loads.network_messages)) +

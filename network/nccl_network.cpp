@@ -105,7 +105,8 @@ void NcclNetwork::set_mover(TransferPlan& plan,
 
 CongestionFactor NcclNetwork::factor_of(CollectiveKind kind, bool network) const {
     if (!network || !options_.congestion) {
-        return {};
+        const bool slower = network && kind == CollectiveKind::all_to_all;
+        return {.efficiency = slower ? options_.all_to_all_share : 1, .queueing_delay = {}};
     }
     return kind == CollectiveKind::all_to_all ? options_.congestion->all_to_all
                                               : options_.congestion->ring;

@@ -44,6 +44,9 @@ struct NcclNetworkOptions {
     // What the chosen congestion control makes of transfers between servers, other than over TCP;
     // else fair shares.
     std::optional<CongestionFactors> congestion{};
+    // Without such factors, of fair shares in NCCL's own all-to-alls between servers: all_to_all,
+    // and exchanges of rows by none but NCCL. See kNcclAllToAllShare.
+    double all_to_all_share = 1;
     // Every connection between NICs is a link of its own as well, behind the fabric's: never full,
     // and in the footprints of the transfers that use it (network/packet_network.h).
     bool number_connections = false;

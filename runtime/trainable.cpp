@@ -40,6 +40,18 @@ void require_model(const Transformer& model, Requirements& require) {
             "an even number");
 }
 
+void require_state_on_device(const ParallelPlan& plan, Requirements& require) {
+    require(plan.param_offload_tier == StateTier::device &&
+                plan.grad_offload_tier == StateTier::device && !plan.delayed_param_update &&
+                plan.optimizer_offload_fraction == 1,
+            plan.param_offload_tier != StateTier::device  ? "plan.param_offload_tier"
+            : plan.grad_offload_tier != StateTier::device ? "plan.grad_offload_tier"
+            : plan.delayed_param_update                   ? "plan.delayed_param_update"
+                                                          : "plan.optimizer_offload_fraction",
+            "training offloads the whole optimizer's state: the rest can be simulated",
+            "the default");
+}
+
 void require_experts(const Transformer& model, const ParallelPlan& plan, Requirements& require) {
     if (model.num_experts == 0) {
         return;
@@ -56,10 +68,36 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
             "plan.moe_dispatch_dtype",
             "training sends tokens as they are",
             "bf16");
+    require(plan.moe_lsh_compression_rate == 1 && plan.moe_pipeline_degree == 1,
+            plan.moe_pipeline_degree != 1 ? "plan.moe_pipeline_degree"
+                                          : "plan.moe_lsh_compression_rate",
+            "training sends every row, and all at once: the rest can be simulated",
+            "1");
     require(!plan.overlap_moe_expert_parallel_comm,
             "plan.overlap_moe_expert_parallel_comm",
             "training runs one pass of a rank at a time",
             "false");
+}
+
+// What an eager framework and other stacks do, and this runtime does not.
+void require_own_ops(const ParallelPlan& plan, Requirements& require) {
+    require(!plan.eager_norm, "plan.eager_norm", "a norm is one kernel in training", "false");
+    require(!plan.eager_rope,
+            "plan.eager_rope",
+            "the rotary embedding is one kernel in training",
+            "false");
+    require(plan.fused_projections,
+            "plan.fused_projections",
+            "training has Q, K and V in one product, and gate and up in another",
+            "true");
+    require(!plan.vocabulary_parallel,
+            "plan.vocabulary_parallel",
+            "the last stage of a training has the loss: shares of it can be simulated",
+            "false");
+    require(plan.reduce_scatter,
+            "plan.reduce_scatter",
+            "training reduces gradients to the ranks that step them",
+            "true");
 }
 
 void require_long_context(const Transformer& model,
@@ -81,7 +119,6 @@ void require_long_context(const Transformer& model,
             "plan.loss_in_place",
             "the loss of a training works in place",
             "true");
-    require(!plan.eager_norm, "plan.eager_norm", "a norm is one kernel in training", "false");
     require(
         plan.context_parallel_comm == ContextParallelComm::ring ||
             model.key_heads() % (plan.tensor_model_parallel_size * plan.context_parallel_size) ==
@@ -99,6 +136,7 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
     require_model(model, require);
     require_experts(model, plan, require);
     require_long_context(model, plan, require);
+    require_own_ops(plan, require);
     require(
         num_ranks <= kMostGpuRanks,
         "cluster.nodes",
@@ -144,6 +182,7 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.optimizer_cpu_offload",
             "the optimizer in host memory steps fp32 copies of bf16 weights",
             "false, or precision bf16 with main_params_dtype fp32");
+    require_state_on_device(plan, require);
     constexpr auto kApart = static_cast<std::uint32_t>(RecomputeModule::every_second_projection);
     require(plan.recompute_granularity != Recompute::selective ||
                 (plan.recompute_modules & kApart) == 0,

@@ -23,7 +23,7 @@ StageOrder stage_order(ScheduleKind kind, const ScheduleShape& shape, std::int32
         case ScheduleKind::gpipe:
             return gpipe(shape, stage);
         case ScheduleKind::one_f_one_b:
-            return one_f_one_b(shape, stage);
+            return shape.shares_loss ? shared_loss_1f1b(shape, stage) : one_f_one_b(shape, stage);
         case ScheduleKind::interleaved_1f1b:
             return interleaved_1f1b(shape, stage);
         case ScheduleKind::breadth_first:

@@ -26,6 +26,7 @@ struct ScheduleShape {
     std::int32_t chunks = 1;  // model chunks a stage
     std::int32_t micro_batches = 1;
     ChunkPlacement placement = ChunkPlacement::looping;
+    bool shares_loss = false;  // all stages work on the loss of each micro-batch together
     bool operator==(const ScheduleShape&) const = default;
 
     // Parts of the model, and the part that a chunk is.
@@ -53,9 +54,16 @@ struct WorkItem {
 
 using StageOrder = std::vector<WorkItem>;
 
+// Where all stages share the loss (ScheduleShape::shares_loss), whole backward passes leave these
+// two to it: each stage's part up to what all must know of it, and, with the sums over all stages,
+// the gradient of the last stage's output.
+inline constexpr Pass kLossForward = Pass::backward_input;
+inline constexpr Pass kLossBackward = Pass::backward_weight;
+
 // One file each.
 StageOrder gpipe(const ScheduleShape& shape, std::int32_t stage);
 StageOrder one_f_one_b(const ScheduleShape& shape, std::int32_t stage);
+StageOrder shared_loss_1f1b(const ScheduleShape& shape, std::int32_t stage);
 StageOrder interleaved_1f1b(const ScheduleShape& shape, std::int32_t stage);
 StageOrder breadth_first(const ScheduleShape& shape, std::int32_t stage);
 StageOrder zero_bubble(const ScheduleShape& shape, std::int32_t stage);

@@ -2,11 +2,11 @@
 #include "scenarios/program/campaign.h"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <thread>
 
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/campaign_of_load.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
@@ -113,7 +113,7 @@ Command describe_campaign() {
               old_option("--threads", "--jobs", jobs_option(arguments->jobs))}}),
         .examples = {"campaign scenarios/llama3-405b-54-days.yaml",
                      "campaign scenarios/recovery-plans.yaml --set campaign.seeds=100 --json"},
-        .run = [arguments] { return campaign_command(*arguments); },
+        .run = [arguments] { return any_campaign_command(*arguments); },
     };
 }
 

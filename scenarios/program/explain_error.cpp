@@ -32,17 +32,26 @@ Result<Answer> simulate_row(const PublishedCase& row) {
     return scenario ? simulate_scenario(*scenario) : unexpected<Error>(scenario.error());
 }
 
-Result<PublishedCase> find_case(const std::vector<PublishedCase>& cases,
-                                const std::string& file,
-                                const std::string& name) {
+// Of the first of the tables that has it.
+ResultOrErrors<PublishedCase> find_case(const std::vector<std::string>& files,
+                                        const std::string& name) {
     std::vector<std::string> names;
-    for (const PublishedCase& row : cases) {
-        if (row.name == name) {
-            return row;
+    for (const std::string& file : files) {
+        const auto cases = read_published_cases(file);
+        if (!cases) {
+            return unexpected<Errors>(cases.error());
         }
-        names.push_back(row.name);
+        for (const PublishedCase& row : *cases) {
+            if (row.name == name) {
+                return row;
+            }
+            names.push_back(row.name);
+        }
     }
-    return fail(file, "has no case '" + name + "'", nearest_hint(name, names));
+    // Hundreds of names would be no help.
+    const bool near = !nearest_names(name, names, 1).empty();
+    const std::string hint = near ? nearest_hint(name, names) : "the table's column case has them";
+    return unexpected<Errors>(Errors{{files.back(), "has no case '" + name + "'", hint}});
 }
 
 std::string head(const PublishedCase& row, const Answer& answer, double sigma) {
@@ -123,16 +132,14 @@ std::string assumptions(const PublishedCase& row, const Answer& answer, std::vec
 }  // namespace
 
 int explain_error_command(const ExplainErrorArguments& arguments) {
-    const std::string file = arguments.file.empty()
-                                 ? (default_catalogue() / "published" / "training.csv").string()
-                                 : arguments.file;
-    const auto cases = read_published_cases(file);
-    if (!cases) {
-        return report_errors(cases.error());
+    std::vector<std::string> files{arguments.file};
+    if (arguments.file.empty()) {
+        const std::filesystem::path published = default_catalogue() / "published";
+        files = {(published / "training.csv").string(), (published / "training_more.csv").string()};
     }
-    const Result<PublishedCase> row = find_case(*cases, file, arguments.name);
+    const auto row = find_case(files, arguments.name);
     if (!row) {
-        return report_error(row.error());
+        return report_errors(row.error());
     }
     const Result<Answer> answer = simulate_row(*row);
     if (!answer) {

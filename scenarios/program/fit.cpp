@@ -63,6 +63,11 @@ Command describe_fit() {
                      "Table of steps of software that no case ran on, for how far such steps are "
                      "off, if not the catalogue's",
                      "FILE"},
+                    {"--experts",
+                     &spec->experts,
+                     "Table of steps of models with experts, for how far such steps are off, if "
+                     "not the catalogue's",
+                     "FILE"},
                     {"--floor",
                      &spec->floor,
                      "Also print the smallest error of ratios that factors could reach"},

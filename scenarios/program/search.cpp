@@ -195,8 +195,9 @@ Command describe_search() {
                "Say which figures of the catalogue the answer hinges on"},
               {"--fit",
                &arguments->fit,
-               "Instead: the longest sequence, or the most layers, that the plan holds in memory",
-               "sequence|layers"},
+               "Instead: the longest sequence, or the most layers, that the plan holds in memory, "
+               "or the most layers by where state lies",
+               "sequence|layers|tiers"},
               old_option("--write", "--output", output_option(arguments->write_file, ""))},
              view_options(*arguments,
                           {.html = kPageHelp, .csv = "Write the best plans as a table"})}),

@@ -19,14 +19,16 @@ std::optional<FitOf> fit_called(std::string_view word) {
                               : std::nullopt;
 }
 
+constexpr std::string_view kTiers = "tiers";
+
 }  // namespace
 
 int search_fit_command(const SearchArguments& arguments) {
     const std::optional<FitOf> what = fit_called(arguments.fit);
-    if (!what) {
+    if (!what && arguments.fit != kTiers) {
         return report_error({"--fit",
                              fmt::format("'{}' is nothing that may fit", arguments.fit),
-                             "sequence or layers"});
+                             "sequence, layers or tiers"});
     }
     if (arguments.sensitivity || !arguments.write_file.empty() ||
         !arguments.calibration_file.empty()) {
@@ -45,6 +47,12 @@ int search_fit_command(const SearchArguments& arguments) {
         {.source = arguments.file,
          .label = "fitting",
          .study = [&](const std::function<void(double)>&) -> ResultOrErrors<StudyOutput> {
+             if (!what) {
+                 const std::vector<TierFit> fits = layers_by_tier(*scenario);
+                 return StudyOutput{.report = tier_sections(*scenario, fits),
+                                    .json = tier_json(*scenario, fits),
+                                    .provenance = provenance_of("search", *scenario)};
+             }
              const Result<LargestFit> fit = largest_fit(*scenario, *what);
              if (!fit) {
                  return unexpected<Errors>(Errors{fit.error()});

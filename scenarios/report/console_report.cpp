@@ -26,7 +26,8 @@ std::string thousands(std::int64_t value) {
 }
 
 std::string counted(std::int64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", thousands(count), what, count == 1 ? "" : "s");
+    const char* ending = count == 1 ? "" : what.ends_with("ch") ? "es" : "s";
+    return fmt::format("{} {}{}", thousands(count), what, ending);
 }
 
 namespace {
@@ -85,8 +86,7 @@ std::string heading(const Answer& a) {
          fmt::format("{} of {}, {}",
                      counted(a.global_batch_size, "sequence"),
                      counted(a.seq_length, "token"),
-                     a.micro_batches == 1 ? "1 micro-batch"
-                                          : thousands(a.micro_batches) + " micro-batches"));
+                     counted(a.micro_batches, "micro-batch")));
     if (const std::string assumed = assumed_words(a); !assumed.empty()) {
         const std::string lines = wrapped(assumed, kReportColumns, 12);
         text += "  assumed   " + lines.substr(12);
@@ -107,6 +107,7 @@ std::string unseen(const Answer& a) {
     }
     const char* what = a.unseen == Unseen::software  ? "software"
                        : a.unseen == Unseen::lineage ? "software or its kin"
+                       : a.unseen == Unseen::experts ? "kind of model"
                                                      : "device and precision";
     const auto at = [&](double sigmas) {
         const double times = std::exp(a.shift + sigmas * a.uncertainty);
@@ -273,11 +274,10 @@ std::string memory(const MemoryUse& m) {
                         to_short_text(m.device),
                         m.fits ? "fits" : "DOES NOT FIT");
     if (m.host > Bytes{}) {
-        text += fmt::format("  {:<24}{:>11}  of {} of a server: {}\n",
-                            "host memory",
-                            to_short_text(m.host),
-                            to_short_text(m.host_memory),
-                            m.host <= m.host_memory ? "fits" : "DOES NOT FIT");
+        text += tier_line("host memory", m.host, m.host_memory, m.host_largest);
+    }
+    if (m.drives > Bytes{}) {
+        text += tier_line("drives", m.drives, m.drives_size, m.drives_largest);
     }
     text += fmt::format("  {}\n",
                         cut(fmt::format("on rank {} ({}) in {}", index(m.rank), m.role, m.moment),

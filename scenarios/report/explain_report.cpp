@@ -59,7 +59,8 @@ constexpr std::array kWords{
                "activations on their way between stages while the next one waits"},
     CauseWords{Cause::exposed_other,
                "communication",
-               "gradients of the shared embedding, and the norm of all gradients"},
+               "gradients of the shared embedding, the norm of all gradients, and copies between "
+               "GPUs, the memory of their hosts and drives"},
     CauseWords{
         Cause::network_contention, "communication", "transfers that share links with others"},
     CauseWords{Cause::interference,
@@ -111,14 +112,18 @@ std::pair<std::string, double> main_limit(const std::vector<LostMfu>& lost) {
 std::string limits_text(const Answer& answer) {
     const std::vector<LostMfu> lost = losses(answer);
     const auto [group, points] = main_limit(lost);
+    double all = 0;
+    for (const LostMfu& part : lost) {
+        all += part.mfu;
+    }
     std::string text = wrapped(
-        fmt::format("A step takes {}: {:.1f} % of the peak is useful work (MFU). Most of the rest "
-                    "goes to {}: {:.1f} of {:.1f} points.",
+        fmt::format("A step takes {}: {:.1f} % of the peak is useful work (MFU). Of the {:.1f} "
+                    "points that are lost, most go to {}: {:.1f}.",
                     to_short_text(answer.iteration),
                     answer.mfu * 100,
+                    all * 100,
                     group,
-                    points * 100,
-                    (1 - answer.mfu) * 100),
+                    points * 100),
         kExplainWidth,
         0);
     text += "\nWhat limits it\n\n";
@@ -178,7 +183,7 @@ std::string suggestions_text(const Explanation& explanation, ChangeKind kind, co
                             fmt::format("{:+.1f} %", suggestion.gain * 100),
                             to_short_text(suggestion.iteration),
                             fmt::format("{:.1f} %", suggestion.mfu * 100),
-                            to_short_text(suggestion.peak_memory)});
+                            to_short_text(suggestion.needed_memory)});
         }
     }
     if (rows.empty()) {

@@ -39,7 +39,7 @@ ReportSection suggestions_of(const Explanation& explanation, ChangeKind kind, co
                                           suggestion.gain,
                                           suggestion.iteration,
                                           suggestion.mfu,
-                                          suggestion.peak_memory,
+                                          suggestion.needed_memory,
                                           changes});
         }
     }
@@ -57,8 +57,9 @@ Report explain_sections(const Explanation& explanation) {
     }
     report.cards = {{to_short_text(answer.iteration), "step"},
                     {cell_text(answer.mfu, Unit::share), "MFU (full attention)"},
-                    {to_short_text(answer.memory.peak),
-                     answer.memory.fits ? "peak memory of a GPU" : "peak memory: does not fit",
+                    {to_short_text(answer.memory.needed()),
+                     answer.memory.fits ? "memory of the fullest GPU"
+                                        : "memory of the fullest GPU: does not fit",
                      !answer.memory.fits}};
     report.sections = {limits_of(answer)};
     const char* fit =

@@ -75,7 +75,8 @@ ReportSection unseen_section(const UnseenErrors& errors) {
     for (const auto& [name, kind] : {std::pair{"a family of steps", Unseen::nothing},
                                      {"all steps of a software", Unseen::software},
                                      {"all steps of a lineage of software", Unseen::lineage},
-                                     {"all steps of a device generation", Unseen::device}}) {
+                                     {"all steps of a device generation", Unseen::device},
+                                     {"a family of steps with experts", Unseen::experts}}) {
         const auto pool = errors.pools.find(kind);
         const FamilyErrors of = pool == errors.pools.end() ? FamilyErrors{} : pool->second;
         std::size_t steps = 0;

@@ -96,18 +96,20 @@ Report heat_map_sections(const HeatMap& map) {
     Report report{.title = map.title};
     report.lines = {
         fmt::format("Kernel times of {} ranks over the median of their role; a row is a "
-                    "node, from white (the median) to full (a tenth above it and more).",
+                    "node.",
                     map.relative.size())};
     report.cards.push_back(
         {map.slow.empty() ? "none" : map.slow.front(), "slow", !map.slow.empty()});
-    ReportSection section{.title = "Heat map"};
+    ReportSection section{.title = "Heat map",
+                          .heat_scale = {"the median", "a tenth above it, or more"}};
     for (const std::size_t node : shown_nodes(map, kRowsOfPage)) {
         PageHeatRow row{.name = fmt::format("node {}", node), .values = {}};
         const std::size_t first = node * map.ranks_per_node;
         const std::size_t end = std::min(first + map.ranks_per_node, map.relative.size());
         for (std::size_t i = first; i < end; ++i) {
             row.values.push_back(heat(map.relative[i]));
-            row.labels.push_back(fmt::format("{:.2f}", map.relative[i]));
+            row.labels.push_back(fmt::format(
+                "node {}, device {}: {:.2f} times the median", node, i - first, map.relative[i]));
         }
         section.heat.push_back(std::move(row));
     }

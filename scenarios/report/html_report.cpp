@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/explain_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/json_text.h"
 
@@ -131,6 +132,10 @@ std::string html_report(const Answer& answer, const TimelineBars& timeline) {
     for (std::size_t c = 0; c < kNumCauses; ++c) {
         const auto cause = static_cast<Cause>(c);
         data["cause_words"][std::string{name(cause)}] = words_for(cause);
+    }
+    data["cause_meanings"] = Json::object();
+    for (const Limit& limit : limits(answer)) {
+        data["cause_meanings"][std::string{name(limit.cause)}] = limit.words;
     }
     data["timeline"] = timeline_json(timeline);
     data["heat"] = heat_json(answer.heat);

@@ -61,7 +61,15 @@ void add_memory(const MemoryUse& memory, Json& json) {
     json["memory_overheads"] = overheads_json(memory);
     if (memory.host > Bytes{}) {
         json["host_memory"] = {{"in_use_bytes", memory.host.count()},
-                               {"server_bytes", memory.host_memory.count()}};
+                               {"server_bytes", memory.host_memory.count()},
+                               {"largest", memory.host_largest.name},
+                               {"largest_bytes", memory.host_largest.bytes.count()}};
+    }
+    if (memory.drives > Bytes{}) {
+        json["drives"] = {{"in_use_bytes", memory.drives.count()},
+                          {"server_bytes", memory.drives_size.count()},
+                          {"largest", memory.drives_largest.name},
+                          {"largest_bytes", memory.drives_largest.bytes.count()}};
     }
 }
 

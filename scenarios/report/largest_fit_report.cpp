@@ -2,7 +2,9 @@
 #include "scenarios/report/largest_fit_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
@@ -74,6 +76,53 @@ std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit
                        {"memory", bytes_json(fit.memory)},
                        {"beyond", bytes_json(fit.beyond)},
                        {"largest", std::move(largest)}};
+    return json_text(json);
+}
+
+Report tier_sections(const Scenario& scenario, const std::vector<TierFit>& fits) {
+    Report report{.title = scenario.name};
+    report.lines = {fmt::format("{} on {}", scenario.model.name, words_of(scenario.cluster))};
+    ReportSection section{.title = "Largest model by where its state lies",
+                          .note = "In layers of the scenario's width, within 1 %. Each line keeps "
+                                  "the keys of the lines before it."};
+    section.table.columns = {{"state"}, {"layers"}, {"billion parameters"}, {"keys"}};
+    std::size_t known = 0;
+    for (const TierFit& fit : fits) {
+        const std::vector<std::string> more(
+            fit.set.begin() + static_cast<std::ptrdiff_t>(known), fit.set.end());
+        known = fit.set.size();
+        section.table.rows.push_back(
+            {fit.where,
+             fit.layers > 0 ? Cell{fmt::format("{}", fit.layers)} : Cell{"none"},
+             fit.layers > 0
+                 ? Cell{fmt::format("{:.1f}", static_cast<double>(fit.parameters) * 1e-9)}
+                 : Cell{""},
+             fit.layers > 0 ? fmt::format("{}", fmt::join(more, " ")) : fit.why});
+    }
+    report.sections.push_back(std::move(section));
+    return report;
+}
+
+std::string tier_json(const Scenario& scenario, const std::vector<TierFit>& fits) {
+    Json tiers = Json::array();
+    std::int64_t most = 0;
+    for (const TierFit& fit : fits) {
+        Json tier = {{"where", fit.where},
+                     {"set", fit.set},
+                     {"layers", fit.layers},
+                     {"parameters", fit.parameters}};
+        if (!fit.why.empty()) {
+            tier["why"] = fit.why;
+        }
+        most = std::max(most, fit.layers);
+        tiers.push_back(std::move(tier));
+    }
+    const Json json = {{"scenario", scenario.name},
+                       {"model", scenario.model.name},
+                       {"cluster", words_of(scenario.cluster)},
+                       {"fit", "tiers"},
+                       {"most", most},
+                       {"tiers", std::move(tiers)}};
     return json_text(json);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/report/report.h"
@@ -13,5 +14,9 @@ namespace orrery {
 Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit);
 // Bytes; docs/schema/search_fit.schema.json.
 std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit);
+
+// By where state lies.
+Report tier_sections(const Scenario& scenario, const std::vector<TierFit>& fits);
+std::string tier_json(const Scenario& scenario, const std::vector<TierFit>& fits);
 
 }  // namespace orrery

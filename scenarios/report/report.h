@@ -133,6 +133,7 @@ struct ReportSection {
     std::vector<ReportBar> bars{};
     std::optional<PageChart> chart{};
     std::vector<PageHeatRow> heat{};
+    std::vector<std::string> heat_scale{};  // what 0 and 1 stand for; shares of use if empty
     std::optional<PageTimeline> timeline{};
     ReportTable table{};
     std::vector<std::string> after{};  // sentences below the table

@@ -57,6 +57,9 @@ Json section_json(const ReportSection& section) {
         json["heat"]["rows"].push_back(
             {{"name", row.name}, {"values", row.values}, {"labels", row.labels}});
     }
+    if (!section.heat_scale.empty()) {
+        json["heat"]["scale"] = section.heat_scale;
+    }
     if (section.timeline && !section.timeline->lanes.empty()) {
         json["timeline"] = timeline_json(*section.timeline);
     }

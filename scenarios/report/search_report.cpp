@@ -75,10 +75,10 @@ std::string notes(const Scenario& scenario, const FoundPlan& found) {
 std::string left_out_text(const SearchResult& result) {
     std::string text = "\nWhat became of the plans\n\n";
     const auto line = [&](std::string_view what, std::int64_t plans) {
-        text += fmt::format("  {:<44}{:>12}\n", cut(std::string{what}, 44), thousands(plans));
+        text += fmt::format("  {:<52}{:>12}\n", cut(std::string{what}, 52), thousands(plans));
     };
     for (const auto& [reason, plans] : result.left_out.rows()) {
-        line(reason, plans);
+        line(left_out_words(reason), plans);
     }
     line("simulated on the network", result.fit);
     line("in all", result.left_out.total() + result.fit);
@@ -114,6 +114,22 @@ std::vector<std::pair<std::string_view, std::int64_t>> plan_sizes(const Parallel
         }
     });
     return sizes;
+}
+
+std::string left_out_words(std::string_view reason) {
+    constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+        {"same plan", "the same as another plan"},
+        {"memory", "do not fit in memory"},
+        {"bound", "no better by their lower bound"},
+        {"slower without contention", "no better even without contention"}};
+    for (const auto& [known, words] : kWords) {
+        if (known == reason) {
+            return std::string{words};
+        }
+    }
+    // A rule of the plan is named by its key.
+    return reason.find('_') == std::string_view::npos ? std::string{reason}
+                                                      : fmt::format("not allowed: {}", reason);
 }
 
 std::string_view zero_stage(ShardingStrategy strategy) {

@@ -24,6 +24,9 @@ std::string_view zero_stage(ShardingStrategy strategy);
 std::string split_word(const ParallelPlan& plan);
 std::string switch_words(const ParallelPlan& plan);
 
+// A reason of LeftOut::rows() in words: "do not fit in memory".
+std::string left_out_words(std::string_view reason);
+
 // How much of the space the best plan is the best of: one or two lines.
 std::string search_headline(const SearchResult& result);
 

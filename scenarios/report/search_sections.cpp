@@ -39,7 +39,11 @@ std::vector<std::string> extra_heads(const Scenario& scenario) {
 ReportSection plans(const Scenario& scenario,
                     const char* title,
                     const std::vector<FoundPlan>& found) {
-    ReportSection section{.title = title};
+    ReportSection section{
+        .title = title,
+        .note =
+            "Memory: the peak of the plan; driver and NCCL take more, and count in what fits. "
+            "Bound: how far the lower bound of the time lies below the simulated time."};
     ReportTable& table = section.table;
     table.columns.push_back({"plan", Unit::count});
     for (const auto& [name, size] : plan_sizes({})) {
@@ -125,7 +129,7 @@ ReportSection left_out_section(const SearchResult& result) {
     rows.emplace_back("simulated on the network", result.fit);
     for (const auto& [reason, count] : rows) {
         section.bars.push_back(
-            {.name = reason,
+            {.name = left_out_words(reason),
              .text = thousands(count),
              .share = static_cast<double>(count) /
                       static_cast<double>(std::max<std::int64_t>(1, result.points))});
@@ -167,7 +171,8 @@ Report search_sections(const Scenario& scenario,
                     {plan_percent(best.answer.mfu), "MFU (full attention)"},
                     {to_short_text(best.answer.memory.peak), "peak memory of a GPU"},
                     {thousands(result.simulated), "plans simulated on the network"},
-                    {plan_percent(result.bound_gap), "could be missed at most"}};
+                    {plan_percent(result.bound_gap),
+                     "by which a plan that was left out could be better, at most"}};
     if (scenario.search.objective == Objective::goodput) {
         report.cards.push_back({plan_percent(best.goodput), "goodput under the faults"});
     }

@@ -59,8 +59,9 @@ ReportSection latencies(const ServingAnswer& answer) {
     row("output token", answer.tpot_s);
     if (answer.slow_gap_s.mean > 0) {
         row("slow tokens", answer.slow_gap_s);
-        section.note += " Slow tokens: the mean of the longest tenth of a request's times between "
-                        "tokens.";
+        section.note +=
+            " Slow tokens: the mean of the longest tenth of a request's times between "
+            "tokens.";
     }
     row("end to end", answer.e2e_s);
     return section;
@@ -118,12 +119,8 @@ ReportSection tiers_section(const ServingAnswer& answer) {
                              {"loaded", Unit::count},
                              {"made room", Unit::count}};
     for (const ServingAnswer::Tier& tier : answer.tiers) {
-        section.table.rows.push_back({name(tier.kind),
-                                      tier.capacity,
-                                      tier.most,
-                                      tier.written,
-                                      tier.loaded,
-                                      tier.left});
+        section.table.rows.push_back(
+            {name(tier.kind), tier.capacity, tier.most, tier.written, tier.loaded, tier.left});
     }
     section.after.push_back(
         fmt::format("{:.1f} % of the prompts' tokens were found, {:.1f} % in the tiers.",
@@ -329,14 +326,14 @@ Report serving_sections(const Scenario& scenario,
                                 scenario.model.name,
                                 scenario.serving.engine.name,
                                 words_of(scenario.cluster)),
-                    fmt::format("{}: {} requests in {}",
+                    fmt::format("{}: {} request{} in {}",
                                 words_of_load(scenario.workload),
                                 answer.requests,
+                                answer.requests == 1 ? "" : "s",
                                 to_short_text(answer.makespan))};
     if (answer.refused > answer.rejected) {
-        report.lines.push_back(
-            fmt::format("{} requests are refused: they never fit into the cache",
-                        answer.refused - answer.rejected));
+        report.lines.push_back(fmt::format("{} requests are refused: they never fit into the cache",
+                                           answer.refused - answer.rejected));
     }
     if (answer.rejected > 0) {
         report.lines.push_back(fmt::format(

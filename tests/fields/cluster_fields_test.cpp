@@ -69,6 +69,12 @@ void talk_across(Scenario& s) {
     s.plan.data_parallel_size = 4;
 }
 
+void state_in_file(Scenario& s) {
+    s.plan.optimizer_cpu_offload = true;
+    s.plan.optimizer_offload_tier = OffloadTier::file;
+    s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
+}
+
 // Half of the servers have adapters of another class.
 void two_kinds(Scenario& s) {
     s.cluster.fabric.kind = FabricKind::single_switch;
@@ -195,6 +201,9 @@ TEST(ClusterFields, OfANode) {
         {"nvme_drives", [](Scenario& s) { s.cluster.node.nvme_drives += 1; }},
         {"nvme_read_bandwidth", [&](Scenario& s) { s.cluster.node.nvme_read_bandwidth = more; }},
         {"nvme_write_bandwidth", [&](Scenario& s) { s.cluster.node.nvme_write_bandwidth = more; }},
+        {"nvme_size",
+         [](Scenario& s) { s.cluster.node.nvme_size = Bytes{1'000'000}; },
+         state_in_file},
         {"amd_cpu", [](Scenario& s) { s.cluster.node.amd_cpu ^= true; }, sockets},
     };
     expect_effects<NodeSpec>(rows, base(), kAnswers);

@@ -119,6 +119,16 @@ void give_host_memory(Scenario& s) {
     s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
 }
 
+void offload_optimizer(Scenario& s) {
+    give_host_memory(s);
+    s.plan.tensor_model_parallel_size = 1;
+    s.plan.pipeline_model_parallel_size = 1;
+    s.plan.sequence_parallel = false;
+    s.plan.data_parallel_size = 4 * s.plan.data_parallel_size;
+    set_strategy(s, ShardingStrategy::optim_grads_params);
+    s.plan.optimizer_cpu_offload = true;
+}
+
 void whole_gated_layers(Scenario& s) {
     s.plan.tensor_model_parallel_size = 1;
     s.plan.sequence_parallel = false;
@@ -213,6 +223,20 @@ const Row kPlanRows[] = {
      [](Scenario& s) { s.plan.loss_in_place = false; },
      [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
     {"eager_norm", [](Scenario& s) { s.plan.eager_norm = true; }},
+    {"fused_projections", [](Scenario& s) { s.plan.fused_projections = false; }},
+    {"eager_rope",
+     [](Scenario& s) { s.plan.eager_rope = true; },
+     [](Scenario& s) { s.model.position_embedding = PositionEmbedding::rope; }},
+    {"vocabulary_parallel",
+     [](Scenario& s) { s.plan.vocabulary_parallel = true; },
+     [](Scenario& s) {
+         s.model.tied_embeddings = false;
+         s.plan.pipeline_model_parallel_size = 2;
+         s.plan.overlap_p2p = true;
+     }},
+    {"reduce_scatter",
+     [](Scenario& s) { s.plan.reduce_scatter = false; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
     {"optimizer_offload_tier",
      [](Scenario& s) { s.plan.optimizer_offload_tier = OffloadTier::file; },
      [](Scenario& s) {
@@ -224,6 +248,24 @@ const Row kPlanRows[] = {
          s.cluster.node.nvme_write_bandwidth = Bandwidth::bits_per_second(30'000'000'000);
          s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
      }},
+    {"optimizer_offload_fraction",
+     [](Scenario& s) { s.plan.optimizer_offload_fraction = 0.5; },
+     offload_optimizer},
+    {"delayed_param_update",
+     [](Scenario& s) { s.plan.delayed_param_update = true; },
+     offload_optimizer},
+    {"param_offload_tier",
+     [](Scenario& s) { s.plan.param_offload_tier = StateTier::host; },
+     offload_optimizer},
+    {"param_offload_fraction",
+     [](Scenario& s) { s.plan.param_offload_fraction = 0.5; },
+     [](Scenario& s) {
+         offload_optimizer(s);
+         s.plan.param_offload_tier = StateTier::host;
+     }},
+    {"grad_offload_tier",
+     [](Scenario& s) { s.plan.grad_offload_tier = StateTier::host; },
+     offload_optimizer},
     {"gradient_accumulation_fusion",
      [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
     {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
@@ -323,6 +365,21 @@ const Row kPlanRows[] = {
     {"moe_expert_capacity_factor",
      [](Scenario& s) { s.plan.moe_expert_capacity_factor = 0.5; },
      spread_experts},
+    {"moe_expert_placement",
+     [](Scenario& s) { s.plan.moe_expert_placement = ExpertPlacement::balanced; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.plan.moe_router_load = RouterLoad::zipf;
+     }},
+    {"moe_lsh_compression_rate",
+     [](Scenario& s) { s.plan.moe_lsh_compression_rate = 0.5; },
+     spread_experts},
+    {"moe_pipeline_degree",
+     [](Scenario& s) { s.plan.moe_pipeline_degree = 2; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.model.add_bias_linear = false;
+     }},
     {"moe_router_load_trace",
      [](Scenario& s) {
          s.plan.moe_router_load_trace = {5, 1, 1, 1};

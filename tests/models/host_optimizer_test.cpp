@@ -33,6 +33,22 @@ TEST(HostOptimizer, AWindowHasAsManyTensorsAsFitOrOne) {
     EXPECT_EQ(weights, all.weights);
 }
 
+TEST(HostOptimizer, TheHostGetsNoMoreThanItsShareOfAnyRow) {
+    OptimizerOperands all;
+    for (const std::int64_t size : {100, 10, 10, 40, 40}) {
+        all.sizes.push_back(size);
+        all.elements += size;
+        all.weights.push_back(to_id<TensorId>(all.weights.size()));
+        all.gradients.push_back(to_id<TensorId>(100 + all.gradients.size()));
+    }
+    const auto [host, device] = split_operands(all, 0.5);
+    EXPECT_EQ(host.sizes, (std::vector<std::int64_t>{10, 10, 40, 40}));
+    EXPECT_EQ(device.sizes, (std::vector<std::int64_t>{100}));
+    EXPECT_EQ(host.elements + device.elements, all.elements);
+    EXPECT_EQ(split_operands(all, 1).second.elements, 0);
+    EXPECT_EQ(split_operands(all, 0).first.elements, 0);
+}
+
 ParallelPlan offload_plan(OffloadTier tier) {
     ParallelPlan plan{.data_parallel_size = 2,
                       .data_parallel_sharding_strategy = ShardingStrategy::optim,

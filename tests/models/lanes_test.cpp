@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/hazards.h"
+
 namespace orrery {
 namespace {
 
@@ -16,6 +18,10 @@ TEST(Lanes, KeepApartWhatOverlaps) {
     apart(Traffic::context, Traffic::data);
     apart(Traffic::send_forward, Traffic::receive_forward);
     apart(Traffic::send_forward, Traffic::send_backward);
+    apart(Traffic::fetch, Traffic::store);
+    apart(Traffic::fetch, Traffic::data);
+    apart(Traffic::drive_read, Traffic::drive_write);
+    apart(Traffic::drive_read, Traffic::fetch);
     EXPECT_NE(lane_of(Traffic::norm_gradient).communicator, lane_of(Traffic::tensor).communicator);
     EXPECT_NE(lane_of(Traffic::context_ring).communicator, lane_of(Traffic::context).communicator);
     EXPECT_NE(lane_of(Traffic::send_forward).communicator,
@@ -32,8 +38,10 @@ TEST(Lanes, BothSidesOfAMessageShareACommunicator) {
 TEST(Lanes, RunOnStreamsThatHaveNames) {
     EXPECT_EQ(stream_names().size(), 9u);
     EXPECT_EQ(stream_names({.experts = false}).size(), 8u);
-    const std::size_t streams = stream_names({.descending = true}).size();
-    for (std::size_t t = 0; t <= static_cast<std::size_t>(Traffic::activation_offload); ++t) {
+    EXPECT_EQ(stream_names({.descending = true}).size(), 13u);
+    const std::size_t streams = stream_names({.tiers = true}).size();
+    EXPECT_EQ(streams, kNumStreams);
+    for (std::size_t t = 0; t <= static_cast<std::size_t>(Traffic::drive_write); ++t) {
         const TrafficLane& lane = lane_of(static_cast<Traffic>(t));
         EXPECT_LT(index(lane.stream), streams);
         EXPECT_NE(lane.stream, kComputeStream);

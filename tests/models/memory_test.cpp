@@ -222,5 +222,22 @@ TEST(Memory, NamesTheMomentAndTheLargestBuffers) {
     EXPECT_EQ(m.largest[0].kind, TensorKind::optimizer);
 }
 
+TEST(Memory, FilesOfARoleHaveALargestTensor) {
+    const Transformer model = small_model(4);
+    ParallelPlan plan{.data_parallel_size = 2,
+                      .data_parallel_sharding_strategy = ShardingStrategy::optim,
+                      .global_batch_size = 2};
+    plan.optimizer_cpu_offload = true;
+    const Program in_memory = lower(model, plan);
+    EXPECT_EQ(file_bytes(in_memory, RoleId{0}), Bytes{});
+    EXPECT_EQ(largest_in(in_memory, RoleId{0}, MemoryTier::nvme).bytes, Bytes{});
+    const LargeBuffer whole = largest_in(in_memory, RoleId{0}, MemoryTier::dram);
+    EXPECT_EQ(whole.name, "stage 0 optimizer state");
+    plan.optimizer_offload_tier = OffloadTier::file;
+    const Program in_file = lower(model, plan);
+    EXPECT_EQ(file_bytes(in_file, RoleId{0}), whole.bytes);
+    EXPECT_LT(largest_in(in_file, RoleId{0}, MemoryTier::nvme).bytes, whole.bytes);
+}
+
 }  // namespace memory_test
 }  // namespace orrery

@@ -20,5 +20,12 @@ TEST(ServingKernels, AdaptersReadTheirWeightsOnce) {
     EXPECT_EQ(kernels.out.bytes, 2 * (2 * 4 * 40 + 6 * 4 + 2 * 6 * 40));
 }
 
+TEST(ServingKernels, SmallKernelsMoveWhatTheySay) {
+    EXPECT_EQ(written_cache(3, 10, Dtype::fp8).bytes, 3 * 10 * (2 + 1));
+    EXPECT_EQ(moved_rows(6, 4, 10).bytes, (6 + 4) * 10 * 2);
+    EXPECT_EQ(ordered_heads(4, 8).bytes, 2 * 4 * 8 * 2);
+    EXPECT_EQ(expert_order(5).bytes, 2 * 5 * 4);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -36,6 +36,37 @@ Exchange routed(const char* dispatcher, std::uint32_t servers, std::int64_t row)
             .row = Bytes{row}};
 }
 
+// NCCL's own all-to-all stays below what the NICs would allow, collective and exchange alike, between
+// servers only. Libraries that send by themselves have figures of their own.
+TEST(NcclExchange, NcclTakesAShareOfTheNics) {
+    const auto with_share = [](std::uint32_t servers, double share) {
+        return NcclNetwork{
+            built(cluster_of(servers, dgx_h100(), with_nics(kNic400))),
+            {.compute_capability = 90, .num_sms = 132, .all_to_all_share = share}};
+    };
+    for (const std::uint32_t servers : {1u, 4u}) {
+        const auto members = first_ranks(8 * servers);
+        const NcclNetwork whole = with_share(servers, 1);
+        const NcclNetwork half = with_share(servers, 0.5);
+        const double longer = servers > 1 ? 2 : 1;
+        CollectiveCall call;
+        call.kind = CollectiveKind::all_to_all;
+        call.bytes = Bytes(std::int64_t{8} * servers * 8'000'000);
+        EXPECT_NEAR(seconds(half, half.plan(call, members)) /
+                        seconds(whole, whole.plan(call, members)),
+                    longer,
+                    1e-3);
+        const auto slower = [&](const char* dispatcher) {
+            const Exchange exchange = routed(dispatcher, servers, 7168 * 2);
+            return seconds(half, half.plan_exchange(exchange, members)) /
+                   seconds(whole, whole.plan_exchange(exchange, members));
+        };
+        EXPECT_NEAR(slower("alltoall"), longer, 1e-3);
+        EXPECT_EQ(slower("deepep"), 1);
+        EXPECT_EQ(slower("host_driven"), 1);
+    }
+}
+
 // The same as the collective where all pairs are alike.
 TEST(NcclExchange, EvenPairsAreAnAllToAll) {
     for (const std::uint32_t servers : {1u, 4u}) {

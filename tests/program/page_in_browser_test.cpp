@@ -115,7 +115,7 @@ addEventListener('load', () => setTimeout(() => {
     'fits=' + (document.documentElement.scrollWidth <= innerWidth),
     'bars=' + (least('.bars .track') > 300),
     'picture=' + (window.orreryTimeline.width() > 200),
-    'legend=' + legend.includes('tensor-parallel communication') + legend.includes('context'),
+    'legend=' + legend.includes('tensor-parallel communication') + legend.includes('context-parallel'),
   ].join(' '), '*');
 }, 500));
 </script>)";
@@ -138,6 +138,37 @@ TEST(PageInBrowser, FitsOnATelephone) {
     // The legend has what the picture has: communication of tensors, none of contexts.
     EXPECT_EQ(notes_of((folder.path() / "telephone.html").string()),
               "data-notes=\"width=420 fits=true bars=true picture=true legend=truefalse\"");
+}
+
+// Notes the widths of the pictures while the page is printed and afterwards.
+constexpr const char* kPrinter = R"(<script>
+addEventListener('load', () => setTimeout(() => {
+  const widths = (when) => {
+    const chart = document.querySelector('.uplot').offsetWidth;
+    const picture = window.orreryTimeline.canvas.width / (devicePixelRatio || 1);
+    return when + '=' + chart + ',' + picture;
+  };
+  dispatchEvent(new Event('beforeprint'));
+  setTimeout(() => {
+    const notes = [widths('paper')];
+    dispatchEvent(new Event('afterprint'));
+    setTimeout(() => {
+      notes.push('wide=' + (document.querySelector('.uplot').offsetWidth > 900));
+      document.body.setAttribute('data-notes', notes.join(' '));
+    }, 50);
+  }, 50);
+}, 500));
+</script>)";
+
+TEST(PageInBrowser, PrintsItsPicturesInTheWidthOfThePaper) {
+    if (!has_browser()) {
+        GTEST_SKIP() << "no chromium here";
+    }
+    const TemporaryFolder folder;
+    const std::string page = (folder.path() / "page.html").string();
+    const Ran made = run_orrery("simulate scenarios/laptop-2gpu.yaml --html " + page);
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(visited(page, kPrinter), "data-notes=\"paper=700,698 wide=true\"");
 }
 
 // Puts down how much the page of a study shows, once all is drawn or 3 s of the browser's time have

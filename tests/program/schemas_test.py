@@ -32,10 +32,13 @@ LINES = {
                "search S/laptop-2gpu.yaml --json --set search.tokens=1e9"],
     "search_pools": ["search S/serving/llama3-70b-search.yaml --json --set "
                      "workload.num_requests=50"],
-    "search_fit": ["search S/laptop-2gpu.yaml --fit sequence --json"],
+    "search_fit": ["search S/laptop-2gpu.yaml --fit sequence --json",
+                   "search S/zero-offload-v100.yaml --fit tiers --json"],
     "sweep": ["sweep study.yaml --json"],
     "campaign": ["campaign S/recovery-plans.yaml --json --set 'campaign.step_time=9 s' "
                  "--set campaign.seeds=2"],
+    "campaign_serving": ["campaign S/serving/llama3-70b-campaign.yaml --json "
+                         "--set workload.num_requests=500 --set campaign.seeds=2"],
     "network": ["network S/network-clos-64.yaml --size 1MiB,2MiB --json",
                 "network S/network-clos-64.yaml --pattern permutation --size 1MiB --json "
                 "--fidelity packet --ranks 8"],

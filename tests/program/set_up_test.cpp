@@ -32,7 +32,9 @@ protected:
              " touch \"$s/build/build.ninja\"; printf '%s\\n' \"CMAKE_HOME_DIRECTORY:INTERNAL=$s\""
              " \"ORRERY_TESTS:BOOL=${t#*=}\" >\"$s/build/CMakeCache.txt\"");
         tool("ninja",
-             "b=$2; shift 2; if [ \"$1\" = -n ]; then [ ! -e \"$STATE/built\" ] ||"
+             "b=$2; shift 2; if [ \"$1\" = -f ]; then shift 2; elif [ \"$1\" = -n ]; then"
+             " echo '[1/2] Re-running CMake...'; exit 0; fi;"  // a dry run ends at the globs
+             " if [ \"$1\" = -n ]; then [ ! -e \"$STATE/built\" ] ||"
              " echo 'ninja: no work to do.'; exit 0; fi; echo ninja \"$@\" >>\"$STATE/calls\";"
              " echo '[1/1] Building'; if [ -e \"$STATE/broken\" ]; then"
              " echo 'FAILED: a.o'; echo 'a.cpp:1: error: no'; exit 1; fi;"

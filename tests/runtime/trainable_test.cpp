@@ -57,6 +57,27 @@ TEST(Trainable, SpeaksOfTheCpuOnlyWhereItIsOne) {
     }
 }
 
+// What only a simulated step has beside the device.
+TEST(Trainable, RefusesStateThatOnlySimulationsOffload) {
+    const auto refused = [](auto change) {
+        ParallelPlan plan = tiny_plan();
+        plan.precision = Dtype::bf16;
+        plan.optimizer_cpu_offload = true;
+        change(plan);
+        const Errors errors = check_trainable(tiny_gpt(), plan, 1);
+        return errors.empty() ? std::string{} : errors[0].where;
+    };
+    EXPECT_EQ(refused([](ParallelPlan&) {}), "");
+    EXPECT_EQ(refused([](ParallelPlan& p) { p.grad_offload_tier = StateTier::host; }),
+              "plan.grad_offload_tier");
+    EXPECT_EQ(refused([](ParallelPlan& p) { p.delayed_param_update = true; }),
+              "plan.delayed_param_update");
+    EXPECT_EQ(refused([](ParallelPlan& p) { p.optimizer_offload_fraction = 0.5; }),
+              "plan.optimizer_offload_fraction");
+    EXPECT_EQ(refused([](ParallelPlan& p) { p.param_offload_tier = StateTier::host; }),
+              "plan.param_offload_tier");
+}
+
 TEST(Trainable, GpusMoveWeightsAndGradientsAsTheyAre) {
     const auto key = [](auto change) {
         ParallelPlan plan = tiny_plan();

@@ -418,6 +418,7 @@ Findings parallel_size(const SourceTree& tree) {
                                "models/stage_parties.cpp",
                                "models/validate_experts.cpp",
                                "models/validate_long_context.cpp",
+                               "models/validate_offload.cpp",
                                "models/validate_plan.cpp",
                                "models/validate_plan.h",
                                "models/validate_schedule.cpp"};

@@ -81,10 +81,29 @@ std::vector<std::string> nearest_names(std::string_view name,
     return names;
 }
 
+namespace {
+
+// A long list hides what it says: its first names, and how many there are.
+std::string all_names_hint(const std::vector<std::string>& known) {
+    constexpr std::size_t kMost = 32;
+    constexpr std::size_t kFirst = 12;
+    if (known.empty()) {
+        return "none is known";
+    }
+    if (known.size() <= kMost) {
+        return fmt::format("one of {}", fmt::join(known, ", "));
+    }
+    return fmt::format("one of {}, … ({} in all)",
+                       fmt::join(known.begin(), known.begin() + kFirst, ", "),
+                       known.size());
+}
+
+}  // namespace
+
 std::string nearest_hint(std::string_view name, const std::vector<std::string>& known) {
     const std::vector<std::string> near = nearest_names(name, known, 3);
     if (near.empty()) {
-        return known.empty() ? "none is known" : fmt::format("one of {}", fmt::join(known, ", "));
+        return all_names_hint(known);
     }
     std::string hint = fmt::format("did you mean '{}'", near[0]);
     for (std::size_t i = 1; i < near.size(); ++i) {

@@ -188,6 +188,30 @@ std::string hint_of_other_text(const std::string& text) {
     return line.find(':') == std::string::npos ? "is it a scenario? orrery init writes one" : "";
 }
 
+// What to do about a text that the parser of YAML gave up at a line (1 is the first).
+std::string hint_of_broken_yaml(const std::string& text, int line, std::string_view message) {
+    if (std::string hint = hint_of_other_text(text); !hint.empty()) {
+        return hint;
+    }
+    std::istringstream lines{text};
+    std::string broken;
+    for (int i = 0; i < line && std::getline(lines, broken); ++i) {
+    }
+    if (broken.substr(0, broken.find_first_not_of(" \t")).find('\t') != std::string::npos) {
+        return "YAML indents with spaces; this line begins with a tab";
+    }
+    const auto says = [&](std::string_view words) {
+        return message.find(words) != std::string_view::npos;
+    };
+    if (says("sequence flow not found")) {
+        return "a '[' has no ']'";
+    }
+    if (says("map flow not found")) {
+        return "a '{' has no '}'";
+    }
+    return "keys of one map begin in one column; a value with ': ' in it needs quotes";
+}
+
 // All documents of the stream; more than one is an error.
 DocumentNode parse_events(const std::string& text, const std::string& source, Errors& errors) {
     TreeBuilder builder{text, std::make_shared<const std::string>(source), errors};
@@ -212,7 +236,7 @@ DocumentNode parse_events(const std::string& text, const std::string& source, Er
         const int column = std::max(0, e.mark.column) + 1;
         errors.push_back({fmt::format("{}:{}:{}", source, line, column),
                           "not valid YAML: " + e.msg,
-                          hint_of_other_text(text)});
+                          hint_of_broken_yaml(text, line, e.msg)});
     } catch (const std::exception& e) {
         errors.push_back({source + ":1:1", fmt::format("not valid YAML: {}", e.what()), {}});
     }

@@ -38,12 +38,12 @@ void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& e
 
 // What lies on the host needs memory of a known size, and the optimizer of a known speed.
 void check_host_memory(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
-    const bool optimizer = scenario.plan.optimizer_cpu_offload;
+    const ParallelPlan& plan = scenario.plan;
+    const bool optimizer = plan.optimizer_cpu_offload;
     const bool offloads = optimizer || scenario.plan.activation_offload_fraction > 0;
     for (std::uint32_t k = 0; offloads && k < scenario.cluster.num_kinds(); ++k) {
         const NodeSpec node = scenario.cluster.kind(k).node;
         const std::string name = node.name.empty() ? "the node" : node.name;
-        const bool in_file = scenario.plan.optimizer_offload_tier == OffloadTier::file;
         const auto lacks = [&](const char* key, const std::string& what, const char* hint) {
             errors.push_back({where_of_path(root, key), what, hint});
         };
@@ -53,8 +53,13 @@ void check_host_memory(const DocumentNode& root, const Scenario& scenario, Error
                          "the size and bandwidth of the host memory of " + name + " are not known",
                          "give the node host_memory and host_memory_bandwidth");
         }
-        if (optimizer && in_file && !has_tier(node, MemoryTier::nvme)) {
-            return lacks("plan.optimizer_offload_tier", name + " has no drives", "nvme_drives");
+        const char* const in_file =
+            plan.optimizer_offload_tier == OffloadTier::file ? "plan.optimizer_offload_tier"
+            : plan.param_offload_tier == StateTier::file     ? "plan.param_offload_tier"
+            : plan.grad_offload_tier == StateTier::file      ? "plan.grad_offload_tier"
+                                                             : nullptr;
+        if (optimizer && in_file != nullptr && !has_tier(node, MemoryTier::nvme)) {
+            return lacks(in_file, name + " has no drives", "nvme_drives");
         }
     }
 }

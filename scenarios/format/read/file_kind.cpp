@@ -147,9 +147,11 @@ Error of_another_kind(const DocumentNode& root, std::initializer_list<std::strin
         for (const FileKind& known : kFileKinds) {
             words.emplace_back(known.word);
         }
+        const bool alike = said->is_scalar() && !nearest_names(said->text, words, 1).empty();
         return {said->where(),
                 fmt::format("kind can't be {}", said->describe()),
-                said->is_scalar() ? nearest_hint(said->text, words) : std::string{}};
+                alike ? nearest_hint(said->text, words)
+                      : fmt::format("kind: {} is due here", due.word)};
     }
     if (std::ranges::find(wanted, kind->word) != wanted.end()) {
         return {};

@@ -184,6 +184,7 @@ constexpr Key kNodeRows[] = {
     key<&NodeSpec::nvme_drives>("nvme_drives", "NVMe drives of a server.").range(0, 1024),
     key<&NodeSpec::nvme_read_bandwidth>("nvme_read_bandwidth", "Read bandwidth of a drive."),
     key<&NodeSpec::nvme_write_bandwidth>("nvme_write_bandwidth", "Write bandwidth of a drive."),
+    key<&NodeSpec::nvme_size>("nvme_size", "Size of a drive; 0 GB: files always fit."),
     key<&NodeSpec::amd_cpu>("amd_cpu", "The CPUs are AMD's: NCCL's tuning differs."),
 };
 

@@ -279,7 +279,17 @@ void read_served(DocumentNode& root,
     if (reader.find("search") != nullptr) {
         read_pool_search(*root.find("search"), scenario.pool_search, errors);
     }
-    for (const char* key : {"plan", "jobs", "stack", "recovery", "campaign"}) {
+    if (const DocumentNode* section = reader.find("campaign")) {
+        read_campaign(*section, scenario.campaign, errors);
+        for (const DocumentNode& key : section->keys) {
+            if (key.text != "seeds") {
+                errors.push_back({key.where(),
+                                  "campaign." + key.text + " is of a training's campaign",
+                                  "the load says how long a served campaign lasts"});
+            }
+        }
+    }
+    for (const char* key : {"plan", "jobs", "stack", "recovery"}) {
         if (root.find(key) != nullptr) {
             reader.refuse(key, "a file of kind serving has none", "serving.pools has the sizes");
         }

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "network/nccl_p2p.h"
+
 namespace orrery {
 namespace {
 
@@ -48,7 +50,8 @@ std::string subject(const std::vector<std::string>& roles) {
 
 NcclNetworkOptions nccl_options(const DeviceSpec& device, const std::vector<DeviceSpec>& devices) {
     NcclNetworkOptions options{.compute_capability = device.compute_capability,
-                               .num_sms = device.num_sms};
+                               .num_sms = device.num_sms,
+                               .all_to_all_share = kNcclAllToAllShare};
     for (const DeviceSpec& one : devices) {
         options.devices.push_back({one.compute_capability, one.num_sms});
     }

@@ -11,12 +11,17 @@ function heading() {
   const card = (value, what, bad) =>
     cards.append(element("div", { class: bad ? "card bad" : "card" }, element("b", {}, value), element("span", {}, what)));
   const wider = data.unseen === "nothing" ? "" : ` (the factors were fitted on no step of this ${data.unseen})`;
-  card(seconds(data.iteration_s), `iteration time, ± ${percent(data.uncertainty)}${wider}`);
+  card(seconds(data.iteration_s), `iteration time, ± ${percent(data.uncertainty)} (standard deviation)${wider}`);
   card(percent(data.mfu), "MFU (full attention)");
   card(percent(data.hfu), "HFU (full attention)");
   card(thousands(data.tokens_per_s), "tokens a second");
-  card(bytes(data.peak_memory_bytes), data.fits ? "peak memory of a GPU" : "peak memory: does not fit", !data.fits);
+  card(bytes(neededMemory()), data.fits ? "memory of the fullest GPU" : "memory of the fullest GPU: does not fit",
+    !data.fits);
   page.append(cards, ...data.remarks.map((remark) => element("p", {}, remark)));
+  if (data.unseen !== "nothing") {
+    const at = (sigmas) => seconds(data.iteration_s * Math.exp(data.uncertainty_shift + sigmas * data.uncertainty));
+    page.append(element("p", {}, `90 % of such steps take ${at(-1.645)} to ${at(1.645)}, half of them more than ${at(0)}.`));
+  }
   const assumed = Object.entries(data.assumed || {});
   if (assumed.length)
     page.append(element("p", {}, "Assumed, as the scenario does not say: " +
@@ -86,35 +91,47 @@ function waterfall() {
     left -= share;
   }
   row("MFU", data.mfu, 0, data.mfu, "");
-  page.append(bars);
+  const meanings = { ...data.cause_meanings, counted_not_executed: "FLOPs that the MFU counts and kernels skip: a gain" };
+  const list = element("ul", {}, ...Object.keys(data.lost_mfu).filter((cause) => meanings[cause]).map((cause) =>
+    element("li", {}, `${data.cause_words[cause]}: ${meanings[cause]}`)));
+  page.append(bars, element("details", { class: "meanings" }, element("summary", {}, "What the lines mean"), list));
 }
 
 const memoryColours = ["--forward", "--tensor", "--recomputation", "--backward", "--data", "--other"];
+// What takes memory beside the plan: driver, CUDA context, NCCL.
+const overheads = Object.entries(data.memory_overheads || {});
+const neededMemory = () => data.peak_memory_bytes + overheads.reduce((sum, [, n]) => sum + n, 0);
+const overheadColours = ["--navy", "--olive", "--rose", "--sky"];
+
 function memory() {
   page.append(element("h2", {}, "Memory of the fullest GPU"));
   const stack = element("div", { class: "stack", role: "img", "aria-label": "memory by kind" });
   const legend = element("div", { class: "legend" });
-  const whole = Math.max(data.device_memory_bytes || 0, data.peak_memory_bytes);
-  Object.entries(data.memory).forEach(([kind, n], i) => {
+  const needed = neededMemory();
+  const whole = Math.max(data.device_memory_bytes || 0, needed);
+  const show = (kind, n, tint) => {
     if (!n) return;
     const part = element("i", { title: `${kind} ${bytes(n)}` });
     part.style.width = (n / whole) * 100 + "%";
-    part.style.background = `var(${memoryColours[i % memoryColours.length]})`;
+    part.style.background = `var(${tint})`;
     stack.append(part);
     const mark = element("i");
     mark.style.background = part.style.background;
     legend.append(element("span", {}, mark, `${kind} ${bytes(n)}`));
-  });
+  };
+  Object.entries(data.memory).forEach(([kind, n], i) => show(kind, n, memoryColours[i % memoryColours.length]));
+  overheads.forEach(([kind, n], i) => show(kind, n, overheadColours[i % overheadColours.length]));
   page.append(stack, legend);
   if (!data.device_memory_bytes) return;
-  const fits = data.peak_memory_bytes <= data.device_memory_bytes;
+  const fits = needed <= data.device_memory_bytes;
   if (!fits) {
     const limit = element("b", { title: `the device has ${bytes(data.device_memory_bytes)}` });
     limit.style.left = (data.device_memory_bytes / whole) * 100 + "%";
     stack.append(limit);
   }
-  page.append(element("p", {}, `${bytes(data.peak_memory_bytes)} allocated; the device has ` +
-    bytes(data.device_memory_bytes) + (fits ? "" : " (the line in the bar)")));
+  const beside = overheads.length ? ` The plan's peak is ${bytes(data.peak_memory_bytes)}; the process takes the rest.` : "";
+  page.append(element("p", {}, `${bytes(needed)} of the device's ${bytes(data.device_memory_bytes)}` +
+    (fits ? "." : " (the line in the bar): does not fit.") + beside));
 }
 
 function links() {
@@ -130,8 +147,8 @@ function links() {
       element("div", { class: "track" }, bar));
   }
   if (data.heat && data.heat.rows.length) page.append(heatOf(data.heat));
-  page.append(bars, element("p", {}, "Mean over the links of a class, and its busiest link, over the step. Above, a cell is a " +
-    "link, in the fabric's order; of more than a row has room for, the busiest of neighbours."));
+  page.append(bars, element("p", {}, "First figure: the mean over the links of a class in the step. Second figure and bar: " +
+    "the busiest link. In the row above a cell is a link. Where links outnumber pixels, a cell is the busiest of its neighbours."));
 }
 
 function movedBy(use) {
@@ -173,7 +190,7 @@ function collectives() {
 function timeline() {
   if (!data.timeline.lanes.length) return;
   page.append(element("h2", {}, "Ranks over time"), ...timelineOf(data.timeline),
-    element("p", {}, "One rank of each role, and the slowest rank, in the last simulated step. White space is waiting."));
+    element("p", {}, "One rank of each role, and the slowest rank, in the last simulated step. Empty space is waiting. Zoom in to tell operations apart."));
 }
 
 // Stacked: each kind on top of the ones before it. The read-out tells each kind's own bytes.

@@ -16,11 +16,13 @@ function element(tag, attributes = {}, ...children) {
 }
 const percent = (share, digits = 1) => (share * 100).toFixed(digits) + " %";
 function seconds(s) {
-  const a = Math.abs(s);
+  // 999.9 ms are written as 1.00 s: three digits decide the unit.
+  const a = Math.abs(s) * 1.0005;
+  const digits = (x) => Math.abs(x) >= 999.5 ? thousands(x) : x.toPrecision(3);
   if (a === 0) return "0 s";
-  if (a >= 1) return s.toPrecision(3) + " s";
-  if (a >= 1e-3) return (s * 1e3).toPrecision(3) + " ms";
-  return (s * 1e6).toPrecision(3) + " us";
+  if (a >= 1) return digits(s) + " s";
+  if (a >= 1e-3) return digits(s * 1e3) + " ms";
+  return digits(s * 1e6) + " us";
 }
 function bytes(n) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -56,6 +58,12 @@ const onResize = (node, act) => {
   drawings.push(act);
   new ResizeObserver(() => requestAnimationFrame(act)).observe(node);
 };
+// A printed page has the width of paper and light colours: pictures are drawn again for it.
+for (const [event, printing] of [["beforeprint", true], ["afterprint", false]])
+  addEventListener(event, () => {
+    document.documentElement.classList.toggle("printing", printing);
+    drawings.forEach((draw) => draw(true));
+  });
 const onDarkChange = (act) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", act);
 
 function legendOf(names, colours) {
@@ -107,7 +115,8 @@ function chartOf(chart) {
     // Bytes are counted in powers of two; few places that lines join are the places to mark.
     const steps = (of) => of.unit === "bytes" ? Array.from({ length: 51 }, (_, i) => 2 ** i) : undefined;
     const places = [...new Set(chart.xs)];
-    const marked = places.length <= 12 && !chart.log && !chart.series.some((s) => s.points);
+    const points = chart.series.some((s) => s.points);
+    const marked = places.length <= 12 && !chart.log && !points && !chart.series.some((s) => s.area);
     const horizontal = { size: 34, labelSize: 24, space: 84, splits: marked ? () => places : undefined,
       incrs: steps(chart.x) };
     const series = chart.series.map((s, i) => {
@@ -117,22 +126,25 @@ function chartOf(chart) {
     });
     plot = new uPlot({
       width: Math.max(320, holder.clientWidth), height: 320, legend: { live: true },
-      scales: { x: { time: false, distr: chart.log ? 3 : 1, log: chart.x.unit === "bytes" ? 2 : 10 },
+      scales: { x: { time: false, distr: chart.log ? 3 : 1, log: chart.x.unit === "bytes" ? 2 : 10,
+          // Points at the ends are drawn whole.
+          range: points && !chart.log ? (u, low, high) => { const room = (high - low || high || 1) * 0.03; return [low - room, high + room]; } : undefined },
         y: chart.series.some((s) => s.area) ? { range: (u, low, high) => [0, (high || 1) * 1.05] } : {} },
       axes: [axis(chart.x, horizontal), axis(chart.y, { size: 78, labelSize: 26, incrs: steps(chart.y) })],
       series: [{ label: chart.x.title, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.x.unit](v) }, ...series],
     }, [chart.xs, ...chart.series.map((s) => s.values)], holder);
     holder.plot = plot;
   };
-  onResize(holder, () => {
-    if (!plot) make();
+  onResize(holder, (anew) => {
+    if (!plot || anew === true) make();
     else if (Math.abs(plot.width - holder.clientWidth) > 1 && holder.clientWidth) plot.setSize({ width: holder.clientWidth, height: 320 });
   });
   onDarkChange(make);
-  return holder;
+  const hint = "Point at the chart to read values below it; click a name to hide or show its curve.";
+  return element("div", {}, holder, element("p", { class: "hint" }, hint));
 }
 
-// Rows of cells from pale (0) to red (1): {rows: [{name, values, labels}]}.
+// Rows of cells from pale (0) to red (1): {rows: [{name, values, labels}], scale: what 0 and 1 stand for}.
 function heatOf(heat) {
   const canvas = element("canvas", { class: "heat", role: "img", "aria-label": "heat map", tabindex: "0" });
   const left = 170, row = 26;
@@ -169,7 +181,8 @@ function heatOf(heat) {
     const cell = line && Math.floor(((event.clientX - box.left - left) / (box.width - left)) * line.values.length);
     tip.hidden = !(line && cell >= 0 && cell < line.values.length);
     if (tip.hidden) return;
-    tip.textContent = `${line.labels && line.labels[cell] || line.name + " " + cell}: ${percent(line.values[cell])}`;
+    const label = line.labels && line.labels[cell] || line.name + " " + cell;
+    tip.textContent = heat.scale ? label : `${label}: ${percent(line.values[cell])}`;
     tip.style.left = Math.min(event.clientX + 14, innerWidth - 280) + "px";
     tip.style.top = event.clientY + 14 + "px";
   });
@@ -178,7 +191,7 @@ function heatOf(heat) {
   onDarkChange(draw);
   const bar = element('i');
   bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(at).join(', ')})`;
-  return element('div', {}, canvas, element('p', {class: 'heat-scale'}, '0 %', bar, '100 %'));
+  return element('div', {}, canvas, element('p', {class: 'heat-scale'}, heat.scale ? heat.scale[0] : '0 %', bar, heat.scale ? heat.scale[1] : '100 %'));
 }
 
 // The rank x time picture: one lane a stream of a rank, drawn on a canvas between `from` and `to`.

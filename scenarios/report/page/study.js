@@ -7,7 +7,7 @@ function drawSection(section) {
   if (section.bars) {
     const bars = element("div", { class: "bars" });
     for (const bar of section.bars) {
-      const track = element("i");
+      const track = element("i", bar.share < (bar.begin || 0) ? { class: "gain" } : {});
       track.style.left = Math.max(0, Math.min(bar.begin || 0, bar.share)) * 100 + "%";
       track.style.width = Math.min(1, Math.abs(bar.share - (bar.begin || 0))) * 100 + "%";
       bars.append(element("span", {}, bar.name), element("span", { class: "number" }, bar.text),

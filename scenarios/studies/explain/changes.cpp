@@ -183,7 +183,7 @@ private:
         if (now.bits_per_second() > 0) {
             add(ChangeKind::hardware,
                 fmt::format("{} {} -> {}", words, to_text(now), to_text(now * 2)),
-                {fmt::format("{}={} bps", key, (now * 2).bits_per_second())});
+                {fmt::format("{}={}", key, to_text(now * 2))});
         }
     }
 

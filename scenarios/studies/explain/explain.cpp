@@ -96,7 +96,8 @@ void add_suggestions(const std::vector<Tried>& tried,
                               .gain = answer->tokens_per_s / explanation.answer.tokens_per_s - 1,
                               .iteration = answer->iteration,
                               .mfu = answer->mfu,
-                              .peak_memory = answer->memory.peak};
+                              .peak_memory = answer->memory.peak,
+                              .needed_memory = answer->memory.needed()};
         // A scenario that does not fit needs any change that does, faster or not.
         if (suggestion.gain > kWorthTelling || !explanation.answer.memory.fits) {
             suggestions[i] = std::move(suggestion);

@@ -24,17 +24,18 @@ struct Suggestion {
     double gain = 0;  // more tokens/s than the scenario, 0.05: 5 %
     Time iteration;
     double mfu = 0;
-    Bytes peak_memory;
+    Bytes peak_memory;    // of the plan
+    Bytes needed_memory;  // with driver, context and libraries: what has to fit
 };
 
 struct Explanation {
     Answer answer;  // of the scenario as it is
     Provenance provenance;
     std::int64_t tried = 0;
-    std::int64_t refused = 0;             // that the model, the cluster or the batch does not admit
-    std::int64_t too_large = 0;           // that do not fit in memory
+    std::int64_t refused = 0;    // that the model, the cluster or the batch does not admit
+    std::int64_t too_large = 0;  // that do not fit in memory
     std::optional<HotExperts> hot_experts;  // of uneven loads
-    std::vector<Suggestion> suggestions;  // the best first, plan before batch before hardware
+    std::vector<Suggestion> suggestions;    // the best first, plan before batch before hardware
 };
 
 struct ExplainOptions {

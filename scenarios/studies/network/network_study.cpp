@@ -127,6 +127,9 @@ Result<void> NetworkStudy::prepare() {
     options.congestion = scenario_.network == NetworkFidelity::packet
                              ? std::nullopt
                              : scenario_.network_settings.congestion;
+    if (scenario_.network == NetworkFidelity::packet) {
+        options.all_to_all_share = 1;  // packets wait themselves
+    }
     network_ = std::make_unique<NcclNetwork>(std::move(*fabric), options);
     if (packets_) {
         options.number_connections = true;

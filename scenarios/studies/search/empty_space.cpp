@@ -81,7 +81,7 @@ Error why_space_is_empty(const EmptySpace& space, const SearchSpec& spec) {
         all += fmt::format("{}{} {}", all.empty() ? "" : ", ", reason, count);
     }
     return {"search",
-            fmt::format("no plan of {} is feasible: {} refuses most of them",
+            fmt::format("no plan of {} is feasible; most are refused by: {}",
                         space.points,
                         most == out.rules.end() ? "same plan" : most->first),
             fmt::format("points by the rule that refuses them: {}", all)};

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "models/lowering.h"
 #include "models/validate_plan.h"
+#include "network/memory_tiers.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/simulate/memory_overheads.h"
 #include "scenarios/studies/simulate/program_summary.h"
@@ -103,6 +106,95 @@ Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what) {
     }
     found.most = sized.size(fits);
     return found;
+}
+
+namespace {
+
+// A place for the state, further away than the one before it.
+struct TierStep {
+    const char* where;
+    std::vector<std::string> set;
+    MemoryTier needs;
+    std::function<void(ParallelPlan&)> change;
+};
+
+const std::vector<TierStep>& tier_steps() {
+    static const std::vector<TierStep> kSteps{
+        {"on the GPUs",
+         {},
+         MemoryTier::hbm,
+         [](ParallelPlan& plan) {
+             plan.optimizer_cpu_offload = plan.delayed_param_update = false;
+             plan.optimizer_offload_tier = OffloadTier::host;
+             plan.param_offload_tier = plan.grad_offload_tier = StateTier::device;
+             plan.param_offload_fraction = plan.optimizer_offload_fraction = 1;
+         }},
+        {"optimizer state in host memory",
+         {"plan.optimizer_cpu_offload=true"},
+         MemoryTier::dram,
+         [](ParallelPlan& plan) { plan.optimizer_cpu_offload = true; }},
+        {"gradients in host memory, too",
+         {"plan.grad_offload_tier=host"},
+         MemoryTier::dram,
+         [](ParallelPlan& plan) { plan.grad_offload_tier = StateTier::host; }},
+        {"weights in host memory, too",
+         {"plan.data_parallel_sharding_strategy=optim_grads_params",
+          "plan.param_offload_tier=host"},
+         MemoryTier::dram,
+         [](ParallelPlan& plan) {
+             plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+             plan.param_offload_tier = StateTier::host;
+         }},
+        {"all on drives",
+         {"plan.optimizer_offload_tier=file",
+          "plan.grad_offload_tier=file",
+          "plan.param_offload_tier=file"},
+         MemoryTier::nvme,
+         [](ParallelPlan& plan) {
+             plan.optimizer_offload_tier = OffloadTier::file;
+             plan.param_offload_tier = plan.grad_offload_tier = StateTier::file;
+         }},
+    };
+    return kSteps;
+}
+
+bool has_everywhere(const ClusterSpec& cluster, MemoryTier tier) {
+    for (std::uint32_t kind = 0; kind < cluster.num_kinds(); ++kind) {
+        if (!has_tier(cluster.kind(kind).node, tier)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<TierFit> layers_by_tier(const Scenario& scenario) {
+    std::vector<TierFit> fits;
+    Scenario own = scenario;
+    std::vector<std::string> set;
+    for (const TierStep& step : tier_steps()) {
+        step.change(own.plan);
+        set.insert(set.end(), step.set.begin(), step.set.end());
+        TierFit& fit = fits.emplace_back();
+        fit.where = step.where;
+        fit.set = set;
+        if (!has_everywhere(own.cluster, step.needs)) {
+            fit.why = step.needs == MemoryTier::dram ? "the node's host_memory is not known"
+                                                     : "the node has no nvme_drives";
+            continue;
+        }
+        const Result<LargestFit> found = largest_fit(own, FitOf::layers);
+        if (!found) {
+            fit.why = found.error().what;
+            continue;
+        }
+        fit.layers = found->most;
+        Transformer model = own.model;
+        model.num_layers = found->most;
+        fit.parameters = num_parameters(model);
+    }
+    return fits;
 }
 
 }  // namespace orrery

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "engine/result.h"
 #include "scenarios/format/specs/scenario.h"
@@ -29,5 +31,15 @@ Result<MemoryUse> memory_of_step(const Scenario& scenario);
 // The most that fits if memory grows with it, within 1 %. An Error if the least does not fit, or a
 // plan rule refuses it.
 Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what);
+
+// The most layers if a job's state lies on its devices, or step by step further away.
+struct TierFit {
+    std::string where;             // "gradients in host memory, too"
+    std::vector<std::string> set;  // keys of the plan, as --set takes them
+    std::int64_t layers = 0;       // 0: `why`
+    std::int64_t parameters = 0;
+    std::string why;
+};
+std::vector<TierFit> layers_by_tier(const Scenario& scenario);
 
 }  // namespace orrery

@@ -14,6 +14,7 @@
 #include "engine/simulation.h"
 #include "models/gradient_sync.h"
 #include "models/layout_assignment.h"
+#include "models/optimizer_lowering.h"
 #include "models/segment_builder.h"
 #include "scenarios/studies/search/chunk_timing.h"
 

@@ -386,10 +386,18 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
     const bool keeps = held.keeps_secondary() || held.keeps_gathered();
     const std::int64_t secondary =
         keeps ? StateLayouts::parts(held.secondary_weights, state.mesh) : 0;
-    return share_of(sum.weights, StateLayouts::parts(held.weights, state.mesh)) +
-           share_of(sum.gradients,
-                    held.by_unit() ? StateLayouts::parts(held.gradients, state.mesh) : 1) +
-           share_of(sum.optimizer, StateLayouts::parts(held.optimizer, state.mesh)) +
+    // Of what lies on the host, or in part, the device may have nothing.
+    const auto on_device = [](MemoryTier tier, Bytes bytes) {
+        return tier == MemoryTier::hbm ? bytes : Bytes{};
+    };
+    return on_device(held.weights_tier,
+                     share_of(sum.weights, StateLayouts::parts(held.weights, state.mesh))) +
+           on_device(held.gradients_tier,
+                     share_of(sum.gradients,
+                              held.by_unit() ? StateLayouts::parts(held.gradients, state.mesh)
+                                             : 1)) +
+           on_device(held.optimizer_tier,
+                     share_of(sum.optimizer, StateLayouts::parts(held.optimizer, state.mesh))) +
            (secondary > 0 ? share_of(sum.weights, secondary) : Bytes{}) + activations;
 }
 

@@ -238,6 +238,7 @@ void Enumeration::splits(const ParallelPlan& plan) {
         PlanPoint point{.plan = plan, .split = split};
         point.plan.embedding_and_loss_as_layers = split == StageSplit::embedding_loss;
         point.plan.pipeline_layout.clear();
+        point.plan.vocabulary_parallel = false;  // bounds have the loss on the last stage
         if (split == StageSplit::balanced) {
             // By the costs of the stages later on; any will do to check the rest.
             point.plan.pipeline_layout = balanced_layout(model_.num_layers,

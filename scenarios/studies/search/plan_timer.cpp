@@ -170,6 +170,9 @@ tl::expected<PlanTimer::Parts, std::string_view> PlanTimer::parts_of(
     if (placement_of(plan.schedule) != ChunkPlacement::looping) {
         return tl::unexpected(std::string_view{"micro-batches go both ways"});
     }
+    if (plan.vocabulary_parallel) {
+        return tl::unexpected(std::string_view{"stages share the loss"});
+    }
     if (plan.overlap_param_gather_with_optimizer_step) {
         return tl::unexpected(std::string_view{"steps overlap"});
     }
@@ -266,6 +269,10 @@ tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan
     }
     if (plan.optimizer_cpu_offload) {
         return tl::unexpected(std::string_view{"the optimizer's state lies on the host"});
+    }
+    if (plan.param_offload_tier != StateTier::device ||
+        plan.grad_offload_tier != StateTier::device) {
+        return tl::unexpected(std::string_view{"weights or gradients lie on the host"});
     }
     if (plan.activation_offload_fraction > 0) {
         return tl::unexpected(std::string_view{"inputs of layers lie on the host"});

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -16,7 +17,6 @@ namespace {
 
 constexpr double kStep = 1.25;  // between rates that are tried before the bisection
 constexpr double kLeast = 0.01;
-constexpr double kMost = 100;
 
 bool all_met(const ServingAnswer& answer, const ServingObjectives& objectives) {
     const auto below = [](const LatencySummary& latency, Time objective) {
@@ -40,8 +40,13 @@ public:
     RateSearch(const Scenario& scenario,
                const ServingSpec& spec,
                const std::vector<Request>& requests,
-               const ServingObjectives& objectives)
-        : scenario_(scenario), spec_(spec), requests_(requests), objectives_(objectives) {
+               const ServingObjectives& objectives,
+               double most = kMostShare)
+        : scenario_(scenario),
+          spec_(spec),
+          requests_(requests),
+          objectives_(objectives),
+          most_(most) {
         ORRERY_CHECK(scenario.workload.request_rate > 0 && !requests.empty());
         // The idle instance is the same at each rate, and serves once.
         spec_.objectives.ttft_slowdown = {};
@@ -82,16 +87,16 @@ public:
     // After the first attempt.
     Result<HighestRate> finish(int bisections) {
         while (met_ == 0 || missed_ == 0) {
-            const double share = met_ == 0 ? missed_ / kStep : met_ * kStep;
+            if (met_ >= most_) {
+                return std::move(*best_);
+            }
+            const double share = met_ == 0 ? missed_ / kStep : std::min(met_ * kStep, most_);
             const bool too_long = requests_.back().arrival.seconds() / share > kLongestLoad_s;
             if (share < kLeast || too_long) {
                 return fail(scenario_.cluster_where,
                             fmt::format("{:.3g} requests a second miss the objectives, too",
                                         scenario_.workload.request_rate * missed_),
                             "larger objectives, or a smaller model");
-            }
-            if (share > kMost) {
-                return std::move(*best_);
             }
             if (const auto tried = attempt(share); !tried) {
                 return tl::unexpected(tried.error());
@@ -110,6 +115,7 @@ private:
     ServingSpec spec_;
     const std::vector<Request>& requests_;
     const ServingObjectives& objectives_;
+    double most_;  // times the stated rate
     std::optional<ServingResult> alone_;
     std::optional<HighestRate> best_;
     double met_ = 0;
@@ -122,8 +128,9 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const ServingSpec& spec,
                                       const std::vector<Request>& requests,
                                       const ServingObjectives& objectives,
-                                      int bisections) {
-    RateSearch search(scenario, spec, requests, objectives);
+                                      int bisections,
+                                      double most) {
+    RateSearch search(scenario, spec, requests, objectives, most);
     if (const auto begun = search.begin(); !begun) {
         return tl::unexpected(begun.error());
     }

@@ -18,17 +18,19 @@ struct HighestRate {
 
 // Halvings between two rates of which the larger is 1.25 times the smaller: within 3 %.
 inline constexpr int kRateBisections = 3;
+inline constexpr double kMostShare = 100;
 
 // 99 of 100 requests stay below each objective, and slowdowns below theirs. `requests` arrive at
 // the workload's request_rate, which must be above zero; other rates stretch their arrivals. The
-// result is below the largest rate by 1.25^(1/2^bisections) at most. An Error if a hundredth of the
-// stated rate misses an objective, or a larger one at which the load would last longer than
-// kLongestLoad_s.
+// result is below the largest rate by 1.25^(1/2^bisections) at most, and at most `most` times the
+// stated rate. An Error if a hundredth of the stated rate misses an objective, or a larger one at
+// which the load would last longer than kLongestLoad_s.
 Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const ServingSpec& spec,
                                       const std::vector<Request>& requests,
                                       const ServingObjectives& objectives,
-                                      int bisections = kRateBisections);
+                                      int bisections = kRateBisections,
+                                      double most = kMostShare);
 
 // The same if the objectives are met at `rate`, which is above zero; else nothing, after one run.
 Result<std::optional<HighestRate>> find_higher_rate(const Scenario& scenario,

@@ -7,6 +7,7 @@
 
 #include "engine/rate_alone.h"
 #include "kernels/efficiency_table.h"
+#include "kernels/elementwise/elementwise.h"
 #include "models/serving_context.h"
 #include "network/collectives/direct_all_reduce.h"
 #include "network/fabric.h"
@@ -118,14 +119,38 @@ Time ServingPrices::collective_time(const CollectiveCall& call,
     return by_nccl;
 }
 
+// Beside FlashAttention 2's kernel that generates (csrc/flash_attn/flash_api.cpp): one that puts
+// heads in order that share keys and values, where several sequences have several of these, and one
+// that joins the parts of a context, which is split if its sequences leave SMs idle.
+Time ServingPrices::flash_2_kernels(const AttentionShape& shape) const {
+    constexpr std::int64_t kColumns = 128;  // keys of a block
+    constexpr double kFull = 0.8 * 2;       // blocks of an SM from which nothing is split
+    const auto blocks = static_cast<double>(shape.batch * shape.kv_heads);
+    const bool splits =
+        shape.seq_kv > kColumns && blocks < kFull * static_cast<double>(device_.num_sms);
+    const bool orders = shape.batch > 1 && shape.kv_heads > 1;
+    const KernelCall copy =
+        transpose(shape.batch * shape.heads, shape.value_head_dim(), Dtype::bf16);
+    return cost_.time(copy).duration * ((splits ? 1 : 0) + (orders ? 1 : 0));
+}
+
 Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool generates) const {
     // Bandwidth of the L2 cache for each SM: microbenchmarks reach about 4.5 TB/s on an A100 and
     // 5.6 TB/s on an H100.
     constexpr double kCachePerSm = 42e9;
     const AttentionShape shape = attention_shape(kernel);
+    // Tiles of 64 instead of 128 queries load keys and values twice as often: 0.8 of the rate in
+    // AIConfigurator's tables of an A100.
+    constexpr double kSmallTiles = 0.8;
+    // Engines that write the cache by a kernel of their own are those of FlashAttention's paged
+    // interface (vLLM, SGLang).
+    const bool flash_2 =
+        !engine_.fused_cache_write && shape.generation == AttentionGeneration::flash_2;
     if (!generates) {
-        return alone + engine_.attention_latency;
+        return Time::seconds(alone.seconds() / (flash_2 ? kSmallTiles : 1)) +
+               engine_.attention_latency;
     }
+    alone += flash_2 ? flash_2_kernels(shape) : Time{};
     const auto sms = static_cast<double>(std::max<std::uint32_t>(device_.num_sms, 1));
     const double cache_bytes = static_cast<double>(size_bytes(plan_.key_value_precision));
     const double blocks = static_cast<double>(shape.batch * shape.kv_heads) / sms;

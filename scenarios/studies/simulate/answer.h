@@ -55,9 +55,14 @@ struct MemoryUse {
     Bytes peak;    // what is allocated: also the gaps that the plan leaves between tensors
     Bytes device;  // what the device has
     std::vector<MemoryOverhead> overheads{};
-    bool fits = true;  // the plan with the overheads, and the host's memory
+    bool fits = true;  // the plan with the overheads, the host's memory and its drives
     Bytes host;         // what the ranks of the fullest server have in its memory; zero: nothing
     Bytes host_memory;  // what that server has
+    Bytes drives;       // the same of its drives
+    Bytes drives_size;  // zero: not known
+    // The largest tensor of one rank there.
+    BufferUse host_largest{};
+    BufferUse drives_largest{};
     RankId rank{};
     std::string role;                // "pp 0"
     std::string moment;              // "chunk 5 forward, micro-batch 11"

@@ -125,26 +125,62 @@ MemoryUse memory_use(const Program& program,
     return use;
 }
 
-void add_host_memory(const Program& program, const ClusterSpec& cluster, MemoryUse& use) {
-    std::vector<Bytes> of_role;
-    for (std::size_t role = 0; role < program.roles.size(); ++role) {
-        of_role.push_back(host_bytes(program, to_id<RoleId>(role)));
-    }
+namespace {
+
+struct TierUse {
+    Bytes used;
+    Bytes has;
+    BufferUse largest{};
+};
+
+// Of the server whose ranks have most in this tier; `of_role` is what a rank of each role has.
+TierUse fullest_server(const Program& program,
+                       const ClusterSpec& cluster,
+                       const std::vector<Bytes>& of_role,
+                       MemoryTier tier) {
     std::map<std::uint32_t, std::pair<Bytes, Bytes>> servers;  // what is used, and what there is
     for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
         const std::uint32_t gpu = cluster.gpu_of_rank.empty() ? rank : cluster.gpu_of_rank[rank];
         auto& [used, has] = servers[gpu / cluster.gpus_per_server()];
         used += of_role[index(program.role_of(to_id<RankId>(rank)))];
-        has = cluster.kind(cluster.kind_of_rank(rank)).node.host_memory;
+        const NodeSpec& node = cluster.kind(cluster.kind_of_rank(rank)).node;
+        has = tier == MemoryTier::dram ? node.host_memory : node.nvme_size * node.nvme_drives;
     }
+    TierUse use;
     for (const auto& [server, memory] : servers) {
-        const auto& [used, has] = memory;
-        use.fits = use.fits && (used == Bytes{} || used <= has);
-        if (used > use.host) {
-            use.host = used;
-            use.host_memory = has;
+        if (memory.first > use.used) {
+            use.used = memory.first;
+            use.has = memory.second;
         }
     }
+    for (std::size_t role = 0; role < of_role.size() && use.used > Bytes{}; ++role) {
+        const LargeBuffer own = largest_in(program, to_id<RoleId>(role), tier);
+        if (own.bytes > use.largest.bytes) {
+            use.largest = {.name = own.name, .kind = own.kind, .bytes = own.bytes};
+        }
+    }
+    return use;
+}
+
+}  // namespace
+
+void add_host_memory(const Program& program, const ClusterSpec& cluster, MemoryUse& use) {
+    std::vector<Bytes> in_memory;
+    std::vector<Bytes> in_files;
+    for (std::size_t role = 0; role < program.roles.size(); ++role) {
+        in_memory.push_back(host_bytes(program, to_id<RoleId>(role)));
+        in_files.push_back(file_bytes(program, to_id<RoleId>(role)));
+    }
+    const TierUse memory = fullest_server(program, cluster, in_memory, MemoryTier::dram);
+    const TierUse files = fullest_server(program, cluster, in_files, MemoryTier::nvme);
+    use.host = memory.used;
+    use.host_memory = memory.has;
+    use.host_largest = memory.largest;
+    use.drives = files.used;
+    use.drives_size = files.has;
+    use.drives_largest = files.largest;
+    use.fits = use.fits && memory.used <= memory.has &&
+               (files.has == Bytes{} || files.used <= files.has);
 }
 
 MemoryUse memory_use(const Program& program, const DeviceSpec& device) {

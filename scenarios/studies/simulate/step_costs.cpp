@@ -70,6 +70,20 @@ Result<void> check_clock(const Program& program,
                 "a smaller model or batch, shorter sequences, or fewer job.steps");
 }
 
+Time communication_on(const CauseTimes& critical_path) {
+    Time communication;
+    for (const Cause c : {Cause::exposed_tensor,
+                          Cause::exposed_context,
+                          Cause::exposed_expert,
+                          Cause::exposed_data,
+                          Cause::exposed_pipeline,
+                          Cause::exposed_other,
+                          Cause::network_contention}) {
+        communication += critical_path[c];
+    }
+    return communication;
+}
+
 }  // namespace
 
 Result<StepCosts> step_costs(const Program& program,
@@ -103,7 +117,8 @@ Result<StepCosts> step_costs(const Program& program,
         DeviceTimings timings = time_kernels(program, cost, step, device, noise, options.loaded);
         timings.restart = options.without == Cause::host ? Time{} : step.restart();
         const KernelSummary kernels = summarise_kernels(program, timings);
-        const StepResidual residual = step.residual(scenario.software, scenario.plan.precision);
+        const StepResidual residual = step.residual(
+            scenario.software, scenario.plan.precision, scenario.model.num_experts > 0);
         const Time launch =
             options.without == Cause::launch ? Time{} : step.launch_cost(scenario.plan);
         if (const auto good = check_clock(program, scenario, kernels, launch); !good) {
@@ -125,18 +140,14 @@ Result<StepCosts> step_costs(const Program& program,
     return costs;
 }
 
+double sigma_beside_kernels(const CauseTimes& critical_path, Time iteration, double launch_sigma) {
+    const double share = communication_on(critical_path) / iteration;
+    const double host = critical_path[Cause::launch] / iteration;
+    return std::hypot(kCommunicationSigma * share, launch_sigma * host);
+}
+
 double relative_sigma(const SimulationResult& result, const StepCosts& costs) {
-    Time communication;
-    for (const Cause c : {Cause::exposed_tensor,
-                          Cause::exposed_context,
-                          Cause::exposed_expert,
-                          Cause::exposed_data,
-                          Cause::exposed_pipeline,
-                          Cause::exposed_other,
-                          Cause::network_contention}) {
-        communication += result.critical_path[c];
-    }
-    const double share = communication / result.iteration;
+    const double share = communication_on(result.critical_path) / result.iteration;
     const double host = result.critical_path[Cause::launch] / result.iteration;
     // Kernels that the curves predict: what steps of other families differ by (step.residual).
     const double curves = costs.kernels.sources.roofline;
@@ -149,9 +160,9 @@ double relative_sigma(const SimulationResult& result, const StepCosts& costs) {
     // The fitted steps' own products were near measured ones: what the distance adds comes on top.
     const double far = residual > 0 ? costs.kernels.distance_sigma : 0;
     return std::hypot(
-        std::hypot(kernels * (whole ? 1 : 1 - share - host), far * (1 - share - host)),
-        kCommunicationSigma * share,
-        costs.launch_sigma * host);
+        kernels * (whole ? 1 : 1 - share - host),
+        far * (1 - share - host),
+        sigma_beside_kernels(result.critical_path, result.iteration, costs.launch_sigma));
 }
 
 }  // namespace orrery

@@ -43,6 +43,10 @@ Result<StepCosts> step_costs(const Program& program,
                              const Profile& profile,
                              const StepCostOptions& options);
 
+// Relative standard deviation of a step by its communication and its host alone, as these shares of
+// its critical path.
+double sigma_beside_kernels(const CauseTimes& critical_path, Time iteration, double launch_sigma);
+
 // Relative standard deviation of a simulated step: the shares of kernels, communication and the
 // host on its critical path, each with its own error.
 double relative_sigma(const SimulationResult& result, const StepCosts& costs);

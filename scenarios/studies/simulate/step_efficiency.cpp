@@ -36,7 +36,8 @@ bool is_attention(const KernelCall& call) {
 }  // namespace
 
 std::string_view name(Unseen unseen) {
-    constexpr std::array<std::string_view, 4> kNames{"nothing", "software", "lineage", "device"};
+    constexpr std::array<std::string_view, 5> kNames{
+        "nothing", "software", "lineage", "device", "experts"};
     return kNames[static_cast<std::size_t>(unseen)];
 }
 
@@ -139,7 +140,18 @@ double StepEfficiency::slowest_of(std::int64_t num_devices) const {
     return 1 + sigma * expected_maximum_of_normals(num_devices);
 }
 
-StepResidual StepEfficiency::residual(std::string_view software, Dtype precision) const {
+// More that was not seen is never less uncertain.
+void StepEfficiency::widen(StepResidual& residual, Unseen unseen) const {
+    const double sigma = table_.value_or(residual_name(unseen), device_.generation, "*", 0.0);
+    if (sigma > residual.sigma) {
+        residual.sigma = sigma;
+        residual.shift = table_.value_or(shift_name(unseen), device_.generation, "*", 0.0);
+    }
+}
+
+StepResidual StepEfficiency::residual(std::string_view software,
+                                      Dtype precision,
+                                      bool experts) const {
     const std::string& generation = device_.generation;
     SeenSteps seen;
     for (const auto& [key, parameter] : table_.rows()) {
@@ -161,14 +173,15 @@ StepResidual StepEfficiency::residual(std::string_view software, Dtype precision
     }
     const Unseen unseen = seen.step(software, generation, dtype_class(precision));
     const Unseen of_software = unseen == Unseen::device ? seen.software(software) : unseen;
-    // More that was not seen is never less uncertain.
     StepResidual residual{known, unseen};
     for (const Unseen wider : {Unseen::software, Unseen::lineage, Unseen::device}) {
-        const double sigma = table_.value_or(residual_name(wider), generation, "*", 0.0);
-        if ((wider == unseen || wider <= of_software) && sigma > residual.sigma) {
-            residual.sigma = sigma;
-            residual.shift = table_.value_or(shift_name(wider), generation, "*", 0.0);
+        if (wider == unseen || wider <= of_software) {
+            widen(residual, wider);
         }
+    }
+    if (experts) {
+        widen(residual, Unseen::experts);
+        residual.unseen = unseen == Unseen::nothing ? Unseen::experts : unseen;
     }
     return residual;
 }

@@ -14,9 +14,10 @@
 //       steps that the factors were not fitted on, though on others of its software;
 //       step.residual.software, on none of its software but on some of its lineage,
 //       step.residual.lineage, on none of that either, and step.residual.device, on none of its
-//       device generation and element type
-//   step.shift.software, .lineage, .device  natural logarithm of how many times as long such steps
-//       took as predicted, in the median: the spread is around that
+//       device generation and element type; step.residual.experts, of a model with experts, which
+//       no factor is fitted on
+//   step.shift.software, .lineage, .device, .experts  natural logarithm of how many times as long
+//       such steps took as predicted, in the median: the spread is around that
 //   step.seen.NAME  by generation and element type: families of that software that were fitted on
 //   host.restart_us  from the end of an exchange that the host waited for to the next kernel's
 //   start
@@ -39,7 +40,7 @@
 namespace orrery {
 
 // What the fitted steps say nothing about: its spread is wider.
-enum class Unseen : std::uint8_t { nothing, software, lineage, device };
+enum class Unseen : std::uint8_t { nothing, software, lineage, device, experts };
 std::string_view name(Unseen unseen);
 // The table's rows of the spread and of the shift: "step.residual.software", "step.shift.software".
 std::string residual_name(Unseen unseen);
@@ -93,8 +94,10 @@ public:
     // the slowest (order statistics of a persistent speed per device).
     double slowest_of(std::int64_t num_devices) const;
     // Of a step of this software (see Scenario::software) in this precision. A table that names no
-    // software has seen all.
-    StepResidual residual(std::string_view software, Dtype precision) const;
+    // software has seen all. `experts`: of a model with experts.
+    StepResidual residual(std::string_view software,
+                          Dtype precision,
+                          bool experts = false) const;
     // Of HostWorkKind::restart. A CPU executes what it launches: none.
     Time restart() const;
     // Host time of one op under the plan: replayed from a CUDA graph, called by an eager framework,
@@ -104,6 +107,7 @@ public:
     double launch_sigma(const ParallelPlan& plan) const;
 
 private:
+    void widen(StepResidual& residual, Unseen unseen) const;
     // The row of a call, if the plan's ops are calls of a framework.
     const EfficiencyParameter* call_of(const ParallelPlan& plan) const;
 

@@ -10,8 +10,10 @@
 #include "models/plan_fields.h"
 #include "models/plan_words.h"
 #include "scenarios/format/read/read_stack.h"
+#include "scenarios/studies/validate/likely_stack.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/recipe.h"
+#include "scenarios/studies/validate/stage_layout.h"
 
 namespace orrery {
 namespace {
@@ -81,6 +83,7 @@ constexpr std::string_view kKeysOfOptions[] = {
     "hsdp_shard",
     "zero1_shard",
     "pipeline_layers",
+    "vocabulary_parallel",
     "method",       // the sizes say it
     "cuda_graphs",  // of parts of a layer
     "dispatcher_sms",
@@ -125,11 +128,13 @@ Result<void> set_stack(const PublishedCase& row,
                        const Catalogue& catalogue,
                        const DeviceSpec& device,
                        ParallelPlan& plan) {
-    if (stack_entry(row.stack, catalogue).empty()) {
+    const std::string entry = stack_entry(row.stack, catalogue);
+    const std::string guess = entry.empty() ? likely_stack(row) : entry;
+    if (stack_entry(guess, catalogue).empty()) {
         return {};
     }
     Errors errors;
-    DocumentNode stack = scalar_node(row.stack);
+    DocumentNode stack = scalar_node(guess);
     const DocumentNode defaults = stack_defaults(
         stack, catalogue, device.generation, name(row.plan.precision), errors);
     DocumentNode open;
@@ -247,41 +252,6 @@ void set_fp8(const std::vector<std::string>& words, ParallelPlan& plan) {
     plan.fp8_param_gather = says(words, "float8_all_gather") || says(words, "fp8_params");
 }
 
-// Layers of each stage as the row lists them; without a list, what does not divide goes to the
-// first stages.
-void set_pipeline_layout(const PublishedCase& row,
-                         const std::vector<std::string>& words,
-                         ParallelPlan& plan) {
-    for (const std::string& layers :
-         words_between(value_of_word(words, "pipeline_layers"), '/')) {
-        plan.pipeline_layout.push_back(digits_of(layers));
-    }
-    const std::int64_t stages =
-        plan.pipeline_model_parallel_size * plan.virtual_pipeline_model_parallel_size;
-    const std::int64_t layers = row.model.num_layers;
-    const std::int64_t places =
-        layers + (plan.embedding_and_loss_as_layers ? 2 + row.mtp_num_layers : 0);
-    if (says(words, "uneven_pipeline_stages") && plan.pipeline_layout.empty() && stages > 1 &&
-        places % stages != 0) {
-        for (std::int64_t stage = 0; stage < stages; ++stage) {
-            plan.pipeline_layout.push_back(layers / stages + (stage < layers % stages ? 1 : 0));
-        }
-    }
-    // Megatron-Bridge's recipes of DeepSeek-V3 and Kimi-K2 (recipes/deepseek/deepseek_v3.py): equal
-    // stages but for the last, which has the rest, the predicted tokens and the loss.
-    if (row.stack.starts_with("mb") && plan.pipeline_layout.empty() && stages > 1 &&
-        layers % stages != 0) {
-        const std::int64_t most = (layers + stages - 1) / stages;
-        for (std::int64_t stage = 0; stage < stages; ++stage) {
-            plan.pipeline_layout.push_back(
-                std::clamp<std::int64_t>(layers - stage * most, 0, most));
-        }
-    }
-    if (!plan.pipeline_layout.empty()) {
-        plan.embedding_and_loss_as_layers = false;
-    }
-}
-
 void set_features(const PublishedCase& row,
                   const std::vector<std::string>& words,
                   ParallelPlan& plan) {
@@ -301,7 +271,7 @@ void set_features(const PublishedCase& row,
         plan.cuda_graph_scope |= says(captured, word) ? bit : 0;
     }
     plan.compiled = plan.compiled || row.compile == "true" || says(words, "torch_compile") ||
-                    says(words, "thunder_compile") || says(words, "xla");
+                    says(words, "thunder_compile");
     plan.embedding_and_loss_as_layers = says(words, "embedding_and_loss_as_layers");
     for (const char* key : {"hsdp_shard", "zero1_shard"}) {
         const std::int64_t ranks = digits_of(value_of_word(words, key));
@@ -311,6 +281,10 @@ void set_features(const PublishedCase& row,
         plan.gradient_dtype = Dtype::bf16;
         plan.main_params_dtype = Dtype::bf16;
     }
+    // The paper's variants differ in how many barriers a loss has, and so does not the plan. Their
+    // runtime posts every message ahead.
+    plan.vocabulary_parallel = !value_of_word(words, "vocabulary_parallel").empty();
+    plan.overlap_p2p = plan.overlap_p2p || plan.vocabulary_parallel;
     set_fp8(words, plan);
     set_pipeline_layout(row, words, plan);
 }
@@ -369,6 +343,9 @@ void set_zero(const PublishedCase& row, ParallelPlan& plan) {
     plan.zero_hpz_partition_size = digits_of(value_of_word(switches, "hpZ"));
     const std::vector<std::string> off = words_between(row.offload, ';');
     plan.optimizer_cpu_offload = says(off, "optimizer:cpu");
+    plan.grad_offload_tier = plan.optimizer_cpu_offload && says(off, "gradients:cpu")
+                                 ? StateTier::host
+                                 : StateTier::device;
 }
 
 // What a row has and no scenario can say, or nothing.

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "scenarios/studies/validate/expert_fit.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/step_table.h"
 
@@ -20,7 +21,22 @@ StepTableInputs fit_inputs(const FitSpec& spec) {
     if (!spec.unseen.empty()) {
         inputs.unseen = spec.unseen;
     }
+    if (!spec.experts.empty()) {
+        inputs.experts = spec.experts;
+    }
     return inputs;
+}
+
+// Small steps of unseen software wait for the host: what is left of them is beyond that.
+EfficiencyTable rows_of_host_calls(const EfficiencyTable& table) {
+    EfficiencyTable host;
+    for (const auto& [key, parameter] : table.rows()) {
+        const auto& [name, generation, dtype] = key;
+        if (name == "host.call") {
+            host.set(name, generation, dtype, parameter);
+        }
+    }
+    return host;
 }
 
 // All that the table depends on, as it was typed.
@@ -31,6 +47,7 @@ std::string fit_command_line(const FitSpec& spec) {
     };
     add("--host-bound", spec.host_bound);
     add("--unseen", spec.unseen);
+    add("--experts", spec.experts);
     add("-o", spec.output);
     return command;
 }
@@ -48,7 +65,8 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
     const auto cases = read_published_cases(inputs.steps);
     const auto host_bound = read_published_cases(inputs.host_bound);
     const auto unseen = read_published_cases(inputs.unseen);
-    for (const auto* table : {&cases, &host_bound, &unseen}) {
+    const auto experts = read_published_cases(inputs.experts);
+    for (const auto* table : {&cases, &host_bound, &unseen, &experts}) {
         if (!*table) {
             return unexpected<Errors>(table->error());
         }
@@ -68,12 +86,19 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
     }
     fitted.calls = std::move(*calls);
     fit_calls(fitted.calls, fitted.fit.table);
-    const auto others =
-        sample_steps(unseen_cases(*unseen, fitted.fit.samples, catalogue), catalogue, spec.jobs);
+    const auto others = sample_steps(unseen_cases(*unseen, fitted.fit.samples, catalogue),
+                                     catalogue,
+                                     spec.jobs,
+                                     rows_of_host_calls(fitted.fit.table));
     if (!others) {
         return give_up(others.error());
     }
     fitted.unseen = unseen_errors(fitted.fit.samples, *others, spec.jobs);
+    auto with_experts = expert_errors(*experts, catalogue, fitted.fit.table, spec.jobs);
+    if (!with_experts) {
+        return give_up(with_experts.error());
+    }
+    fitted.unseen.pools[Unseen::experts] = std::move(*with_experts);
     set_residuals(fitted.fit.samples, fitted.unseen, fitted.fit.table);
     if (spec.floor) {
         fitted.floor = ratio_floor(fitted.fit.samples);

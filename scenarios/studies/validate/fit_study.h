@@ -22,6 +22,7 @@ struct FitSpec {
     std::string output;      // the table to write; empty: only print
     std::string host_bound;  // steps that host.call is fitted on; empty: the catalogue's
     std::string unseen;      // steps of software that no case ran on; empty: the catalogue's
+    std::string experts;     // steps of models with experts; empty: the catalogue's
     bool floor = false;      // what factors could do at most for the ratios of steps
     bool kernels = false;    // `file`: measurements of kernels; empty: the catalogue's
     std::uint32_t jobs = 0;  // threads; 0: one a core. The table does not depend on them

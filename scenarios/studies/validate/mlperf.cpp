@@ -16,9 +16,57 @@ bool by_tensorrt(const ServingCase& row) {
     return row.engine.starts_with("trtllm");
 }
 
+// Configurations of trtllm-serve set cuda_graph_padding_enabled and workers_per_core, and 12,000
+// tokens a step (v5.1, closed/NVIDIA/configs/B200-SXM-180GBx8/*/llama3_1-8b.py, and those of
+// submitters that took them over); the others take 1,536 to 8,192 tokens.
+bool by_endpoint(const ServingCase& row) {
+    return row.model == "llama-3.1-8b" && row.max_num_batched_tokens == 12000;
+}
+
 // AMD's harness, with a vLLM of version 0.
 bool by_amd(const ServingCase& row) {
     return row.engine.starts_with("vllm") && row.gpu.starts_with("mi");
+}
+
+bool of_amd_2024(const ServingCase& row) {
+    return row.engine.ends_with("v4.1");
+}
+
+// MLPerf inference v4.1, closed/AMD/code/llama2-70b-99.9: defaults of mainVllmFp8_SyncServer.py and
+// mainVllmFp8_Offline.py, and test_VllmFp8/*_perf.sh. VLLM_SCHED_PREFILL_KVC_FREEPCT of the
+// offline runs is left out.
+void set_amd_of_2024(const ServingCase& row, ServingEngine& engine) {
+    const bool offline = row.load == "offline";
+    engine.max_num_seqs = offline ? 2048 : 1024;
+    engine.max_num_batched_tokens = offline ? 65536 : 49152;
+    engine.memory_share = offline ? 0.99 : 0.97;
+}
+
+// v5.1, closed/AMD/code/*/harness_llm/models: server_, interactive_ and offline_mi300x.yaml. The
+// options of AMD's own scheduler (VLLM_LLAMA2_MLPERF_SCHED) are left out.
+void set_amd_of_2025(const ServingCase& row, ServingEngine& engine) {
+    constexpr double kInteractive_s = 1;
+    const bool mixtral = row.model.starts_with("mixtral");
+    const bool interactive = row.ttft_objective_s > 0 && row.ttft_objective_s < kInteractive_s;
+    const bool offline = row.load == "offline";
+    engine.num_scheduler_steps = mixtral || interactive ? 8 : offline ? 11 : 9;
+    engine.max_num_batched_tokens = mixtral ? 32000 : 40960;
+    engine.memory_share = offline ? 0.98 : 0.99;
+}
+
+// v5.1, closed/RedHat/code/llama3.1-8b/README.md: vLLM 0.10.0. The server on L40S states no limits
+// and has the defaults of GPUs below 70 GB.
+void set_red_hat(const ServingCase& row, ServingEngine& engine) {
+    const bool offline = row.load == "offline";
+    if (row.gpu == "l40s") {
+        engine.max_num_seqs = offline ? 512 : 256;
+        engine.max_num_batched_tokens = offline ? 16384 : 2048;
+        engine.memory_share = offline ? 0.95 : 0.96;
+    } else {
+        engine.max_num_seqs = offline ? 1024 : 512;
+        engine.max_num_batched_tokens = offline ? 4096 : 1024;
+        engine.memory_share = offline ? 0.9 : 0.91;
+    }
 }
 
 double mean_of(const LengthTable& table) {
@@ -36,15 +84,16 @@ bool is_mlperf(const ServingCase& row) {
     return row.engine.find("mlperf") != std::string::npos;
 }
 
-// NVIDIA serves DeepSeek-R1 by trtllm-serve with its PyTorch backend, the other models by the C++
-// executor (closed/NVIDIA/code/*/tensorrt/__init__.py, DEFAULT_CORE_TYPE). Red Hat uses vLLM 0.10.0
-// (closed/RedHat/code/llama3.1-8b/README.md).
+// NVIDIA serves DeepSeek-R1 by trtllm-serve with its PyTorch backend, and Llama 3.1 8B where the
+// configuration is the one of trtllm-serve; the other models by the C++ executor (closed/NVIDIA/
+// code/*/tensorrt/__init__.py, DEFAULT_CORE_TYPE; code/llama3_1-8b/tensorrt/README.md,
+// --core_type=trtllm_endpoint). Red Hat uses vLLM 0.10.0 (closed/RedHat/code/llama3.1-8b).
 std::string_view mlperf_engine(const ServingCase& row) {
     if (!is_mlperf(row)) {
         return {};
     }
     if (by_tensorrt(row)) {
-        return row.model == kDeepSeek ? "tensorrt-llm-1" : "tensorrt-llm";
+        return row.model == kDeepSeek || by_endpoint(row) ? "tensorrt-llm-1" : "tensorrt-llm";
     }
     return by_amd(row) ? "vllm-v0" : "vllm-v1";
 }
@@ -56,19 +105,27 @@ void set_mlperf_options(const ServingCase& row, ServingEngine& engine) {
         // adp_balancing_timeout_iters of NVIDIA's configurations for DeepSeek-R1.
         engine.prompt_wait_steps = row.load == "offline" ? 50 : 9;
     } else if (by_amd(row)) {
-        // closed/AMD/code/*/harness_llm/models: num_scheduler_steps and max_num_batched_tokens of
-        // server_, interactive_ and offline_mi300x.yaml.
-        constexpr double kInteractive_s = 1;
-        const bool mixtral = row.model.starts_with("mixtral");
-        const bool interactive = row.ttft_objective_s > 0 && row.ttft_objective_s < kInteractive_s;
-        engine.num_scheduler_steps = mixtral || interactive ? 8 : row.load == "offline" ? 11 : 9;
-        engine.max_num_batched_tokens = mixtral ? 32000 : 40960;
-        engine.memory_share = row.load == "offline" ? 0.98 : 0.99;
+        of_amd_2024(row) ? set_amd_of_2024(row, engine) : set_amd_of_2025(row, engine);
     } else {
-        // closed/RedHat/code/llama3.1-8b: --max-num-seqs 1024 --max-num-batched-tokens 4096
-        engine.max_num_seqs = 1024;
-        engine.max_num_batched_tokens = 4096;
+        set_red_hat(row, engine);
     }
+}
+
+std::optional<Collecting> mlperf_collecting(const ServingCase& row) {
+    if (!by_amd(row) || !of_amd_2024(row) || row.load != "poisson") {
+        return std::nullopt;
+    }
+    // mainVllmFp8_SyncServer.py: --batcher-threshold, --gpu-batch-size; sync_sut.py gives the
+    // batches to the GPUs in turn.
+    return Collecting{.longest = Time::seconds(0.3), .most = 96, .servers = row.replicas};
+}
+
+// closed/RedHat/code/llama3.1-8b/README.md: --long-prefill-token-threshold.
+std::int64_t mlperf_prompt_chunk(const ServingCase& row) {
+    if (!is_mlperf(row) || by_tensorrt(row) || by_amd(row)) {
+        return 0;
+    }
+    return (row.gpu == "l40s") == (row.load == "offline") ? 256 : 0;
 }
 
 std::int64_t mlperf_requests(const ServingCase& row) {

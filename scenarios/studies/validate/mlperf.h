@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "engine/result.h"
 #include "scenarios/format/read/length_table.h"
 #include "scenarios/format/specs/serving_spec.h"
+#include "scenarios/studies/serve/collected_load.h"
 #include "scenarios/studies/validate/serving_cases.h"
 
 namespace orrery {
@@ -32,6 +34,11 @@ bool runs_whole_data_set(const ServingCase& row);
 // Requests of a Poisson load are dealt out to the replicas in turn, or by their load: of the times
 // between those of one replica, the standard deviation over the mean.
 double mlperf_arrival_variation(const ServingCase& row);
+// Of a harness that collects requests before it hands them to a replica.
+std::optional<Collecting> mlperf_collecting(const ServingCase& row);
+
+// SchedulerLimits::long_prefill_token_threshold.
+std::int64_t mlperf_prompt_chunk(const ServingCase& row);
 
 // Quantiles of the data set's outputs with the row's mean, and the row's mean prompt. Without
 // shares if the table has no such model.

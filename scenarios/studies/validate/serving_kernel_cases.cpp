@@ -111,13 +111,14 @@ Transformer latent_layer(const ServingKernelCase& row) {
             .q_lora_rank = 1536};
 }
 
-constexpr std::array<std::string_view, 5> kExpertOps = {
-    "permute", "expert fc1", "expert activation", "expert fc2", "unpermute"};
-constexpr std::array<std::string_view, 9> kLatentOps = {"latent down",
+constexpr std::array<std::string_view, 6> kExpertOps = {
+    "expert order", "permute", "expert fc1", "expert activation", "expert fc2", "unpermute"};
+constexpr std::array<std::string_view, 10> kLatentOps = {"latent down",
                                                         "latent norm",
                                                         "query up",
                                                         "rotary embedding",
                                                         "cache write",
+                                                        "head order",
                                                         "query absorption",
                                                         "decode attention",
                                                         "value absorption",

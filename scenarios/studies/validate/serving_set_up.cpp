@@ -178,6 +178,7 @@ std::vector<ServingPoolSpec> pools_of(const ServingCase& row) {
 void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpec& pool) {
     const ServingEngine& engine = scenario.serving.engine;
     pool.limits.prompt_batching_steps = mlperf_prompt_batching(row);
+    pool.limits.long_prefill_token_threshold = mlperf_prompt_chunk(row);
     if (is_trtllm_bench(row)) {
         const auto limits = trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device);
         if (limits) {
@@ -221,6 +222,20 @@ Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
         }
     }
     return {};
+}
+
+// Of one replica. A harness that collects sees the requests of all.
+CollectedLoad mlperf_load(const ServingCase& row,
+                          WorkloadSpec workload,
+                          const LengthTable* lengths) {
+    const auto collecting = mlperf_collecting(row);
+    if (!collecting) {
+        return {.requests = synthetic_requests(workload, lengths), .mean_wait = {}};
+    }
+    workload.request_rate *= static_cast<double>(row.replicas);
+    workload.num_requests *= row.replicas;
+    workload.arrival_variation = 1;
+    return collected(synthetic_requests(workload, lengths), *collecting);
 }
 
 }  // namespace
@@ -297,8 +312,10 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
         if (!lengths) {
             return tl::unexpected(lengths.error());
         }
-        set_up.requests =
-            synthetic_requests(*workload, lengths->shares.empty() ? nullptr : &*lengths);
+        CollectedLoad load =
+            mlperf_load(row, *workload, lengths->shares.empty() ? nullptr : &*lengths);
+        set_up.requests = std::move(load.requests);
+        set_up.held = load.mean_wait;
         return set_up;
     }
     if (row.load != "trace") {

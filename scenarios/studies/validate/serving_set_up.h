@@ -16,6 +16,7 @@ namespace orrery {
 struct ServingSetUp {
     Scenario scenario;  // its model, serving and workload are the row's
     std::vector<Request> requests;
+    Time held;  // mean, by a client that collects requests, before their arrival
 };
 
 // A cluster of `gpus` GPUs of a kind that published rows name: one server, or several with a

@@ -12,6 +12,7 @@
 #include "models/lowering.h"
 #include "scenarios/studies/simulate/kernel_timings.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/step_costs.h"
 #include "scenarios/studies/validate/control.h"
 
 namespace orrery {
@@ -300,7 +301,8 @@ std::vector<Parameter> minimise(const std::vector<StepSample>& samples) {
 // Nothing where the row can't be expressed.
 Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
                                               const Catalogue& catalogue,
-                                              const EfficiencyTable& kernels) {
+                                              const EfficiencyTable& kernels,
+                                              const EfficiencyTable& host) {
     // The factors are of dense steps: routing and the products of groups have none of their own.
     if (row.model.num_experts > 0) {
         return std::optional<StepSample>{};
@@ -311,14 +313,18 @@ Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
     }
     scenario->network = NetworkFidelity::analytic;
     SimulationOptions options;
-    options.step_table = EfficiencyTable{};
+    options.step_table = host;
     const Result<Answer> answer = simulate_scenario(*scenario, options);
     if (!answer) {
         return tl::unexpected(answer.error());
     }
     StepSample sample = decompose(row, *scenario, *answer, kernels);
+    const double launches = StepEfficiency{host, scenario->device}.launch_sigma(scenario->plan);
+    sample.beside_kernels =
+        sigma_beside_kernels(answer->critical_path, answer->iteration, launches);
     if (restarts(*scenario)) {
-        options.step_table = table_of({{"host.restart_us", "*", "*", kProbe_us}});
+        options.step_table->set(
+            "host.restart_us", "*", "*", {.value = kProbe_us, .sigma = 0, .source = {}});
         const Result<Answer> slower = simulate_scenario(*scenario, options);
         if (!slower) {
             return tl::unexpected(slower.error());
@@ -336,7 +342,8 @@ double predict_step(const StepSample& sample, const EfficiencyTable& table) {
 
 Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
                                              const Catalogue& catalogue,
-                                             std::uint32_t jobs) {
+                                             std::uint32_t jobs,
+                                             const EfficiencyTable& host) {
     const auto kernels =
         read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
     if (!kernels) {
@@ -344,7 +351,7 @@ Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& c
     }
     std::vector<Result<std::optional<StepSample>>> found(cases.size());
     for_each_index(cases.size(), jobs, [&](std::size_t i) {
-        found[i] = sample_step(cases[i], catalogue, *kernels);
+        found[i] = sample_step(cases[i], catalogue, *kernels, host);
     });
     std::vector<StepSample> samples;
     std::vector<MeasuredScenario> measured;

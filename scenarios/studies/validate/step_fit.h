@@ -47,6 +47,8 @@ struct StepSample {
     double bubble = 0;         // pipeline bubble and imbalance
     double restarts = 0;       // of the host, that the step waits for
     double communication = 0;  // and everything else that factors don't stretch
+    // Relative standard deviation by communication and host, which no factor is about.
+    double beside_kernels = 0;
 };
 
 struct StepFit {
@@ -55,10 +57,12 @@ struct StepFit {
 };
 
 // Steps without factors, in the order of the rows, whatever the number of threads (0: one a core).
-// Rows of models with experts, and rows that can't be expressed, are left out.
+// Rows of models with experts, and rows that can't be expressed, are left out. `host`: what calls
+// of the host cost (call_fit.h); without, a launch.
 Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
                                              const Catalogue& catalogue,
-                                             std::uint32_t jobs = 1);
+                                             std::uint32_t jobs = 1,
+                                             const EfficiencyTable& host = {});
 
 // The factors, without what they leave (unseen_fit.h).
 Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,

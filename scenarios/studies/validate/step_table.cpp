@@ -11,13 +11,15 @@ StepTableInputs catalogue_inputs(const std::filesystem::path& root) {
     const std::filesystem::path published = root / "published";
     return {.steps = published / "training.csv",
             .unseen = published / "training_more.csv",
+            .experts = published / "training_moe.csv",
             .host_bound = published / "host_bound.csv",
             .kernels = root / "kernel_efficiency.csv"};
 }
 
 std::string fingerprints(const StepTableInputs& inputs) {
     std::string text;
-    for (const auto& file : {inputs.steps, inputs.unseen, inputs.host_bound, inputs.kernels}) {
+    for (const auto& file :
+         {inputs.steps, inputs.unseen, inputs.experts, inputs.host_bound, inputs.kernels}) {
         text += fmt::format("{} {}\n", file.filename().string(), file_fingerprint(file));
     }
     return text;

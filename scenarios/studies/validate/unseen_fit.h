@@ -6,7 +6,8 @@
 // counts where all that the fit lacks is what was left out: NeMo left out tells of unseen software,
 // llm.c left out does not, for nothing of its lineage is left; of devices steps count whose
 // lineage others were run on. Steps of software that no fitted step ran on
-// (published/training_more.csv) are left out of every fit.
+// (published/training_more.csv) are left out of every fit, and so are steps of models with experts
+// (expert_fit.h).
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,8 @@ double centre_of(const FamilyErrors& errors);
 double spread_between(const FamilyErrors& errors, double centre = 0);
 
 struct UnseenErrors {
-    // By what was left out: families (nothing is unseen but they), software, lineages, generations.
+    // By what was left out: families (nothing is unseen but they), software, lineages, generations;
+    // of experts families, of which none was fitted on.
     std::map<Unseen, FamilyErrors> pools;
     // All fitted steps, by factors that were fitted without their family.
     FamilyErrors families;
@@ -48,8 +50,8 @@ UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
                            const std::vector<StepSample>& others,
                            std::uint32_t jobs = 1);
 
-// Sets step.residual, step.residual.software, .lineage and .device, the shifts of the latter three
-// (steps of unseen software mostly take longer than predicted), and step.seen.
+// Sets step.residual, step.residual.software, .lineage, .device and .experts, the shifts of the
+// latter four (steps of unseen software mostly take longer than predicted), and step.seen.
 void set_residuals(const std::vector<StepSample>& fitted,
                    const UnseenErrors& errors,
                    EfficiencyTable& table);

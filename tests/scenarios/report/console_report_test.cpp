@@ -14,6 +14,12 @@
 namespace orrery {
 namespace {
 
+TEST(Counted, AddsTheEndingOfThePlural) {
+    EXPECT_EQ(counted(1, "micro-batch"), "1 micro-batch");
+    EXPECT_EQ(counted(4, "micro-batch"), "4 micro-batches");
+    EXPECT_EQ(counted(1'024, "GPU"), "1,024 GPUs");
+}
+
 TEST(ConsoleReport, NeverPassesAHundredColumns) {
     for (const std::string& name : {std::string{"x"}, std::string(300, 'n'), std::string{}}) {
         std::istringstream lines{console_report(sample_answer(name))};

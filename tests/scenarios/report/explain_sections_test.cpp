@@ -16,7 +16,8 @@ TEST(ExplainSections, NameLimitsAndChangesWithTheirOverrides) {
                                 .gain = 0.125,
                                 .iteration = Time::seconds(5),
                                 .mfu = 0.6,
-                                .peak_memory = Bytes{std::int64_t{70} << 30}}};
+                                .peak_memory = Bytes{std::int64_t{70} << 30},
+                                .needed_memory = Bytes{std::int64_t{72} << 30}}};
     const Report report = explain_sections(explanation);
     const std::string text = to_text(report);
     for (const char* due : {"DOES NOT FIT",

@@ -20,7 +20,10 @@ TEST(HeatMapReport, OfManyNodesTheHottestAreShown) {
 TEST(HeatMapReport, PageAndJsonNameTheSlowToo) {
     const HeatMap map = heat_map("few", {1, 1, 1.5}, {0, 0, 0}, {}, 1);
     EXPECT_NE(heat_map_json(map).find("node 2: 1.50 times its peers"), std::string::npos);
-    EXPECT_NE(to_html(heat_map_sections(map)).find("1.50 times its peers"), std::string::npos);
+    const std::string html = to_html(heat_map_sections(map));
+    EXPECT_NE(html.find("1.50 times its peers"), std::string::npos);
+    EXPECT_NE(html.find("node 2, device 0: 1.50 times the median"), std::string::npos);
+    EXPECT_NE(html.find("a tenth above it, or more"), std::string::npos);
 }
 
 }  // namespace

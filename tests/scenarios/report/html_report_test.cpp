@@ -47,7 +47,9 @@ TEST(HtmlReport, HoldsTheObjectOfJsonAndTheTimeline) {
     data.erase("memory_over_time");
     EXPECT_EQ(data.at("cause_words").at("gemm_inefficiency"), "GEMM inefficiency");
     EXPECT_EQ(data.at("cause_words").size(), kNumCauses);
+    EXPECT_TRUE(data.contains("cause_meanings"));
     data.erase("cause_words");
+    data.erase("cause_meanings");
     ASSERT_GE(data.at("heat").at("rows").size(), 1u);  // pipeline messages over NVLink
     double most = 0;
     for (const auto& row : data["heat"]["rows"]) {

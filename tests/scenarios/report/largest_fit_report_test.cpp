@@ -39,5 +39,25 @@ TEST(LargestFitReport, JsonHasBytes) {
     EXPECT_EQ(json["largest"][0]["name"], "logits");
 }
 
+TEST(LargestFitReport, TiersHaveALineEachWithTheKeysThatAreNew) {
+    const std::vector<TierFit> fits{
+        {.where = "here", .set = {}, .layers = 10, .parameters = 1'500'000'000, .why = {}},
+        {.where = "there",
+         .set = {"plan.a=1", "plan.b=2"},
+         .layers = 40,
+         .parameters = 6,
+         .why = {}},
+        {.where = "far", .set = {"plan.a=1", "plan.b=2", "plan.c=3"}, .why = "no drives"}};
+    const std::string text = to_text(tier_sections({}, fits));
+    for (const char* part : {"here", "1.5", "plan.a=1 plan.b=2", "none", "no drives"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    }
+    const auto json = nlohmann::json::parse(tier_json({}, fits));
+    EXPECT_EQ(json["most"], 40);
+    EXPECT_EQ(json["tiers"][1]["set"].size(), 2u);
+    EXPECT_FALSE(json["tiers"][0].contains("why"));
+    EXPECT_EQ(json["tiers"][2]["why"], "no drives");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -37,5 +37,26 @@ TEST(MemoryReport, TellsOutcomesThatAreOnTheWrongSide) {
     EXPECT_TRUE(json["rows"][1]["measured_peak_bytes"].is_null());
 }
 
+TEST(MemoryReport, NamesTheTierThatIsTooSmallByHowMuchAndItsLargestTensor) {
+    MemoryUse use{.peak = Bytes{1 << 20}, .device = Bytes{1 << 30}, .fits = false};
+    use.host = Bytes{std::int64_t{3} << 30};
+    use.host_memory = Bytes{std::int64_t{2} << 30};
+    use.host_largest = {.name = "stage 0 optimizer state", .bytes = Bytes{1 << 30}};
+    for (const std::string& line :
+         {does_not_fit_line(use),
+          tier_line("host memory", use.host, use.host_memory, use.host_largest)}) {
+        EXPECT_NE(line.find("1.00 GiB"), std::string::npos) << line;
+        EXPECT_NE(line.find("stage 0 optimizer state"), std::string::npos) << line;
+    }
+    use.host = Bytes{};
+    use.drives = Bytes{std::int64_t{5} << 40};
+    use.drives_size = Bytes{std::int64_t{4} << 40};
+    EXPECT_NE(does_not_fit_line(use).find("drives of a server 1.00 TiB too small"),
+              std::string::npos)
+        << does_not_fit_line(use);
+    EXPECT_NE(tier_line("drives", use.drives, Bytes{}, {}).find("of a server"), std::string::npos);
+    EXPECT_NE(tier_line("drives", use.drives, use.drives, {}).find("fits"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery

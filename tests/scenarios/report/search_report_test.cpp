@@ -21,9 +21,17 @@ TEST(SearchReport, FitsTheConsoleAndNamesTheWinnerAndWhatWasPruned) {
     }
     EXPECT_NE(text.find("the best of 12,345 plans"), std::string::npos) << text;
     EXPECT_NE(text.find("interleaved_1f1b"), std::string::npos) << text;
-    EXPECT_NE(text.find("  memory " + std::string(43, ' ') + "12,000\n"), std::string::npos)
+    EXPECT_NE(text.find("  do not fit in memory" + std::string(38, ' ') + "12,000\n"),
+              std::string::npos)
         << text;
     EXPECT_NE(text.find("No plan that was left"), std::string::npos) << text;
+}
+
+TEST(SearchReport, ReasonsAreWordsAndRulesNameTheirKey) {
+    EXPECT_EQ(left_out_words("bound"), "no better by their lower bound");
+    EXPECT_EQ(left_out_words("deadline"), "deadline");
+    EXPECT_EQ(left_out_words("pipeline_model_parallel_size"),
+              "not allowed: pipeline_model_parallel_size");
 }
 
 TEST(SearchReport, SaysWhatAPlanThatWasLeftOutCouldSave) {
@@ -36,7 +44,7 @@ TEST(SearchReport, SaysWhatAPlanThatWasLeftOutCouldSave) {
 TEST(SearchReport, EveryPlanOfTheSpaceIsCountedOnce) {
     const SearchedPlans searched = searched_plans();
     const std::string text = search_report(searched.scenario, searched.result);
-    EXPECT_NE(text.find("  in all " + std::string(42, ' ') + " 12,345\n"), std::string::npos)
+    EXPECT_NE(text.find("  in all " + std::string(50, ' ') + " 12,345\n"), std::string::npos)
         << text;
     EXPECT_NE(text.find("on the network: 45, of which 1 broke a limit"), std::string::npos) << text;
 }

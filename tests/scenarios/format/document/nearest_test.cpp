@@ -57,6 +57,12 @@ TEST(NearestNames, ThatBeginWithWhatWasWrittenComeFirstAndOnce) {
 TEST(NearestHint, ListsEverythingWhenNothingIsNear) {
     EXPECT_EQ(nearest_hint("zzzz", {"fluid", "analytic"}), "one of fluid, analytic");
     EXPECT_EQ(nearest_hint("fluit", {"fluid", "analytic"}), "did you mean 'fluid'?");
+    std::vector<std::string> many;
+    for (int i = 100; i < 200; ++i) {
+        many.push_back(std::to_string(i));
+    }
+    EXPECT_EQ(nearest_hint("zzzz", many),
+              "one of 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, … (100 in all)");
 }
 
 }  // namespace

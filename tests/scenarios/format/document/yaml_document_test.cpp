@@ -64,6 +64,12 @@ TEST(YamlDocument, BrokenTextIsToldWithItsPlace) {
     EXPECT_EQ(first_error("a: 'x\n"),
               "f.yaml:1:4: error: a quote is not closed (hint: is the file complete?)");
     EXPECT_EQ(first_error("a: 'it''s'\nb: \"\\\"\"\nµ: 'x'\n"), "no error");
+    for (const auto& [broken, hint] : {std::pair{"a:\n\tb: 1\n", "YAML indents with spaces"},
+                                       {"a: [1, 2\n", "a '[' has no ']'"},
+                                       {"a: {b: 1\n", "a '{' has no '}'"},
+                                       {"a: 1\n  b: 2\n", "keys of one map begin in one column"}}) {
+        EXPECT_NE(first_error(broken).find(hint), std::string::npos) << first_error(broken);
+    }
     EXPECT_EQ(first_error("a: \"\\q\"\n").substr(0, 12), "f.yaml:1:7: ");
     EXPECT_EQ(first_error("{a: 1}: 2\n"), "f.yaml:1:1: error: a key must be a word, not a map");
     EXPECT_EQ(first_error(std::string{"a: \0b", 5}),

@@ -45,5 +45,19 @@ TEST(DeviceNeeds, StateInAFileNeedsDrives) {
     EXPECT_EQ(errors_of(scenario), "");
 }
 
+TEST(DeviceNeeds, WeightsAndGradientsInAFileNeedDrives) {
+    Scenario scenario = small_scenario("tiers", {});
+    scenario.cluster.node.host_memory = Bytes{1'000'000'000'000};
+    scenario.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
+    scenario.cluster.node.nvme_drives = 0;
+    scenario.plan.optimizer_cpu_offload = true;
+    scenario.plan.param_offload_tier = StateTier::host;
+    EXPECT_EQ(errors_of(scenario), "");
+    scenario.plan.grad_offload_tier = StateTier::file;
+    EXPECT_NE(errors_of(scenario).find("plan.grad_offload_tier"), std::string::npos);
+    scenario.plan.param_offload_tier = StateTier::file;
+    EXPECT_NE(errors_of(scenario).find("plan.param_offload_tier"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery

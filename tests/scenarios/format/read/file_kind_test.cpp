@@ -30,6 +30,8 @@ TEST(FileKind, OfAFileIsWhatItSays) {
               "FILE)");
     EXPECT_EQ(other_than("kind: scenaro\n", "scenario"),
               "s.yaml:1:7: error: kind can't be 'scenaro' (hint: did you mean 'scenario'?)");
+    EXPECT_EQ(other_than("kind: zzz\n", "sweep"),
+              "s.yaml:1:7: error: kind can't be 'zzz' (hint: kind: sweep is due here)");
     EXPECT_NE(other_than("kind: [1]\n", "scenario").find("kind can't be a list"),
               std::string::npos);
     EXPECT_EQ(file_kind("campaign"), nullptr);

@@ -60,7 +60,8 @@ TEST(Explain, ForWhatDoesNotFitItTellsWhatDoes) {
     ASSERT_FALSE(explanation->answer.memory.fits);
     ASSERT_FALSE(explanation->suggestions.empty());
     for (const Suggestion& suggestion : explanation->suggestions) {
-        EXPECT_LE(suggestion.peak_memory, explanation->answer.memory.device);
+        EXPECT_LE(suggestion.needed_memory, explanation->answer.memory.device);
+        EXPECT_GT(suggestion.needed_memory, suggestion.peak_memory);
     }
 }
 

@@ -13,7 +13,7 @@ EmptySpace space_of(const LeftOut& left_out) {
 TEST(EmptySpace, IsBlamedOnTheRuleThatRefusesMost) {
     const Error error = why_space_is_empty(
         space_of({.rules = {{"batch does not divide", 3}, {"pipeline", 7}}}), {});
-    EXPECT_EQ(error.what, "no plan of 10 is feasible: pipeline refuses most of them");
+    EXPECT_EQ(error.what, "no plan of 10 is feasible; most are refused by: pipeline");
     EXPECT_EQ(error.hint,
               "points by the rule that refuses them: batch does not divide 3, pipeline 7");
     EXPECT_EQ(why_space_is_empty({}, {}).what, "the space has no point");

@@ -193,10 +193,20 @@ TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
                             "moe_dispatcher_sms",
                             "moe_router_fusion",
                             "optimizer_offload_tier",
+                            "optimizer_offload_fraction",
+                            "delayed_param_update",
+                            "param_offload_tier",
+                            "param_offload_fraction",
+                            "grad_offload_tier",
+                            "moe_expert_placement",
+                            "moe_lsh_compression_rate",
+                            "moe_pipeline_degree",
                             "overlap_moe_expert_parallel_comm",
                             "delay_wgrad_compute",
                             "zero_quantized_gradients",
                             "fp8_param_gather",
+                            "vocabulary_parallel",
+                            "reduce_scatter",
                             "fsdp_copy_out"}) {
         changed.insert(key);  // of models with experts, and of plans that the timer refuses
     }

@@ -113,6 +113,29 @@ TEST(StepEfficiency, LeavesMoreOfWhatWasNotSeen) {
               Unseen::device);
 }
 
+// No factor is fitted on models with experts: their spread is at least that of such models.
+TEST(StepEfficiency, LeavesMoreOfModelsWithExperts) {
+    const EfficiencyTable table = table_of({{{"step.residual", "*", "*"}, 0.05},
+                                            {{"step.residual.lineage", "*", "*"}, 0.3},
+                                            {{"step.residual.experts", "*", "*"}, 0.1},
+                                            {{"step.shift.experts", "*", "*"}, 0.12},
+                                            {{"step.shift.lineage", "*", "*"}, 0.15},
+                                            {{"step.seen.nemo", "hopper", "fp8"}, 3}});
+    const DeviceSpec hopper = device_of("hopper");
+    const StepEfficiency step{table, hopper};
+    const StepResidual seen = step.residual("nemo", Dtype::fp8, true);
+    EXPECT_EQ(seen.sigma, 0.1);
+    EXPECT_EQ(seen.shift, 0.12);
+    EXPECT_EQ(seen.unseen, Unseen::experts);
+    EXPECT_EQ(name(seen.unseen), "experts");
+    // More was unseen already, and remains what is said.
+    const StepResidual unseen = step.residual("torchtitan", Dtype::fp8, true);
+    EXPECT_EQ(unseen.sigma, 0.3);
+    EXPECT_EQ(unseen.shift, 0.15);
+    EXPECT_EQ(unseen.unseen, Unseen::lineage);
+    EXPECT_EQ(step.residual("nemo", Dtype::fp8).unseen, Unseen::nothing);
+}
+
 TEST(SeenSteps, TellsWhatIsUnseenOfAStep) {
     SeenSteps seen;
     EXPECT_TRUE(seen.empty());

@@ -25,13 +25,12 @@ std::map<std::string, PublishedCase> more_rows() {
     return by_name;
 }
 
-// All but the pipelines that split the vocabulary over their stages.
 TEST(CasePlan, RowsOfOtherStacksAreExpressible) {
     for (const auto& [name, row] : more_rows()) {
         const auto scenario = scenario_of(row, with_stacks());
+        ASSERT_TRUE(scenario) << name << ": " << scenario.error().to_string();
         const bool split = row.features.find("vocabulary_parallel") != std::string::npos;
-        EXPECT_EQ(static_cast<bool>(scenario), !split)
-            << name << ": " << (scenario ? "" : scenario.error().to_string());
+        EXPECT_EQ(scenario->plan.vocabulary_parallel, split) << name;
     }
 }
 
@@ -169,6 +168,9 @@ TEST(CasePlan, ZeroPlusPlusAndOffloadAreWords) {
     EXPECT_TRUE(plan.zero_quantized_gradients);
     EXPECT_EQ(plan.zero_hpz_partition_size, 16);
     EXPECT_TRUE(plan.optimizer_cpu_offload);
+    EXPECT_EQ(plan.grad_offload_tier, StateTier::host);
+    row.offload = "optimizer:cpu";
+    EXPECT_EQ(plan_of_row(row).grad_offload_tier, StateTier::device);
 }
 
 // Megatron-Bridge's recipes: 61 layers on 16 virtual stages are 15 times 4 and the rest.

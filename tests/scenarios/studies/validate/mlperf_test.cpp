@@ -28,6 +28,11 @@ TEST(Mlperf, TheHarnessDecidesTheEngine) {
     EXPECT_EQ(mlperf_engine(row), "tensorrt-llm-1");
     row.model = "llama-2-70b";
     EXPECT_EQ(mlperf_engine(row), "tensorrt-llm");
+    row.model = "llama-3.1-8b";
+    row.max_num_batched_tokens = 1536;
+    EXPECT_EQ(mlperf_engine(row), "tensorrt-llm");
+    row.max_num_batched_tokens = 12000;
+    EXPECT_EQ(mlperf_engine(row), "tensorrt-llm-1");
     row.engine = "vllm-mlperf-v5.1";
     EXPECT_EQ(mlperf_engine(row), "vllm-v1");
     row.gpu = "mi300x";
@@ -57,6 +62,37 @@ TEST(Mlperf, TheHarnessSetsTheScheduler) {
     row.load = "offline";
     row.ttft_objective_s = 0;
     EXPECT_EQ(steps(), 11U);
+}
+
+// AMD's harness of v4.1 collects requests for 0.3 s; Red Hat's servers differ by GPU.
+TEST(Mlperf, HarnessesDifferByRoundAndGpu) {
+    ServingCase row = server_row();
+    EXPECT_FALSE(mlperf_collecting(row));
+    row.engine = "vllm-mlperf-v4.1";
+    row.gpu = "mi300x";
+    row.model = "llama-2-70b";
+    ServingEngine engine;
+    set_mlperf_options(row, engine);
+    EXPECT_EQ(engine.num_scheduler_steps, 1U);
+    EXPECT_EQ(engine.max_num_seqs, 1024);
+    ASSERT_TRUE(mlperf_collecting(row));
+    EXPECT_EQ(mlperf_collecting(row)->servers, 4);
+    row.load = "offline";
+    EXPECT_FALSE(mlperf_collecting(row));
+    set_mlperf_options(row, engine);
+    EXPECT_EQ(engine.max_num_batched_tokens, 65536);
+    row.engine = "vllm-mlperf-v5.1";
+    EXPECT_EQ(mlperf_prompt_chunk(row), 0);
+    row.gpu = "l40s";
+    EXPECT_EQ(mlperf_prompt_chunk(row), 256);
+    set_mlperf_options(row, engine);
+    EXPECT_EQ(engine.max_num_seqs, 512);
+    row.load = "poisson";
+    EXPECT_EQ(mlperf_prompt_chunk(row), 0);
+    row.gpu = "h100-80g";
+    EXPECT_EQ(mlperf_prompt_chunk(row), 256);
+    set_mlperf_options(row, engine);
+    EXPECT_EQ(engine.max_num_batched_tokens, 1024);
 }
 
 // Ten minutes of a replica's share, which comes in turn with those of the others.

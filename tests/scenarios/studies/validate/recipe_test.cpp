@@ -64,6 +64,19 @@ TEST(Recipe, NeverReplacesWhatARowStates) {
     EXPECT_TRUE(plan.cuda_graphs);  // no table has a column for it
 }
 
+// NeMo of spring 2025 recomputes other parts on other GPUs.
+TEST(Recipe, OfNemoSaysWhatIsRecomputed) {
+    const auto modules = [](const char* gpu) {
+        const ParallelPlan plan = with_recipe(row_of("nemo-25.04", gpu, Dtype::bf16));
+        EXPECT_TRUE(plan.moe_shared_expert_overlap);
+        EXPECT_EQ(plan.recompute_granularity, Recompute::selective);
+        return plan.recompute_modules;
+    };
+    EXPECT_EQ(modules("h100-80g"), static_cast<std::uint32_t>(RecomputeModule::mla_up_proj));
+    EXPECT_EQ(modules("gb200"), static_cast<std::uint32_t>(RecomputeModule::core_attn));
+    EXPECT_EQ(recipe_entry("nemo-25.02", with_recipes()), "");
+}
+
 TEST(Recipe, LeavesOtherModelsAlone) {
     PublishedCase row = row_of("mb26.08", "gb200", Dtype::fp8);
     row.model.name = "llama-3-70b";

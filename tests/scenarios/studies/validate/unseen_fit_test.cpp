@@ -113,7 +113,11 @@ TEST(UnseenErrors, AreTheSameOnAnyNumberOfThreads) {
 
 TEST(SetResiduals, WritesASpreadForEachKindAndWhatWasSeen) {
     const std::vector<StepSample> fitted = fitted_steps();
-    const UnseenErrors errors = unseen_errors(fitted, other_steps());
+    UnseenErrors errors = unseen_errors(fitted, other_steps());
+    EXPECT_FALSE(errors.pools.contains(Unseen::experts)) << "no sample has any";
+    for (const char* family : {"l", "m", "n", "o", "p"}) {
+        errors.pools[Unseen::experts][family] = {-0.2, -0.1, -0.3};
+    }
     EfficiencyTable table;
     set_residuals(fitted, errors, table);
     const auto value = [&](const char* name) { return table.find(name, "ampere", "fp16")->value; };
@@ -121,6 +125,8 @@ TEST(SetResiduals, WritesASpreadForEachKindAndWhatWasSeen) {
     EXPECT_GT(value("step.residual.lineage"), value("step.residual.software"));
     EXPECT_GT(value("step.residual.device"), 0);
     EXPECT_NEAR(value("step.shift.lineage"), -centre_of(errors.pools.at(Unseen::lineage)), 1e-12);
+    EXPECT_NEAR(value("step.shift.experts"), 0.2, 1e-12);
+    EXPECT_NEAR(value("step.residual.experts"), 0.1 / kQuantile95, 1e-12);
     EXPECT_EQ(table.find("step.shift.nothing", "ampere", "fp16"), nullptr);
     EXPECT_EQ(table.find("step.seen.nemo", "ampere", "fp16")->value, 2);
     EXPECT_EQ(table.find("step.seen.composer", "hopper", "fp16")->value, 1);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// 1F1B where all stages work on the loss of each micro-batch together (after Yeung et al., arXiv
+// 2411.05288): when the last stage has a micro-batch's forward pass, each stage does its part of
+// the output layer; when all have done it, each makes its gradients; and when these are added up,
+// the last stage's backward pass begins.
+//
+// Every stage works in turns of equal length, and in turn k on both parts of the loss of
+// micro-batch k. A forward and a backward pass follow, of the micro-batches that the neighbours had
+// a turn before: p - s ahead of the loss, and p - s - 1 behind it. No stage waits inside a turn,
+// whatever its passes take, and what all stages exchange has one order. The price is that up to
+// 2 (p - s) micro-batches are in flight, twice those of 1F1B.
+#include "engine/check.h"
+#include "models/schedule/schedule.h"
+
+namespace orrery {
+
+StageOrder shared_loss_1f1b(const ScheduleShape& shape, std::int32_t stage) {
+    ORRERY_CHECK(shape.chunks == 1 && shape.placement == ChunkPlacement::looping);
+    const std::int32_t ahead = shape.stages - stage;
+    const std::int32_t behind = shape.stages - stage - 1;
+    StageOrder order;
+    const auto add = [&](Pass pass, std::int32_t micro_batch) {
+        if (micro_batch >= 0 && micro_batch < shape.micro_batches) {
+            order.push_back({.pass = pass, .micro_batch = micro_batch});
+        }
+    };
+    for (std::int32_t turn = -ahead; turn < shape.micro_batches + behind; ++turn) {
+        add(kLossForward, turn);
+        add(kLossBackward, turn);
+        add(Pass::forward, turn + ahead);
+        add(Pass::backward, turn - behind);
+    }
+    return order;
+}
+
+}  // namespace orrery

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who steps which weights: the device, its host, both, or the host beside the next step.
+#include "models/optimizer_lowering.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/verifier.h"
+#include "models/lowering.h"
+#include "models/memory.h"
+#include "models/validate_plan.h"
+#include "tests/models/known_models.h"
+
+namespace orrery {
+namespace optimizer_lowering_test {
+
+Transformer stepped_model() {
+    Transformer model = gpt(8, 128, 8, 64, 512);
+    model.tied_embeddings = false;
+    return model;
+}
+
+Program lowered(const ParallelPlan& plan) {
+    const Errors rules = check(stepped_model(), plan, 2);
+    EXPECT_TRUE(rules.empty()) << rules[0].where << ": " << rules[0].what;
+    Program program = lower(stepped_model(), plan);
+    const Errors errors = verify(program);
+    EXPECT_TRUE(errors.empty()) << errors[0].where << ": " << errors[0].what;
+    return program;
+}
+
+ParallelPlan host_plan() {
+    ParallelPlan plan{.data_parallel_size = 2,
+                      .data_parallel_sharding_strategy = ShardingStrategy::optim,
+                      .global_batch_size = 2};
+    plan.optimizer_cpu_offload = true;
+    return plan;
+}
+
+// Ops of the step's end with this name.
+std::vector<const Op*> ends_named(const Program& program, std::string_view name) {
+    const auto end = std::ranges::find_if(
+        program.segments, [](const Segment& s) { return s.name == "stage 0 optimizer"; });
+    std::vector<const Op*> ops;
+    for (const Op& op : end->ops) {
+        if (program.names[op.name] == name) {
+            ops.push_back(&op);
+        }
+    }
+    return ops;
+}
+
+std::int64_t state_on(const Program& program, MemoryTier tier) {
+    std::int64_t bytes = 0;
+    for (const Tensor& tensor : program.tensors) {
+        const bool counts = tensor.kind == TensorKind::optimizer && tensor.tier == tier &&
+                            tensor.lifetime == Lifetime::persistent;
+        bytes += counts ? tensor.bytes.count() : 0;
+    }
+    return bytes;
+}
+
+TEST(OptimizerLowering, DeviceAndHostStepAPartEach) {
+    const Program whole = lowered(host_plan());
+    ParallelPlan plan = host_plan();
+    plan.optimizer_offload_fraction = 0.5;
+    const Program both = lowered(plan);
+    EXPECT_EQ(state_on(both, MemoryTier::dram) + state_on(both, MemoryTier::hbm),
+              state_on(whole, MemoryTier::dram));
+    const double share = static_cast<double>(state_on(both, MemoryTier::dram)) /
+                         static_cast<double>(state_on(whole, MemoryTier::dram));
+    EXPECT_GT(share, 0.4);
+    EXPECT_LE(share, 0.5);
+    const std::vector<const Op*> steps = ends_named(both, "optimizer");
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_EQ(steps[0]->stream, kHostStream);  // beside the device's
+    EXPECT_EQ(steps[1]->stream, kComputeStream);
+    EXPECT_EQ(both.kernel(*steps[0]).tier, MemoryTier::dram);
+    EXPECT_EQ(both.kernel(*steps[1]).tier, MemoryTier::hbm);
+}
+
+// Weights of the gradients before come at the end of a step, and what the host does then nothing of
+// the step waits for.
+TEST(OptimizerLowering, ADelayedStepIsBesideTheNextOne) {
+    ParallelPlan plan = host_plan();
+    plan.delayed_param_update = true;
+    for (const StateTier tier : {StateTier::device, StateTier::host}) {
+        plan.grad_offload_tier = tier;
+        const Program program = lowered(plan);
+        const Role& role = program.roles[0];
+        ASSERT_EQ(role.host_reads.size(), 1u);
+        const Segment& end = program.segment_of(role.slots[role.host_reads[0].slot]);
+        const Op& read = end.ops[role.host_reads[0].op];
+        EXPECT_EQ(program.names[read.name], "weights from host");
+        const std::vector<const Op*> steps = ends_named(program, "optimizer");
+        ASSERT_EQ(steps.size(), 1u);
+        EXPECT_EQ(steps[0]->stream, kHostStream);
+        EXPECT_GT(steps[0], &read);
+        // The copy waits for the step of the step before.
+        const bool carried = std::ranges::any_of(role.slots, [&](const Slot& slot) {
+            return std::ranges::any_of(slot.waits, [&](const SlotWait& wait) {
+                const Segment& on = program.segment_of(role.slots[wait.slot]);
+                return wait.carried && &on.ops[wait.slot_op] == steps[0];
+            });
+        });
+        EXPECT_TRUE(carried);
+    }
+}
+
+}  // namespace optimizer_lowering_test
+}  // namespace orrery
