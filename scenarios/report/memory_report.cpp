@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scenarios/format/document/quantity.h"
+#include "scenarios/format/document/utf8.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {
