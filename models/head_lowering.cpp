@@ -81,21 +81,23 @@ void Head::forward(BlockBuilder& b,
 }
 
 void Head::forward_of(BlockBuilder& b, const Value& norm, const Parameter& output) {
-    norm_ = norm;
-    const Layout needed = gemm_input(norm_.layout, output.layout);
-    const Value gathered = b.relayout("logits gather", norm_, needed);
-    logits_ = b.product("logits", gathered, output, Lifetime::micro_batch);
-    local_loss(b);
+    logits(b, norm, output);
     exchange_statistics(b, false);
     mean_of_loss(b);
     measure_again(b);
 }
 
 void Head::forward_part(BlockBuilder& b, const Value& norm, const Parameter& output) {
-    norm_ = norm;
-    logits_ = b.product("logits", norm_, output, Lifetime::micro_batch);
-    local_loss(b);
+    logits(b, norm, output);
     exchange_statistics(b, true);
+}
+
+void Head::logits(BlockBuilder& b, const Value& norm, const Parameter& output) {
+    norm_ = norm;
+    const Layout needed = gemm_input(norm_.layout, output.layout);
+    const Value gathered = b.relayout("logits gather", norm_, needed);
+    logits_ = b.product("logits", gathered, output, Lifetime::micro_batch);
+    local_loss(b);
 }
 
 void Head::finish_loss(BlockBuilder& b) {

@@ -28,6 +28,7 @@ public:
     Value backward(BlockBuilder& b, Parameter& norm, Parameter& output, Deferred* deferred);
 
 private:
+    void logits(BlockBuilder& b, const Value& norm, const Parameter& output);
     void local_loss(BlockBuilder& b);
     void exchange_statistics(BlockBuilder& b, bool at_once);
     // One value of each token that the loss keeps, as long as ranks have parts of the vocabulary.

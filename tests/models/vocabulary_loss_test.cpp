@@ -54,6 +54,18 @@ TEST(VocabularyLoss, TheLastStagesNormGoesToAllAndTheSumsComeBack) {
     }
 }
 
+// Each stage gathers its own ranks' parts of the sequence.
+TEST(VocabularyLoss, GoesWithTensorAndSequenceParallelism) {
+    ParallelPlan plan = plan_of_stages(true);
+    plan.tensor_model_parallel_size = 2;
+    plan.sequence_parallel = true;
+    const Program shared = verified(model_of_stages(), plan);
+    EXPECT_EQ(ops_called(shared, "logits gather").size(), 4U);
+    plan.vocabulary_parallel = false;
+    const Program alone = verified(model_of_stages(), plan);
+    EXPECT_DOUBLE_EQ(flop_of(shared, "logits"), flop_of(alone, "logits"));
+}
+
 TEST(VocabularyLoss, EveryMicroBatchHasALossOnEveryStage) {
     const Program shared = verified(model_of_stages(), plan_of_stages(true));
     for (const Role& role : shared.roles) {
