@@ -9,11 +9,11 @@
 namespace orrery {
 namespace {
 
-const std::string kLaptop = ORRERY_SOURCE_DIR "/scenarios/laptop-2gpu.yaml";
+const std::string kTwoGpus = ORRERY_SOURCE_DIR "/scenarios/laptop-2gpu.yaml";
 
 TEST(ScenarioDiff, NamesTheKeyThatChangedAndBothSteps) {
-    const auto before = read_scenario(kLaptop);
-    const auto after = read_scenario(kLaptop, {.overrides = {"plan.micro_batch_size=2"}});
+    const auto before = read_scenario(kTwoGpus);
+    const auto after = read_scenario(kTwoGpus, {.overrides = {"plan.micro_batch_size=2"}});
     ASSERT_TRUE(before && after);
     ScenarioDiff diff = diff_of_scenarios(*before, *after);
     ASSERT_EQ(diff.keys.size(), 1u);

@@ -11,8 +11,9 @@ namespace {
 TEST(MeasuredTransfers, AreThoseOfTheDevice) {
     const TestFolder folder;
     MachineProfile profile;
-    profile.transfers.push_back({.device = "h100-80g", .time = {}});
-    profile.transfers.push_back({.device = "a100-80g", .time = {}});
+    const MeasuredTransfer time{.bytes = Bytes{1 << 20}, .median = Time::seconds(40e-6)};
+    profile.transfers.push_back({.device = "h100-80g", .time = time});
+    profile.transfers.push_back({.device = "a100-80g", .time = time});
     const std::string file = folder.write("p.csv", profile_csv(profile, "made up\n"));
     const auto rows = measured_transfers(file, "h100-80g");
     ASSERT_TRUE(rows) << rows.error().front().to_string();
