@@ -135,7 +135,9 @@ TransferPart part_of(ExchangePaths& paths,
                      double seconds,
                      double efficiency) {
     const double busiest = most(links);
-    const double share = std::max(1.0, std::ceil(busiest / kSharesOfBusiestLink));
+    // Divided by an efficiency, few bytes would be rounded by much.
+    const double fine = efficiency < 1 ? std::min(1000.0, std::ceil(std::sqrt(busiest))) : 1.0;
+    const double share = std::max({1.0, fine, std::ceil(busiest / kSharesOfBusiestLink)});
     TransferPart part{.footprint = {},
                       .bytes = Bytes(static_cast<std::int64_t>(std::ceil(share / efficiency))),
                       .rate_max = nccl_rate(kNoPortLimit)};

@@ -36,8 +36,8 @@ Exchange routed(const char* dispatcher, std::uint32_t servers, std::int64_t row)
             .row = Bytes{row}};
 }
 
-// NCCL's own all-to-all stays below what the NICs would allow, collective and exchange alike, between
-// servers only. Libraries that send by themselves have figures of their own.
+// NCCL's own all-to-all stays below what the NICs would allow, collective and exchange alike,
+// between servers only. Libraries that send by themselves have figures of their own.
 TEST(NcclExchange, NcclTakesAShareOfTheNics) {
     const auto with_share = [](std::uint32_t servers, double share) {
         return NcclNetwork{

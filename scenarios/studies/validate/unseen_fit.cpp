@@ -24,7 +24,7 @@ constexpr std::array<std::pair<Unseen, const char*>, 5> kSources{
      {Unseen::software, "fit: software left out"},
      {Unseen::lineage, "fit: lineages of software left out"},
      {Unseen::device, "fit: generations left out"},
-     {Unseen::experts, "simulated: published/training_moe.csv, families left out"}}};
+     {Unseen::experts, "simulated: families with experts left out"}}};
 // What a sample can be left out by.
 constexpr std::array kLeftOutBy{
     Unseen::nothing, Unseen::software, Unseen::lineage, Unseen::device};
