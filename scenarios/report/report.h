@@ -149,7 +149,7 @@ struct Report {
 };
 
 std::string to_html(const Report& report);
-// At most 100 columns wide; without curves, heat maps and timelines.
+// At most 100 columns wide; without curves and timelines.
 std::string to_text(const Report& report);
 std::string to_markdown(const Report& report);
 // `result`, or the first table if there is none: a head with units, and the values themselves.
