@@ -224,9 +224,9 @@ TEST(Worlds, ProgramsThatJoinAgreeWithTheReference) {
 }
 
 CauseTimes path_of_step(const std::vector<StepEnd>& steps, std::size_t step, Time start) {
-    CauseTimes path = steps[step].path;
+    CauseTimes path = steps[step].path.by_cause();
     if (step > 0) {
-        path -= steps[step - 1].path;
+        path -= steps[step - 1].path.by_cause();
     } else {
         path[Cause::launch] -= start;
     }

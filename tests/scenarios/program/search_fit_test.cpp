@@ -39,7 +39,7 @@ TEST(SearchFit, RefusesWhatItDoesNotKnow) {
     EXPECT_EQ(run.status, kExitUserError);
     EXPECT_NE(run.err.find("sequence or layers"), std::string::npos) << run.err;
     SearchArguments written = fit_of("layers");
-    written.write_file = "best.yaml";
+    written.output = "best.yaml";
     EXPECT_EQ(run_command([&] { return search_command(written); }).status, kExitUserError);
 }
 

@@ -28,7 +28,7 @@ TEST(SearchPoolsCommand, WritesTheBestAsALoadThatServeTakes) {
     const TestFolder folder;
     SearchArguments arguments = few_pools();
     arguments.json = true;
-    arguments.write_file = (folder.path() / "best.yaml").string();
+    arguments.output = (folder.path() / "best.yaml").string();
     const CommandRun run = run_command([&] { return search_command(arguments); });
     ASSERT_EQ(run.status, kExitOk) << run.err;
     const auto json = nlohmann::json::parse(run.out);
@@ -36,7 +36,7 @@ TEST(SearchPoolsCommand, WritesTheBestAsALoadThatServeTakes) {
     const auto& best = json["best"][0];
     EXPECT_EQ(best["pools"][0]["role"], "prefill");
     ServeArguments serve;
-    serve.file = arguments.write_file;
+    serve.file = arguments.output;
     serve.json = true;
     serve.overrides = {"workload.request_rate=" + best["rate"].dump()};
     const CommandRun served = run_command([&] { return serve_command(serve); });
