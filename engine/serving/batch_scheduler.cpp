@@ -216,21 +216,12 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
     return room;
 }
 
-bool BatchScheduler::waits_for_ranks() {
-    const std::size_t ready = waiting_.size() - fresh_;
-    const bool for_all =
-        ready >= limits_.balanced_ranks && waited_steps_ >= limits_.prompt_batching_steps;
-    const bool alone = limits_.balanced_ranks == 1 || running_.empty();
-    const bool begins =
-        ready == 0 || alone || for_all || waited_steps_ >= limits_.prompt_wait_steps;
-    waited_steps_ = begins ? 0 : waited_steps_ + 1;
-    return !begins;
-}
-
 void BatchScheduler::fill_waiting(Batch& batch) {
-    if ((rules_.only_when_empty && !running_.empty()) || waits_for_ranks()) {
+    if ((rules_.only_when_empty && !running_.empty()) || waits_for_ranks() ||
+        waits_for_others()) {
         return;
     }
+    order_waiting();
     while (waiting_.size() > fresh_ && budget_ > 0 &&
            static_cast<std::int64_t>(running_.size()) < most_running() && !step_is_full(batch) &&
            may_join(waiting_.front())) {

@@ -30,6 +30,12 @@ enum class ServedPart : std::uint8_t {
     after_prompt,  // the rest; keys and values of the prompt come from another instance
 };
 
+// Which waiting request begins first.
+enum class QueueOrder : std::uint8_t {
+    arrival,
+    predicted_length,  // shortest predicted output first (Zheng et al., NeurIPS 2023)
+};
+
 struct SchedulerLimits {
     std::int64_t max_num_batched_tokens = 8192;
     std::int64_t max_num_seqs = 1024;
@@ -58,6 +64,11 @@ struct SchedulerLimits {
     // own (vLLM v0's num_scheduler_steps).
     std::uint16_t num_scheduler_steps = 1;
     std::uint16_t prompt_wait_steps = 0;
+    // Where prompts have steps of their own: they begin when so many wait and this share of the
+    // blocks is free, or when nothing runs. Those that begin are then computed together.
+    std::uint16_t prompts_together = 1;
+    double prompt_free_share = 0;
+    QueueOrder order = QueueOrder::arrival;
 };
 
 struct SequenceStep {
@@ -198,6 +209,8 @@ private:
     void fill_waiting(Batch& batch);
     void fill_by_phase(Batch& batch);
     bool waits_for_ranks();
+    bool waits_for_others() const;
+    void order_waiting();
     // Leading blocks of a prompt, of at most `blocks`, that the cache or the tiers below have.
     struct PrefixHit {
         std::int64_t blocks = 0;

@@ -36,6 +36,11 @@ constexpr Choice<PoolRole> kRoles[] = {
     {name(PoolRole::decode), PoolRole::decode},
 };
 
+constexpr Choice<QueueOrder> kOrders[] = {
+    {"arrival", QueueOrder::arrival},
+    {"predicted_length", QueueOrder::predicted_length},
+};
+
 constexpr Key kEngineRows[] = {
     key<&ServingEngine::name>("name", "What reports call the engine.").by("the entry's name"),
     key<&ServingEngine::scheduler>("scheduler", "Policy that fills a step."),
@@ -54,6 +59,16 @@ constexpr Key kEngineRows[] = {
                                              "Steps that generate between two looks at the queue.")
         .range(1, 1000)
         .of("steps"),
+    key<&ServingEngine::prompts_together>(
+        "prompts_together", "Prompts with steps of their own begin when so many wait.")
+        .range(1, 10'000)
+        .of("prompts"),
+    key<&ServingEngine::prompt_free_share>(
+        "prompt_free_share",
+        "Prompts with steps of their own begin when this share of the cache is free.")
+        .range(0.0, 1.0),
+    choice<kOrders, &ServingEngine::queue_order>("queue_order",
+                                                 "Which waiting request begins first."),
     key<&ServingEngine::direct_all_reduce>(
         "direct_all_reduce", "Small sums by the engine's own kernel instead of NCCL."),
     key<&ServingEngine::fused_casts>("fused_casts", "Other kernels write FP8 operands on the way."),

@@ -49,6 +49,10 @@ constexpr Key kWorkloadRows[] = {
           KeyShape::path,
           "Table of share, input_tokens and output_tokens: lengths that a share does not exceed.")
         .by("the two lengths"),
+    key<&WorkloadSpec::prediction_error>(
+        "prediction_error",
+        "Of predicted output lengths: standard deviation of the logarithm of predicted over true.")
+        .range(0.0, 10.0),
     key<&WorkloadSpec::seed>("seed", "Seed of arrivals and lengths.").range(0, kMostTokens),
     key<&WorkloadSpec::adapters>("adapters", "Low-rank adapters that requests are for; 0: none.")
         .range(0, 1'000'000)

@@ -65,6 +65,11 @@ struct ServingEngine {
     // Steps that generate between two looks at the queue (vLLM v0's option); the host prepares them
     // together.
     std::uint32_t num_scheduler_steps = 1;
+    // Where prompts have steps of their own (AMD's vLLM of MLPerf): they begin when so many wait
+    // and this share of the cache is free.
+    std::uint32_t prompts_together = 1;
+    double prompt_free_share = 0;
+    QueueOrder queue_order = QueueOrder::arrival;
     std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
     std::int64_t max_num_seqs = 1024;
     std::int64_t max_num_batched_tokens = 8192;
@@ -196,6 +201,8 @@ struct WorkloadSpec {
     // share,input_tokens,output_tokens: shares of requests with at most these lengths. Prompts and
     // outputs are drawn from it independently, instead of the two lengths; empty: no table.
     std::filesystem::path lengths{};
+    // Of a predictor of output lengths: standard deviation of the logarithm of predicted over true.
+    double prediction_error = 0;
     std::uint64_t seed = 0;
     std::int64_t adapters = 0;  // low-rank adapters that requests are for; 0: none
     AdapterPopularity adapter_popularity = AdapterPopularity::uniform;

@@ -163,6 +163,9 @@ Result<void> add_pool(const Scenario& scenario,
     limits.plans_ahead = spec.engine.asynchronous && stages == 1;
     limits.micro_batches = static_cast<std::uint16_t>(spec.engine.seqs_of_each_stage ? stages : 1);
     limits.num_scheduler_steps = static_cast<std::uint16_t>(spec.engine.num_scheduler_steps);
+    limits.prompts_together = static_cast<std::uint16_t>(spec.engine.prompts_together);
+    limits.prompt_free_share = spec.engine.prompt_free_share;
+    limits.order = spec.engine.queue_order;
     limits.balanced_ranks = static_cast<std::uint16_t>(pool.plan.data_parallel_size);
     limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
     serving.pools.push_back({.num_instances = static_cast<std::size_t>(pool.instances),

@@ -21,6 +21,7 @@ constexpr std::uint32_t kLengths = 0x4c656e67;
 constexpr std::uint32_t kAdapters = 0x41646170;
 constexpr std::uint32_t kTurns = 0x5475726e;
 constexpr std::uint32_t kPrefixes = 0x50726566;
+constexpr std::uint32_t kPredictions = 0x50726564;
 
 // A time between arrivals of mean 1; its standard deviation is `variation`.
 double gap(CounterRandom& random, double variation) {
@@ -211,8 +212,10 @@ void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests)
     }
 }
 
-ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload,
-                                                 std::int64_t block_size) {
+namespace {
+
+ResultOrErrors<std::vector<Request>> load_of(const WorkloadSpec& workload,
+                                             std::int64_t block_size) {
     if (!workload.trace.empty()) {
         auto traced = read_request_trace(
             workload.trace, {.of_trace = workload.trace_block_tokens, .of_cache = block_size});
@@ -241,6 +244,27 @@ ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload,
         return unexpected<Errors>(table.error());
     }
     return synthetic_requests(workload, &*table, block_size);
+}
+
+// What a predictor says: the true length times a lognormal factor.
+void predict_lengths(const WorkloadSpec& workload, std::vector<Request>& requests) {
+    CounterRandom random(workload.seed, 0, kPredictions);
+    for (Request& request : requests) {
+        const double factor = std::exp(workload.prediction_error * random.normal());
+        request.predicted_tokens =
+            whole_tokens(static_cast<double>(request.output_tokens) * factor);
+    }
+}
+
+}  // namespace
+
+ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload,
+                                                 std::int64_t block_size) {
+    auto requests = load_of(workload, block_size);
+    if (requests) {
+        predict_lengths(workload, *requests);
+    }
+    return requests;
 }
 
 std::vector<Request> synthetic_requests(const WorkloadSpec& workload,

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/serving/batch_scheduler.h"
+
+namespace orrery {
+namespace {
+
+Request queued(std::int64_t prompt, std::int64_t outputs) {
+    return {.prompt_tokens = prompt, .output_tokens = outputs};
+}
+
+// "A2 B1": two tokens of the first request, one of the second.
+std::string step_text(const Batch& batch) {
+    std::string text;
+    for (const SequenceStep& step : batch.steps) {
+        text += (text.empty() ? "" : " ") +
+                std::string(1, static_cast<char>('A' + static_cast<int>(step.request))) +
+                std::to_string(step.new_tokens);
+    }
+    return text;
+}
+
+// Prompts wait until two can begin together, unless nothing runs.
+TEST(WaitingQueue, PromptsBeginTogether) {
+    const std::vector<Request> requests(4, queued(2, 5));
+    BatchScheduler scheduler(
+        *find_batching_rules("vllm_v0"), {.num_blocks = 100, .prompts_together = 2}, requests);
+    std::vector<Sampled> sampled;
+    const auto step = [&] {
+        const Batch batch = scheduler.next();
+        scheduler.complete(batch, sampled);
+        return step_text(batch);
+    };
+    scheduler.submit(RequestId{0});
+    EXPECT_EQ(step(), "A2");
+    scheduler.submit(RequestId{1});
+    EXPECT_EQ(step(), "A1");
+    scheduler.submit(RequestId{2});
+    EXPECT_EQ(step(), "B2 C2");
+}
+
+// The shortest predicted output begins first, whatever the true one.
+TEST(WaitingQueue, PredictedLengthsOrderTheQueue) {
+    std::vector<Request> requests(3, queued(2, 3));
+    requests[1].predicted_tokens = 9;
+    requests[2].predicted_tokens = 2;
+    BatchScheduler scheduler(
+        *find_batching_rules("vllm_v1"),
+        {.max_num_seqs = 1, .num_blocks = 100, .order = QueueOrder::predicted_length},
+        requests);
+    std::vector<Sampled> sampled;
+    std::vector<std::string> begun;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        scheduler.submit(RequestId{i});
+    }
+    for (int i = 0; i < 9; ++i) {
+        const Batch batch = scheduler.next();
+        if (!batch.admitted.empty()) {
+            begun.push_back(step_text(batch));
+        }
+        scheduler.complete(batch, sampled);
+    }
+    EXPECT_EQ(begun, (std::vector<std::string>{"C2", "A2", "B2"}));
+}
+
+TEST(WaitingQueue, PromptsWaitForAShareOfTheCache) {
+    const std::vector<Request> requests{queued(16, 4), queued(16, 4)};
+    BatchScheduler scheduler(*find_batching_rules("vllm_v0"),
+                             {.block_size = 4, .num_blocks = 10, .prompt_free_share = 0.7},
+                             requests);
+    std::vector<Sampled> sampled;
+    std::vector<std::string> steps;
+    scheduler.submit(RequestId{0});
+    for (int i = 0; i < 5; ++i) {
+        const Batch batch = scheduler.next();
+        scheduler.complete(batch, sampled);
+        steps.push_back(step_text(batch));
+        if (i == 0) {
+            scheduler.submit(RequestId{1});
+        }
+    }
+    // There is room for the second prompt at once, but it begins when the first one has ended.
+    EXPECT_EQ(steps, (std::vector<std::string>{"A16", "A1", "A1", "A1", "B16"}));
+}
+
+}  // namespace
+}  // namespace orrery
