@@ -12,6 +12,7 @@
 #include "kernels/residual/residual.h"
 #include "models/layer_lowering.h"
 #include "models/linear_attention.h"
+#include "models/relayout.h"
 #include "models/rotary_lowering.h"
 #include "models/unfused_attention.h"
 
@@ -141,22 +142,14 @@ Value ring_hop(BlockBuilder& b,
     b.set_column_parts(received, block.column_parts);
     const Bytes bytes{local_elements(block.shape, block.layout, b.layouts.mesh) *
                       size_bytes(block.dtype)};
-    const TrafficLane& lane = lane_of(Traffic::context_ring);
-    const SendRecvPart part{.is_send = true,
-                            .digit = ring,
-                            .delta = delta,
-                            .bytes = bytes,
-                            .communicator = lane.communicator};
-    SendRecvPart back = part;
-    back.is_send = false;
-    back.delta = -delta;
-    b.ops.send_recv({.parts = {part, back}},
-                    {.name = std::string{name},
-                     .stream = lane.stream,
-                     .cause = lane.cause,
-                     .reads = {block.tensor},
-                     .writes = {received.tensor},
-                     .accumulates = {}});
+    emit_hop(b.ops,
+             ring,
+             delta,
+             bytes,
+             {.name = std::string{name},
+              .reads = {block.tensor},
+              .writes = {received.tensor},
+              .accumulates = {}});
     return received;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "kernels/expert_rows/expert_rows.h"
-#include "kernels/router/router.h"
 #include "models/expert_moves.h"
 #include "models/relayout.h"
 #include "models/router_load.h"
@@ -15,20 +14,6 @@ namespace orrery {
 namespace {
 
 constexpr auto kMovesRows = Cause::memory_bound_kernels;
-
-RouterShape router_shape(const BlockBuilder& b, const RouterState* state, std::int64_t tokens) {
-    const Transformer& m = b.model;
-    const bool grouped = m.moe_router_num_groups > 0;
-    return {.tokens = tokens,
-            .experts = m.num_experts,
-            .k = m.moe_router_topk,
-            .groups = grouped ? m.moe_router_num_groups : 1,
-            .kept_groups = grouped ? m.moe_router_group_topk : 1,
-            .score = m.moe_router_score_function == RouterScoreFunction::sigmoid
-                         ? RouterScore::sigmoid
-                         : RouterScore::softmax,
-            .biased = state != nullptr && state->bias.has_value()};
-}
 
 // Of one rank's tokens the most that an expert takes; 0: all.
 std::int64_t capacity_of(const BlockBuilder& b, std::int64_t tokens) {
@@ -82,6 +67,19 @@ std::uint32_t token_digits(const LayoutAssignment& layouts) {
 }
 
 }  // namespace
+
+RouterShape router_shape(const Transformer& model, std::int64_t tokens, bool biased) {
+    const bool grouped = model.moe_router_num_groups > 0;
+    return {.tokens = tokens,
+            .experts = model.num_experts,
+            .k = model.moe_router_topk,
+            .groups = grouped ? model.moe_router_num_groups : 1,
+            .kept_groups = grouped ? model.moe_router_group_topk : 1,
+            .score = model.moe_router_score_function == RouterScoreFunction::sigmoid
+                         ? RouterScore::sigmoid
+                         : RouterScore::softmax,
+            .biased = biased};
+}
 
 // The experts of a rank follow those of the rank before it: the counts for each rank lie side by
 // side, and as many come back.
@@ -147,7 +145,8 @@ void FusedRouterNode::forward(ForwardPass& pass) {
                 .reads = {logits_.tensor},
                 .writes = {weights_.value.tensor, chosen_.tensor},
                 .accumulates = {}};
-    const RouterShape shape = router_shape(b, state, b.local_tokens(logits_));
+    const bool biased = state != nullptr && state->bias.has_value();
+    const RouterShape shape = router_shape(b.model, b.local_tokens(logits_), biased);
     if (shape.biased) {
         spec.reads.push_back(*state->bias);
     }
@@ -161,7 +160,7 @@ void FusedRouterNode::backward(BackwardPass& pass) {
     BlockBuilder& b = pass.b;
     const Value dlogits =
         b.value("router backward", logits_.shape[kWidth], logits_.layout, pass.read_later());
-    RouterShape shape = router_shape(b, nullptr, b.local_tokens(logits_));
+    RouterShape shape = router_shape(b.model, b.local_tokens(logits_), false);
     shape.balanced = b.model.moe_aux_loss_coeff > 0;
     std::vector<TensorId> scalars;
     if (shape.balanced) {

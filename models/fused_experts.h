@@ -13,9 +13,13 @@
 
 #include <span>
 
+#include "kernels/router/router.h"
 #include "models/chunk_lowering.h"
 
 namespace orrery {
+
+// How a model's router chooses. `biased`: a bias is added to the scores that are compared.
+RouterShape router_shape(const Transformer& model, std::int64_t tokens, bool biased);
 
 class FusedRouterNode : public Node {
 public:

@@ -6,6 +6,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/residual/residual.h"
+#include "models/relayout.h"
 
 namespace orrery {
 namespace {
@@ -104,22 +105,14 @@ Value pass_on(BlockBuilder& b,
               const Value& matrix,
               int delta) {
     Value received = matrices(b, name, shape, matrix.layout, Lifetime::slot);
-    const TrafficLane& lane = lane_of(Traffic::context_ring);
-    const SendRecvPart part{.is_send = true,
-                            .digit = b.layouts.context_digit,
-                            .delta = delta,
-                            .bytes = Bytes{shape.matrix_elements() * size_bytes(shape.dtype())},
-                            .communicator = lane.communicator};
-    SendRecvPart back = part;
-    back.is_send = false;
-    back.delta = -delta;
-    b.ops.send_recv({.parts = {part, back}},
-                    {.name = std::string{name},
-                     .stream = lane.stream,
-                     .cause = lane.cause,
-                     .reads = {matrix.tensor},
-                     .writes = {received.tensor},
-                     .accumulates = {}});
+    emit_hop(b.ops,
+             b.layouts.context_digit,
+             delta,
+             Bytes{shape.matrix_elements() * size_bytes(shape.dtype())},
+             {.name = std::string{name},
+              .reads = {matrix.tensor},
+              .writes = {received.tensor},
+              .accumulates = {}});
     return received;
 }
 

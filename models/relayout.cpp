@@ -59,6 +59,25 @@ std::uint32_t emit(SegmentBuilder& ops,
         operands);
 }
 
+std::uint32_t emit_hop(SegmentBuilder& ops,
+                       std::uint32_t digit,
+                       int delta,
+                       Bytes bytes,
+                       OpSpec operands) {
+    const TrafficLane& lane = lane_of(Traffic::context_ring);
+    operands.stream = lane.stream;
+    operands.cause = lane.cause;
+    const SendRecvPart there{.is_send = true,
+                             .digit = digit,
+                             .delta = delta,
+                             .bytes = bytes,
+                             .communicator = lane.communicator};
+    SendRecvPart back = there;
+    back.is_send = false;
+    back.delta = -delta;
+    return ops.send_recv({.parts = {there, back}}, operands);
+}
+
 std::uint32_t emit_copy(SegmentBuilder& ops,
                         const CopyCall& call,
                         OpSpec operands,

@@ -14,9 +14,6 @@ enum class RequestId : std::uint32_t {};  // index into a workload's requests
 
 struct Request {
     Time arrival;                    // of an open load; a closed load sends it when a user is free
-    // Of an open load: after its arrival, until the client or front end that collects requests
-    // hands it on. Arrival and this together are in ascending order.
-    Time held{};
     std::int64_t prompt_tokens = 1;  // at least 1
     std::int64_t output_tokens = 1;  // at least 1
     // Of the output, as a predictor says before it is known; 0: as many as come.

@@ -117,8 +117,6 @@ private:
     void expect_transfer();
     void end_transfers();
     void end_move(RequestId id);
-    // When an open load's request is queued.
-    Time due(const Request& request) const { return request.arrival + request.held + front_end_; }
     void start_load(const SequenceLoad& load, std::size_t to);
     bool end_load(RequestId id);
     void cancel_load(RequestId id);

@@ -32,7 +32,7 @@ ServedRun::ServedRun(const std::vector<Request>& requests,
     gaps_.resize(slow_gaps_ ? requests.size() : 0);
     expect_change();
     if (!closed_ && !requests.empty()) {
-        events_.schedule(due(requests.front()), kArrival, 0);
+        events_.schedule(requests.front().arrival + front_end_, kArrival, 0);
     }
     for (std::int64_t user = 0; closed_ && user < load.users; ++user) {
         events_.schedule(front_end_, kArrival, 0);
@@ -129,11 +129,11 @@ void ServedRun::arrive() {
         send_next();
         return;
     }
-    while (next_ < requests_.size() && due(requests_[next_]) == now_) {
+    while (next_ < requests_.size() && requests_[next_].arrival + front_end_ == now_) {
         send_next();
     }
     if (next_ < requests_.size()) {
-        events_.schedule(due(requests_[next_]), kArrival, 0);
+        events_.schedule(requests_[next_].arrival + front_end_, kArrival, 0);
     }
 }
 
@@ -154,8 +154,7 @@ void ServedRun::send_next() {
     while (next_ < requests_.size()) {
         const auto id = static_cast<RequestId>(next_);
         const Request& request = requests_[next_++];
-        const Time before = front_end_ + (closed_ ? Time{} : request.held);
-        record_of(id).arrival = now_ - before;
+        record_of(id).arrival = now_ - front_end_;
         record_of(id).refused = !fits_somewhere(request);
         if (!record_of(id).refused && pools_[0].available.empty()) {
             pools_[0].parked.push_back({.request = id, .part = first_part(request)});
@@ -169,7 +168,7 @@ void ServedRun::send_next() {
         }
         if (!record_of(id).refused) {
             ++in_system_;
-            result_.request_picoseconds += before.picoseconds();
+            result_.request_picoseconds += front_end_.picoseconds();
             return;
         }
         if (!closed_) {

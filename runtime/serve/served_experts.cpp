@@ -6,6 +6,7 @@
 #include "kernels/gemm/gemm_cpu.h"
 #include "kernels/gemm/grouped_gemm_cpu.h"
 #include "kernels/router/router_cpu.h"
+#include "models/fused_experts.h"
 
 namespace orrery {
 namespace {
@@ -21,19 +22,6 @@ TensorView numbers_view(Numbers& numbers) {
 
 Values of_size(std::int64_t rows, std::int64_t columns) {
     return Values(static_cast<std::size_t>(rows * columns));
-}
-
-RouterShape router_shape(const Transformer& m, std::int64_t tokens, bool biased) {
-    const bool grouped = m.moe_router_num_groups > 0;
-    return {.tokens = tokens,
-            .experts = m.num_experts,
-            .k = m.moe_router_topk,
-            .groups = grouped ? m.moe_router_num_groups : 1,
-            .kept_groups = grouped ? m.moe_router_group_topk : 1,
-            .score = m.moe_router_score_function == RouterScoreFunction::sigmoid
-                         ? RouterScore::sigmoid
-                         : RouterScore::softmax,
-            .biased = biased};
 }
 
 // Each row times the matrix of its expert, [k, n].

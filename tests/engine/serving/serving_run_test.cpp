@@ -50,20 +50,6 @@ double mean_end_to_end(const ServingResult& result) {
     return sum / static_cast<double>(result.records.size());
 }
 
-// A client that collects requests hands them on later; they wait for it, too.
-TEST(ServingRun, HeldRequestsCountFromTheirArrival) {
-    std::vector<Request> requests(2);
-    requests[0].held = 3_s;
-    requests[1].arrival = 2_s;
-    requests[1].held = 1_s;
-    TimeOfRequest cost({1_s, 1_s});
-    const ServingResult result = run(requests, pool_of(cost, 1));
-    EXPECT_EQ(result.records[0].arrival, Time{});
-    EXPECT_EQ(result.records[0].first_scheduled, 3_s);
-    EXPECT_EQ(result.records[1].arrival, 2_s);
-    EXPECT_EQ(result.records[1].end_to_end(), 3_s);
-}
-
 // Pollaczek and Khinchine: the mean wait is rho (1 + cv^2) / (2 (1 - rho)) service times.
 TEST(ServingRun, AQueueOfOneServerWaitsAsPollaczekAndKhinchineSay) {
     constexpr std::size_t kRequests = 400'000;
