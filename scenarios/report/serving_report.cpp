@@ -248,15 +248,15 @@ ReportSection faults_section(const ServingAnswer& answer) {
     ReportSection section{
         .title = "Faults",
         .note =
-            "Noticed and back: of the instances that it stopped, all of them. Lost tokens are "
-            "keys and values that are computed again."};
+            "Noticed and back: of the instances that it stopped, all of them. Moved: requests that "
+            "went elsewhere. Lost tokens are keys and values that are computed again."};
     section.table.columns = {{"fault"},
                              {"at", Unit::seconds},
                              {"instances", Unit::count},
                              {"times slower", Unit::number, 2},
                              {"noticed", Unit::seconds},
                              {"back", Unit::seconds},
-                             {"requests moved", Unit::count},
+                             {"moved", Unit::count},
                              {"lost tokens", Unit::count}};
     const auto time = [](const std::optional<Time>& at) {
         return at ? Cell{at->seconds()} : Cell{};
