@@ -17,7 +17,8 @@ namespace {
 constexpr double kDeepEpRow_us = 0.104;
 constexpr double kHybridEpRow_us = 0.06;
 // Kernels of HybridEP on 16, 32 and 64 H100s with NICs of 400 Gb/s (same source) take 0.3 ms, and
-// then their bytes at 46.3 GB/s. DeepEP's newer release on H800 agrees within 3 % without the 0.3 ms.
+// then their bytes at 46.3 GB/s. DeepEP's newer release on H800 agrees within 3 % without the
+// 0.3 ms.
 constexpr double kRdmaShare = 0.926;
 constexpr double kHybridEpNetwork_us = 300;
 

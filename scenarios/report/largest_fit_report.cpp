@@ -88,16 +88,22 @@ Report tier_sections(const Scenario& scenario, const std::vector<TierFit>& fits)
     section.table.columns = {{"state"}, {"layers"}, {"billion parameters"}, {"keys"}};
     std::size_t known = 0;
     for (const TierFit& fit : fits) {
-        const std::vector<std::string> more(
-            fit.set.begin() + static_cast<std::ptrdiff_t>(known), fit.set.end());
+        std::vector<std::string> more(fit.set.begin() + static_cast<std::ptrdiff_t>(known),
+                                      fit.set.end());
         known = fit.set.size();
+        if (fit.layers == 0 || more.empty()) {
+            more = {fit.layers == 0 ? fit.why : ""};
+        }
         section.table.rows.push_back(
             {fit.where,
              fit.layers > 0 ? Cell{fmt::format("{}", fit.layers)} : Cell{"none"},
              fit.layers > 0
                  ? Cell{fmt::format("{:.1f}", static_cast<double>(fit.parameters) * 1e-9)}
                  : Cell{""},
-             fit.layers > 0 ? fmt::format("{}", fmt::join(more, " ")) : fit.why});
+             more.front()});
+        for (std::size_t i = 1; i < more.size(); ++i) {  // a key a row: lines stay short
+            section.table.rows.push_back({"", "", "", more[i]});
+        }
     }
     report.sections.push_back(std::move(section));
     return report;

@@ -1,140 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every field of a plan and of a model changes the lowered Program or the answer of a simulation.
-#include <fmt/format.h>
-
-#include "models/lowering.h"
-#include "tests/fields/field_rows.h"
-#include "tests/fields/scenario_answer.h"
+// Every field of a plan changes the lowered Program or the answer of a simulation.
+#include "tests/fields/plan_changes.h"
 
 namespace orrery {
 namespace plan_fields_test {
-
-std::string program_text(const Scenario& scenario) {
-    const Program program = lower(scenario.model, scenario.plan);
-    std::string text;
-    for (const KernelCall& call : program.kernels) {
-        text += fmt::format("{} {} {} {} {} {}\n",
-                            name(call.kind),
-                            name(call.dtype),
-                            call.variant,
-                            call.dims[0],
-                            call.flop,
-                            call.bytes);
-    }
-    for (const CollectiveCall& call : program.collectives) {
-        text += fmt::format("{} {} {} {}\n",
-                            name(call.kind),
-                            index(call.group),
-                            name(call.wire),
-                            call.bytes.count());
-    }
-    for (const Tensor& tensor : program.tensors) {
-        text += fmt::format("{} {} {} {} {}\n",
-                            tensor.name,
-                            name(tensor.dtype),
-                            tensor.bytes.count(),
-                            tensor.random_purpose,
-                            static_cast<int>(tensor.lifetime));
-    }
-    for (const Segment& segment : program.segments) {
-        text += fmt::format("{} {}\n", segment.name, segment.ops.size());
-    }
-    return text;
-}
-
-const FieldAnswers<Scenario> kAnswers{program_text, answer_of};
-
-using Row = FieldRow<Scenario>;
-
-Scenario base() {
-    return small_scenario("fields",
-                          {"plan.tensor_model_parallel_size=2",
-                           "plan.pipeline_model_parallel_size=2",
-                           "plan.sequence_parallel=true",
-                           "model.num_layers=4"});
-}
-
-void set_strategy(Scenario& s, ShardingStrategy strategy) {
-    s.plan.data_parallel_sharding_strategy = strategy;
-}
-
-void replicate_activations(Scenario& s) {
-    s.plan.sequence_parallel = false;
-}
-
-void give_experts(Scenario& s) {
-    s.model.num_experts = 4;
-    s.model.moe_ffn_hidden_size = 256;
-    s.model.moe_shared_expert_intermediate_size = 128;
-    s.model.qk_layernorm = true;
-}
-
-void spread_experts(Scenario& s) {
-    give_experts(s);
-    s.plan.expert_model_parallel_size = 2;
-}
-
-void fuse_experts(Scenario& s) {
-    spread_experts(s);
-    s.plan.moe_fused_kernels = true;
-}
-
-void score_by_sigmoid(Scenario& s) {
-    s.model.moe_router_score_function = RouterScoreFunction::sigmoid;
-}
-
-void balance_by_loss(Scenario& s) {
-    s.model.moe_aux_loss_coeff = 0.01;
-}
-
-void balance_by_bias(Scenario& s) {
-    s.model.moe_router_bias_update_rate = 0.001;
-}
-
-void overlappable_experts(Scenario& s) {
-    spread_experts(s);
-    s.plan.pipeline_model_parallel_size = 1;
-    s.plan.pipeline_layout.clear();
-}
-
-void group_experts(Scenario& s) {
-    spread_experts(s);
-    s.model.moe_router_num_groups = 2;
-    s.model.moe_router_group_topk = 2;
-    s.plan.moe_router_load = RouterLoad::uniform;
-}
-
-void give_latent_attention(Scenario& s) {
-    s.model.multi_latent_attention = true;
-    s.model.q_lora_rank = 64;
-    s.model.kv_lora_rank = 64;
-    s.model.qk_head_dim = 32;
-    s.model.qk_pos_emb_head_dim = 32;
-    s.model.v_head_dim = 32;
-}
-
-void give_host_memory(Scenario& s) {
-    s.cluster.node.host_memory = Bytes{1'000'000'000'000};
-    s.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
-    s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
-}
-
-void offload_optimizer(Scenario& s) {
-    give_host_memory(s);
-    s.plan.tensor_model_parallel_size = 1;
-    s.plan.pipeline_model_parallel_size = 1;
-    s.plan.sequence_parallel = false;
-    s.plan.data_parallel_size = 4 * s.plan.data_parallel_size;
-    set_strategy(s, ShardingStrategy::optim_grads_params);
-    s.plan.optimizer_cpu_offload = true;
-}
-
-void whole_gated_layers(Scenario& s) {
-    s.plan.tensor_model_parallel_size = 1;
-    s.plan.sequence_parallel = false;
-    s.model.activation = Activation::swiglu;
-    s.model.add_bias_linear = false;
-}
 
 const Row kPlanRows[] = {
     {"tensor_model_parallel_size",
@@ -301,13 +170,11 @@ const Row kPlanRows[] = {
     {"fused_activation", [](Scenario& s) { s.plan.fused_activation = false; }},
     {"fused_cross_entropy", [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
     {"loss_metrics", [](Scenario& s) { s.plan.loss_metrics = 1; }},
-    {"eager_framework", [](Scenario& s) { s.plan.eager_framework = true; }},
-    {"cuda_graphs",
-     [](Scenario& s) { s.plan.cuda_graphs = true; },
-     [](Scenario& s) { s.plan.eager_framework = true; }},
+    {"eager_framework", make_eager},
+    {"cuda_graphs", [](Scenario& s) { s.plan.cuda_graphs = true; }, make_eager},
     {"cuda_graph_scope",
      [](Scenario& s) { s.plan.cuda_graph_scope = static_cast<std::uint32_t>(CudaGraphPart::attn); },
-     [](Scenario& s) { s.plan.eager_framework = true; }},
+     make_eager},
     {"compiled",
      [](Scenario& s) { s.plan.compiled = true; },
      [](Scenario& s) { s.plan.fused_norm = false; }},
@@ -431,75 +298,6 @@ const Row kPlanRows[] = {
 
 TEST(PlanFields, ChangeTheProgramOrTheAnswer) {
     expect_effects<ParallelPlan>(kPlanRows, base(), kAnswers);
-}
-
-TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
-    const Row rows[] = {
-        {"name", [](Scenario& s) { s.model.name += "!"; }},
-        {"num_layers", [](Scenario& s) { s.model.num_layers = 8; }},
-        {"hidden_size", [](Scenario& s) { s.model.hidden_size *= 2; }},
-        {"ffn_hidden_size", [](Scenario& s) { s.model.ffn_hidden_size *= 2; }},
-        {"num_attention_heads",
-         [](Scenario& s) { s.model.num_attention_heads *= 2; },
-         [](Scenario& s) { s.model.num_query_groups = 4; }},
-        {"num_query_groups", [](Scenario& s) { s.model.num_query_groups = 4; }},
-        {"kv_channels", [](Scenario& s) { s.model.kv_channels *= 2; }},
-        {"seq_length", [](Scenario& s) { s.model.seq_length *= 2; }},
-        {"vocab_size", [](Scenario& s) { s.model.vocab_size *= 2; }},
-        {"normalization", [](Scenario& s) { s.model.normalization = Normalization::rmsnorm; }},
-        {"position_embedding",
-         [](Scenario& s) { s.model.position_embedding = PositionEmbedding::rope; }},
-        {"activation", [](Scenario& s) { s.model.activation = Activation::swiglu; }},
-        {"add_bias_linear", [](Scenario& s) { s.model.add_bias_linear = false; }},
-        {"tied_embeddings", [](Scenario& s) { s.model.tied_embeddings = false; }},
-        {"parallel_block", [](Scenario& s) { s.model.parallel_block = true; }},
-        {"dropout", [](Scenario& s) { s.model.dropout = 0.5; }},
-        {"sliding_window", [](Scenario& s) { s.model.sliding_window = 256; }},
-        {"sliding_window_every",
-         [](Scenario& s) { s.model.sliding_window_every = 2; },
-         [](Scenario& s) { s.model.sliding_window = 256; }},
-        {"linear_attention_every", [](Scenario& s) { s.model.linear_attention_every = 2; }},
-        {"num_experts", [](Scenario& s) { s.model.num_experts = 4; }},
-        {"moe_router_topk", [](Scenario& s) { s.model.moe_router_topk = 1; }, give_experts},
-        {"moe_ffn_hidden_size",
-         [](Scenario& s) { s.model.moe_ffn_hidden_size = 128; },
-         give_experts},
-        {"moe_shared_expert_intermediate_size",
-         [](Scenario& s) { s.model.moe_shared_expert_intermediate_size = 256; },
-         give_experts},
-        {"first_k_dense_replace",
-         [](Scenario& s) { s.model.first_k_dense_replace = 1; },
-         give_experts},
-        {"moe_layer_freq", [](Scenario& s) { s.model.moe_layer_freq = 2; }, give_experts},
-        {"moe_router_num_groups",
-         [](Scenario& s) {
-             s.model.moe_router_num_groups = 2;
-             s.model.moe_router_group_topk = 1;
-         },
-         [](Scenario& s) {
-             spread_experts(s);
-             s.plan.moe_router_load = RouterLoad::uniform;
-         }},
-        {"moe_router_group_topk",
-         [](Scenario& s) { s.model.moe_router_group_topk = 1; },
-         group_experts},
-        {"moe_router_score_function", score_by_sigmoid, fuse_experts},
-        {"moe_aux_loss_coeff", balance_by_loss, fuse_experts},
-        {"moe_router_bias_update_rate", balance_by_bias, fuse_experts},
-        {"mtp_num_layers",
-         [](Scenario& s) { s.model.mtp_num_layers = 1; },
-         [](Scenario& s) { s.model.tied_embeddings = false; }},
-        {"multi_latent_attention", [](Scenario& s) { s.model.multi_latent_attention = true; }},
-        {"q_lora_rank", [](Scenario& s) { s.model.q_lora_rank = 32; }, give_latent_attention},
-        {"kv_lora_rank", [](Scenario& s) { s.model.kv_lora_rank = 32; }, give_latent_attention},
-        {"qk_head_dim", [](Scenario& s) { s.model.qk_head_dim = 64; }, give_latent_attention},
-        {"qk_pos_emb_head_dim",
-         [](Scenario& s) { s.model.qk_pos_emb_head_dim = 64; },
-         give_latent_attention},
-        {"v_head_dim", [](Scenario& s) { s.model.v_head_dim = 64; }, give_latent_attention},
-        {"qk_layernorm", [](Scenario& s) { s.model.qk_layernorm = true; }},
-    };
-    expect_effects<Transformer>(rows, base(), kAnswers);
 }
 
 }  // namespace plan_fields_test

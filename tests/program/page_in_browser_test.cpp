@@ -115,7 +115,8 @@ addEventListener('load', () => setTimeout(() => {
     'fits=' + (document.documentElement.scrollWidth <= innerWidth),
     'bars=' + (least('.bars .track') > 300),
     'picture=' + (window.orreryTimeline.width() > 200),
-    'legend=' + legend.includes('tensor-parallel communication') + legend.includes('context-parallel'),
+    'legend=' + legend.includes('tensor-parallel communication') +
+        legend.includes('context-parallel'),
   ].join(' '), '*');
 }, 500));
 </script>)";
