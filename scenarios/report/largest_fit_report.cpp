@@ -2,7 +2,6 @@
 #include "scenarios/report/largest_fit_report.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

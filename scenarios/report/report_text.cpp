@@ -133,7 +133,12 @@ std::string section_text(const ReportSection& section) {
     if (!section.bars.empty()) {
         text += text_table(bar_rows(section.bars), {false, true, true, false});
     }
-    text += heat_text(section.heat) + table_text(section.table);
+    text += heat_text(section.heat);
+    if (!section.heat.empty() && section.heat_scale.size() == 2) {
+        text += fmt::format(
+            "  White is {}; full is {}.\n", section.heat_scale[0], section.heat_scale[1]);
+    }
+    text += table_text(section.table);
     if (text.empty()) {
         return {};  // only a picture
     }
