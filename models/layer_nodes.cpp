@@ -110,16 +110,6 @@ Value branch_gradient(BlockBuilder& b,
     return dy;
 }
 
-// Eager PyTorch's product of the two halves, F.silu(x[0]) * x[1], keeps the function of the gate
-// for its backward pass: as many bytes beside the activation as that has.
-void keep_gate(BlockBuilder& b, const Value& y) {
-    const ParallelPlan& plan = b.plan;
-    if (b.model.gated_mlp() && plan.eager_framework && !plan.fused_activation && !plan.compiled) {
-        Tensor& tensor = b.ops.tables().program().tensors[index(y.tensor)];
-        tensor.bytes += tensor.bytes;
-    }
-}
-
 }  // namespace
 
 void add_gradient(BlockBuilder& b, Edge& edge, const Value& gradient) {
@@ -275,9 +265,6 @@ void ActivationNode::forward(ForwardPass& pass) {
     const Value& x = x_.value;
     const std::int64_t width = x.shape[kWidth] / (b.model.gated_mlp() ? 2 : 1);
     y_.value = b.value_like(x, "activation", width, x.layout, saved(), b.activation_dtype());
-    if (weights == nullptr) {
-        keep_gate(b, y_.value);
-    }
     activation_ops(b, x, weights, y_.value);
 }
 

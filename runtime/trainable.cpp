@@ -80,12 +80,7 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
 }
 
 // What an eager framework and other stacks do, and this runtime does not.
-void require_own_ops(const Transformer& model, const ParallelPlan& plan, Requirements& require) {
-    require(!model.gated_mlp() || plan.fused_activation || plan.compiled || !plan.eager_framework,
-            "plan.eager_framework",
-            "training does not keep the function of a gate, as eager PyTorch does without a fused "
-            "activation",
-            "false");
+void require_own_ops(const ParallelPlan& plan, Requirements& require) {
     require(!plan.eager_norm, "plan.eager_norm", "a norm is one kernel in training", "false");
     require(!plan.eager_rope,
             "plan.eager_rope",
@@ -141,7 +136,7 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
     require_model(model, require);
     require_experts(model, plan, require);
     require_long_context(model, plan, require);
-    require_own_ops(model, plan, require);
+    require_own_ops(plan, require);
     require(
         num_ranks <= kMostGpuRanks,
         "cluster.nodes",

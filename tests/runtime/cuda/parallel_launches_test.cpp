@@ -84,7 +84,6 @@ TEST(ParallelLaunches, TheUnfusedLossAndGatedActivationAreTheCpus) {
             plan.tensor_model_parallel_size = 2;
             const Training fused = train(model, plan, 1);
             plan.fused_activation = false;
-            plan.eager_framework = false;
             plan.fused_cross_entropy = false;
             expect_same_training(model, plan);
             const Training unfused = train(model, plan, 1);

@@ -37,7 +37,7 @@ TEST(MemoryCases, EveryConfigurationThatRanFitsAndPeaksAreWithinATenth) {
     EXPECT_EQ(found.ran_and_fit, found.ran);
     // The aim is 85 % (docs/explanation/accuracy.md says what is missing).
     EXPECT_EQ(found.out_of_memory, 6U);
-    EXPECT_GE(found.out_and_too_large, 5U);
+    EXPECT_GE(found.out_and_too_large, 4U);
     EXPECT_EQ(found.peaks, 19U);
     EXPECT_LT(found.median_error, 0.1);
     const std::string text = to_text(memory_sections(found));
