@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <sstream>
 #include <utility>
 
 #include "scenarios/format/document/utf8.h"
@@ -89,8 +90,27 @@ std::vector<bool> right_columns(const ReportTable& table) {
     return right;
 }
 
-// Words in wide columns are cut, so that no line is longer than a report is wide; numbers never.
-void cut_wide_words(std::vector<TextRow>& rows, const std::vector<bool>& right) {
+// Of a cell of words, each at most `width` characters; a longer word goes on in the next line.
+std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
+    if (num_characters(cell) <= width) {
+        return {cell};
+    }
+    std::vector<std::string> lines;
+    std::istringstream wide{wrapped(cell, width, 0)};
+    for (std::string line; std::getline(wide, line);) {
+        while (num_characters(line) > width) {
+            lines.push_back(cut(line, width));
+            line.erase(0, lines.back().size());
+        }
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+// Widths of the columns: those of words shrink until a line is as wide as a report, the widest
+// first; those of numbers never do.
+std::vector<std::size_t> column_widths(const std::vector<TextRow>& rows,
+                                       const std::vector<bool>& right) {
     std::vector<std::size_t> width(right.size());
     std::size_t all = 0;
     for (std::size_t i = 0; i < right.size(); ++i) {
@@ -99,33 +119,44 @@ void cut_wide_words(std::vector<TextRow>& rows, const std::vector<bool>& right) 
         }
         all += width[i] + 2;
     }
-    while (all > kReportColumns) {
+    for (; all > kReportColumns; --all) {
         std::size_t widest = 0;
         for (std::size_t i = 1; i < right.size(); ++i) {
             const bool wider = right[widest] || width[i] > width[widest];
             widest = !right[i] && wider ? i : widest;
         }
         if (right[widest] || width[widest] <= kNarrowest) {
-            return;
+            break;
         }
         --width[widest];
-        --all;
     }
-    for (TextRow& row : rows) {
+    return width;
+}
+
+// Words in wide columns take several lines.
+std::vector<TextRow> wrapped_rows(const std::vector<TextRow>& rows,
+                                  const std::vector<bool>& right) {
+    const std::vector<std::size_t> width = column_widths(rows, right);
+    std::vector<TextRow> lines;
+    for (const TextRow& row : rows) {
+        const std::size_t first = lines.size();
         for (std::size_t i = 0; i < right.size(); ++i) {
-            row[i] = cut(std::move(row[i]), width[i]);
+            const std::vector<std::string> cell = lines_of(row[i], width[i]);
+            lines.resize(std::max(lines.size(), first + cell.size()), TextRow(right.size()));
+            for (std::size_t k = 0; k < cell.size(); ++k) {
+                lines[first + k][i] = cell[k];
+            }
         }
     }
+    return lines;
 }
 
 std::string table_text(const ReportTable& table) {
     if (table.empty() || table.rows.empty()) {
         return {};
     }
-    std::vector<TextRow> rows = text_rows(table);
     const std::vector<bool> right = right_columns(table);
-    cut_wide_words(rows, right);
-    return text_table(rows, right);
+    return text_table(wrapped_rows(text_rows(table), right), right);
 }
 
 std::string section_text(const ReportSection& section) {

@@ -53,6 +53,9 @@ inline bool exists(const ParallelPlan& plan) {
                 unknown &= ~choice.value;
             }
             all = all && unknown == 0;
+        } else if constexpr (std::is_same_v<T, double>) {
+            const double value = plan.*field.member;
+            all = all && value >= field.values.least && value <= field.values.most;
         }
     });
     return all;

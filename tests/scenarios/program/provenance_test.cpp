@@ -186,8 +186,10 @@ TEST_F(ProvenanceOfCommands, IsInTheJsonAndOnThePageOfEach) {
 
 // profile trains in processes of its own program: tests/program/measured_runs_test.cpp.
 TEST_F(ProvenanceOfCommands, CoversEveryCommandThatHasJson) {
-    // check, show, diff, serve and reproduce: tests/program/schemas_test.py.
-    std::vector<std::string> tested{"profile", "check", "show", "diff", "serve", "reproduce"};
+    // tests/program/schemas_test.py runs these; gpu-bench needs a GPU.
+    std::vector<std::string> tested{
+        "profile", "check", "show",     "diff",     "serve",  "reproduce", "explain-error",
+        "fit",     "merge", "tokenize", "generate", "export", "gpu-bench"};
     for (const Case& one : cases()) {
         tested.push_back(one.words[0]);
     }

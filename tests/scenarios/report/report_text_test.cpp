@@ -38,6 +38,8 @@ TEST(ReportText, ShowsFiguresBarsAndTables) {
                   "  half   50 %    " +
                   std::string(21, ' ') + bar.substr(bar.size() / 2) +
                   "\n"
+                  "\nPicture\n\n"
+                  "  row         ▒▒     \n"
                   "\nBy size\n\n"
                   "  what | which    time    share\n"
                   "  a, b          1.50 s   25.0 %\n"
