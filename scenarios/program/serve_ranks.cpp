@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-int start_serving_ranks(const ServeArguments& arguments, std::int64_t num_ranks) {
+std::vector<std::string> words_of_ranks(const ServeArguments& arguments) {
     std::vector<std::string> again{"serve", arguments.file, "--real"};
     const auto pass_on = [&](const char* option, const std::string& value) {
         if (!value.empty()) {
@@ -31,7 +31,12 @@ int start_serving_ranks(const ServeArguments& arguments, std::int64_t num_ranks)
     if (arguments.json) {
         again.emplace_back("--json");
     }
-    const Result<int> status = run_ranks(static_cast<std::uint32_t>(num_ranks), again);
+    return again;
+}
+
+int start_serving_ranks(const ServeArguments& arguments, std::int64_t num_ranks) {
+    const Result<int> status =
+        run_ranks(static_cast<std::uint32_t>(num_ranks), words_of_ranks(arguments));
     if (!status) {
         return report_error(status.error());
     }

@@ -3,21 +3,27 @@
 
 #include <gtest/gtest.h>
 
-#include <csignal>
-
-#include "scenarios/program/exit_status.h"
-#include "tests/scenarios/program/command_run.h"
-
 namespace orrery {
 namespace {
 
-// The ranks are this test program itself, which knows no such command line and ends.
-TEST(ServeRanks, TheStatusOfTheRanksIsTheCommands) {
+// docs/guide/serve-real.md serves with them.
+TEST(ServeRanks, GetTheOptionsOfTheCommand) {
     ServeArguments arguments;
-    arguments.file = "/no/such/file.yaml";
-    const CommandRun run = run_command([&] { return start_serving_ranks(arguments, 2); });
-    EXPECT_GE(run.status, 0);
-    EXPECT_LT(run.status, 128 + SIGRTMAX);
+    arguments.file = "load.yaml";
+    arguments.overrides = {"workload.num_requests=8"};
+    arguments.listen = "127.0.0.1:0";
+    arguments.json = true;
+    const std::vector<std::string> words = words_of_ranks(arguments);
+    const std::vector<std::string> first(words.begin(), words.begin() + 7);
+    EXPECT_EQ(first,
+              (std::vector<std::string>{"serve",
+                                        "load.yaml",
+                                        "--real",
+                                        "--set",
+                                        "workload.num_requests=8",
+                                        "--listen",
+                                        "127.0.0.1:0"}));
+    EXPECT_EQ(words.back(), "--json");
 }
 
 }  // namespace
