@@ -54,6 +54,13 @@ std::string shade(double heat) {
     return kShades[static_cast<std::size_t>(std::clamp(heat, 0.0, 1.0) * 4 + 0.5)];
 }
 
+// A label reads "what: value and words" on pages; a terminal has room for the value.
+std::string value_of(const std::string& label) {
+    const std::size_t colon = label.find(": ");
+    const std::size_t begin = colon == std::string::npos ? 0 : colon + 2;
+    return label.substr(begin, label.find(' ', begin) - begin);
+}
+
 // All rows if they are few, else the hottest, in their order.
 std::string heat_text(const std::vector<PageHeatRow>& rows) {
     const auto hottest = [&](std::size_t row) {
@@ -71,7 +78,7 @@ std::string heat_text(const std::vector<PageHeatRow>& rows) {
     for (const std::size_t i : shown) {
         text += fmt::format("  {:<11}", rows[i].name);
         for (std::size_t k = 0; k < rows[i].values.size(); ++k) {
-            const std::string label = k < rows[i].labels.size() ? rows[i].labels[k] : "";
+            const std::string label = k < rows[i].labels.size() ? value_of(rows[i].labels[k]) : "";
             text += fmt::format(" {}{:>5}", shade(rows[i].values[k]), label);
         }
         text += "\n";
@@ -90,7 +97,7 @@ std::vector<bool> right_columns(const ReportTable& table) {
     return right;
 }
 
-// Of a cell of words, each at most `width` characters; a longer word goes on in the next line.
+// Of a cell of words; a word that is longer than `width` has a line of its own.
 std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
     if (num_characters(cell) <= width) {
         return {cell};
@@ -98,37 +105,49 @@ std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
     std::vector<std::string> lines;
     std::istringstream wide{wrapped(cell, width, 0)};
     for (std::string line; std::getline(wide, line);) {
-        while (num_characters(line) > width) {
-            lines.push_back(cut(line, width));
-            line.erase(0, lines.back().size());
-        }
         lines.push_back(line);
     }
     return lines;
 }
 
+std::size_t longest_word(const std::string& cell) {
+    std::istringstream words{cell};
+    std::size_t longest = 0;
+    for (std::string word; words >> word;) {
+        longest = std::max(longest, num_characters(word));
+    }
+    return longest;
+}
+
 // Widths of the columns: those of words shrink until a line is as wide as a report, the widest
-// first; those of numbers never do.
+// first; those of numbers never do. Where that is not enough, all stay as wide as their cells.
 std::vector<std::size_t> column_widths(const std::vector<TextRow>& rows,
                                        const std::vector<bool>& right) {
     std::vector<std::size_t> width(right.size());
+    std::vector<std::size_t> spare(right.size());  // above the longest word
     std::size_t all = 0;
     for (std::size_t i = 0; i < right.size(); ++i) {
+        std::size_t least = kNarrowest;
         for (const TextRow& row : rows) {
             width[i] = std::max(width[i], num_characters(row[i]));
+            least = std::max(least, longest_word(row[i]));
         }
+        spare[i] = right[i] || width[i] < least ? 0 : width[i] - least;
         all += width[i] + 2;
     }
+    const std::vector<std::size_t> natural = width;
     for (; all > kReportColumns; --all) {
-        std::size_t widest = 0;
-        for (std::size_t i = 1; i < right.size(); ++i) {
-            const bool wider = right[widest] || width[i] > width[widest];
-            widest = !right[i] && wider ? i : widest;
+        std::size_t widest = right.size();
+        for (std::size_t i = 0; i < right.size(); ++i) {
+            if (spare[i] > 0 && (widest == right.size() || width[i] > width[widest])) {
+                widest = i;
+            }
         }
-        if (right[widest] || width[widest] <= kNarrowest) {
-            break;
+        if (widest == right.size()) {
+            return natural;
         }
         --width[widest];
+        --spare[widest];
     }
     return width;
 }
