@@ -49,7 +49,7 @@ std::uint32_t emit(SegmentBuilder& ops,
                    const RelayoutCall& call,
                    OpSpec operands);
 
-// A hop of a ring along a digit of the mesh: what the op reads goes to the rank `delta` further, and
+// A hop of a ring along a digit of the mesh: what the op reads goes to the rank `delta` on, and
 // as many bytes come from the rank as far on the other side.
 std::uint32_t emit_hop(SegmentBuilder& ops,
                        std::uint32_t digit,
