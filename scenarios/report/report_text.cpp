@@ -97,7 +97,7 @@ std::vector<bool> right_columns(const ReportTable& table) {
     return right;
 }
 
-// Of a cell of words; a word that is longer than `width` has a line of its own.
+// Of a cell of words, each at most `width` characters; a longer word goes on in the next line.
 std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
     if (num_characters(cell) <= width) {
         return {cell};
@@ -105,6 +105,10 @@ std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
     std::vector<std::string> lines;
     std::istringstream wide{wrapped(cell, width, 0)};
     for (std::string line; std::getline(wide, line);) {
+        while (num_characters(line) > width) {
+            lines.push_back(cut(line, width));
+            line.erase(0, lines.back().size());
+        }
         lines.push_back(line);
     }
     return lines;
@@ -119,37 +123,49 @@ std::size_t longest_word(const std::string& cell) {
     return longest;
 }
 
-// Widths of the columns: those of words shrink until a line is as wide as a report, the widest
+// Makes the widest column that has spare characters a character narrower, and again until `all` is
+// as wide as a report or none has any. Returns what `all` is then.
+std::size_t shrink(std::size_t all,
+                   std::vector<std::size_t>& width,
+                   std::vector<std::size_t> spare) {
+    for (; all > kReportColumns; --all) {
+        std::size_t widest = width.size();
+        for (std::size_t i = 0; i < width.size(); ++i) {
+            if (spare[i] > 0 && (widest == width.size() || width[i] > width[widest])) {
+                widest = i;
+            }
+        }
+        if (widest == width.size()) {
+            break;
+        }
+        --width[widest];
+        --spare[widest];
+    }
+    return all;
+}
+
+// Widths of the columns: those of words shrink until a line is as wide as a report, between words
 // first; those of numbers never do. Where that is not enough, all stay as wide as their cells.
 std::vector<std::size_t> column_widths(const std::vector<TextRow>& rows,
                                        const std::vector<bool>& right) {
-    std::vector<std::size_t> width(right.size());
+    std::vector<std::size_t> natural(right.size());
     std::vector<std::size_t> spare(right.size());  // above the longest word
     std::size_t all = 0;
     for (std::size_t i = 0; i < right.size(); ++i) {
         std::size_t least = kNarrowest;
         for (const TextRow& row : rows) {
-            width[i] = std::max(width[i], num_characters(row[i]));
+            natural[i] = std::max(natural[i], num_characters(row[i]));
             least = std::max(least, longest_word(row[i]));
         }
-        spare[i] = right[i] || width[i] < least ? 0 : width[i] - least;
-        all += width[i] + 2;
+        spare[i] = right[i] || natural[i] < least ? 0 : natural[i] - least;
+        all += natural[i] + 2;
     }
-    const std::vector<std::size_t> natural = width;
-    for (; all > kReportColumns; --all) {
-        std::size_t widest = right.size();
-        for (std::size_t i = 0; i < right.size(); ++i) {
-            if (spare[i] > 0 && (widest == right.size() || width[i] > width[widest])) {
-                widest = i;
-            }
-        }
-        if (widest == right.size()) {
-            return natural;
-        }
-        --width[widest];
-        --spare[widest];
+    std::vector<std::size_t> width = natural;
+    all = shrink(all, width, spare);
+    for (std::size_t i = 0; i < right.size(); ++i) {
+        spare[i] = right[i] || width[i] < kNarrowest ? 0 : width[i] - kNarrowest;
     }
-    return width;
+    return shrink(all, width, spare) > kReportColumns ? natural : width;
 }
 
 // Words in wide columns take several lines.

@@ -25,6 +25,11 @@ TEST(ReadField, ReadsWhatFieldTextWrites) {
             if (!testing::exists(plan) || text.empty() || text == "0") {
                 continue;  // no value of an enumeration, or below its range
             }
+            if constexpr (std::is_same_v<T, std::int64_t>) {
+                if (value > field.values.most) {
+                    continue;
+                }
+            }
             Errors errors;
             const DocumentNode section = section_of(std::string{field.name} + ": " + text);
             MapReader reader{section, "plan", errors};
