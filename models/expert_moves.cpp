@@ -48,7 +48,7 @@ std::int64_t left_of(const ParallelPlan& plan, std::int64_t rows, std::int64_t p
                       : static_cast<std::int64_t>(std::ceil(static_cast<double>(rows) * share));
 }
 
-// A kernel over all tokens that has so many times their bytes to move.
+// A kernel over all tokens. It moves `times` the bytes of x.
 void pass_over_tokens(
     BlockBuilder& b, std::string_view name, const Value& x, std::int64_t times, Cause cause) {
     KernelCall call = transpose(b.local_tokens(x), b.local_width(x), x.dtype);
@@ -63,11 +63,8 @@ void pass_over_tokens(
 }
 
 // What a library is asked for to move these rows.
-RowExchange exchange_call(const BlockBuilder& b,
-                          const Value& v,
-                          std::int64_t layer,
-                          bool combine,
-                          std::int64_t parts) {
+RowExchange exchange_call(
+    const BlockBuilder& b, const Value& v, std::int64_t layer, bool combine, std::int64_t parts) {
     const std::int64_t width = v.shape[kWidth];
     const std::int64_t scales =
         v.dtype == Dtype::fp8 ? width / kScaledBlock * size_bytes(Dtype::fp32) : 0;
@@ -130,8 +127,7 @@ LayerLoad load_of_layer(const BlockBuilder& b, std::int64_t layer) {
 }
 
 TokenRows rows_of_layer(const BlockBuilder& b, std::int64_t layer, std::int64_t parts) {
-    const std::int64_t rows =
-        left_of(b.plan, b.model.seq_length * b.model.moe_router_topk, parts);
+    const std::int64_t rows = left_of(b.plan, b.model.seq_length * b.model.moe_router_topk, parts);
     LayerLoad load = load_of_layer(b, layer);
     const auto part = [&](double of) {
         return of == 1 ? rows
@@ -302,16 +298,14 @@ void PermuteNode::forward(ForwardPass& pass) {
 Value PermuteNode::gradient_of_whole(BlockBuilder& b) const {
     const Value& drows = rows_.gradient;
     const Layout layout = with(drows.layout, Placement::routed, partial());
-    return x_.value.of_experts() ? b.rows_value("permute backward",
-                                                x_.value.rows,
-                                                x_.value.shape[kWidth],
-                                                layout,
-                                                Lifetime::slot,
-                                                x_.value.dtype)
-                                 : b.value("permute backward",
-                                           x_.value.shape[kWidth],
-                                           layout,
-                                           Lifetime::slot);
+    return x_.value.of_experts()
+               ? b.rows_value("permute backward",
+                              x_.value.rows,
+                              x_.value.shape[kWidth],
+                              layout,
+                              Lifetime::slot,
+                              x_.value.dtype)
+               : b.value("permute backward", x_.value.shape[kWidth], layout, Lifetime::slot);
 }
 
 void PermuteNode::backward(BackwardPass& pass) {

@@ -26,8 +26,8 @@ bool sends_rows_once(const ParallelPlan& plan);
 // Ranks that exchange tokens because of a layer's experts.
 std::uint32_t sharing_digits(const LayoutAssignment& layouts);
 LayerLoad load_of_layer(const BlockBuilder& b, std::int64_t layer);
-// A row for each expert of a token, of one of so many equal parts, as many as hashing leaves; a row
-// for each rank that has an expert of it.
+// Rows of one of `parts` equal parts of the tokens: one for each expert of a token, times the share
+// that hashing leaves. rows_by_rank(): one for each rank that has an expert of the token.
 TokenRows rows_of_layer(const BlockBuilder& b, std::int64_t layer, std::int64_t parts = 1);
 TokenRows rows_by_rank(const BlockBuilder& b, std::int64_t layer);
 
@@ -53,7 +53,7 @@ enum class Destination : std::uint8_t { experts, all_ranks, residual };
 // A value brought to another layout; its gradient goes the other way.
 class MoveNode : public Node {
 public:
-    // `parts`: x is one of so many (plan.moe_pipeline_degree).
+    // `parts`: x is one of this many parts (plan.moe_pipeline_degree).
     MoveNode(std::string_view name,
              Destination to,
              std::int64_t layer,

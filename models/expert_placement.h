@@ -23,7 +23,7 @@ struct PlacementCall {
 // are spread over all GPUs as one node), slots by GPUs, experts by groups.
 std::vector<std::int64_t> place_experts(std::span<const double> loads, const PlacementCall& call);
 
-// One copy of each expert on so many ranks, equally many a rank.
+// One copy of each expert; each of the `ranks` has equally many.
 std::vector<std::int64_t> balanced_order(std::span<const double> loads, std::int64_t ranks);
 
 }  // namespace orrery

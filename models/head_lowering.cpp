@@ -77,11 +77,7 @@ void Head::forward(BlockBuilder& b,
         tiled_forward(b, output);
         return;
     }
-    forward_of(b, norm_, output);
-}
-
-void Head::forward_of(BlockBuilder& b, const Value& norm, const Parameter& output) {
-    logits(b, norm, output);
+    logits(b, norm_, output);
     exchange_statistics(b, false);
     mean_of_loss(b);
     measure_again(b);

@@ -18,9 +18,8 @@ public:
                  ResidualStream& stream,
                  const Parameter& norm,
                  const Parameter& output);
-    // Of the final norm's output, where it is made elsewhere; then its gradient.
-    void forward_of(BlockBuilder& b, const Value& norm, const Parameter& output);
-    // The same in two parts: up to what the ranks tell each other, and what follows of it.
+    // Where the final norm is made elsewhere: logits and the exchange of their statistics, the loss
+    // that follows from these, and the gradient of the norm's output.
     void forward_part(BlockBuilder& b, const Value& norm, const Parameter& output);
     void finish_loss(BlockBuilder& b);
     Value backward_of(BlockBuilder& b, Parameter& output, Deferred* deferred);

@@ -179,13 +179,7 @@ private:
                        std::vector<TensorId> writes,
                        const CopyCall& call,
                        Traffic traffic = Traffic::offload) {
-        return emit_copy(b_,
-                         call,
-                         {.name = std::string{name},
-                          .reads = std::move(reads),
-                          .writes = std::move(writes),
-                          .accumulates = {}},
-                         traffic);
+        return emit_copy(b_, name, call, traffic, std::move(reads), std::move(writes));
     }
     void read(const OptimizerOperands& window, TensorId state, Traffic traffic) {
         copy("state from file",

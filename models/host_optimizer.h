@@ -43,7 +43,7 @@ std::pair<OptimizerOperands, OptimizerOperands> split_operands(const OptimizerOp
 // The tensors in windows, which have no state yet.
 std::vector<OptimizerOperands> offload_windows(const OptimizerOperands& all);
 
-// How so many elements are stepped, and where their state is.
+// The host's kernel for a number of elements, and where their state is.
 struct HostUpdate {
     std::function<KernelCall(std::int64_t elements)> call;
     std::int64_t state_bytes = 0;  // of an element
@@ -56,8 +56,8 @@ struct HostUpdate {
 // `operands.state` is what lies in host memory; windows of a file have states of their own. Returns
 // the position of the op that brings the device its last weights.
 std::uint32_t lower_host_update(SegmentBuilder& b,
-                       const StateLayouts& layouts,
-                       const OptimizerOperands& operands,
-                       const HostUpdate& update);
+                                const StateLayouts& layouts,
+                                const OptimizerOperands& operands,
+                                const HostUpdate& update);
 
 }  // namespace orrery

@@ -23,21 +23,6 @@ TensorId host_buffer(BlockBuilder& b, std::string name, TensorKind kind, Dtype d
                                   .tier = MemoryTier::dram});
 }
 
-void copy(BlockBuilder& b,
-          std::string_view name,
-          const CopyCall& call,
-          Traffic traffic,
-          std::vector<TensorId> reads,
-          std::vector<TensorId> writes) {
-    emit_copy(b.ops,
-              call,
-              {.name = std::string{name},
-               .reads = std::move(reads),
-               .writes = std::move(writes),
-               .accumulates = {}},
-              traffic);
-}
-
 std::vector<TensorId> shards_of(const std::vector<Parameter*>& parameters) {
     std::vector<TensorId> shards;
     for (const Parameter* p : parameters) {
@@ -86,12 +71,12 @@ void OffloadedWeights::read(std::size_t end) {
             stored.push_back(p->stored);
         }
         if (!stored.empty()) {
-            copy(b_,
-                 "weights from drives",
-                 {MemoryTier::nvme, MemoryTier::dram, Bytes{bytes_of(read_)}},
-                 Traffic::drive_read,
-                 std::move(stored),
-                 {buffers_[read_ % buffers_.size()]});
+            emit_copy(b_.ops,
+                      "weights from drives",
+                      {MemoryTier::nvme, MemoryTier::dram, Bytes{bytes_of(read_)}},
+                      Traffic::drive_read,
+                      std::move(stored),
+                      {buffers_[read_ % buffers_.size()]});
         }
     }
 }
@@ -125,12 +110,12 @@ void OffloadedWeights::fetch(std::size_t end, std::uint32_t after) {
         if (after != kNone) {
             b_.ops.next_waits_for(after);
         }
-        copy(b_,
-             "weights from host",
-             {MemoryTier::dram, MemoryTier::hbm, Bytes{bytes_of(fetched_)}},
-             Traffic::fetch,
-             std::move(from),
-             std::move(parts));
+        emit_copy(b_.ops,
+                  "weights from host",
+                  {MemoryTier::dram, MemoryTier::hbm, Bytes{bytes_of(fetched_)}},
+                  Traffic::fetch,
+                  std::move(from),
+                  std::move(parts));
     }
 }
 
@@ -167,20 +152,20 @@ TensorId OffloadedGradients::sum(const std::vector<Parameter*>& parameters, std:
     std::vector<TensorId> from = shards_of(parameters);
     if (b_.layouts.state.gradients_tier == MemoryTier::nvme) {
         const TensorId buffer = buffers_[turn_ % buffers_.size()];
-        copy(b_,
-             "gradients from drives",
-             {MemoryTier::nvme, MemoryTier::dram, bytes},
-             Traffic::drive_read,
-             std::move(from),
-             {buffer});
+        emit_copy(b_.ops,
+                  "gradients from drives",
+                  {MemoryTier::nvme, MemoryTier::dram, bytes},
+                  Traffic::drive_read,
+                  std::move(from),
+                  {buffer});
         from = {buffer};
     }
-    copy(b_,
-         "gradients from host",
-         {MemoryTier::dram, MemoryTier::hbm, bytes},
-         Traffic::fetch,
-         std::move(from),
-         {sum});
+    emit_copy(b_.ops,
+              "gradients from host",
+              {MemoryTier::dram, MemoryTier::hbm, bytes},
+              Traffic::fetch,
+              std::move(from),
+              {sum});
     return sum;
 }
 
@@ -199,27 +184,27 @@ void OffloadedGradients::store(const std::vector<Parameter*>& parameters,
                    .accumulates = {}});
     std::vector<TensorId> to = shards_of(parameters);
     if (b_.layouts.state.gradients_tier == MemoryTier::dram) {
-        copy(b_,
-             "gradients to host",
-             {MemoryTier::hbm, MemoryTier::dram, bytes},
-             Traffic::store,
-             {sum},
-             std::move(to));
+        emit_copy(b_.ops,
+                  "gradients to host",
+                  {MemoryTier::hbm, MemoryTier::dram, bytes},
+                  Traffic::store,
+                  {sum},
+                  std::move(to));
         return;
     }
     const TensorId buffer = buffers_[turn_++ % buffers_.size()];
-    copy(b_,
-         "gradients to host",
-         {MemoryTier::hbm, MemoryTier::dram, bytes},
-         Traffic::store,
-         {sum},
-         {buffer});
-    copy(b_,
-         "gradients to drives",
-         {MemoryTier::dram, MemoryTier::nvme, bytes},
-         Traffic::drive_write,
-         {buffer},
-         std::move(to));
+    emit_copy(b_.ops,
+              "gradients to host",
+              {MemoryTier::hbm, MemoryTier::dram, bytes},
+              Traffic::store,
+              {sum},
+              {buffer});
+    emit_copy(b_.ops,
+              "gradients to drives",
+              {MemoryTier::dram, MemoryTier::nvme, bytes},
+              Traffic::drive_write,
+              {buffer},
+              std::move(to));
 }
 
 }  // namespace orrery

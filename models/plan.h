@@ -217,7 +217,7 @@ struct ParallelPlan {
     // apply_rotary_emb), or on as many bytes in 16 bits (Hugging Face's rotate_half). false: one
     // kernel.
     bool eager_rope = false;
-    std::int64_t loss_metrics = 0;    // losses that are computed again, for reports, unfused
+    std::int64_t loss_metrics = 0;  // losses that are computed again, for reports, unfused
     // Every op is a call of an eager framework (PyTorch), whose host time is many times a launch's
     // (scenarios/studies/simulate/step_efficiency.h), unless it is compiled or in a graph; false:
     // ops are launched from C++.
@@ -262,7 +262,7 @@ struct ParallelPlan {
     // The rows of a rank for an expert are hashed, and those alike travel as one: this share is
     // left (LSH-MoE, Nie et al., NeurIPS 2024). 1: all travel.
     double moe_lsh_compression_rate = 1;
-    // The rows of a layer are sent, worked on and sent back in so many parts (Tutel, FSMoE).
+    // Parts of a layer's rows; each part is sent, computed and sent back by itself (Tutel, FSMoE).
     std::int64_t moe_pipeline_degree = 1;
     Dtype moe_dispatch_dtype = Dtype::bf16;  // of dispatched rows: fp8 has a scale for 128 elements
     std::int64_t moe_dispatcher_sms = 0;     // that deepep and hybridep hold; 0: their default

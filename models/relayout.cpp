@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
+#include <utility>
 
 #include "engine/check.h"
 
@@ -59,11 +61,8 @@ std::uint32_t emit(SegmentBuilder& ops,
         operands);
 }
 
-std::uint32_t emit_hop(SegmentBuilder& ops,
-                       std::uint32_t digit,
-                       int delta,
-                       Bytes bytes,
-                       OpSpec operands) {
+std::uint32_t emit_hop(
+    SegmentBuilder& ops, std::uint32_t digit, int delta, Bytes bytes, OpSpec operands) {
     const TrafficLane& lane = lane_of(Traffic::context_ring);
     operands.stream = lane.stream;
     operands.cause = lane.cause;
@@ -86,6 +85,21 @@ std::uint32_t emit_copy(SegmentBuilder& ops,
     operands.stream = lane.stream;
     operands.cause = lane.cause;
     return ops.copy(call, operands);
+}
+
+std::uint32_t emit_copy(SegmentBuilder& ops,
+                        std::string_view name,
+                        const CopyCall& call,
+                        Traffic traffic,
+                        std::vector<TensorId> reads,
+                        std::vector<TensorId> writes) {
+    return emit_copy(ops,
+                     call,
+                     {.name = std::string{name},
+                      .reads = std::move(reads),
+                      .writes = std::move(writes),
+                      .accumulates = {}},
+                     traffic);
 }
 
 void sum_over_ranks(SegmentBuilder& ops, const SumOver& over, std::string name, TensorId tensor) {

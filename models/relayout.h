@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "models/codec.h"
@@ -51,17 +52,20 @@ std::uint32_t emit(SegmentBuilder& ops,
 
 // A hop of a ring along a digit of the mesh: what the op reads goes to the rank `delta` on, and
 // as many bytes come from the rank as far on the other side.
-std::uint32_t emit_hop(SegmentBuilder& ops,
-                       std::uint32_t digit,
-                       int delta,
-                       Bytes bytes,
-                       OpSpec operands);
+std::uint32_t emit_hop(
+    SegmentBuilder& ops, std::uint32_t digit, int delta, Bytes bytes, OpSpec operands);
 
 // A copy between two memory tiers.
 std::uint32_t emit_copy(SegmentBuilder& ops,
                         const CopyCall& call,
                         OpSpec operands,
                         Traffic traffic = Traffic::offload);
+std::uint32_t emit_copy(SegmentBuilder& ops,
+                        std::string_view name,
+                        const CopyCall& call,
+                        Traffic traffic,
+                        std::vector<TensorId> reads,
+                        std::vector<TensorId> writes);
 
 // The ranks along these digits and, if there are several parties, the ranks of all stages.
 struct SumOver {

@@ -28,8 +28,8 @@ struct RouterDraw {
     std::span<const std::int64_t> trace{};  // as plan.moe_router_load_trace
     double capacity_factor = 0;             // as plan.moe_expert_capacity_factor
     std::int64_t layers = 0;                // of the model: a longer trace has micro-batches
-    // > 0: experts lie on so many ranks by what they have got in all (plan.moe_expert_placement),
-    // and are numbered as they lie there. `placed_by` is the whole trace.
+    // Ranks that the experts are placed on by their total rows (plan.moe_expert_placement); 0: no
+    // placement. Experts are numbered in the order of their places. `placed_by`: the whole trace.
     std::int64_t placed_on = 0;
     std::span<const std::int64_t> placed_by{};
 };

@@ -44,8 +44,8 @@ struct NcclNetworkOptions {
     // What the chosen congestion control makes of transfers between servers, other than over TCP;
     // else fair shares.
     std::optional<CongestionFactors> congestion{};
-    // Without such factors, of fair shares in NCCL's own all-to-alls between servers: all_to_all,
-    // and exchanges of rows by none but NCCL. See kNcclAllToAllShare.
+    // Without congestion factors, NCCL's all-to-alls between servers run at this share of the rate
+    // that the links allow (kNcclAllToAllShare): the collective, and exchanges that NCCL moves.
     double all_to_all_share = 1;
     // Every connection between NICs is a link of its own as well, behind the fabric's: never full,
     // and in the footprints of the transfers that use it (network/packet_network.h).

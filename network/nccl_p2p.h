@@ -41,10 +41,10 @@ struct NcclMessage {
 enum class NcclMessagePath : std::uint8_t { nvlink, pcie, network };
 NcclMessage nccl_message(std::int64_t bytes, NcclMessagePath path, const NcclP2pChannels& channels);
 
-// Of the rate that shares of the links allow, in all-to-alls of several servers: 24 GB/s of bus
-// bandwidth over 32 A100s with NICs of 200 Gb/s, and 48 over 32 H100s with 400 Gb/s (NVIDIA, GTC
-// 2025, S72583). Lines that are always full would allow 31.0 and 61.9. Published ratios of NCCL's
-// all-to-all to the NICs' rate on 2 to 16 servers are 0.52 to 0.95, by size (SimAI).
+// NCCL's all-to-alls between servers run at this share of the rate that the links allow. Measured:
+// 24 GB/s of bus bandwidth over 32 A100s with NICs of 200 Gb/s, 48 over 32 H100s with 400 Gb/s
+// (NVIDIA, GTC 2025, S72583); full links would give 31.0 and 61.9. Published ratios on 2 to 16
+// servers are 0.52 to 0.95, by size (SimAI).
 inline constexpr double kNcclAllToAllShare = 0.775;
 
 // Rounds that a channel works off one after the other: it takes up to eight messages at a time.

@@ -64,8 +64,8 @@ struct SchedulerLimits {
     // own (vLLM v0's num_scheduler_steps).
     std::uint16_t num_scheduler_steps = 1;
     std::uint16_t prompt_wait_steps = 0;
-    // Where prompts have steps of their own: they begin when so many wait and this share of the
-    // blocks is free, or when nothing runs. Those that begin are then computed together.
+    // For rules whose steps hold prompts alone: prompts begin when nothing runs, or when this many
+    // prompts wait and this share of the blocks is free. What begins is computed in one step.
     std::uint16_t prompts_together = 1;
     double prompt_free_share = 0;
     QueueOrder order = QueueOrder::arrival;

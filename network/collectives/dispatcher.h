@@ -42,8 +42,8 @@ struct Dispatcher {
     std::uint32_t row_header = 0;  // bytes beside a row on the wire
     // Bytes beside a dispatched row for each expert of the server: its probabilities.
     std::uint32_t expert_bytes = 0;
-    // Between servers: of the NICs' rate that its messages reach, where no congestion has been
-    // measured, and what a call takes besides, from the first message to the last flag.
+    // Between servers, where no congestion has been measured: share of the NICs' rate that its
+    // messages reach. A call takes network_us besides, from the first message to the last flag.
     double network_share = 1;
     double network_us = 0;
     // Of a call: all ranks of a server add to one flag, one after the other, and wait for it.

@@ -35,6 +35,11 @@ bool is_served_load(const std::string& file) {
     return document && document->is_map() && document->find("serving") != nullptr;
 }
 
+ResultOrErrors<Scenario> read_served_load(const std::string& file,
+                                          const std::vector<std::string>& overrides) {
+    return read_scenario(file, {.overrides = overrides, .serving = true});
+}
+
 ResultOrErrors<Scenario> read_any_scenario(const std::string& file,
                                            const std::vector<std::string>& overrides) {
     const bool served = is_served_load(file);

@@ -15,6 +15,10 @@ namespace orrery {
 ResultOrErrors<Scenario> read_any_scenario(const std::string& file,
                                            const std::vector<std::string>& overrides);
 
+// A scenario of another kind is an error that names the kind.
+ResultOrErrors<Scenario> read_served_load(const std::string& file,
+                                          const std::vector<std::string>& overrides);
+
 // Whether the file has the section `serving`.
 bool is_served_load(const std::string& file);
 

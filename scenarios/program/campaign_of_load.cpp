@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/campaign_of_load.h"
 
-#include "scenarios/format/read/reader.h"
 #include "scenarios/program/any_scenario.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
@@ -10,14 +9,10 @@
 #include "scenarios/studies/serve/served_campaign.h"
 
 namespace orrery {
-
 namespace {
 
 int campaign_of_load(const CampaignArguments& arguments) {
-    ReadOptions read;
-    read.serving = true;
-    read.overrides = arguments.overrides;
-    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    const ResultOrErrors<Scenario> scenario = read_served_load(arguments.file, arguments.overrides);
     if (!scenario) {
         return report_errors(scenario.error());
     }

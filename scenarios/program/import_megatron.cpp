@@ -55,7 +55,7 @@ int import_megatron_command(const ImportArguments& arguments) {
     note_each("not known, and left out", imported->unknown);
     note_each("left out, as the step does not depend on them", imported->without_effect);
     note_each("not in the command line", imported->assumed);
-    // What was understood but does not make a scenario is told at the words that it comes from.
+    // Errors of the imported scenario carry the place of the flag that they come from.
     const auto scenario = read_scenario_document(
         imported->document, arguments.words.front(), std::filesystem::current_path());
     return scenario ? write_imported(arguments, imported->yaml) : report_errors(scenario.error());

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "scenarios/format/document/output_file.h"
-#include "scenarios/format/read/reader.h"
 #include "scenarios/format/write/write_plan.h"
+#include "scenarios/program/any_scenario.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
@@ -46,10 +46,7 @@ int search_pools_command(const SearchArguments& arguments) {
                              "--sensitivity and --calibration are for plans of a training",
                              "leave them out"});
     }
-    ReadOptions read;
-    read.serving = true;
-    read.overrides = arguments.overrides;
-    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    const ResultOrErrors<Scenario> scenario = read_served_load(arguments.file, arguments.overrides);
     if (!scenario) {
         return report_errors(scenario.error());
     }

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "scenarios/format/read/reader.h"
+#include "scenarios/program/any_scenario.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
@@ -34,10 +34,7 @@ ResultOrErrors<StudyOutput> served(const Scenario& scenario) {
 }  // namespace
 
 int serve_command(const ServeArguments& arguments) {
-    ReadOptions read;
-    read.serving = true;
-    read.overrides = arguments.overrides;
-    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    const ResultOrErrors<Scenario> scenario = read_served_load(arguments.file, arguments.overrides);
     if (!scenario) {
         return report_errors(scenario.error());
     }

@@ -60,7 +60,7 @@ constexpr Key kEngineRows[] = {
         .range(1, 1000)
         .of("steps"),
     key<&ServingEngine::prompts_together>(
-        "prompts_together", "Prompts with steps of their own begin when so many wait.")
+        "prompts_together", "Prompts with steps of their own begin when this many wait.")
         .range(1, 10'000)
         .of("prompts"),
     key<&ServingEngine::prompt_free_share>(
@@ -442,8 +442,7 @@ void read_serving(DocumentNode& section,
         read_lower_cache(*cache, spec.cache, errors);
     }
     if (reader.find("speculation") != nullptr) {
-        read_speculation(
-            *section.find("speculation"), catalogue, folder, spec.speculation, errors);
+        read_speculation(*section.find("speculation"), catalogue, folder, spec.speculation, errors);
     }
     if (const DocumentNode* pools = reader.find("pools")) {
         const bool list = pools->is_sequence();

@@ -65,8 +65,8 @@ struct ServingEngine {
     // Steps that generate between two looks at the queue (vLLM v0's option); the host prepares them
     // together.
     std::uint32_t num_scheduler_steps = 1;
-    // Where prompts have steps of their own (AMD's vLLM of MLPerf): they begin when so many wait
-    // and this share of the cache is free.
+    // For schedulers whose steps hold prompts alone (AMD's vLLM of MLPerf): prompts begin when this
+    // many prompts wait and this share of the cache is free.
     std::uint32_t prompts_together = 1;
     double prompt_free_share = 0;
     QueueOrder queue_order = QueueOrder::arrival;

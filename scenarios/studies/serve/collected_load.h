@@ -11,8 +11,8 @@
 namespace orrery {
 
 struct Collecting {
-    // A request that comes so long after the last batch left takes all that wait with it. Without
-    // such a request they leave so long after the last one came.
+    // A batch leaves with the first request that comes this long after the batch before it left.
+    // Without such a request it leaves this long after its last request came.
     Time longest;
     std::int64_t most = 1;     // requests of a batch, which then leaves at once
     std::int64_t servers = 1;  // get the batches in turn

@@ -48,7 +48,8 @@ Time start_up_of(const ServingSpec& spec,
                  const ServingPoolSpec& pool,
                  const Transformer& model,
                  std::int64_t gpus_per_node);
-// What faults did to a load that was served.
+
+// Adds what faults did to a served load to the answer: outages, availability, moved requests.
 void report_faults(const ServedFaults& faults,
                    const ServingResult& served,
                    std::size_t instances,

@@ -65,8 +65,8 @@ private:
         std::int64_t stage = 0;
         auto operator<=>(const FixedPart&) const = default;
     };
-    // An attention kernel over a paged cache, which takes `alone` over a contiguous one.
     Time flash_2_kernels(const AttentionShape& shape) const;
+    // An attention kernel over a paged cache, which takes `alone` over a contiguous one.
     Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
     Time ring_hop_time(const SendCall& call) const;
     Time host_time(std::size_t sequences, std::uint32_t together) const;

@@ -70,6 +70,8 @@ Result<void> check_clock(const Program& program,
                 "a smaller model or batch, shorter sequences, or fewer job.steps");
 }
 
+}  // namespace
+
 Time communication_on(const CauseTimes& critical_path) {
     Time communication;
     for (const Cause c : {Cause::exposed_tensor,
@@ -83,8 +85,6 @@ Time communication_on(const CauseTimes& critical_path) {
     }
     return communication;
 }
-
-}  // namespace
 
 Result<StepCosts> step_costs(const Program& program,
                              const Scenario& scenario,

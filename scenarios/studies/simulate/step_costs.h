@@ -43,6 +43,9 @@ Result<StepCosts> step_costs(const Program& program,
                              const Profile& profile,
                              const StepCostOptions& options);
 
+// Exposed communication of every parallelism, and contention.
+Time communication_on(const CauseTimes& critical_path);
+
 // Relative standard deviation of a step by its communication and its host alone, as these shares of
 // its critical path.
 double sigma_beside_kernels(const CauseTimes& critical_path, Time iteration, double launch_sigma);

@@ -108,21 +108,6 @@ std::string unknown_feature(const std::vector<std::string>& words) {
     return {};
 }
 
-std::int64_t digits_of(std::string_view text) {
-    std::int64_t number = 0;
-    for (const char c : text.substr(0, 9)) {
-        if (c < '0' || c > '9') {
-            return 0;
-        }
-        number = number * 10 + (c - '0');
-    }
-    return number;
-}
-
-bool says(const std::vector<std::string>& words, std::string_view word) {
-    return std::ranges::find(words, word) != words.end();
-}
-
 // The defaults of the row's software, below what the row itself states.
 Result<void> set_stack(const PublishedCase& row,
                        const Catalogue& catalogue,
@@ -135,8 +120,8 @@ Result<void> set_stack(const PublishedCase& row,
     }
     Errors errors;
     DocumentNode stack = scalar_node(guess);
-    const DocumentNode defaults = stack_defaults(
-        stack, catalogue, device.generation, name(row.plan.precision), errors);
+    const DocumentNode defaults =
+        stack_defaults(stack, catalogue, device.generation, name(row.plan.precision), errors);
     DocumentNode open;
     open.kind = DocumentNode::Kind::map;
     for (std::size_t i = 0; i < defaults.keys.size(); ++i) {
@@ -388,6 +373,21 @@ std::vector<std::string> words_between(std::string_view text, char separator) {
         text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
     }
     return words;
+}
+
+bool says(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+std::int64_t digits_of(std::string_view text) {
+    std::int64_t number = 0;
+    for (const char c : text.substr(0, 9)) {
+        if (c < '0' || c > '9') {
+            return 0;
+        }
+        number = number * 10 + (c - '0');
+    }
+    return number;
 }
 
 std::string value_of_word(const std::vector<std::string>& words, std::string_view key) {

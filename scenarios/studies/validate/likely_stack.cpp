@@ -61,8 +61,7 @@ std::string likely_stack(const PublishedCase& row) {
     if (known != kNameWords.end()) {
         return std::string{known->stack};
     }
-    const std::vector<std::string> words = words_between(row.features, ';');
-    if (std::ranges::find(words, "xla") != words.end()) {
+    if (says(words_between(row.features, ';'), "xla")) {
         return "maxtext";
     }
     return splits_layers(row) ? "megatron-lm" : "torchtitan";

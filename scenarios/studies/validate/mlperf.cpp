@@ -105,7 +105,8 @@ void set_mlperf_options(const ServingCase& row, ServingEngine& engine) {
         // adp_balancing_timeout_iters of NVIDIA's configurations for DeepSeek-R1.
         engine.prompt_wait_steps = row.load == "offline" ? 50 : 9;
     } else if (by_amd(row)) {
-        of_amd_2024(row) ? set_amd_of_2024(row, engine) : set_amd_of_2025(row, engine);
+        const auto set = of_amd_2024(row) ? set_amd_of_2024 : set_amd_of_2025;
+        set(row, engine);
     } else {
         set_red_hat(row, engine);
     }

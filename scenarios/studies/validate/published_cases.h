@@ -66,6 +66,9 @@ bool is_case_column(std::string_view name);
 
 // The row's words about its features: "parallel_block;sliding_window=768" are two.
 std::vector<std::string> words_between(std::string_view text, char separator);
+bool says(const std::vector<std::string>& words, std::string_view word);
+// A number of up to nine digits; 0 if the text is none.
+std::int64_t digits_of(std::string_view text);
 // What follows "key=" in one of the words, or nothing.
 std::string value_of_word(const std::vector<std::string>& words, std::string_view key);
 

@@ -83,7 +83,8 @@ std::vector<ServingMetric> metrics_of(const ServingCase& row,
 // the system is: the simulated system's latencies are those at its own largest rate. At the
 // published rate a few per cent of a step decide between an idle system and an endless queue. Nine
 // of ten published throughputs are predicted within a third. A simulated system that carries more
-// than a third above the published rate says that the published run did not go to its limit.
+// than a third above the published rate says that the published run did not go to its limit. The
+// third was chosen among some twenty rules on these rows (docs/explanation/accuracy.md).
 Result<ServingAnswer> latencies_of(const ServingCase& row,
                                    const ServingSetUp& set_up,
                                    const ServingAnswer& at_published_rate) {
@@ -93,14 +94,13 @@ Result<ServingAnswer> latencies_of(const ServingCase& row,
     // Close to saturation latencies grow by a tenth with each percent of the rate.
     constexpr int kBisections = 5;
     constexpr double kMostAbove = 4.0 / 3;
-    auto highest = find_highest_rate(
-        set_up.scenario,
-        set_up.scenario.serving,
-        set_up.requests,
-        {.ttft = Time::seconds(row.ttft_objective_s) - set_up.held,
-         .tpot = Time::seconds(row.tpot_objective_s)},
-        kBisections,
-        kMostAbove);
+    auto highest = find_highest_rate(set_up.scenario,
+                                     set_up.scenario.serving,
+                                     set_up.requests,
+                                     {.ttft = Time::seconds(row.ttft_objective_s) - set_up.held,
+                                      .tpot = Time::seconds(row.tpot_objective_s)},
+                                     kBisections,
+                                     kMostAbove);
     if (!highest) {
         return tl::unexpected(highest.error());
     }

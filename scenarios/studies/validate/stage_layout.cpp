@@ -2,23 +2,9 @@
 #include "scenarios/studies/validate/stage_layout.h"
 
 #include <algorithm>
-#include <charconv>
-#include <numeric>
 
 namespace orrery {
 namespace {
-
-bool lists_word(const std::vector<std::string>& words, std::string_view word) {
-    return std::ranges::find(words, word) != words.end();
-}
-
-// 0 if it is no number.
-std::int64_t layers_of_text(const std::string& text) {
-    std::int64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, number);
-    return error == std::errc{} && stopped == end ? std::max<std::int64_t>(number, 0) : 0;
-}
 
 // Megatron-Bridge's recipes of DeepSeek-V3 and Kimi-K2 (recipes/deepseek/deepseek_v3.py): equal
 // stages but for the last, which has the rest, the predicted tokens and the loss.
@@ -63,7 +49,7 @@ void set_pipeline_layout(const PublishedCase& row,
                          const std::vector<std::string>& words,
                          ParallelPlan& plan) {
     for (const std::string& layers : words_between(value_of_word(words, "pipeline_layers"), '/')) {
-        plan.pipeline_layout.push_back(layers_of_text(layers));
+        plan.pipeline_layout.push_back(digits_of(layers));
     }
     const std::int64_t stages =
         plan.pipeline_model_parallel_size * plan.virtual_pipeline_model_parallel_size;
@@ -74,7 +60,7 @@ void set_pipeline_layout(const PublishedCase& row,
         plan.pipeline_layout = layers_by_cost(row.model, stages);
     }
     if (plan.pipeline_layout.empty() && stages > 1) {
-        if (lists_word(words, "uneven_pipeline_stages") && places % stages != 0) {
+        if (says(words, "uneven_pipeline_stages") && places % stages != 0) {
             plan.pipeline_layout = first_have_more(layers, stages);
         } else if (row.stack.starts_with("mb") && layers % stages != 0) {
             plan.pipeline_layout = equal_but_the_last(layers, stages);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "scenarios/studies/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/step_costs.h"
 
 namespace orrery {
 namespace {
@@ -19,20 +20,6 @@ constexpr std::size_t kProducts = 0;
 constexpr std::size_t kElementWise = 1;
 constexpr std::size_t kCommunication = 2;
 constexpr std::size_t kHostCalls = 3;
-
-double exposed_transfers(const Answer& answer) {
-    Time time;
-    for (const Cause c : {Cause::exposed_tensor,
-                          Cause::exposed_context,
-                          Cause::exposed_expert,
-                          Cause::exposed_data,
-                          Cause::exposed_pipeline,
-                          Cause::exposed_other,
-                          Cause::network_contention}) {
-        time += answer.critical_path[c];
-    }
-    return time.seconds();
-}
 
 class Probe {
 public:
@@ -131,7 +118,7 @@ Result<StepResponse> step_response(const PublishedCase& row,
                           .measured_s = validated.measured_s,
                           .sigma = validated.sigma,
                           .analytic_s = base};
-    const double transfers = exposed_transfers(*here);
+    const double transfers = communication_on(here->critical_path).seconds();
     const double calls = here->critical_path[Cause::launch].seconds();
     const double products = (slower->iteration.seconds() - base) / (kKernelProbe - 1);
     response.curves[kProducts].add(1, base);

@@ -22,5 +22,13 @@ TEST(AnyScenario, IsOfAStepOfJobsOrOfANetworkAlone) {
     EXPECT_FALSE(read_any_scenario(kScenarios + "none.yaml", {}));
 }
 
+TEST(AnyScenario, OfAServedLoadIsOfNoOtherKind) {
+    EXPECT_TRUE(read_served_load(kScenarios + "serve-tiny-cpu.yaml", {}));
+    const auto step = read_served_load(kScenarios + "laptop-2gpu.yaml", {});
+    ASSERT_FALSE(step);
+    EXPECT_NE(step.error().front().to_string().find("serving"), std::string::npos)
+        << step.error().front().to_string();
+}
+
 }  // namespace
 }  // namespace orrery
