@@ -26,7 +26,7 @@ TEST(AnyScenario, OfAServedLoadIsOfNoOtherKind) {
     EXPECT_TRUE(read_served_load(kScenarios + "serve-tiny-cpu.yaml", {}));
     const auto step = read_served_load(kScenarios + "laptop-2gpu.yaml", {});
     ASSERT_FALSE(step);
-    EXPECT_NE(step.error().front().to_string().find("serving"), std::string::npos)
+    EXPECT_NE(step.error().front().to_string().find("a served load is due"), std::string::npos)
         << step.error().front().to_string();
 }
 
