@@ -95,7 +95,7 @@ Command describe_serve() {
                     view_options(*arguments,
                                  {.html = kPageHelp,
                                   .csv = "Write the latencies as a table",
-                                  .trace = "Write a Perfetto trace of the batches of each instance, "
+                                  .trace = "Write a Perfetto trace of every instance's batches, "
                                            "of a million steps at most"})}),
         .examples = {"serve scenarios/serving/llama3-70b.yaml",
                      "serve scenarios/serving/llama3-70b.yaml --set workload.request_rate=20",

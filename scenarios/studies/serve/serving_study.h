@@ -141,8 +141,8 @@ ServingAnswer serving_answer(const ServingResult& served,
                              const ServingSpec& spec,
                              std::span<const ServingPool> pools);
 
-// The cluster, the device and the model are the scenario's. `result` gets every request's record, and
-// `observer` every step, if they are not null.
+// The cluster, the device and the model are the scenario's. `result` gets every request's record,
+// and `observer` every step, if they are not null.
 Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingSpec& spec,
                                      const std::vector<Request>& requests,

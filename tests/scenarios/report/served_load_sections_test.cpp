@@ -21,6 +21,7 @@ ServingAnswer two_pools() {
 ServedTimeline steps_of_two_pools() {
     ServedTimeline timeline;
     timeline.completed({.pool = 0, .first_stage_end = 1_us, .end = 1_us, .prompts = 3, .cache = 1});
+    timeline.completed({.pool = 1, .first_stage_end = 1_us, .end = 1_us, .generating = 1});
     timeline.completed({.pool = 1,
                         .begin = 1_us,
                         .first_stage_end = 2_us,
@@ -45,7 +46,7 @@ TEST(ServedLoadSections, ChartsHaveTheFiguresOfEachPool) {
     ASSERT_EQ(requests.series.size(), 4U);
     ASSERT_EQ(requests.xs.size(), 2U);
     EXPECT_DOUBLE_EQ(*requests.series[0].values[0], 3);
-    EXPECT_DOUBLE_EQ(*requests.series[2].values[0], 0);
+    EXPECT_DOUBLE_EQ(*requests.series[2].values[0], 1);
     EXPECT_DOUBLE_EQ(*requests.series[2].values[1], 5);
     EXPECT_DOUBLE_EQ(*requests.series[3].values[1], 7);
     const PageChart& use = *sections[1].chart;
@@ -53,10 +54,12 @@ TEST(ServedLoadSections, ChartsHaveTheFiguresOfEachPool) {
     EXPECT_DOUBLE_EQ(*use.series[2].values[1], 0.25);  // one of four
     const PageTimeline& batches = *sections[2].timeline;
     ASSERT_EQ(batches.lanes.size(), 2U);
+    ASSERT_EQ(batches.lanes[0].spans.size(), 1U);
     EXPECT_EQ(batches.lanes[0].name, "prefill 0");
     EXPECT_EQ(batches.lanes[0].spans[0].kind, 0U);
-    EXPECT_EQ(batches.lanes[1].spans[0].kind, 2U);
-    EXPECT_EQ(batches.lanes[1].spans[0].begin, 1000);
+    ASSERT_EQ(batches.lanes[1].spans.size(), 2U);
+    EXPECT_EQ(batches.lanes[1].spans[1].kind, 2U);
+    EXPECT_EQ(batches.lanes[1].spans[1].begin, 1000);
     EXPECT_TRUE(load_sections(two_pools(), {}).empty());
 }
 
