@@ -21,7 +21,8 @@ ServedStep step(Time begin, Time length, std::int64_t generating, std::size_t in
 // Sums over all parts, times their length.
 double seconds_of(const ServedTimeline& timeline, double PoolLoad::*figure) {
     double sum = 0;
-    for (const PoolLoad& load : timeline.loads().front()) {
+    const auto loads = timeline.loads();
+    for (const PoolLoad& load : loads.front()) {
         sum += load.*figure * timeline.part().seconds();
     }
     return sum;
