@@ -52,7 +52,7 @@ TEST(ServeCommand, WritesAPageATraceAndATableOfRequests) {
     const std::string table = folder.text("requests.csv");
     EXPECT_EQ(std::ranges::count(table, '\n'), 201);
     arguments.real = true;
-    EXPECT_NE(serve(arguments).err.find("--trace: shows the steps of a simulated server"),
+    EXPECT_NE(serve(arguments).err.find("--trace: error: shows the steps of a simulated server"),
               std::string::npos);
 }
 
