@@ -36,7 +36,12 @@ struct RequestRecord {
     std::int64_t loaded_tokens = 0;  // of these, from the tiers below the cache
     std::int32_t preemptions = 0;
     std::int32_t moves = 0;  // to another instance, because its own had stopped
-    Time longest_gap;      // between two output tokens
+    // Between the first token and the last: keys and values that move to where it generates wait
+    // for blocks there, and move; a sequence that gave up its cache waits to be computed again.
+    Time cache_wait;
+    Time cache_move;
+    Time preempted;
+    Time longest_gap;  // between two output tokens
     // Mean of the longest tenth of these times (of one at least): the time between tokens of
     // Mooncake (Qin et al., FAST 2025). Where the load asks for it (ServingLoad::slow_gaps).
     Time slow_gap;

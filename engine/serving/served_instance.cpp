@@ -68,7 +68,10 @@ std::optional<ServedInstance::Begun> ServedInstance::begin(Time now, Chosen& cho
             return step.request == load.request;
         });
     }
-    under_way_.push_back({.batch = std::move(batch), .begin = now, .end = end});
+    under_way_.push_back({.batch = std::move(batch),
+                          .begin = now,
+                          .end = end,
+                          .first_stage_end = stage_free_.front()});
     if (is_held()) {
         computed_end_ = end;
         under_way_.back().end = end = Time::max();
@@ -86,6 +89,7 @@ std::optional<ServedInstance::Begun> ServedInstance::load_ended(Time now) {
     UnderWay& step = under_way_.back();
     step.end = step.begin + layer_wise_time(computed_end_ - step.begin, now - step.begin, layers_);
     const Time later = step.end - computed_end_;
+    step.first_stage_end += later;
     for (Time& free : stage_free_) {
         free += later;
     }
@@ -125,6 +129,27 @@ double ServedInstance::joules(Time now) const {
     const double busy_s = std::max(0.0, (busy_end - metered_since_).seconds());
     const double all_s = (now - metered_since_).seconds();
     return joules_ + busy_watts_ * busy_s + gpus_ * row_->idle_watts * (all_s - busy_s);
+}
+
+ServedStep ServedInstance::oldest_step() const {
+    const UnderWay& of = under_way_.front();
+    const BlockPool& blocks = scheduler_->pool();
+    ServedStep step{.pool = pool_,
+                    .begin = of.begin,
+                    .first_stage_end = of.first_stage_end,
+                    .end = of.end,
+                    .waiting = scheduler_->num_waiting(),
+                    .cache = 1 - static_cast<double>(blocks.num_free()) /
+                                     static_cast<double>(blocks.num_blocks())};
+    for (const SequenceStep& sequence : of.batch.steps) {
+        const Request& request = (*requests_)[static_cast<std::size_t>(sequence.request)];
+        const bool generates = sequence.new_tokens == 1 + sequence.drafted &&
+                               sequence.context >= request.prompt_tokens;
+        step.prompts += generates ? 0 : 1;
+        step.prompt_tokens += generates ? 0 : sequence.new_tokens;
+        step.generating += generates ? 1 : 0;
+    }
+    return step;
 }
 
 void ServedInstance::complete(std::vector<Sampled>& sampled) {

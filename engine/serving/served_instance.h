@@ -9,6 +9,7 @@
 
 #include "engine/serving/batch_scheduler.h"
 #include "engine/serving/power_policy.h"
+#include "engine/serving/serving_observer.h"
 #include "engine/serving/serving_pool.h"
 
 namespace orrery {
@@ -50,6 +51,8 @@ public:
     bool ends(Time now) const { return !under_way_.empty() && under_way_.front().end == now; }
     // Whether a step waits for loads.
     bool is_held() const { return open_loads_ > 0; }
+    // That step, without the number of its instance.
+    ServedStep oldest_step() const;
     // Completes that step; `sampled` gets the tokens.
     void complete(std::vector<Sampled>& sampled);
 
@@ -75,6 +78,7 @@ private:
         Batch batch;
         Time begin;
         Time end;
+        Time first_stage_end{};
     };
     void count(const Batch& batch);
     // The times of the stages at the present clock.

@@ -108,6 +108,7 @@ private:
     void expect_step(std::size_t number, const ServedInstance::Begun& begun);
     void record_tokens(RequestId request, std::int64_t tokens);
     void complete(std::size_t number);
+    Time end_wait(RequestId id);
     void end_request(RequestId id);
 
     // Keys and values move (serving_transfers.cpp).
@@ -176,6 +177,7 @@ private:
     EventQueue events_;
     ServingResult result_;
     std::vector<Time> last_token_;  // by request
+    std::vector<Time> wait_began_;  // by request: of what is under way in its record; max(): none
     std::vector<std::vector<Time>> gaps_;  // by running request
     std::vector<Sampled> sampled_;
     ServedInstance::Chosen chosen_;

@@ -99,9 +99,11 @@ ServedPart ServedRun::part_elsewhere(RequestId id, std::int64_t computed, Outage
         effect.lost_tokens += std::max<std::int64_t>(0, computed - prompt);
         journey.state = Journey::State::waiting;
         journey.copy = true;
+        wait_began_[number_of(id)] = now_;
         return ServedPart::after_prompt;
     }
     effect.lost_tokens += std::max(computed, prompt);
+    wait_began_[number_of(id)] = Time::max();
     journey.state = Journey::State::arrived;
     return ServedPart::whole;
 }
@@ -131,6 +133,7 @@ bool ServedRun::has_lost_prompt(RequestId id) {
 }
 void ServedRun::lose_prompt(RequestId id, OutageEffect& effect) {
     journey_of(id).state = Journey::State::arrived;
+    wait_began_[number_of(id)] = Time::max();
     effect.lost_tokens += request_of(id).prompt_tokens;
 }
 

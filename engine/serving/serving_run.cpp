@@ -28,6 +28,7 @@ ServedRun::ServedRun(const std::vector<Request>& requests,
     result_.records.resize(requests.size());
     result_.outages.resize(faults.outages.size());
     last_token_.resize(requests.size());
+    wait_began_.resize(requests.size(), Time::max());
     journeys_.resize(requests.size());
     gaps_.resize(slow_gaps_ ? requests.size() : 0);
     expect_change();
@@ -254,6 +255,9 @@ void ServedRun::begin(std::size_t number) {
     const auto begun = instance.begin(now_, chosen_);
     for (const RequestId id : chosen_.preempted) {
         ++record_of(id).preemptions;
+        if (record_of(id).output_tokens > 0) {
+            wait_began_[number_of(id)] = now_;
+        }
         cancel_load(id);
     }
     for (const RequestId id : chosen_.admitted) {
@@ -263,6 +267,7 @@ void ServedRun::begin(std::size_t number) {
             record.cached_tokens = instance.scheduler().cached_tokens(id);
             record.loaded_tokens = instance.scheduler().loaded_tokens(id);
         }
+        record.preempted += end_wait(id);
     }
     for (const SequenceLoad& load : chosen_.loads) {
         start_load(load, number);
@@ -302,8 +307,21 @@ void ServedRun::record_tokens(RequestId request, std::int64_t tokens) {
     }
 }
 
+// How long a wait took that ends now; zero if there was none.
+Time ServedRun::end_wait(RequestId id) {
+    Time& began = wait_began_[number_of(id)];
+    const Time took = began == Time::max() ? Time{} : now_ - began;
+    began = Time::max();
+    return took;
+}
+
 void ServedRun::complete(std::size_t number) {
     sampled_.clear();
+    if (parts_.observer != nullptr) {
+        ServedStep step = instances_[number].oldest_step();
+        step.instance = number - pools_[step.pool].first;
+        parts_.observer->completed(step);
+    }
     instances_[number].complete(sampled_);
     for (const Sampled& sampled : sampled_) {
         RequestRecord& record = record_of(sampled.request);

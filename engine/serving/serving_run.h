@@ -13,6 +13,7 @@
 #include "engine/serving/power_policy.h"
 #include "engine/serving/request.h"
 #include "engine/serving/request_router.h"
+#include "engine/serving/serving_observer.h"
 #include "engine/serving/serving_pool.h"
 #include "engine/serving/step_estimates.h"
 
@@ -50,6 +51,7 @@ struct ServingParts {
     std::vector<StepEstimates*> estimates{};
     Scaling scaling{};
     RowPower power{};
+    ServingObserver* observer = nullptr;
 };
 
 struct ServingLoad {

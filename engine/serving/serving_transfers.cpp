@@ -13,6 +13,7 @@ void ServedRun::hand_over(RequestId id, std::size_t from) {
     journey_of(id) = {.state = Journey::State::waiting,
                       .from = from,
                       .life = instances_[from].failures()};
+    wait_began_[number_of(id)] = now_;
     send(1, id, ServedPart::after_prompt);
 }
 
@@ -30,6 +31,8 @@ void ServedRun::pull(std::size_t number) {
             continue;  // until that is noticed
         }
         journey.state = Journey::State::moving;
+        record_of(id).cache_wait += end_wait(id);
+        wait_began_[number_of(id)] = now_;
         transport_->start(now_,
                           id,
                           journey.from - pools_[0].first,
@@ -63,6 +66,7 @@ void ServedRun::end_transfers() {
 void ServedRun::end_move(RequestId id) {
     Journey& journey = journey_of(id);
     journey.state = Journey::State::arrived;
+    record_of(id).cache_move += end_wait(id);
     if (!journey.copy) {
         instances_[journey.from].scheduler().release(id);
     }

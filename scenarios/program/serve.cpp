@@ -8,27 +8,41 @@
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/program/serve_real.h"
+#include "scenarios/report/perfetto_serving.h"
+#include "scenarios/report/served_load_sections.h"
 #include "scenarios/report/serving_report.h"
 #include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {
 namespace {
 
-ResultOrErrors<StudyOutput> served(const Scenario& scenario) {
+constexpr std::size_t kMostTraced = 1'000'000;  // steps
+
+ResultOrErrors<StudyOutput> served(const ServeArguments& arguments, const Scenario& scenario) {
     const auto requests =
         requests_of(scenario.workload, scenario.serving.pools.front().limits.block_size);
     if (!requests) {
         return unexpected<Errors>(requests.error());
     }
     ServingResult result;
-    const auto answer = serve_scenario(
-        scenario, scenario.serving, *requests, {.users = scenario.workload.users}, &result);
+    const auto timeline = std::make_shared<ServedTimeline>();
+    timeline->keep(arguments.trace_file.empty() ? 0 : kMostTraced);
+    const auto answer = serve_scenario(scenario,
+                                       scenario.serving,
+                                       *requests,
+                                       {.users = scenario.workload.users},
+                                       &result,
+                                       timeline.get());
     if (!answer) {
         return unexpected<Errors>(Errors{answer.error()});
     }
-    return StudyOutput{.report = serving_sections(scenario, *answer, result),
-                       .json = serving_json(scenario, *answer),
-                       .provenance = provenance_of("serve", scenario)};
+    return StudyOutput{.report = serving_sections(scenario, *answer, result, *timeline),
+                       .json = serving_json(scenario, *answer, *timeline),
+                       .provenance = provenance_of("serve", scenario),
+                       .product = arguments.output.empty() ? "" : requests_csv(*requests, result),
+                       .write_trace = [answer = *answer, timeline](const std::string& file) {
+                           return write_serving_trace(file, answer, *timeline);
+                       }};
 }
 
 }  // namespace
@@ -44,7 +58,7 @@ int serve_command(const ServeArguments& arguments) {
     note_faults_left_out(*scenario, FaultUser::serving);
     return run_study(arguments,
                      {.source = arguments.file, .label = "serving", .study = [&](const auto&) {
-                          return served(*scenario);
+                          return served(arguments, *scenario);
                       }});
 }
 
@@ -56,6 +70,7 @@ Command describe_serve() {
         .options =
             joined({{scenario_option(arguments->file, "of kind serving"),
                      override_option(arguments->overrides),
+                     output_option(arguments->output, "Table of all requests to write (CSV)"),
                      {"--real",
                       &arguments->real,
                       "Decode on this machine's CPU and replay the load in real time"},
@@ -78,7 +93,10 @@ Command describe_serve() {
                       1,
                       1'000'000'000}},
                     view_options(*arguments,
-                                 {.html = kPageHelp, .csv = "Write the latencies as a table"})}),
+                                 {.html = kPageHelp,
+                                  .csv = "Write the latencies as a table",
+                                  .trace = "Write a Perfetto trace of every instance's batches, "
+                                           "of a million steps at most"})}),
         .examples = {"serve scenarios/serving/llama3-70b.yaml",
                      "serve scenarios/serving/llama3-70b.yaml --set workload.request_rate=20",
                      "serve --real scenarios/serve-tiny-cpu.yaml"},

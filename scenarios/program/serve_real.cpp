@@ -10,6 +10,7 @@
 #include "scenarios/program/serve_clients.h"
 #include "scenarios/program/serve_ranks.h"
 #include "scenarios/report/real_serving_report.h"
+#include "scenarios/report/served_load_sections.h"
 #include "scenarios/studies/serve/real_serving.h"
 
 namespace orrery {
@@ -31,7 +32,8 @@ ResultOrErrors<StudyOutput> served_for_real(const Scenario& scenario, Transport*
     }
     return StudyOutput{.report = real_serving_sections(scenario, *answer, result),
                        .json = real_serving_json(scenario, *answer),
-                       .provenance = provenance_of("serve", scenario)};
+                       .provenance = provenance_of("serve", scenario),
+                       .product = requests_csv(*requests, result)};
 }
 
 int follow(const ServeArguments& arguments, const Scenario& scenario, World& world) {
@@ -60,6 +62,11 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
     if (!arguments.real) {
         return report_error(
             {"--listen", "answers clients of a model that is served for real", "--real"});
+    }
+    if (!arguments.trace_file.empty()) {
+        return report_error({"--trace",
+                             "shows the steps of a simulated server",
+                             "leave out --real, or --output writes the times of all requests"});
     }
     const auto grid = real_grid(scenario);
     if (!grid) {

@@ -5,13 +5,6 @@
 #include "scenarios/report/perfetto_tracks.h"
 
 namespace orrery {
-namespace {
-
-std::uint64_t nanoseconds(Time time) {
-    return static_cast<std::uint64_t>(time.picoseconds()) / 1000;
-}
-
-}  // namespace
 
 void write_network_trace(std::ostream& out, const NetworkTrace& trace) {
     perfetto::TrackWriter writer{out};
@@ -20,13 +13,16 @@ void write_network_trace(std::ostream& out, const NetworkTrace& trace) {
     for (const TraceTrack& track : trace.tracks) {
         const std::uint64_t uuid = writer.track(track.name, flows);
         for (const TraceSlice& slice : track.slices) {
-            writer.slice(uuid, slice.name, nanoseconds(slice.begin), nanoseconds(slice.end));
+            writer.slice(uuid,
+                         slice.name,
+                         perfetto::nanoseconds(slice.begin),
+                         perfetto::nanoseconds(slice.end));
         }
     }
     for (const TraceCounter& counter : trace.counters) {
         const std::uint64_t uuid = writer.counter_track(counter.name, links);
         for (const auto& [at, value] : counter.values) {
-            writer.count(uuid, value, nanoseconds(at));
+            writer.count(uuid, value, perfetto::nanoseconds(at));
         }
     }
 }

@@ -7,9 +7,14 @@
 #include <ostream>
 #include <string_view>
 
+#include "engine/units.h"
 #include "scenarios/report/perfetto_messages.h"
 
 namespace orrery::perfetto {
+
+inline std::uint64_t nanoseconds(Time time) {
+    return static_cast<std::uint64_t>(time.picoseconds()) / 1000;
+}
 
 class TrackWriter {
 public:

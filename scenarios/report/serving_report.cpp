@@ -10,6 +10,7 @@
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/scaling_section.h"
+#include "scenarios/report/served_load_sections.h"
 
 namespace orrery {
 namespace {
@@ -44,8 +45,7 @@ ReportSection latencies(const ServingAnswer& answer) {
     ReportSection section{
         .title = "Latencies",
         .note =
-            "Waiting is from the arrival to the first step; the time of an output token is the "
-            "mean after the first token of a request."};
+            "The time of an output token is the mean after the first token of a request."};
     section.table.columns = {{""},
                              {"mean", Unit::seconds},
                              {"p50", Unit::seconds},
@@ -54,7 +54,6 @@ ReportSection latencies(const ServingAnswer& answer) {
     const auto row = [&](const char* name, const LatencySummary& of) {
         section.table.rows.push_back({name, of.mean, of.p50, of.p90, of.p99});
     };
-    row("waiting", answer.queued_s);
     row("first token", answer.ttft_s);
     row("output token", answer.tpot_s);
     if (answer.slow_gap_s.mean > 0) {
@@ -280,6 +279,31 @@ ReportSection faults_section(const ServingAnswer& answer) {
     return section;
 }
 
+Json parts_json(const ServingAnswer& answer) {
+    Json json;
+    for (std::size_t i = 0; i < kRequestParts.size(); ++i) {
+        json[std::string{kRequestParts[i].key}] = summary_json(answer.parts_s[i]);
+    }
+    return json;
+}
+
+// By pool; empty where nothing was watched.
+Json loads_json(const ServedTimeline& timeline) {
+    Json pools = Json::array();
+    for (const std::vector<PoolLoad>& loads : timeline.loads()) {
+        Json list = Json::array();
+        for (std::size_t part = 0; part < loads.size(); ++part) {
+            list.push_back({{"at_s", static_cast<double>(part) * timeline.part().seconds()},
+                            {"computing", loads[part].computing},
+                            {"sequences", loads[part].sequences},
+                            {"waiting", loads[part].waiting},
+                            {"caches", loads[part].cache}});
+        }
+        pools.push_back(std::move(list));
+    }
+    return pools;
+}
+
 Json faults_json(const ServingAnswer& answer) {
     const auto time = [](const std::optional<Time>& at) {
         return at ? Json(at->seconds()) : Json();
@@ -320,7 +344,8 @@ std::string words_of_pool(const ServingPoolSpec& pool) {
 
 Report serving_sections(const Scenario& scenario,
                         const ServingAnswer& answer,
-                        const ServingResult& result) {
+                        const ServingResult& result,
+                        const ServedTimeline& timeline) {
     Report report{.title = scenario.name};
     report.lines = {fmt::format("{} by {} on {}",
                                 scenario.model.name,
@@ -343,7 +368,7 @@ Report serving_sections(const Scenario& scenario,
         report.lines.push_back(fmt::format(
             "{} times a sequence gave up its cache and was computed again", answer.preemptions));
     }
-    report.cards = {{fmt::format("{:.0f}", answer.output_tokens_per_s), "output tokens a second"},
+    report.cards = {{thousands(std::llround(answer.output_tokens_per_s)), "output tokens a second"},
                     {to_short_text(Time::seconds(answer.ttft_s.p50)), "to the first token, median"},
                     {to_short_text(Time::seconds(answer.tpot_s.p50)), "an output token, median"},
                     {to_short_text(Time::seconds(answer.e2e_s.p99)), "end to end, 99 of 100"}};
@@ -362,7 +387,8 @@ Report serving_sections(const Scenario& scenario,
         report.cards.push_back({fmt::format("{:.3g} kWh", answer.kwh_per_million_tokens),
                                 "energy of a million output tokens"});
     }
-    report.sections = {latencies(answer), pools(scenario, answer)};
+    report.sections = {
+        latencies(answer), request_times_section(answer), pools(scenario, answer)};
     if (answer.row) {
         report.sections.push_back(row_section(*answer.row));
     }
@@ -381,10 +407,15 @@ Report serving_sections(const Scenario& scenario,
     if (ReportSection curves = distribution(result); curves.chart) {
         report.sections.push_back(std::move(curves));
     }
+    for (ReportSection& section : load_sections(answer, timeline)) {
+        report.sections.push_back(std::move(section));
+    }
     return report;
 }
 
-std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) {
+std::string serving_json(const Scenario& scenario,
+                         const ServingAnswer& answer,
+                         const ServedTimeline& timeline) {
     Json of_pools = Json::array();
     for (const ServingAnswer::Pool& pool : answer.pools) {
         of_pools.push_back({{"role", name(pool.role)},
@@ -407,6 +438,7 @@ std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) 
                  {"preemptions", answer.preemptions},
                  {"makespan_s", answer.makespan.seconds()},
                  {"queued_s", summary_json(answer.queued_s)},
+                 {"parts_s", parts_json(answer)},
                  {"ttft_s", summary_json(answer.ttft_s)},
                  {"tpot_s", summary_json(answer.tpot_s)},
                  {"slow_gap_s", summary_json(answer.slow_gap_s)},
@@ -417,6 +449,7 @@ std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) 
                  {"good_share", answer.good_share},
                  {"cached_share", answer.cached_share},
                  {"pools", std::move(of_pools)},
+                 {"load", loads_json(timeline)},
                  {"loaded_share", answer.loaded_share},
                  {"tiers", tiers_json(answer)},
                  {"scaled", scaled_json(answer)},

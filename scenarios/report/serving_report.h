@@ -8,6 +8,7 @@
 #include "engine/serving/serving_run.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/report/report.h"
+#include "scenarios/studies/serve/served_timeline.h"
 #include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {
@@ -17,8 +18,11 @@ std::string words_of_pool(const ServingPoolSpec& pool);
 
 Report serving_sections(const Scenario& scenario,
                         const ServingAnswer& answer,
-                        const ServingResult& result);
+                        const ServingResult& result,
+                        const ServedTimeline& timeline = {});
 // Seconds, tokens and bytes; docs/schema/serve.schema.json.
-std::string serving_json(const Scenario& scenario, const ServingAnswer& answer);
+std::string serving_json(const Scenario& scenario,
+                         const ServingAnswer& answer,
+                         const ServedTimeline& timeline = {});
 
 }  // namespace orrery

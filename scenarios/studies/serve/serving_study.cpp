@@ -73,6 +73,18 @@ void add_latencies(const ServingResult& result,
     }
 }
 
+void add_parts(const ServingResult& result, ServingAnswer& answer) {
+    for (std::size_t i = 0; i < kRequestParts.size(); ++i) {
+        std::vector<double> seconds;
+        for (const RequestRecord& record : result.records) {
+            if (record.finished()) {
+                seconds.push_back((times_of(record).*kRequestParts[i].time).seconds());
+            }
+        }
+        answer.parts_s[i] = latency_summary(std::move(seconds));
+    }
+}
+
 double cached_share(const ServingResult& result, const std::vector<Request>& requests) {
     std::int64_t prompts = 0;
     std::int64_t cached = 0;
@@ -410,6 +422,7 @@ ServingAnswer serving_answer(const ServingResult& served,
     ServingAnswer answer;
     answer.seed = spec.seed;
     add_latencies(served, spec.objectives, answer);
+    add_parts(served, answer);
     answer.cached_share = cached_share(served, requests);
     std::size_t first = 0;
     for (std::size_t i = 0; i < pools.size(); ++i) {
@@ -427,7 +440,8 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingSpec& spec,
                                      const std::vector<Request>& requests,
                                      const ServingLoad& load,
-                                     ServingResult* result) {
+                                     ServingResult* result,
+                                     ServingObserver* observer) {
     const auto begin = std::chrono::steady_clock::now();
     if (const auto good = check_blocks(scenario, spec, requests); !good) {
         return tl::unexpected(good.error());
@@ -443,6 +457,7 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
     ServingLoad queued = load;
     queued.front_end = spec.engine.host_per_request;
     queued.slow_gaps = spec.objectives.tbt > Time{};
+    serving->parts.observer = observer;
     ServingResult served = run(*serving, requests, queued);
     ServingAnswer answer = serving_answer(served, requests, spec, serving->pools);
     if (const FabricTransport* transport = serving->transport.get();

@@ -3,6 +3,7 @@
 // the cache went.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include "engine/serving/serving_run.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/serving_spec.h"
+#include "scenarios/studies/serve/request_times.h"
 #include "scenarios/studies/serve/synthetic_load.h"
 
 namespace orrery {
@@ -39,6 +41,7 @@ struct ServingAnswer {
     LatencySummary e2e_s;
     LatencySummary slow_gap_s;  // RequestRecord::slow_gap, where an objective asks for it
     LatencySummary queued_s;  // from arrival to the first step
+    std::array<LatencySummary, kRequestParts.size()> parts_s;  // by kRequestParts
     double output_tokens_per_s = 0;
     double requests_per_s = 0;
     // Requests a second that met every objective, and their share of all that came.
@@ -138,12 +141,13 @@ ServingAnswer serving_answer(const ServingResult& served,
                              const ServingSpec& spec,
                              std::span<const ServingPool> pools);
 
-// The cluster, the device and the model are the scenario's. `result` gets every request's record if
-// it is not null.
+// The cluster, the device and the model are the scenario's. `result` gets every request's record,
+// and `observer` every step, if they are not null.
 Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingSpec& spec,
                                      const std::vector<Request>& requests,
                                      const ServingLoad& load,
-                                     ServingResult* result = nullptr);
+                                     ServingResult* result = nullptr,
+                                     ServingObserver* observer = nullptr);
 
 }  // namespace orrery

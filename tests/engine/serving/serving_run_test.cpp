@@ -180,6 +180,72 @@ TEST(ServingRun, APromptKeepsItsBlocksUntilTheyAreRead) {
     EXPECT_EQ(result.records[1].first_token, 20_ms + 8_us);
     EXPECT_EQ(result.records[1].last_token, 30_ms + 8_us + 8_us + 20_ms);
     EXPECT_EQ(result.records[2].first_scheduled, 30_ms + 16_us);
+    EXPECT_EQ(result.records[0].cache_wait, Time{});
+    EXPECT_EQ(result.records[0].cache_move, 8_us);
+    EXPECT_EQ(result.records[1].cache_wait, 10_ms);
+    EXPECT_EQ(result.records[1].cache_move, 8_us);
+}
+
+// Two sequences of 4 blocks in a cache of 5: the younger one gives way until the older has ended.
+TEST(ServingRun, APreemptedSequenceKnowsHowLongItWaited) {
+    LinearCost cost(10_ms, Time{});
+    ServingPool pool = pool_of(cost);
+    pool.limits = {.block_size = 4, .num_blocks = 5};
+    const std::vector<Request> requests(2, Request{.prompt_tokens = 5, .output_tokens = 10});
+    const ServingResult result = run(requests, pool);
+    EXPECT_EQ(result.records[0].preemptions, 0);
+    EXPECT_EQ(result.records[0].preempted, Time{});
+    ASSERT_EQ(result.records[1].preemptions, 1);
+    EXPECT_EQ(result.records[0].last_token, 100_ms);
+    // It gives way in the fifth step, when both need a third block.
+    EXPECT_EQ(result.records[1].preempted, 100_ms - 40_ms);
+    EXPECT_EQ(result.records[1].last_token, 100_ms + 60_ms);
+}
+
+// Keeps all steps.
+class Steps : public ServingObserver {
+public:
+    void completed(const ServedStep& step) override { all.push_back(step); }
+    std::vector<ServedStep> all;
+};
+
+TEST(ServingRun, AnObserverSeesEveryStep) {
+    LinearCost prompts(30_ms, Time{});
+    LinearCost generation(10_ms, Time{}, 2);
+    UnsharedTransport transport(1_us);
+    const SplitPools pools{pool_of(prompts), pool_of(generation), &transport};
+    const std::vector<Request> requests{{.prompt_tokens = 500, .output_tokens = 3},
+                                        {.arrival = 5_ms, .prompt_tokens = 1, .output_tokens = 1}};
+    Steps steps;
+    const ServingResult result = serve(requests,
+                                       {},
+                                       pools,
+                                       *make_request_router("round_robin", 1),
+                                       *make_request_router("round_robin", 1),
+                                       {},
+                                       {.observer = &steps});
+    ASSERT_EQ(steps.all.size(), 4U);
+    const ServedStep& first = steps.all[0];
+    EXPECT_EQ(first.pool, 0U);
+    EXPECT_EQ(first.end, 30_ms);
+    EXPECT_EQ(first.prompts, 1);
+    EXPECT_EQ(first.prompt_tokens, 500);
+    EXPECT_EQ(first.generating, 0);
+    EXPECT_EQ(first.waiting, 1);
+    EXPECT_GT(first.cache, 0);
+    const ServedStep& second = steps.all[1];  // of two stages
+    EXPECT_EQ(second.pool, 1U);
+    EXPECT_EQ(second.instance, 0U);
+    EXPECT_EQ(second.begin, 30_ms + 500_us);
+    EXPECT_EQ(second.first_stage_end, second.begin + 10_ms);
+    EXPECT_EQ(second.end, second.begin + 20_ms);
+    EXPECT_EQ(second.generating, 1);
+    EXPECT_EQ(second.prompts, 0);
+    Time busy;
+    for (const ServedStep& step : steps.all) {
+        busy += step.first_stage_end - step.begin;
+    }
+    EXPECT_EQ(busy, result.instances[0].busy + result.instances[1].busy);
 }
 
 TEST(ServingRun, SplitPoolsServeEveryRequestUnderPressure) {

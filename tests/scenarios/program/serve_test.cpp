@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/program/exit_status.h"
@@ -35,6 +36,24 @@ TEST(ServeCommand, PrintsLatenciesOrOneJsonObject) {
     EXPECT_EQ(json["requests"], 200);
     EXPECT_GT(json["output_tokens_per_s"], 0);
     EXPECT_TRUE(json.contains("provenance"));
+}
+
+TEST(ServeCommand, WritesAPageATraceAndATableOfRequests) {
+    const TestFolder folder;
+    ServeArguments arguments = shipped();
+    arguments.html_file = (folder / "load.html").string();
+    arguments.trace_file = (folder / "load.trace").string();
+    arguments.output = (folder / "requests.csv").string();
+    const CommandRun run = serve(arguments);
+    ASSERT_EQ(run.status, kExitOk) << run.err;
+    EXPECT_NE(folder.text("load.html").find("Batches around the fullest moment"),
+              std::string::npos);
+    EXPECT_NE(folder.text("load.trace").find("instance 0"), std::string::npos);
+    const std::string table = folder.text("requests.csv");
+    EXPECT_EQ(std::ranges::count(table, '\n'), 201);
+    arguments.real = true;
+    EXPECT_NE(serve(arguments).err.find("--trace: error: shows the steps of a simulated server"),
+              std::string::npos);
 }
 
 TEST(ServeCommand, ServesATrace) {

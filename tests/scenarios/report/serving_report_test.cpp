@@ -8,6 +8,8 @@
 namespace orrery {
 namespace {
 
+using namespace literals;
+
 Scenario served_scenario() {
     Scenario scenario;
     scenario.name = "s";
@@ -51,8 +53,8 @@ TEST(ServingReport, SectionsAreInEveryForm) {
                              "50.0 %"}) {
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     }
-    ASSERT_EQ(report.sections.size(), 3U);
-    const PageChart& chart = *report.sections[2].chart;
+    ASSERT_EQ(report.sections.size(), 4U);
+    const PageChart& chart = *report.sections[3].chart;
     EXPECT_EQ(chart.series.size(), 2U);
     EXPECT_DOUBLE_EQ(*chart.series[1].values.back(), 1.0);
     EXPECT_DOUBLE_EQ(*chart.series[0].values.front(), 0.5);
@@ -78,6 +80,13 @@ TEST(ServingReport, JsonHasSecondsAndTokens) {
     EXPECT_EQ(json["ttft_s"]["p99"], 0.4);
     EXPECT_EQ(json["pools"][0]["role"], "aggregated");
     EXPECT_EQ(json["makespan_s"], 10.0);
+    EXPECT_EQ(json["parts_s"]["queued"]["mean"], 0.0);
+    EXPECT_TRUE(json["load"].empty());
+    ServedTimeline timeline;
+    timeline.completed({.first_stage_end = 1_us, .end = 1_us, .generating = 3});
+    const auto watched =
+        nlohmann::json::parse(serving_json(served_scenario(), served_answer(), timeline));
+    EXPECT_EQ(watched["load"][0][0]["sequences"], 3.0);
 }
 
 }  // namespace

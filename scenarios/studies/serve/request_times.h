@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time of a served request went. The parts add up to the time from its arrival to its
+// last token.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "engine/serving/request.h"
+#include "engine/units.h"
+
+namespace orrery {
+
+struct RequestTimes {
+    Time queued;      // from the arrival to the first step
+    Time prompt;      // from then to the first token
+    Time cache_wait;  // its keys and values wait for blocks where it generates
+    Time cache_move;  // and move there
+    Time preempted;   // it gave up its cache and waits for its place
+    Time generation;  // the rest, up to the last token
+};
+
+struct RequestPart {
+    std::string_view name;  // for people
+    std::string_view key;   // in JSON and CSV
+    Time RequestTimes::*time;
+};
+inline constexpr std::array<RequestPart, 6> kRequestParts{
+    {{"queue", "queued", &RequestTimes::queued},
+     {"prompt", "prompt", &RequestTimes::prompt},
+     {"room for its cache", "cache_wait", &RequestTimes::cache_wait},
+     {"its cache moves", "cache_move", &RequestTimes::cache_move},
+     {"preempted", "preempted", &RequestTimes::preempted},
+     {"generation", "generation", &RequestTimes::generation}}};
+
+// Of a request that has finished.
+RequestTimes times_of(const RequestRecord& record);
+
+}  // namespace orrery

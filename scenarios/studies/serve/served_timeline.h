@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What instances did over time, in a bounded amount of memory: the load of each pool in equal parts
+// of the time, and the steps of some instances around the moment with the most requests.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "engine/serving/serving_observer.h"
+#include "engine/units.h"
+
+namespace orrery {
+
+// Means over a part of the time, of all instances of a pool together.
+struct PoolLoad {
+    double computing = 0;  // instances
+    double sequences = 0;  // in their steps
+    double waiting = 0;    // requests in their queues, while they compute
+    double cache = 0;      // caches that are full, while their instances compute
+};
+
+class ServedTimeline : public ServingObserver {
+public:
+    static constexpr std::size_t kMostParts = 240;
+    static constexpr std::size_t kShownInstances = 4;  // the first ones of each pool
+    static constexpr std::size_t kShownSteps = 300;
+
+    // Steps of the instance that are shown, in the order of their ends.
+    struct Lane {
+        std::size_t pool = 0;
+        std::size_t instance = 0;
+        std::vector<ServedStep> steps;
+    };
+
+    // Steps are also kept as they are, up to this number.
+    void keep(std::size_t most) { most_kept_ = most; }
+    void completed(const ServedStep& step) override;
+
+    const std::vector<ServedStep>& kept() const { return kept_; }
+    // Steps beyond those that were to be kept.
+    std::int64_t left_out() const { return left_out_; }
+
+    // The length of a part; the first part begins at 0.
+    Time part() const { return Time::picoseconds(part_); }
+    // By pool, then by part.
+    std::vector<std::vector<PoolLoad>> loads() const;
+    // The steps around the moment at which the shown instances had the most requests, as they lie
+    // in one window of time.
+    std::vector<Lane> fullest() const;
+
+private:
+    struct Ring {
+        std::size_t pool = 0;
+        std::size_t instance = 0;
+        std::deque<ServedStep> steps;
+        std::int64_t requests = 0;  // at its last step
+    };
+
+    void add_load(const ServedStep& step);
+    void widen();
+    void add(std::size_t pool, Time begin, Time end, double PoolLoad::*field, double value);
+    Ring& ring_of(const ServedStep& step);
+    std::vector<Lane> window_of(const Ring& ring) const;
+
+    std::int64_t part_ = 1'000'000;            // picoseconds
+    std::vector<std::vector<PoolLoad>> sums_;  // value times picoseconds
+    std::vector<Ring> rings_;
+    std::int64_t requests_ = 0;  // of all rings
+    std::int64_t most_requests_ = 0;
+    std::size_t fullest_ring_ = 0;  // that completed a step at the fullest moment
+    std::size_t steps_since_ = 0;   // of that ring
+    bool is_open_ = false;          // the window still grows behind the fullest moment
+    std::vector<Lane> fullest_;
+    std::size_t most_kept_ = 0;
+    std::vector<ServedStep> kept_;
+    std::int64_t left_out_ = 0;
+};
+
+}  // namespace orrery
