@@ -45,6 +45,8 @@ enum class ReproducedMetric : std::uint8_t {
     // of a search's best plan
     best_tokens_per_s,
     best_fits,
+    // of the order of the nodes that annealing finds: how many times as fast the step is in it
+    placement_gain,
     // of a served load: means
     ttft_s,
     tpot_s,

@@ -10,6 +10,7 @@
 #include "scenarios/format/specs/reproduction.h"
 #include "scenarios/studies/campaign/campaign_answer.h"
 #include "scenarios/studies/search/largest_fit.h"
+#include "scenarios/studies/search/place_nodes.h"
 #include "scenarios/studies/search/search.h"
 #include "scenarios/studies/serve/highest_rate.h"
 #include "scenarios/studies/simulate/answer.h"
@@ -20,6 +21,7 @@ enum class ReproducedStudy : std::uint8_t {
     step,
     campaign,
     search,
+    placement,
     serving,
     highest_rate,
     longest_sequence,
@@ -31,6 +33,7 @@ struct VariantAnswer {
     std::optional<Answer> step;
     std::optional<CampaignAnswer> campaign;
     std::optional<SearchResult> search;
+    std::optional<PlacedNodes> placed;
     std::optional<ServingAnswer> serving;
     std::optional<HighestRate> highest_rate;
     std::optional<LargestFit> largest_fit;
