@@ -41,8 +41,9 @@ Command describe_search() {
               {"--fit",
                &arguments->fit,
                "Instead: the longest sequence, or the most layers, that the plan holds in memory, "
-               "or the most layers by where state lies",
-               "sequence|layers|tiers"},
+               "or the most layers by where state lies, or the fewest layers that have to run "
+               "again",
+               "sequence|layers|tiers|recompute"},
               number_option("--place",
                             arguments->place,
                             "Instead: the order of the nodes in which the plan's step is shortest, "

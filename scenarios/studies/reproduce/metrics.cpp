@@ -134,6 +134,15 @@ constexpr MetricRow kMetricRows[] = {
                                              answer.placed->answer.iteration.seconds()}
                               : std::nullopt;
      }},
+    {Metric::layer_plan_gain,
+     ReproducedStudy::layer_plan,
+     "",
+     [](const VariantAnswer& answer) {
+         return answer.layer_plan
+                    ? MetricFigure{answer.layer_plan->all_recomputed.iteration.seconds() /
+                                   answer.layer_plan->answer.iteration.seconds()}
+                    : std::nullopt;
+     }},
     serving_metric(
         Metric::ttft_s, "s", [](const ServingAnswer& a) { return MetricFigure{a.ttft_s.mean}; }),
     serving_metric(

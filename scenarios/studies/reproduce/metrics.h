@@ -10,6 +10,7 @@
 #include "scenarios/format/specs/reproduction.h"
 #include "scenarios/studies/campaign/campaign_answer.h"
 #include "scenarios/studies/search/largest_fit.h"
+#include "scenarios/studies/search/layer_plan.h"
 #include "scenarios/studies/search/place_nodes.h"
 #include "scenarios/studies/search/search.h"
 #include "scenarios/studies/serve/highest_rate.h"
@@ -22,6 +23,7 @@ enum class ReproducedStudy : std::uint8_t {
     campaign,
     search,
     placement,
+    layer_plan,
     serving,
     highest_rate,
     longest_sequence,
@@ -34,6 +36,7 @@ struct VariantAnswer {
     std::optional<CampaignAnswer> campaign;
     std::optional<SearchResult> search;
     std::optional<PlacedNodes> placed;
+    std::optional<LayerPlan> layer_plan;
     std::optional<ServingAnswer> serving;
     std::optional<HighestRate> highest_rate;
     std::optional<LargestFit> largest_fit;

@@ -87,6 +87,9 @@ void run_planned(PlannedRun& planned) {
         case ReproducedStudy::placement:
             take_answer(place_nodes(scenario), answer.placed, planned.error);
             break;
+        case ReproducedStudy::layer_plan:
+            take_answer(plan_layers(scenario), answer.layer_plan, planned.error);
+            break;
         case ReproducedStudy::longest_sequence:
             take_answer(largest_fit(scenario, FitOf::sequence), answer.largest_fit, planned.error);
             break;

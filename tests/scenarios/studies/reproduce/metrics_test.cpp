@@ -21,6 +21,7 @@ TEST(Metrics, EachHasANameAndAStudy) {
     EXPECT_EQ(study_of(ReproducedMetric::ettr), ReproducedStudy::campaign);
     EXPECT_EQ(study_of(ReproducedMetric::best_tokens_per_s), ReproducedStudy::search);
     EXPECT_EQ(study_of(ReproducedMetric::placement_gain), ReproducedStudy::placement);
+    EXPECT_EQ(study_of(ReproducedMetric::layer_plan_gain), ReproducedStudy::layer_plan);
     EXPECT_EQ(study_of(ReproducedMetric::tpot_s), ReproducedStudy::serving);
     EXPECT_EQ(study_of(ReproducedMetric::highest_rate), ReproducedStudy::highest_rate);
     EXPECT_EQ(study_of(ReproducedMetric::longest_sequence), ReproducedStudy::longest_sequence);
@@ -66,6 +67,11 @@ TEST(Metrics, AreFiguresOfAnswers) {
     answer.placed->before.iteration = Time::seconds(3);
     answer.placed->answer.iteration = Time::seconds(2);
     EXPECT_EQ(value_of(ReproducedMetric::placement_gain, answer), 1.5);
+    EXPECT_FALSE(value_of(ReproducedMetric::layer_plan_gain, answer));
+    answer.layer_plan.emplace();
+    answer.layer_plan->all_recomputed.iteration = Time::seconds(5);
+    answer.layer_plan->answer.iteration = Time::seconds(4);
+    EXPECT_EQ(value_of(ReproducedMetric::layer_plan_gain, answer), 1.25);
     answer.highest_rate.emplace();
     answer.highest_rate->rate = 7;
     EXPECT_EQ(value_of(ReproducedMetric::highest_rate, answer), 7.0);
