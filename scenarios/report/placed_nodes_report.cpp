@@ -33,8 +33,7 @@ ReportSection causes_of_order(const PlacedNodes& placed) {
             section.table.rows.push_back(
                 {words_for(static_cast<Cause>(i)),
                  change[i] / whole,
-                 (change[i] < 0 ? "-" : "+") +
-                     to_short_text(Time::seconds(std::abs(change[i])))});
+                 (change[i] < 0 ? "-" : "+") + to_short_text(Time::seconds(std::abs(change[i])))});
         }
     }
     return section;
@@ -50,10 +49,10 @@ Report placed_sections(const Scenario& scenario, const PlacedNodes& placed) {
     const double before = placed.before.iteration.seconds();
     const double after = placed.answer.iteration.seconds();
     Report report{.title = scenario.name};
-    report.lines = {fmt::format("{} on {}", scenario.model.name, words_of(scenario.cluster)),
-                    fmt::format("{} orders of the {} nodes simulated",
-                                placed.simulations,
-                                placed.order.size())};
+    report.lines = {
+        fmt::format("{} on {}", scenario.model.name, words_of(scenario.cluster)),
+        fmt::format(
+            "{} orders of the {} nodes simulated", placed.simulations, placed.order.size())};
     report.cards = {{to_short_text(placed.before.iteration), "in the scenario's order"},
                     {to_short_text(placed.answer.iteration), "in the best order"},
                     {fmt::format("{:.3f}", after > 0 ? before / after : 1), "times as fast"}};
@@ -69,16 +68,15 @@ Report placed_sections(const Scenario& scenario, const PlacedNodes& placed) {
 }
 
 std::string placed_json(const Scenario& scenario, const PlacedNodes& placed) {
-    const nlohmann::ordered_json json = {
-        {"scenario", scenario.name},
-        {"model", scenario.model.name},
-        {"cluster", words_of(scenario.cluster)},
-        {"node_order", placed.order},
-        {"simulations", placed.simulations},
-        {"interrupted", placed.interrupted},
-        {"before_iteration_s", placed.before.iteration.seconds()},
-        {"iteration_s", placed.answer.iteration.seconds()},
-        {"tokens_per_s", placed.answer.tokens_per_s}};
+    const nlohmann::ordered_json json = {{"scenario", scenario.name},
+                                         {"model", scenario.model.name},
+                                         {"cluster", words_of(scenario.cluster)},
+                                         {"node_order", placed.order},
+                                         {"simulations", placed.simulations},
+                                         {"interrupted", placed.interrupted},
+                                         {"before_iteration_s", placed.before.iteration.seconds()},
+                                         {"iteration_s", placed.answer.iteration.seconds()},
+                                         {"tokens_per_s", placed.answer.tokens_per_s}};
     return json_text(json);
 }
 

@@ -69,8 +69,7 @@ void read_row(const CsvRow& row, Time latency, std::vector<NamedCable>& cables, 
         return;
     }
     for (std::int64_t i = 0; i < *parallel; ++i) {
-        cables.push_back(
-            {row.fields[0], row.fields[1], link->bandwidth, link->latency, row.where});
+        cables.push_back({row.fields[0], row.fields[1], link->bandwidth, link->latency, row.where});
     }
 }
 
@@ -158,9 +157,9 @@ void read_pair(const CsvRow& row,
         errors.push_back({row.where, "a pair's bandwidth must not be zero", "80 Gbps"});
         return;
     }
-    const auto [at, added] = pairs.try_emplace(
-        NodePair{std::min(*from, *to), std::max(*from, *to)},
-        MeasuredPair{.link = *link, .where = row.where, .from = *from});
+    const auto [at, added] =
+        pairs.try_emplace(NodePair{std::min(*from, *to), std::max(*from, *to)},
+                          MeasuredPair{.link = *link, .where = row.where, .from = *from});
     MeasuredPair& known = at->second;
     if (!added && (known.both || known.from == *from)) {
         errors.push_back({row.where,
@@ -178,7 +177,9 @@ void read_pair(const CsvRow& row,
 std::vector<NamedCable> cables_of(const std::map<NodePair, MeasuredPair>& pairs,
                                   const ClusterSpec& cluster,
                                   const std::string& name) {
-    const auto switch_of = [](std::int64_t node) { return fmt::format("network of node {}", node); };
+    const auto switch_of = [](std::int64_t node) {
+        return fmt::format("network of node {}", node);
+    };
     std::vector<NamedCable> cables;
     for (std::int64_t node = 0; node < cluster.num_nodes; ++node) {
         for (std::uint32_t nic = 0; nic < cluster.fabric.nics_per_node; ++nic) {
@@ -190,9 +191,8 @@ std::vector<NamedCable> cables_of(const std::map<NodePair, MeasuredPair>& pairs,
         }
     }
     for (const auto& [pair, measured] : pairs) {
-        const double raw =
-            static_cast<double>(measured.link.bandwidth.bits_per_second()) /
-            cluster.fabric.efficiency;
+        const double raw = static_cast<double>(measured.link.bandwidth.bits_per_second()) /
+                           cluster.fabric.efficiency;
         cables.push_back({switch_of(pair.first),
                           switch_of(pair.second),
                           Bandwidth::bits_per_second(static_cast<std::int64_t>(raw)),

@@ -49,8 +49,8 @@ void read_cables(const DocumentNode& file,
                  const std::filesystem::path& folder,
                  ClusterSpec& cluster,
                  Errors& errors);
-// cluster.fabric.link_matrix, what was measured between each two nodes of a fabric of kind file (its
-// other keys are read already).
+// cluster.fabric.link_matrix, what was measured between each two nodes of a fabric of kind file
+// (its other keys are read already).
 void read_link_matrix(const DocumentNode& file,
                       const std::filesystem::path& folder,
                       ClusterSpec& cluster,

@@ -47,7 +47,8 @@ enum class ReproducedMetric : std::uint8_t {
     best_fits,
     // of the order of the nodes that annealing finds: how many times as fast the step is in it
     placement_gain,
-    // of the fewest layers that run again and fit: how many times as fast the step is as one in which
+    // of the fewest layers that run again and fit: how many times as fast the step is as one in
+    // which
     // all layers run again
     layer_plan_gain,
     // of a served load: means

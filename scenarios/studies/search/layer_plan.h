@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan for each layer under a memory limit, of the choices that Galvatron (Miao et al., VLDB 2023,
-// section 3) makes layer by layer the one that costs time for memory: of each virtual stage as few
-// layers as possible run again in the backward pass, and the others keep their activations. Layers
-// of a stage are alike, so how many decides, not which.
+// A plan for each layer under a memory limit, of the choices that Galvatron (Miao et al., VLDB
+// 2023, section 3) makes layer by layer the one that costs time for memory: of each virtual stage
+// as few layers as possible run again in the backward pass, and the others keep their activations.
+// Layers of a stage are alike, so how many decides, not which.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace orrery {
 
 struct LayerPlan {
-    std::int64_t layers = 0;      // of a virtual stage, the longest one
-    std::int64_t recomputed = 0;  // of these, the fewest that fit
+    std::int64_t layers = 0;       // of a virtual stage, the longest one
+    std::int64_t recomputed = 0;   // of these, the fewest that fit
     std::vector<std::string> set;  // keys of the plan, as --set takes them
     Answer answer;                 // of the step
     Answer all_recomputed;         // of the step in which all layers run again

@@ -22,8 +22,8 @@ constexpr double kLastTemperature = 0.0005;
 constexpr std::uint32_t kPlacePurpose = 0x706c6163;
 
 std::size_t place_below(CounterRandom& random, std::size_t count) {
-    return std::min(count - 1, static_cast<std::size_t>(random.uniform() *
-                                                        static_cast<double>(count)));
+    return std::min(count - 1,
+                    static_cast<std::size_t>(random.uniform() * static_cast<double>(count)));
 }
 
 // Two nodes change places, one goes elsewhere, or a stretch is turned around.
@@ -83,8 +83,7 @@ public:
                 now = *then;
             }
             if (options_.progress) {
-                options_.progress(static_cast<double>(i + 1) /
-                                  static_cast<double>(options_.tries));
+                options_.progress(static_cast<double>(i + 1) / static_cast<double>(options_.tries));
             }
         }
         return std::move(result_);

@@ -147,8 +147,8 @@ TEST(ReadLinkMatrix, StandsInPlaceOfTheCables) {
               std::string::npos);
     EXPECT_NE(read_matrix(all, ", tiers: 2").errors.find("the switches that its file lists"),
               std::string::npos);
-    DocumentNode section = section_of(
-        "nodes: 2\nnode: dgx-h100\nfabric: {kind: file, link_matrix: links.csv}\n");
+    DocumentNode section =
+        section_of("nodes: 2\nnode: dgx-h100\nfabric: {kind: file, link_matrix: links.csv}\n");
     ClusterSpec cluster;
     DeviceSpec device;
     Errors errors;

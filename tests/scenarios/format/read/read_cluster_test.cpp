@@ -197,8 +197,9 @@ TEST(ReadCluster, RanksTakeTheNodesInAnOrder) {
     const Read part = read(text + "node_order: [2, 0, 1]\ngpus: 5\n");
     EXPECT_EQ(part.cluster.gpu_of_rank, (std::vector<std::uint32_t>{4, 0, 1, 2, 3}));
     for (const char* order : {"[0, 1]", "[0, 1, 1]", "[0, 1, 3]", "[]", "[0, 1, 2, 2]"}) {
-        EXPECT_NE(read(text + "node_order: " + order + "\n").errors.find("each of the 3 nodes once"),
-                  std::string::npos)
+        EXPECT_NE(
+            read(text + "node_order: " + order + "\n").errors.find("each of the 3 nodes once"),
+            std::string::npos)
             << order;
     }
     EXPECT_NE(read(text + "node_order: 1\n").errors.find("a list of whole numbers"),
