@@ -6,12 +6,16 @@
 #include "scenarios/program/any_scenario.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/search_fit.h"
+#include "scenarios/program/search_place.h"
 #include "scenarios/program/search_plans.h"
 #include "scenarios/program/search_pools.h"
 
 namespace orrery {
 
 int search_command(const SearchArguments& arguments) {
+    if (arguments.place > 0) {
+        return search_place_command(arguments);
+    }
     if (!arguments.fit.empty()) {
         return search_fit_command(arguments);
     }
@@ -37,8 +41,16 @@ Command describe_search() {
               {"--fit",
                &arguments->fit,
                "Instead: the longest sequence, or the most layers, that the plan holds in memory, "
-               "or the most layers by where state lies",
-               "sequence|layers|tiers"},
+               "or the most layers by where state lies, or the fewest layers that have to run "
+               "again",
+               "sequence|layers|tiers|recompute"},
+              number_option("--place",
+                            arguments->place,
+                            "Instead: the order of the nodes in which the plan's step is shortest, "
+                            "by annealing over so many orders",
+                            "N",
+                            1,
+                            1'000'000),
               old_option("--write", "--output", output_option(arguments->output, ""))},
              view_options(*arguments,
                           {.html = kPageHelp, .csv = "Write the best plans as a table"})}),
@@ -46,6 +58,7 @@ Command describe_search() {
                      "search scenarios/llama3-70b-h100.yaml -o best.yaml",
                      "search scenarios/serving/llama3-70b-search.yaml",
                      "search scenarios/alst-llama3-8b-h100.yaml --fit sequence",
+                     "search scenarios/pipette-gpt-a100.yaml --place 100",
                      "search scenarios/llama3-8b-h100.yaml --set "
                      "search.micro_batch_size=[1,2,4]"},
         .run = [arguments] { return search_command(*arguments); },

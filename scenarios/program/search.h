@@ -2,6 +2,7 @@
 // `orrery search FILE`: finds the plan, and the cluster, that a model should be trained with.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct SearchArguments : ViewArguments {
     std::string calibration_file;  // facts that measured steps told
     std::uint32_t jobs = 0;        // simulations at a time; 0: one a core
     std::string fit;               // what is to fit into memory; empty: plans are searched
+    std::int64_t place = 0;        // orders of the nodes to try; 0: plans are searched
 };
 
 // Returns the exit status.

@@ -20,15 +20,26 @@ std::optional<FitOf> fit_called(std::string_view word) {
 }
 
 constexpr std::string_view kTiers = "tiers";
+constexpr std::string_view kRecompute = "recompute";
+
+ResultOrErrors<StudyOutput> recompute_output(const Scenario& scenario) {
+    const Result<LayerPlan> plan = plan_layers(scenario);
+    if (!plan) {
+        return unexpected<Errors>(Errors{plan.error()});
+    }
+    return StudyOutput{.report = layer_plan_sections(scenario, *plan),
+                       .json = layer_plan_json(scenario, *plan),
+                       .provenance = provenance_of("search", scenario)};
+}
 
 }  // namespace
 
 int search_fit_command(const SearchArguments& arguments) {
     const std::optional<FitOf> what = fit_called(arguments.fit);
-    if (!what && arguments.fit != kTiers) {
+    if (!what && arguments.fit != kTiers && arguments.fit != kRecompute) {
         return report_error({"--fit",
                              fmt::format("'{}' is nothing that may fit", arguments.fit),
-                             "sequence, layers or tiers"});
+                             "sequence, layers, tiers or recompute"});
     }
     if (arguments.sensitivity || !arguments.output.empty() || !arguments.calibration_file.empty()) {
         return report_error({arguments.file,
@@ -46,6 +57,9 @@ int search_fit_command(const SearchArguments& arguments) {
         {.source = arguments.file,
          .label = "fitting",
          .study = [&](const std::function<void(double)>&) -> ResultOrErrors<StudyOutput> {
+             if (arguments.fit == kRecompute) {
+                 return recompute_output(*scenario);
+             }
              if (!what) {
                  const std::vector<TierFit> fits = layers_by_tier(*scenario);
                  return StudyOutput{.report = tier_sections(*scenario, fits),

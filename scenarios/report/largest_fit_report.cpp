@@ -131,4 +131,38 @@ std::string tier_json(const Scenario& scenario, const std::vector<TierFit>& fits
     return json_text(json);
 }
 
+Report layer_plan_sections(const Scenario& scenario, const LayerPlan& plan) {
+    Report report{.title = scenario.name};
+    report.lines = {fmt::format("{} on {}", scenario.model.name, words_of(scenario.cluster))};
+    report.cards = {{fmt::format("{} of {}", plan.recomputed, plan.layers),
+                     "layers of a virtual stage run again"}};
+    ReportSection section{.title = "Steps"};
+    section.table.columns = {
+        {""}, {"time", Unit::seconds}, {"a GPU needs", Unit::bytes}, {"it has", Unit::bytes}};
+    const auto row = [](const char* name, const Answer& answer) {
+        return std::vector<Cell>{
+            name, answer.iteration, answer.memory.needed(), answer.memory.device};
+    };
+    section.table.rows = {row("as few layers as fit", plan.answer),
+                          row("all layers", plan.all_recomputed)};
+    section.after = plan.set;
+    report.sections.push_back(std::move(section));
+    return report;
+}
+
+std::string layer_plan_json(const Scenario& scenario, const LayerPlan& plan) {
+    const Json json = {{"scenario", scenario.name},
+                       {"model", scenario.model.name},
+                       {"cluster", words_of(scenario.cluster)},
+                       {"fit", "recompute"},
+                       {"most", plan.layers - plan.recomputed},
+                       {"recomputed_layers", plan.recomputed},
+                       {"layers_of_stage", plan.layers},
+                       {"set", plan.set},
+                       {"iteration_s", plan.answer.iteration.seconds()},
+                       {"all_recomputed_iteration_s", plan.all_recomputed.iteration.seconds()},
+                       {"memory", bytes_json(plan.answer.memory)}};
+    return json_text(json);
+}
+
 }  // namespace orrery

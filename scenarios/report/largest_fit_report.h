@@ -8,6 +8,7 @@
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/report/report.h"
 #include "scenarios/studies/search/largest_fit.h"
+#include "scenarios/studies/search/layer_plan.h"
 
 namespace orrery {
 
@@ -18,5 +19,9 @@ std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit
 // By where state lies.
 Report tier_sections(const Scenario& scenario, const std::vector<TierFit>& fits);
 std::string tier_json(const Scenario& scenario, const std::vector<TierFit>& fits);
+
+// The fewest layers that run again.
+Report layer_plan_sections(const Scenario& scenario, const LayerPlan& plan);
+std::string layer_plan_json(const Scenario& scenario, const LayerPlan& plan);
 
 }  // namespace orrery

@@ -99,8 +99,9 @@ std::string words_of_gain(Cause cause) {
 
 // From the baseline's step to the variant's: what each cause gives or takes, the largest first.
 ReportSection waterfall_of_gain(const RoomOutcome& room, const ComparisonOutcome& outcome) {
-    ReportSection section{.title = fmt::format("{}: from {} to {}",
+    ReportSection section{.title = fmt::format("{}: {}, from {} to {}",
                                                room.room.name,
+                                               outcome.comparison.name,
                                                outcome.comparison.baseline,
                                                outcome.comparison.variant)};
     double before = 0;
@@ -134,8 +135,11 @@ ReportSection waterfall_of_gain(const RoomOutcome& room, const ComparisonOutcome
                             cell_text(after / before - 1, Unit::change),
                             seconds(after),
                             after / longest});
-    section.note =
-        "Time for as many tokens as the baseline's step has. Causes below 0.1 % are left out.";
+    section.note = fmt::format(
+        "Published {}, simulated {}. Time for as many tokens as the baseline's step has. Causes "
+        "below 0.1 % are left out.",
+        reproduced_figure(outcome.comparison, outcome.published),
+        simulated_figure(outcome));
     return section;
 }
 

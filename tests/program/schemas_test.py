@@ -33,7 +33,10 @@ LINES = {
     "search_pools": ["search S/serving/llama3-70b-search.yaml --json --set "
                      "workload.num_requests=50"],
     "search_fit": ["search S/laptop-2gpu.yaml --fit sequence --json",
-                   "search S/zero-offload-v100.yaml --fit tiers --json"],
+                   "search S/zero-offload-v100.yaml --fit tiers --json",
+                   "search S/laptop-2gpu.yaml --fit recompute --json"],
+    "search_place": ["search S/pipette-gpt-a100.yaml --place 2 --json "
+                     "--set plan.global_batch_size=16"],
     "sweep": ["sweep study.yaml --json"],
     "campaign": ["campaign S/recovery-plans.yaml --json --set 'campaign.step_time=9 s' "
                  "--set campaign.seeds=2"],

@@ -65,6 +65,7 @@ DocumentNode effective_scenario(DocumentNode document,
         }
         if (DocumentNode* fabric = inner_map(*cluster, "fabric")) {
             put_file_in(fabric->find("file"), folder);
+            put_file_in(fabric->find("link_matrix"), folder);
         }
     }
     if (DocumentNode* network = inner_map(document, "network")) {

@@ -5,10 +5,18 @@
 //   bandwidth    400 Gbps, per direction
 //   latency      500 ns; without the column: the fabric's link_latency
 //   cables       parallel ones; without the column: 1
+// Or cluster.fabric.link_matrix: what was measured between two nodes, one pair a row. Columns
+//   from, to     numbers of the nodes; a pair may come in both directions
+//   bandwidth    of all NICs of the two together, as a program gets it
+//   latency      without the column: the fabric's link_latency
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "kernels/csv_rows.h"
 #include "network/cable_list.h"
@@ -22,21 +30,36 @@ namespace {
 
 constexpr std::int64_t kParallelMax = 1'024;
 constexpr std::size_t kCablesMax = 4'000'000;
+constexpr std::uint32_t kMatrixNodesMax = 2'000;  // two million pairs
 
-// Appends the row's cables; what cannot be is added to the errors.
-void read_row(const CsvRow& row, Time latency, std::vector<NamedCable>& cables, Errors& errors) {
+struct RowLink {
+    Bandwidth bandwidth;
+    Time latency;
+};
+
+// The third and fourth field; what cannot be is added to the errors.
+std::optional<RowLink> link_of(const CsvRow& row, Time latency, Errors& errors) {
     const auto bandwidth = parse_bandwidth(row.fields[2]);
     if (!bandwidth) {
         errors.push_back({row.where, "bandwidth: " + bandwidth.error().what, "400 Gbps"});
-        return;
+        return std::nullopt;
     }
-    if (!row.fields[3].empty()) {
-        const auto own = parse_time(row.fields[3]);
-        if (!own) {
-            errors.push_back({row.where, "latency: " + own.error().what, "500 ns"});
-            return;
-        }
-        latency = *own;
+    if (row.fields[3].empty()) {
+        return RowLink{*bandwidth, latency};
+    }
+    const auto own = parse_time(row.fields[3]);
+    if (!own) {
+        errors.push_back({row.where, "latency: " + own.error().what, "500 ns"});
+        return std::nullopt;
+    }
+    return RowLink{*bandwidth, *own};
+}
+
+// Appends the row's cables; what cannot be is added to the errors.
+void read_row(const CsvRow& row, Time latency, std::vector<NamedCable>& cables, Errors& errors) {
+    const std::optional<RowLink> link = link_of(row, latency, errors);
+    if (!link) {
+        return;
     }
     const auto parallel = parse_integer(row.fields[4]);
     if (!parallel || *parallel < 1 || *parallel > kParallelMax) {
@@ -46,49 +69,50 @@ void read_row(const CsvRow& row, Time latency, std::vector<NamedCable>& cables, 
         return;
     }
     for (std::int64_t i = 0; i < *parallel; ++i) {
-        cables.push_back({row.fields[0], row.fields[1], *bandwidth, latency, row.where});
+        cables.push_back({row.fields[0], row.fields[1], link->bandwidth, link->latency, row.where});
     }
 }
 
-}  // namespace
+// A table of the fabric: its name for messages, and its rows.
+struct FabricTable {
+    std::string name;
+    std::vector<CsvRow> rows;
+};
 
-void read_cables(const DocumentNode& file,
-                 const std::filesystem::path& folder,
-                 ClusterSpec& cluster,
-                 Errors& errors) {
+std::optional<FabricTable> open_table(const DocumentNode& file,
+                                      const std::filesystem::path& folder,
+                                      const std::string& key,
+                                      const std::vector<std::string>& columns,
+                                      Errors& errors) {
     if (!file.is_scalar() || file.text.empty()) {
         errors.push_back({file.where(),
-                          "cluster.fabric.file must be a file's name",
+                          key + " must be a file's name",
                           "a table with the columns from, to, bandwidth"});
-        return;
+        return std::nullopt;
     }
     const bool inlined = is_table_text(file.text);
-    const std::string name =
-        inlined ? "cluster.fabric.file" : (file.folder(folder) / file.text).string();
-    const auto text = inlined ? Result<std::string>{file.text} : read_text_file(name);
+    FabricTable opened{.name = inlined ? key : (file.folder(folder) / file.text).string(),
+                       .rows = {}};
+    const auto text = inlined ? Result<std::string>{file.text} : read_text_file(opened.name);
     if (!text) {
         errors.push_back(
             {file.where(), text.error().where + ": " + text.error().what, text.error().hint});
-        return;
+        return std::nullopt;
     }
     std::istringstream table(*text);
-    const auto rows = read_csv(table, name, {"from", "to", "bandwidth", "latency=", "cables=1"});
+    auto rows = read_csv(table, opened.name, columns);
     if (!rows) {
         errors.insert(errors.end(), rows.error().begin(), rows.error().end());
-        return;
+        return std::nullopt;
     }
-    std::vector<NamedCable> cables;
-    const std::size_t errors_before = errors.size();
-    for (const CsvRow& row : *rows) {
-        read_row(row, cluster.fabric.link_latency, cables, errors);
-        if (cables.size() > kCablesMax) {
-            errors.push_back({row.where, "too many cables", fmt::format("at most {}", kCablesMax)});
-            break;
-        }
-    }
-    if (errors.size() > errors_before) {
-        return;
-    }
+    opened.rows = std::move(*rows);
+    return opened;
+}
+
+void use_cables(const std::vector<NamedCable>& cables,
+                const std::string& name,
+                ClusterSpec& cluster,
+                Errors& errors) {
     const auto list =
         CableList::make(cables, name, cluster.num_nodes, cluster.fabric.nics_per_node);
     if (!list) {
@@ -98,6 +122,149 @@ void read_cables(const DocumentNode& file,
     cluster.fabric.cables = *list;
     if (cluster.fabric.nic_bandwidth == Bandwidth{}) {
         cluster.fabric.nic_bandwidth = (*list)->slowest_nic();
+    }
+}
+
+using NodePair = std::pair<std::int64_t, std::int64_t>;  // the smaller number first
+
+struct MeasuredPair {
+    RowLink link;
+    std::string where;
+    bool both = false;  // both directions are listed
+    std::int64_t from = 0;
+};
+
+// Adds what a row says of its pair: of two directions, the slower one counts.
+void read_pair(const CsvRow& row,
+               const ClusterSpec& cluster,
+               std::map<NodePair, MeasuredPair>& pairs,
+               Errors& errors) {
+    const auto from = parse_integer(row.fields[0]);
+    const auto to = parse_integer(row.fields[1]);
+    const std::int64_t nodes = cluster.num_nodes;
+    if (!from || !to || *from < 0 || *to < 0 || *from >= nodes || *to >= nodes || *from == *to) {
+        errors.push_back(
+            {row.where,
+             fmt::format("'{}' and '{}' are no two nodes", row.fields[0], row.fields[1]),
+             fmt::format("numbers from 0 to {}", nodes - 1)});
+        return;
+    }
+    const std::optional<RowLink> link = link_of(row, cluster.fabric.link_latency, errors);
+    if (!link) {
+        return;
+    }
+    if (link->bandwidth <= Bandwidth{}) {
+        errors.push_back({row.where, "a pair's bandwidth must not be zero", "80 Gbps"});
+        return;
+    }
+    const auto [at, added] =
+        pairs.try_emplace(NodePair{std::min(*from, *to), std::max(*from, *to)},
+                          MeasuredPair{.link = *link, .where = row.where, .from = *from});
+    MeasuredPair& known = at->second;
+    if (!added && (known.both || known.from == *from)) {
+        errors.push_back({row.where,
+                          fmt::format("the pair {} to {} is listed already", *from, *to),
+                          "each direction of a pair has one row at most"});
+        return;
+    }
+    known.both = !added;
+    known.link.bandwidth = std::min(known.link.bandwidth, link->bandwidth);
+    known.link.latency = std::max(known.link.latency, link->latency);
+}
+
+// A switch for each node, to which its NICs lead, and a cable between any two of these. A link
+// gives programs its raw rate times the fabric's efficiency, and a measured rate is what they got.
+std::vector<NamedCable> cables_of(const std::map<NodePair, MeasuredPair>& pairs,
+                                  const ClusterSpec& cluster,
+                                  const std::string& name) {
+    const auto switch_of = [](std::int64_t node) {
+        return fmt::format("network of node {}", node);
+    };
+    std::vector<NamedCable> cables;
+    for (std::int64_t node = 0; node < cluster.num_nodes; ++node) {
+        for (std::uint32_t nic = 0; nic < cluster.fabric.nics_per_node; ++nic) {
+            cables.push_back({fmt::format("node {} nic {}", node, nic),
+                              switch_of(node),
+                              cluster.fabric.nic_bandwidth,
+                              Time{},
+                              name});
+        }
+    }
+    for (const auto& [pair, measured] : pairs) {
+        const double raw = static_cast<double>(measured.link.bandwidth.bits_per_second()) /
+                           cluster.fabric.efficiency;
+        cables.push_back({switch_of(pair.first),
+                          switch_of(pair.second),
+                          Bandwidth::bits_per_second(static_cast<std::int64_t>(raw)),
+                          measured.link.latency,
+                          measured.where});
+    }
+    return cables;
+}
+
+}  // namespace
+
+void read_cables(const DocumentNode& file,
+                 const std::filesystem::path& folder,
+                 ClusterSpec& cluster,
+                 Errors& errors) {
+    const auto table = open_table(file,
+                                  folder,
+                                  "cluster.fabric.file",
+                                  {"from", "to", "bandwidth", "latency=", "cables=1"},
+                                  errors);
+    if (!table) {
+        return;
+    }
+    std::vector<NamedCable> cables;
+    const std::size_t errors_before = errors.size();
+    for (const CsvRow& row : table->rows) {
+        read_row(row, cluster.fabric.link_latency, cables, errors);
+        if (cables.size() > kCablesMax) {
+            errors.push_back({row.where, "too many cables", fmt::format("at most {}", kCablesMax)});
+            break;
+        }
+    }
+    if (errors.size() == errors_before) {
+        use_cables(cables, table->name, cluster, errors);
+    }
+}
+
+void read_link_matrix(const DocumentNode& file,
+                      const std::filesystem::path& folder,
+                      ClusterSpec& cluster,
+                      Errors& errors) {
+    const auto table = open_table(file,
+                                  folder,
+                                  "cluster.fabric.link_matrix",
+                                  {"from", "to", "bandwidth", "latency="},
+                                  errors);
+    if (!table) {
+        return;
+    }
+    if (cluster.num_nodes > kMatrixNodesMax) {
+        errors.push_back({file.where(),
+                          fmt::format("{} nodes are too many for a matrix", cluster.num_nodes),
+                          fmt::format("at most {}", kMatrixNodesMax)});
+        return;
+    }
+    std::map<NodePair, MeasuredPair> pairs;
+    const std::size_t errors_before = errors.size();
+    for (const CsvRow& row : table->rows) {
+        read_pair(row, cluster, pairs, errors);
+    }
+    for (std::int64_t a = 0; a < cluster.num_nodes && errors.size() == errors_before; ++a) {
+        for (std::int64_t b = a + 1; b < cluster.num_nodes; ++b) {
+            if (!pairs.contains({a, b})) {
+                errors.push_back({table->name,
+                                  fmt::format("the pair {} to {} has no row", a, b),
+                                  "one row for each two nodes"});
+                break;
+            }
+        }
+    }
+    if (errors.size() == errors_before) {
+        use_cables(cables_of(pairs, cluster, table->name), table->name, cluster, errors);
     }
 }
 

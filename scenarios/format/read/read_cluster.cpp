@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "network/fabric.h"
+#include "network/node_order.h"
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/old_keys.h"
 #include "scenarios/format/read/read_kinds.h"
@@ -40,13 +42,48 @@ constexpr Choice<NodePlacement> kPlacements[] = {
 void place_across_leaf_sets(ClusterSpec& cluster) {
     const std::uint32_t per_set =
         std::max(1U, cluster.fabric.nodes_per_leaf_set / cluster.node.trays);
+    std::vector<std::uint32_t> order;
     for (std::uint32_t first = 0; first < per_set; ++first) {
         for (std::uint32_t node = first; node < cluster.num_nodes; node += per_set) {
-            for (std::uint32_t gpu = 0; gpu < cluster.node.gpus_per_node; ++gpu) {
-                cluster.gpu_of_rank.push_back(node * cluster.node.gpus_per_node + gpu);
-            }
+            order.push_back(node);
         }
     }
+    cluster.gpu_of_rank = gpus_of_nodes(order, cluster.node.gpus_per_node);
+}
+
+// cluster.node_order: ranks take the nodes in this order.
+void read_node_order(const DocumentNode& section,
+                     MapReader& reader,
+                     NodePlacement placement,
+                     ClusterSpec& cluster) {
+    std::vector<std::int64_t> order;
+    const IntegerRange& range = row_of(kClusterKeys, "node_order").integers;
+    if (!reader.integers("node_order", order, range) || section.find("node_order") == nullptr) {
+        return;
+    }
+    if (placement != NodePlacement::packed) {
+        reader.complain("node_order", "placement says already how ranks take nodes", "one of both");
+        return;
+    }
+    if (!cluster.kinds.empty()) {
+        reader.complain("node_order",
+                        "nodes of several kinds are taken in the order of the kinds",
+                        "list the kinds in another order");
+        return;
+    }
+    std::vector<std::int64_t> sorted = order;
+    std::ranges::sort(sorted);
+    std::vector<std::int64_t> all(cluster.num_nodes);
+    std::iota(all.begin(), all.end(), 0);
+    if (sorted != all) {
+        reader.complain(
+            "node_order",
+            fmt::format("cluster.node_order must name each of the {} nodes once", all.size()),
+            fmt::format("the numbers from 0 to {}, in any order", all.size() - 1));
+        return;
+    }
+    cluster.gpu_of_rank = gpus_of_nodes(std::vector<std::uint32_t>(order.begin(), order.end()),
+                                        cluster.node.gpus_per_node);
 }
 
 DocumentNode number_at(const DocumentNode& place, std::uint32_t number) {
@@ -222,6 +259,9 @@ constexpr Key kFabricRows[] = {
     key<&FabricSpec::name>("name", "What reports call the fabric.").by("the entry's name"),
     choice<kFabricKinds, &FabricSpec::kind>("kind", "Topology.").required(),
     plain("file", KeyShape::path, "kind file: table of the cables: from, to, bandwidth."),
+    plain("link_matrix",
+          KeyShape::path,
+          "kind file, in place of file: what was measured between two nodes: from, to, bandwidth."),
     key<&FabricSpec::nics_per_node>("nics_per_node", "NICs of a node.").range(1, 1024),
     key<&FabricSpec::nic_bandwidth>("nic_bandwidth", "Line rate of a NIC and direction.")
         .above_zero("400 Gbps")
@@ -266,15 +306,24 @@ constexpr Key kFabricRows[] = {
 
 void check_fabric(MapReader& reader, FabricSpec& fabric) {
     const bool listed = fabric.kind == FabricKind::file;
-    reader.find(listed ? "file" : "nic_bandwidth", Presence::required);
+    const bool measured = listed && reader.has("link_matrix");
+    reader.find(listed && !measured ? "file" : "nic_bandwidth", Presence::required);
+    if (measured && reader.has("file")) {
+        reader.complain("link_matrix",
+                        reader.full_name("file") + " says already what joins the nodes",
+                        "file or link_matrix");
+    }
     for (const char* key : {"nodes_per_leaf_set", "leaf_sets_per_pod", "tiers", "multi_rail"}) {
         if (listed && reader.has(key)) {
             reader.refuse(key, "a fabric of kind file has the switches that its file lists", "");
         }
     }
-    if (!listed && reader.has("file")) {
-        reader.complain(
-            "file", reader.full_name("file") + " is for kind: file", "kind: file, or no file");
+    for (const char* key : {"file", "link_matrix"}) {
+        if (!listed && reader.has(key)) {
+            reader.complain(key,
+                            reader.full_name(key) + " is for kind: file",
+                            fmt::format("kind: file, or no {}", key));
+        }
     }
 }
 
@@ -295,6 +344,10 @@ constexpr Key kClusterRows[] = {
         .range(1, 11)
         .by("1"),
     plain_choice<kPlacements>("placement", "Order in which ranks take nodes.").by("packed"),
+    plain("node_order", KeyShape::integer, "Nodes in the order in which ranks take them.")
+        .range(0, kNodesMax - 1)
+        .or_list()
+        .by("their numbers"),
     plain("gpus", KeyShape::integer, "GPUs of the job, which may leave some of the last node out.")
         .range(1, kGpusMax)
         .of("GPUs")
@@ -351,10 +404,13 @@ void read_networks(DocumentNode& section,
         }
         count_nics_of_trays(section, cluster, sources.errors);
         read_fabric(*map, "cluster.fabric", cluster.fabric, sources.errors);
+        const bool listed = cluster.fabric.kind == FabricKind::file;
         const DocumentNode* file = map->find("file");
-        if (cluster.fabric.kind == FabricKind::file && file != nullptr &&
-            sources.errors.size() == errors_before) {
+        const DocumentNode* matrix = map->find("link_matrix");
+        if (listed && file != nullptr && sources.errors.size() == errors_before) {
             read_cables(*file, sources.folder, cluster, sources.errors);
+        } else if (listed && matrix != nullptr && sources.errors.size() == errors_before) {
+            read_link_matrix(*matrix, sources.folder, cluster, sources.errors);
         }
     } else if (!needed) {
         cluster.fabric.name = "none";
@@ -420,6 +476,9 @@ std::vector<DeviceSpec> read_cluster(DocumentNode& section,
     }
     if (placement == NodePlacement::across_leaf_sets && errors.size() == errors_before) {
         place_across_leaf_sets(cluster);
+    }
+    if (errors.size() == errors_before) {
+        read_node_order(section, reader, placement, cluster);
     }
     if (errors.size() == errors_before) {
         read_job_size(reader, cluster);

@@ -46,6 +46,8 @@ constexpr Choice<ReproducedMetric> kReproducedMetrics[] = {
     {"most_layers", ReproducedMetric::most_layers},
     {"best_tokens_per_s", ReproducedMetric::best_tokens_per_s},
     {"best_fits", ReproducedMetric::best_fits},
+    {"placement_gain", ReproducedMetric::placement_gain},
+    {"layer_plan_gain", ReproducedMetric::layer_plan_gain},
     {"ttft_s", ReproducedMetric::ttft_s},
     {"tpot_s", ReproducedMetric::tpot_s},
     {"good_share", ReproducedMetric::good_share},

@@ -49,6 +49,12 @@ void read_cables(const DocumentNode& file,
                  const std::filesystem::path& folder,
                  ClusterSpec& cluster,
                  Errors& errors);
+// cluster.fabric.link_matrix, what was measured between each two nodes of a fabric of kind file
+// (its other keys are read already).
+void read_link_matrix(const DocumentNode& file,
+                      const std::filesystem::path& folder,
+                      ClusterSpec& cluster,
+                      Errors& errors);
 // network.congestion: an entry of the catalogue's congestion_controls, a file like one (beside the
 // scenario), or a map.
 void read_congestion(const DocumentNode& value,

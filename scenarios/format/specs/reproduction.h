@@ -45,6 +45,12 @@ enum class ReproducedMetric : std::uint8_t {
     // of a search's best plan
     best_tokens_per_s,
     best_fits,
+    // of the order of the nodes that annealing finds: how many times as fast the step is in it
+    placement_gain,
+    // of the fewest layers that run again and fit: how many times as fast the step is as one in
+    // which
+    // all layers run again
+    layer_plan_gain,
     // of a served load: means
     ttft_s,
     tpot_s,

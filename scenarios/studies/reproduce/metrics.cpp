@@ -126,6 +126,23 @@ constexpr MetricRow kMetricRows[] = {
     search_metric(Metric::best_fits,
                   "",
                   [](const FoundPlan& f) { return MetricFigure{f.answer.memory.fits ? 1 : 0}; }),
+    {Metric::placement_gain,
+     ReproducedStudy::placement,
+     "",
+     [](const VariantAnswer& answer) {
+         return answer.placed ? MetricFigure{answer.placed->before.iteration.seconds() /
+                                             answer.placed->answer.iteration.seconds()}
+                              : std::nullopt;
+     }},
+    {Metric::layer_plan_gain,
+     ReproducedStudy::layer_plan,
+     "",
+     [](const VariantAnswer& answer) {
+         return answer.layer_plan
+                    ? MetricFigure{answer.layer_plan->all_recomputed.iteration.seconds() /
+                                   answer.layer_plan->answer.iteration.seconds()}
+                    : std::nullopt;
+     }},
     serving_metric(
         Metric::ttft_s, "s", [](const ServingAnswer& a) { return MetricFigure{a.ttft_s.mean}; }),
     serving_metric(

@@ -10,6 +10,8 @@
 #include "scenarios/format/specs/reproduction.h"
 #include "scenarios/studies/campaign/campaign_answer.h"
 #include "scenarios/studies/search/largest_fit.h"
+#include "scenarios/studies/search/layer_plan.h"
+#include "scenarios/studies/search/place_nodes.h"
 #include "scenarios/studies/search/search.h"
 #include "scenarios/studies/serve/highest_rate.h"
 #include "scenarios/studies/simulate/answer.h"
@@ -20,6 +22,8 @@ enum class ReproducedStudy : std::uint8_t {
     step,
     campaign,
     search,
+    placement,
+    layer_plan,
     serving,
     highest_rate,
     longest_sequence,
@@ -31,6 +35,8 @@ struct VariantAnswer {
     std::optional<Answer> step;
     std::optional<CampaignAnswer> campaign;
     std::optional<SearchResult> search;
+    std::optional<PlacedNodes> placed;
+    std::optional<LayerPlan> layer_plan;
     std::optional<ServingAnswer> serving;
     std::optional<HighestRate> highest_rate;
     std::optional<LargestFit> largest_fit;

@@ -84,6 +84,12 @@ void run_planned(PlannedRun& planned) {
         case ReproducedStudy::search:
             take_answer(search_plans(scenario, scenario.search), answer.search, planned.error);
             break;
+        case ReproducedStudy::placement:
+            take_answer(place_nodes(scenario), answer.placed, planned.error);
+            break;
+        case ReproducedStudy::layer_plan:
+            take_answer(plan_layers(scenario), answer.layer_plan, planned.error);
+            break;
         case ReproducedStudy::longest_sequence:
             take_answer(largest_fit(scenario, FitOf::sequence), answer.largest_fit, planned.error);
             break;

@@ -37,7 +37,7 @@ TEST(SearchFit, RefusesWhatItDoesNotKnow) {
     const SearchArguments arguments = fit_of("batch");
     const CommandRun run = run_command([&] { return search_command(arguments); });
     EXPECT_EQ(run.status, kExitUserError);
-    EXPECT_NE(run.err.find("sequence, layers or tiers"), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("sequence, layers, tiers or recompute"), std::string::npos) << run.err;
     SearchArguments written = fit_of("layers");
     written.output = "best.yaml";
     EXPECT_EQ(run_command([&] { return search_command(written); }).status, kExitUserError);

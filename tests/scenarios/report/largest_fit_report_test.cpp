@@ -59,5 +59,20 @@ TEST(LargestFitReport, TiersHaveALineEachWithTheKeysThatAreNew) {
     EXPECT_EQ(json["tiers"][2]["why"], "no drives");
 }
 
+TEST(LargestFitReport, LayersThatRunAgainAreKeysOfThePlan) {
+    LayerPlan plan{.layers = 8, .recomputed = 3, .set = {"plan.a=1", "plan.b=3"}};
+    plan.answer.iteration = Time::seconds(2);
+    plan.all_recomputed.iteration = Time::seconds(3);
+    const std::string text = to_text(layer_plan_sections({}, plan));
+    for (const char* part : {"3 of 8", "plan.a=1", "plan.b=3", "2.00 s", "3.00 s"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    }
+    const auto json = nlohmann::json::parse(layer_plan_json({}, plan));
+    EXPECT_EQ(json["most"], 5);
+    EXPECT_EQ(json["recomputed_layers"], 3);
+    EXPECT_EQ(json["iteration_s"], 2);
+    EXPECT_EQ(json["all_recomputed_iteration_s"], 3);
+}
+
 }  // namespace
 }  // namespace orrery

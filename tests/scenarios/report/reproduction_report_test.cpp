@@ -52,7 +52,8 @@ TEST(ReproductionReport, SaysWhatWasPublishedAndSimulated) {
                               "FAILS",
                               "none: does not run",
                               "Falls short: A mechanism is missing.",
-                              "megascale: from old to new",
+                              "megascale: gain, from old to new",
+                              "Published 1.25 x, simulated 1.25 x.",
                               "exposed data-parallel",
                               "-20.0 %"}) {
         EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;

@@ -50,7 +50,8 @@ TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
               "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero (hint: 400 "
               "Gbps)\n"
               "s.yaml:4:1: error: unknown key 'rack' in 'cluster' (hint: one of nodes, node, "
-              "kinds, fabric, ethernet, slow_node_share, slow_node_factor, placement, gpus)\n");
+              "kinds, fabric, ethernet, slow_node_share, slow_node_factor, placement, "
+              "node_order, gpus)\n");
 }
 
 TEST(ReadCluster, ARackOfTraysHasTheNicsOfItsTrays) {
@@ -185,6 +186,27 @@ TEST(ReadCluster, RanksMayBePlacedAcrossLeafSets) {
     const Read r = read(text + "placement: across_leaf_sets\n");
     EXPECT_EQ(r.errors, "");
     EXPECT_EQ(r.cluster.gpu_of_rank, (std::vector<std::uint32_t>{0, 1, 4, 5, 2, 3, 6, 7}));
+}
+
+TEST(ReadCluster, RanksTakeTheNodesInAnOrder) {
+    const std::string text =
+        "nodes: 3\nnode: {base: dgx-h100, gpus_per_node: 2}\nfabric: ndr400-rail\n";
+    const Read r = read(text + "node_order: [2, 0, 1]\n");
+    ASSERT_EQ(r.errors, "");
+    EXPECT_EQ(r.cluster.gpu_of_rank, (std::vector<std::uint32_t>{4, 5, 0, 1, 2, 3}));
+    const Read part = read(text + "node_order: [2, 0, 1]\ngpus: 5\n");
+    EXPECT_EQ(part.cluster.gpu_of_rank, (std::vector<std::uint32_t>{4, 0, 1, 2, 3}));
+    for (const char* order : {"[0, 1]", "[0, 1, 1]", "[0, 1, 3]", "[]", "[0, 1, 2, 2]"}) {
+        EXPECT_NE(
+            read(text + "node_order: " + order + "\n").errors.find("each of the 3 nodes once"),
+            std::string::npos)
+            << order;
+    }
+    EXPECT_NE(read(text + "node_order: 1\n").errors.find("a list of whole numbers"),
+              std::string::npos);
+    EXPECT_NE(read(text + "node_order: [2, 0, 1]\nplacement: across_leaf_sets\n")
+                  .errors.find("one of both"),
+              std::string::npos);
 }
 
 TEST(ReadCluster, AFabricOfKindFileNamesItsFile) {

@@ -20,6 +20,8 @@ TEST(Metrics, EachHasANameAndAStudy) {
     EXPECT_EQ(study_of(ReproducedMetric::mfu), ReproducedStudy::step);
     EXPECT_EQ(study_of(ReproducedMetric::ettr), ReproducedStudy::campaign);
     EXPECT_EQ(study_of(ReproducedMetric::best_tokens_per_s), ReproducedStudy::search);
+    EXPECT_EQ(study_of(ReproducedMetric::placement_gain), ReproducedStudy::placement);
+    EXPECT_EQ(study_of(ReproducedMetric::layer_plan_gain), ReproducedStudy::layer_plan);
     EXPECT_EQ(study_of(ReproducedMetric::tpot_s), ReproducedStudy::serving);
     EXPECT_EQ(study_of(ReproducedMetric::highest_rate), ReproducedStudy::highest_rate);
     EXPECT_EQ(study_of(ReproducedMetric::longest_sequence), ReproducedStudy::longest_sequence);
@@ -60,6 +62,16 @@ TEST(Metrics, AreFiguresOfAnswers) {
     EXPECT_FALSE(value_of(ReproducedMetric::longest_sequence, answer));
     answer.largest_fit.emplace().most = 8192;
     EXPECT_EQ(value_of(ReproducedMetric::longest_sequence, answer), 8192.0);
+    EXPECT_FALSE(value_of(ReproducedMetric::placement_gain, answer));
+    answer.placed.emplace();
+    answer.placed->before.iteration = Time::seconds(3);
+    answer.placed->answer.iteration = Time::seconds(2);
+    EXPECT_EQ(value_of(ReproducedMetric::placement_gain, answer), 1.5);
+    EXPECT_FALSE(value_of(ReproducedMetric::layer_plan_gain, answer));
+    answer.layer_plan.emplace();
+    answer.layer_plan->all_recomputed.iteration = Time::seconds(5);
+    answer.layer_plan->answer.iteration = Time::seconds(4);
+    EXPECT_EQ(value_of(ReproducedMetric::layer_plan_gain, answer), 1.25);
     answer.highest_rate.emplace();
     answer.highest_rate->rate = 7;
     EXPECT_EQ(value_of(ReproducedMetric::highest_rate, answer), 7.0);
