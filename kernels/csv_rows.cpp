@@ -13,12 +13,33 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <memory>
 
 #include "engine/input_file.h"
 
 namespace orrery {
 
 namespace {
+
+// Ends the last line where the text does not. There the library looks one byte behind the text, and
+// would go on reading if a newline of an earlier text lay there.
+class EndedText final : public io::ByteSourceBase {
+public:
+    explicit EndedText(std::istream& text) : text_(text) {}
+    int read(char* buffer, int size) override {
+        text_.read(buffer, size);
+        auto count = static_cast<int>(text_.gcount());
+        last_ = count > 0 ? buffer[count - 1] : last_;
+        if (count < size && last_ != '\n') {
+            buffer[count++] = last_ = '\n';
+        }
+        return count;
+    }
+
+private:
+    std::istream& text_;
+    char last_ = '\n';
+};
 
 std::vector<std::string> split(std::string_view line) {
     std::vector<std::string> fields;
@@ -114,7 +135,7 @@ ResultOrErrors<std::vector<CsvRow>> read_csv(std::istream& text,
     std::size_t width = 0;
     Errors errors;
     try {
-        io::LineReader lines(name, text);
+        io::LineReader lines(name, std::make_unique<EndedText>(text));
         while (const char* raw = lines.next_line()) {
             const std::string_view line(raw);
             if (line.empty() || line.front() == '#') {

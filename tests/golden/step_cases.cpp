@@ -19,7 +19,7 @@
 namespace orrery {
 namespace {
 
-WallTime s(double seconds) {
+WallTime wall(double seconds) {
     return WallTime::seconds(seconds);
 }
 
@@ -28,12 +28,12 @@ CampaignSpec cycle() {
     CampaignSpec spec;
     spec.cluster.nodes = 12;
     spec.job = {.slots = 12, .units = 12};
-    spec.horizon = s(18 * 60);
+    spec.horizon = wall(18 * 60);
     spec.faults = {{.name = "script",
                     .kind = FaultKind::host_fault,
                     .events = {{.nodes = {5, 1}, .kind = FaultKind::host_fault}}}};
     spec.detection.node_agent = false;
-    spec.detection.collective_timeout = s(60);
+    spec.detection.collective_timeout = wall(60);
     spec.checkpoint.interval = WallTime{};
     spec.speed.shrunk = {1.0, 11.0 / 12};
     return spec;
@@ -46,7 +46,7 @@ GoldenCase synchronous_cycle() {
             .tolerance = 1e-5,
             .simulate = [](double) {
                 CampaignSpec spec = cycle();
-                spec.repair.time = {DistributionKind::fixed, s(600 - 60)};
+                spec.repair.time = {DistributionKind::fixed, wall(600 - 60)};
                 return Measured{run_campaign(spec, 1).goodput()};
             }};
 }
@@ -59,8 +59,8 @@ GoldenCase elastic_cycle() {
             .tolerance = 1e-5,
             .simulate = [](double) {
                 CampaignSpec spec = cycle();
-                spec.repair.time = {DistributionKind::fixed, s(60 + 420)};
-                spec.costs.reconfigure = s(60);
+                spec.repair.time = {DistributionKind::fixed, wall(60 + 420)};
+                spec.costs.reconfigure = wall(60);
                 spec.policies = {ElasticDataParallel{}};
                 return Measured{run_campaign(spec, 1).goodput()};
             }};
@@ -76,7 +76,7 @@ GoldenCase stragglers(std::uint32_t nodes, double expected, std::uint32_t jobs) 
                 CampaignSpec spec;
                 spec.cluster.nodes = nodes;
                 spec.job = {.slots = nodes};
-                spec.horizon = s(1e6);
+                spec.horizon = wall(1e6);
                 spec.faults = {{.name = "slow",
                                 .kind = FaultKind::slow_host,
                                 .at = {Scope::node, kEvery},
@@ -169,13 +169,13 @@ double flapped(std::uint32_t timeout, double down) {
     CampaignSpec spec;
     spec.cluster.nodes = 2;
     spec.job = {.slots = 2};
-    spec.horizon = s(1000);
+    spec.horizon = wall(1000);
     spec.faults = {{.name = "flap",
                     .kind = FaultKind::link_flap,
-                    .events = {{.time = s(100),
+                    .events = {{.time = wall(100),
                                 .nodes = {0, 1},
                                 .kind = FaultKind::link_flap,
-                                .duration = s(down)}}}};
+                                .duration = wall(down)}}}};
     spec.flap_timeout = timeout;
     spec.checkpoint.interval = WallTime{};
     const CampaignResult run = run_campaign(spec, 1);

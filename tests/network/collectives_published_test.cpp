@@ -23,7 +23,7 @@
 namespace orrery {
 namespace {
 
-struct Row {
+struct PublishedRow {
     std::string gpu;
     std::string fabric;
     std::uint32_t num_gpus = 0;
@@ -32,9 +32,9 @@ struct Row {
     double time_us = 0;
 };
 
-std::vector<Row> published_rows(const std::string& path) {
+std::vector<PublishedRow> published_rows(const std::string& path) {
     std::ifstream file(path);
-    std::vector<Row> rows;
+    std::vector<PublishedRow> rows;
     std::string line;
     while (std::getline(file, line)) {
         std::stringstream fields(line);
@@ -56,7 +56,7 @@ std::vector<Row> published_rows(const std::string& path) {
 }
 
 // Round figures: usable share of a cable 97 % (4 KiB packets with their headers), of NVLink all.
-NcclNetwork network_of(const Row& row) {
+NcclNetwork network_of(const PublishedRow& row) {
     const bool a100 = row.gpu.starts_with("a100");
     const bool b200 = row.gpu == "b200";
     ClusterSpec cluster;

@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kMessageBytes = 1 << 20;
 
 Exchange deepseek(const char* dispatcher, std::int64_t row, double tokens = 1) {
     return {.dispatcher = find_dispatcher(dispatcher),
@@ -24,7 +24,7 @@ Exchange deepseek(const char* dispatcher, std::int64_t row, double tokens = 1) {
 
 // 64 MiB of each of 64 GPUs, 8 to a server (Tutel's example).
 Exchange even(const char* dispatcher) {
-    Exchange exchange = exchange_of_bytes(64, 8, std::vector<std::int64_t>(64 * 64, kMiB));
+    Exchange exchange = exchange_of_bytes(64, 8, std::vector<std::int64_t>(64 * 64, kMessageBytes));
     exchange.dispatcher = find_dispatcher(dispatcher);
     return exchange;
 }
@@ -32,18 +32,18 @@ Exchange even(const char* dispatcher) {
 TEST(Exchange, TwoStepsSendFewerAndLargerMessages) {
     const ExchangeTraffic flat = traffic_of(even("alltoall"));
     EXPECT_DOUBLE_EQ(flat.network_messages, 56);
-    EXPECT_DOUBLE_EQ(flat.network_bytes, 56 * kMiB);
-    EXPECT_DOUBLE_EQ(flat.inside_bytes, 7 * kMiB);
+    EXPECT_DOUBLE_EQ(flat.network_bytes, 56 * kMessageBytes);
+    EXPECT_DOUBLE_EQ(flat.inside_bytes, 7 * kMessageBytes);
     const ExchangeTraffic two = traffic_of(even("2dh"));
     EXPECT_DOUBLE_EQ(two.network_messages, 7);
-    EXPECT_DOUBLE_EQ(two.network_bytes, 56 * kMiB);
+    EXPECT_DOUBLE_EQ(two.network_bytes, 56 * kMessageBytes);
     EXPECT_DOUBLE_EQ(two.inside_messages, 7);
-    EXPECT_DOUBLE_EQ(two.inside_bytes, 56 * kMiB);
+    EXPECT_DOUBLE_EQ(two.inside_bytes, 56 * kMessageBytes);
     const auto phases = exchange_phases(even("2dh"));
     ASSERT_EQ(phases.size(), 2u);
     for (const ExchangePhase& phase : phases) {
         for (const ExchangeMessage& message : phase.messages) {
-            EXPECT_DOUBLE_EQ(message.bytes, 8 * kMiB);
+            EXPECT_DOUBLE_EQ(message.bytes, 8 * kMessageBytes);
         }
     }
 }
@@ -55,7 +55,7 @@ TEST(Exchange, LeadersUseOneAdapterAServer) {
     for (const ExchangeMessage& message : phases[1].messages) {
         EXPECT_EQ(message.from % 8, 0u);
         EXPECT_EQ(message.to % 8, 0u);
-        EXPECT_DOUBLE_EQ(message.bytes, 64 * kMiB);
+        EXPECT_DOUBLE_EQ(message.bytes, 64 * kMessageBytes);
         ++across;
     }
     EXPECT_EQ(across, 8u * 7);

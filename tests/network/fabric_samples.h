@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "network/cluster_spec.h"
+#include "network/path.h"
 
 namespace orrery::samples {
 
@@ -55,6 +56,9 @@ private:
     std::uint64_t state_;
 };
 
+inline constexpr FabricKind kKinds[] = {
+    FabricKind::clos, FabricKind::rail, FabricKind::single_switch};
+
 // A small fabric of the given kind that build_fabric accepts: uplink counts come out whole.
 inline ClusterSpec random_cluster(Random& random, FabricKind kind) {
     ClusterSpec spec = a100_cluster(random.in(1, 14));
@@ -77,6 +81,11 @@ inline ClusterSpec random_cluster(Random& random, FabricKind kind) {
     spec.node.num_sockets = random.in(1, 2);
     spec.node.socket_bandwidth = random.in(0, 1) == 1 ? 20_GBps : Bandwidth{};
     return spec;
+}
+
+inline NicPort random_port(Random& random, const ClusterSpec& spec) {
+    return {.node = random.in(0, spec.num_nodes - 1),
+            .nic = random.in(0, spec.fabric.nics_per_node - 1)};
 }
 
 }  // namespace orrery::samples

@@ -13,7 +13,6 @@ namespace {
 
 using namespace orrery::literals;
 
-constexpr FabricKind kKinds[] = {FabricKind::clos, FabricKind::rail, FabricKind::single_switch};
 constexpr RoutingKind kRoutings[] = {
     RoutingKind::ecmp, RoutingKind::spray, RoutingKind::static_rail};
 
@@ -50,7 +49,7 @@ TEST(Fabric, EveryRouteIsAWalkFromSenderToReceiver) {
     for (std::uint64_t seed = 0; seed < 120; ++seed) {
         SCOPED_TRACE(seed);
         samples::Random random(seed);
-        ClusterSpec spec = samples::random_cluster(random, kKinds[seed % 3]);
+        ClusterSpec spec = samples::random_cluster(random, samples::kKinds[seed % 3]);
         spec.fabric.routing = kRoutings[seed / 3 % 3];
         const auto fabric = build_fabric(spec);
         ASSERT_TRUE(fabric) << fabric.error().to_string();
@@ -75,7 +74,7 @@ TEST(Fabric, EveryVertexReachesEveryOther) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(seed);
         samples::Random random(seed);
-        ClusterSpec spec = samples::random_cluster(random, kKinds[seed % 3]);
+        ClusterSpec spec = samples::random_cluster(random, samples::kKinds[seed % 3]);
         spec.num_nodes = std::max(spec.num_nodes, 2U);
         spec.fabric.routing = kRoutings[seed / 3 % 3];
         const auto fabric = build_fabric(spec);
@@ -91,7 +90,7 @@ TEST(Fabric, EveryVertexReachesEveryOther) {
 TEST(Fabric, LinksComeInOpposedPairsOfEqualCapacity) {
     samples::Random random(5);
     for (int i = 0; i < 30; ++i) {
-        ClusterSpec spec = samples::random_cluster(random, kKinds[i % 3]);
+        ClusterSpec spec = samples::random_cluster(random, samples::kKinds[i % 3]);
         const auto fabric = build_fabric(spec);
         std::vector<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>> forward;
         std::vector<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>> backward;

@@ -17,13 +17,6 @@ namespace {
 
 using namespace orrery::literals;
 
-constexpr FabricKind kKinds[] = {FabricKind::clos, FabricKind::rail, FabricKind::single_switch};
-
-NicPort random_port(samples::Random& random, const ClusterSpec& spec) {
-    return {.node = random.in(0, spec.num_nodes - 1),
-            .nic = random.in(0, spec.fabric.nics_per_node - 1)};
-}
-
 // Published test vectors of MurmurHash3_x86_32 (whole words, little endian).
 TEST(Murmur3, MatchesPublishedVectors) {
     using Words = std::vector<std::uint32_t>;
@@ -275,7 +268,7 @@ TEST(Ecmp, ChoosesAmongExactlyTheShortestPathsOfTheGraph) {
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         SCOPED_TRACE(seed);
         samples::Random random(seed);
-        const ClusterSpec spec = samples::random_cluster(random, kKinds[seed % 3]);
+        const ClusterSpec spec = samples::random_cluster(random, samples::kKinds[seed % 3]);
         const auto fabric = build_fabric(spec);
         ASSERT_TRUE(fabric) << fabric.error().to_string();
         const FabricGraph graph(*fabric, GraphScope::switches);
@@ -350,7 +343,7 @@ TEST(StaticRail, PathsAreShortestAndIgnoreTheLabel) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(seed);
         samples::Random random(seed);
-        ClusterSpec spec = samples::random_cluster(random, kKinds[seed % 3]);
+        ClusterSpec spec = samples::random_cluster(random, samples::kKinds[seed % 3]);
         spec.fabric.routing = RoutingKind::static_rail;
         spec.fabric.qps_per_connection = 4;
         const auto fabric = build_fabric(spec);
@@ -378,7 +371,7 @@ TEST(Spray, MergedLinksHaveTheCapacityOfTheirBundles) {
     for (std::uint64_t seed = 0; seed < 90; ++seed) {
         SCOPED_TRACE(seed);
         samples::Random random(seed);
-        ClusterSpec spec = samples::random_cluster(random, kKinds[seed % 3]);
+        ClusterSpec spec = samples::random_cluster(random, samples::kKinds[seed % 3]);
         const auto hashed = build_fabric(spec);
         spec.fabric.routing = RoutingKind::spray;
         const auto sprayed = build_fabric(spec);

@@ -39,10 +39,6 @@ ClusterSpec written_down(const Fabric& fabric) {
     return spec;
 }
 
-NicPort random_port(samples::Random& random, const ClusterSpec& spec) {
-    return {random.in(0, spec.num_nodes - 1), random.in(0, spec.fabric.nics_per_node - 1)};
-}
-
 TEST(ShortestPaths, AClosFabricWrittenDownHasTheSamePaths) {
     samples::Random random(3);
     for (int i = 0; i < 60; ++i) {

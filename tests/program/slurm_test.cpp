@@ -36,17 +36,25 @@ protected:
 };
 
 TEST_F(UnderSlurm, AnArraysTasksShareAStudyAndMergeGivesItWhole) {
-    // One task fails at first; the second job finds the points of the others.
+    // One task fails at first; the second job finds the points of the others. Slurm's own --wait
+    // looks every ten seconds.
     const Ran ran =
-        run("sbatch --wait --array=0-2 --output=task-%a.out --wrap "
-            "\"[ \\$SLURM_ARRAY_TASK_ID != 1 ] && $ORRERY sweep study.yaml\" && exit 1\n"
-            "sbatch --wait --array=0-2 --output=again-%a.out --wrap \"$ORRERY sweep study.yaml\"\n"
+        run("states() {\n"
+            "    while squeue --noheader --jobs=$1 | grep -q .; do sleep 0.1; done\n"
+            "    scontrol --oneliner show job $1 | grep -o 'JobState=[A-Z]*' | sort -u\n"
+            "}\n"
+            "states $(sbatch --parsable --array=0-2 --output=task-%a.out --wrap "
+            "\"[ \\$SLURM_ARRAY_TASK_ID != 1 ] && $ORRERY sweep study.yaml\") >first\n"
+            "states $(sbatch --parsable --array=0-2 --output=again-%a.out --wrap "
+            "\"$ORRERY sweep study.yaml\") >second\n"
             "\"$ORRERY\" merge study.*-of-3.sqlite -o all.sqlite --csv all.csv\n"
             "\"$ORRERY\" sweep study.yaml -r alone.sqlite --csv alone.csv\n");
     if (ran.status == kNoSlurm) {
         GTEST_SKIP() << ran.err;
     }
     ASSERT_EQ(ran.status, 0) << ran.out << ran.err;
+    EXPECT_EQ(read_file(folder_.path() / "first"), "JobState=COMPLETED\nJobState=FAILED\n");
+    EXPECT_EQ(read_file(folder_.path() / "second"), "JobState=COMPLETED\n");
     EXPECT_NE(ran.out.find("all.sqlite: 8 points, 8 of them new"), std::string::npos) << ran.out;
     EXPECT_EQ(points("all.csv"), points("alone.csv"));
     EXPECT_FALSE(points("all.csv").empty());

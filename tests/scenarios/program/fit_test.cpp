@@ -19,18 +19,22 @@ class FitCommand : public ::testing::Test {
 protected:
     FitCommand() : folder(fs::path{testing::TempDir()} / test_name()) {
         fs::create_directories(folder);
-        std::ifstream published{ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training.csv"};
-        std::getline(published, header);
-        for (std::string line; std::getline(published, line);) {
-            if (line.starts_with("MS-256-M,")) {
-                lines += line + "\n";
-            }
-        }
+        header = published("training.csv", "case,");
+        lines = published("training.csv", "MS-256-M,");
     }
     ~FitCommand() override { fs::remove_all(folder); }
 
     static std::string test_name() {
         return testing::UnitTest::GetInstance()->current_test_info()->name();
+    }
+    // The rows of a published table that begin with `name`.
+    static std::string published(const std::string& table, const std::string& name) {
+        std::ifstream file{ORRERY_SOURCE_DIR "/scenarios/catalogue/published/" + table};
+        std::string rows;
+        for (std::string line; std::getline(file, line);) {
+            rows += line.starts_with(name) ? line + "\n" : "";
+        }
+        return rows;
     }
     std::string cases(const std::string& text) const {
         std::ofstream{folder / "cases.csv"} << text;
@@ -38,19 +42,24 @@ protected:
     }
     std::string output() const { return (folder / "table.csv").string(); }
     int run(FitSpec spec, const std::string& file = {}) {
-        // One step stands in for the catalogue's table of other software.
+        // Few steps stand in for the catalogue's tables of other software and of experts.
         const std::string other = testing::TempDir() + "unseen_" + test_name() + ".csv";
-        std::ofstream{other} << header + "\n" + lines;
+        const std::string experts = testing::TempDir() + "experts_" + test_name() + ".csv";
+        std::ofstream{other} << header + lines;
+        std::ofstream{experts} << published("training_moe.csv", "case,")
+                               << published("training_moe.csv", "MPF-T3-mixtral-8x22b-");
         FitArguments arguments;
         arguments.output = file;
         arguments.spec = std::move(spec);
         arguments.spec.unseen = other;
+        arguments.spec.experts = experts;
         testing::internal::CaptureStdout();
         testing::internal::CaptureStderr();
         const int status = fit_command(arguments);
         out = testing::internal::GetCapturedStdout();
         err = testing::internal::GetCapturedStderr();
         fs::remove(other);
+        fs::remove(experts);
         return status;
     }
 
@@ -62,7 +71,7 @@ protected:
 };
 
 TEST_F(FitCommand, WritesATableThatReadsBackAndPrintsOneLineAFamily) {
-    ASSERT_EQ(run({cases(header + "\n" + lines)}, output()), kExitOk) << err;
+    ASSERT_EQ(run({cases(header + lines)}, output()), kExitOk) << err;
     EXPECT_NE(out.find("\n  megascale-strong175b"), std::string::npos) << out;
     EXPECT_NE(out.find("\n  balanced median error"), std::string::npos) << out;
     const auto table = read_efficiency_table(output());
@@ -75,13 +84,13 @@ TEST_F(FitCommand, WritesATableThatReadsBackAndPrintsOneLineAFamily) {
 }
 
 TEST_F(FitCommand, PrintsTheTableWhereNoFileIsNamed) {
-    ASSERT_EQ(run({cases(header + "\n" + lines)}), kExitOk) << err;
+    ASSERT_EQ(run({cases(header + lines)}), kExitOk) << err;
     EXPECT_NE(out.find("\nname,generation,dtype,value,sigma,source\n"), std::string::npos) << out;
     EXPECT_EQ(std::distance(fs::directory_iterator{folder}, {}), 1);
 }
 
 TEST_F(FitCommand, WritesTheSameBytesOnAnyNumberOfThreads) {
-    const std::string file = cases(header + "\n" + lines);
+    const std::string file = cases(header + lines);
     std::vector<std::string> tables;
     for (const std::uint32_t jobs : {1U, 3U}) {
         ASSERT_EQ(run({.file = file, .jobs = jobs}, output()), kExitOk) << err;
@@ -93,7 +102,7 @@ TEST_F(FitCommand, WritesTheSameBytesOnAnyNumberOfThreads) {
 }
 
 TEST_F(FitCommand, RefusesAnUnwritablePlaceBeforeItWorks) {
-    EXPECT_EQ(run({cases(header + "\n" + lines)}, (folder / "no/such/table.csv").string()),
+    EXPECT_EQ(run({cases(header + lines)}, (folder / "no/such/table.csv").string()),
               kExitUserError);
     EXPECT_EQ(out, "");
     EXPECT_NE(err.find("table.csv: error: can't be written"), std::string::npos) << err;
@@ -102,7 +111,7 @@ TEST_F(FitCommand, RefusesAnUnwritablePlaceBeforeItWorks) {
 TEST_F(FitCommand, RefusesCasesOfWhichNoneCanBeSimulated) {
     std::string unknown = lines;
     unknown.replace(unknown.find("a100-80g"), 8, "a100-81g");
-    EXPECT_EQ(run({cases(header + "\n" + unknown)}, output()), kExitUserError);
+    EXPECT_EQ(run({cases(header + unknown)}, output()), kExitUserError);
     EXPECT_NE(err.find("cases.csv: error: no row can be simulated"), std::string::npos) << err;
     EXPECT_EQ(std::distance(fs::directory_iterator{folder}, {}), 1) << "a file was left behind";
 }

@@ -9,11 +9,16 @@
 namespace orrery {
 namespace {
 
+// Small steps, so that there are few shapes of steps to time before a run.
 Scenario tiny_load(const std::vector<std::string>& overrides,
                    const std::string& file = "serve-tiny-cpu.yaml") {
     ReadOptions read;
     read.serving = true;
-    read.overrides = {"workload.num_requests=12", "workload.request_rate=200"};
+    read.overrides = {"workload.num_requests=12",
+                      "workload.request_rate=200",
+                      "workload.input_tokens=24",
+                      "serving.engine.max_num_seqs=8",
+                      "serving.engine.max_num_batched_tokens=64"};
     read.overrides.insert(read.overrides.end(), overrides.begin(), overrides.end());
     const auto scenario = read_scenario(ORRERY_SOURCE_DIR "/scenarios/" + file, read);
     EXPECT_TRUE(scenario) << scenario.error().front().to_string();

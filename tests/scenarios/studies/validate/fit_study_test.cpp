@@ -10,26 +10,32 @@
 namespace orrery {
 namespace {
 
-// A table of the published steps that begin with `name`.
-std::string published(const TestFolder& folder, const std::string& name) {
-    std::ifstream all{ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training.csv"};
+// The rows of a published table that begin with `name`.
+std::string published(const TestFolder& folder,
+                      const std::string& name,
+                      const std::string& table = "training.csv") {
+    std::ifstream all{ORRERY_SOURCE_DIR "/scenarios/catalogue/published/" + table};
     std::string text;
     for (std::string line; std::getline(all, line);) {
-        text += text.empty() || line.starts_with(name) ? line + "\n" : "";
+        text += line.starts_with("case,") || line.starts_with(name) ? line + "\n" : "";
     }
-    return folder.write("cases.csv", text);
+    return folder.write(table, text);
 }
 
 TEST(FitStudy, FitsStepsAndSaysInTheTableHowItWasMade) {
     const TestFolder folder;
     const std::string cases = published(folder, "MS-256-M,");
-    const auto fitted = fit_steps({.file = cases, .unseen = cases, .floor = true, .jobs = 1});
+    const std::string experts = published(folder, "MPF-T3-mixtral-8x22b-", "training_moe.csv");
+    const auto fitted = fit_steps(
+        {.file = cases, .unseen = cases, .experts = experts, .floor = true, .jobs = 1});
     ASSERT_TRUE(fitted) << fitted.error().front().to_string();
     EXPECT_EQ(fitted->fit.samples.size(), 1U);
     EXPECT_EQ(fitted->unseen.families.size(), 1U);
+    EXPECT_FALSE(fitted->unseen.pools.at(Unseen::experts).empty());
     EXPECT_FALSE(fitted->calls.empty());
     EXPECT_TRUE(fitted->floor);
-    EXPECT_NE(fitted->csv.find("fit " + cases + " --unseen " + cases), std::string::npos);
+    EXPECT_NE(fitted->csv.find("fit " + cases + " --unseen " + cases + " --experts " + experts),
+              std::string::npos);
 }
 
 TEST(FitStudy, ReportsATableThatIsNotNamedOrHasNothingToFit) {
