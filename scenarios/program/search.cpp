@@ -47,7 +47,7 @@ Command describe_search() {
               number_option("--place",
                             arguments->place,
                             "Instead: the order of the nodes in which the plan's step is shortest, "
-                            "by annealing over so many orders",
+                            "by annealing over N orders",
                             "N",
                             1,
                             1'000'000),

@@ -48,8 +48,7 @@ enum class ReproducedMetric : std::uint8_t {
     // of the order of the nodes that annealing finds: how many times as fast the step is in it
     placement_gain,
     // of the fewest layers that run again and fit: how many times as fast the step is as one in
-    // which
-    // all layers run again
+    // which all layers run again
     layer_plan_gain,
     // of a served load: means
     ttft_s,
