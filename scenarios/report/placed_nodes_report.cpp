@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
+#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {
