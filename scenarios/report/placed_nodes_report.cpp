@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
+#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {
@@ -56,9 +57,9 @@ Report placed_sections(const Scenario& scenario, const PlacedNodes& placed) {
     report.cards = {{to_short_text(placed.before.iteration), "in the scenario's order"},
                     {to_short_text(placed.answer.iteration), "in the best order"},
                     {fmt::format("{:.3f}", after > 0 ? before / after : 1), "times as fast"}};
-    ReportSection order{.title = "The best order",
-                        .note = "Nodes, as ranks take them; a key for --set."};
-    order.after = {fmt::format("cluster.node_order={}", order_text(placed.order))};
+    ReportSection order{.title = "The best order", .note = "A key for --set."};
+    order.table.columns = {{"key"}, {"nodes, as ranks take them"}};
+    order.table.rows = {{"cluster.node_order", order_text(placed.order)}};
     report.sections.push_back(std::move(order));
     ReportSection causes = causes_of_order(placed);
     if (!causes.table.rows.empty()) {

@@ -17,7 +17,7 @@ namespace {
 SearchArguments placed(std::int64_t orders) {
     SearchArguments arguments;
     arguments.file = ORRERY_SOURCE_DIR "/scenarios/pipette-gpt-a100.yaml";
-    arguments.overrides = {"plan.global_batch_size=8", "model.num_layers=8"};
+    arguments.overrides = {"plan.global_batch_size=16", "model.num_layers=8"};
     arguments.place = orders;
     arguments.json = true;
     return arguments;

@@ -20,8 +20,12 @@ PlacedNodes found_order() {
 
 TEST(PlacedNodesReport, SaysTheOrderAsAKeyAndWhatChanges) {
     const std::string text = to_text(placed_sections({}, found_order()));
-    for (const char* part :
-         {"cluster.node_order=[2,0,1]", "1.500", "exposed data-parallel", "-33.3 %", "-1.00 s"}) {
+    for (const char* part : {"cluster.node_order",
+                             "[2,0,1]",
+                             "1.500",
+                             "exposed data-parallel",
+                             "-33.3 %",
+                             "-1.00 s"}) {
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     }
     PlacedNodes same = found_order();
