@@ -282,7 +282,7 @@ std::string memory(const MemoryUse& m) {
     text += fmt::format("  {}\n",
                         cut(fmt::format("on rank {} ({}) in {}", index(m.rank), m.role, m.moment),
                             kReportColumns - 2));
-    if (!m.fits) {
+    if (m.needed() > m.device) {
         text += "  largest buffers:\n";
         for (const BufferUse& buffer : m.largest) {
             text += fmt::format("    {:>10}  {:<14}{}\n",

@@ -101,6 +101,7 @@ TEST(ConsoleReport, TheGpuFitsWhereOnlyItsServerIsTooSmall) {
     a.memory.fits = false;
     const std::string report = console_report(a);
     EXPECT_NE(report.find("90.0 GiB  of 90.0 GiB: fits"), std::string::npos) << report;
+    EXPECT_EQ(report.find("largest buffers"), std::string::npos) << report;
     EXPECT_NE(report.find("3.00 GiB  of 2.00 GiB of a server: DOES NOT FIT by 1.00 GiB"),
               std::string::npos)
         << report;
