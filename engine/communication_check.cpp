@@ -103,7 +103,7 @@ private:
         roles_.push_back(std::move(calls));
     }
 
-    // Of the role that is being collected.
+    // Checks the mover of a collective of the role that is being collected.
     void check_mover(const CollectiveCall& call, const Call& at) {
         const Mover& mover = call.mover;
         const bool adds =
@@ -255,7 +255,7 @@ private:
                       key.is_send);
     }
 
-    // Of each rank of the role: its peer has one other side that leads back to it.
+    // Checks of each rank of the role that its peer has one other side that leads back to it.
     void check_exchange_of_parties(std::uint32_t role, const ExchangeKey& key, const Calls& calls) {
         const std::string where =
             fmt::format("peers {}, communicator {}", key.peers, key.communicator);

@@ -17,7 +17,8 @@ public:
     double uniform();      // in (0, 1), never an end
     double exponential();  // of mean 1
     double normal();       // Box-Muller; two words of the stream each
-    // Of mean 1 and variance 1/shape: Marsaglia and Tsang (2000), raised for shapes below 1.
+    // A number of mean 1 and variance 1/shape: Marsaglia and Tsang (2000), raised for shapes below
+    // 1.
     double gamma(double shape);
 
 private:

@@ -151,7 +151,7 @@ private:
         return std::nullopt;
     }
 
-    // That stream of the rank if it is stuck, else whatever holds the rank up.
+    // The given stream of the rank if it is stuck, else whatever holds the rank up.
     std::optional<RankStreamId> stuck_from(RankClassId r, std::uint32_t s) const {
         if (stuck(e_.state.stream_of(r, s))) {
             return e_.state.stream_of(r, s);

@@ -15,7 +15,7 @@ public:
     // Starts the transfer if it is alone; else it, and everything that shares links with it, are
     // flows, and false is returned.
     bool begin(OpenTransferId t, Time now);
-    // Of each transfer that can be slowed down, exclusive or not.
+    // Called for each transfer that can be slowed down, exclusive or not.
     void end(OpenTransferId t);
 
 private:

@@ -52,7 +52,7 @@ bool Execution::run_to_next_end() {
 }
 
 Time Execution::next_time() const {
-    // Of what neither the queue nor the network knows of.
+    // The queue and the network know neither the next run nor the next event of the step.
     const Time outside = std::min(runs.next_start(), events.next_time());
     return std::min(clock.queue.next_time(), outside);
 }

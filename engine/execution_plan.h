@@ -28,7 +28,7 @@ struct ExecutionPlan {
     ExecutionPlan(const ExecutionPlan&) = delete;
     ExecutionPlan& operator=(const ExecutionPlan&) = delete;
 
-    // Of a run of a rank class as it takes on a device.
+    // The times of a run of a rank class on a device.
     const RunTimes& run(RankClassId r, std::uint16_t device, const TapeItem& item) const {
         if (item.loaded == kNotLoaded) {
             return run_times[device * tapes.shapes.size() + item.shape];
@@ -51,7 +51,7 @@ struct ExecutionPlan {
     std::span<const RankClassId> members_of_group(LockstepGroupId group) const {
         return groups.members_of(groups.groups[group]);
     }
-    // Of a rank class, by a connection of its role's tape: the connection class.
+    // The connection class of a connection of the rank class's role tape.
     ConnectionClassId connection_of(RankClassId r, std::uint32_t connection) const {
         return quotient.connection_of[quotient.ranks[r].first_connection + connection];
     }

@@ -84,7 +84,7 @@ Time FoldedSimulation::time_of(std::uint32_t s, const PassGate& gate) const {
     return stage.lines[gate.line].next < gate.number ? kNever : now_;
 }
 
-// Those that were closed when the pass started. What is known of one stays.
+// The gates that were closed when the pass started. What is known of one stays.
 void FoldedSimulation::look_at_gates(std::uint32_t s, const StagePass& pass) {
     FoldedStageState& stage = stages_[s];
     for (const std::uint32_t op : stage.gated) {

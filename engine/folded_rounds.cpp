@@ -20,7 +20,7 @@ std::int64_t relative(Time time, Time now) {
     return time == kNever ? INT64_MAX : (time - now).picoseconds();
 }
 
-// Of what is over it does not matter when it ended.
+// When something ended does not matter once it is over.
 std::int64_t ahead(Time time, Time now) {
     return time == kNever ? INT64_MAX : std::max<std::int64_t>(0, (time - now).picoseconds());
 }

@@ -56,7 +56,7 @@ struct ConnectionClass {
     std::uint32_t num_neighbours = 0;
 };
 
-// Of a part that crosses no contended link.
+// The footprint of a part that crosses no contended link.
 inline constexpr FootprintId kNoLinks{UINT32_MAX};
 
 struct Quotient {

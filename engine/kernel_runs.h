@@ -106,7 +106,7 @@ void change_device(RunWalk& walk,
 // When the run ends if the held SMs never change again.
 Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms);
 
-// Of a walk that is done: the path to its end, where `path` leads to the launch of its first op if
+// Adds the path to the end of a walk that is done. `path` leads to the launch of its first op if
 // the walk is launch_bound, else to its condition.
 void add_walk(PathTimes& path, const RunWalk& walk);
 

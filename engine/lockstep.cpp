@@ -30,7 +30,7 @@ void Lockstep::end_part(RankStreamId id, OpenTransferId t, Time now) {
     const OpenTransfer& transfer = open_.pool[t];
     if (stream.ends_seen == 0) {
         stream.transfer = t;
-        // Of several parts of an op each member may have had another one.
+        // Each member may have had another one of the op's parts.
         stream.ends_differ = state_.item_of(ours).num_parts != 1;
     } else if (stream.transfer != t) {
         const OpenTransfer& first = open_.pool[stream.transfer];
@@ -259,7 +259,8 @@ bool Lockstep::alike(RankClassId a, RankClassId b, Time now) const {
 
 namespace {
 
-// Of the ends that a step has seen, one at this instant may be its last.
+// Whether two last ends are alike: an end at this instant may be the last one of its step, an
+// earlier end is not.
 bool same_end(const LastEnd& a, const LastEnd& b, Time now) {
     return (a.time == now) == (b.time == now) &&
            (a.time != now || (a.stream == b.stream && a.path == b.path));

@@ -49,8 +49,8 @@ struct Group {
 class Mesh {
 public:
     Mesh() = default;
-    // Of the ranks from `first_rank` on. Digits that no axis names are axes of their own. Asserts
-    // that axes name digits that exist.
+    // A mesh of the ranks from `first_rank` on. Digits that no axis names are axes of their own.
+    // Asserts that axes name digits that exist.
     explicit Mesh(std::vector<MeshDigit> digits,
                   RankId first_rank = RankId{},
                   std::vector<MeshAxis> axes = {});
@@ -68,7 +68,7 @@ public:
     std::uint32_t digit(std::string_view name) const;
     std::uint32_t size(std::uint32_t digit) const { return digits_[digit].size; }
     std::uint32_t stride(std::uint32_t digit) const { return strides_[digit]; }
-    // Of all these digits (bits) together.
+    // The size of all these digits (bits) together.
     std::uint32_t combined_size(std::uint32_t digits) const;
     std::uint32_t coordinate(RankId rank, std::uint32_t digit) const {
         return (static_cast<std::uint32_t>(index(rank)) - first_rank_) / strides_[digit] %

@@ -117,8 +117,8 @@ public:
         static_cast<void>(flows);
         return std::nullopt;
     }
-    // Of the last settle(): the flows that took the place of joined flows that came apart. The
-    // flows of one joined flow follow one another in the order that join_flows() was given.
+    // The flows that took the place of joined flows that came apart in the last settle(). The flows
+    // of one joined flow follow one another in the order that join_flows() was given.
     virtual std::span<const PartedFlow> parted() const { return {}; }
     // Bytes > 0. The flow has no rate until settle().
     virtual FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) = 0;

@@ -25,14 +25,16 @@ struct alignas(64) ConnectionState {
     OpenTransferId open = kNoTransfer;
     std::uint32_t first_neighbour = 0;  // Quotient::neighbours
     std::uint32_t num_neighbours = 0;
-    // Of one that is mostly exclusive: the transfer that is, or how many flows share its links.
+    // A mostly exclusive connection knows which transfer is exclusive, or how many flows share its
+    // links.
     OpenTransferId exclusive = kNoTransfer;
     std::int32_t num_flows = 0;
     bool mostly_exclusive = false;
     std::uint32_t bundle = kNoBundle;  // Bundles::bundles
     std::uint32_t bundle_size = 0;
     ConnectionClassId bundle_first{UINT32_MAX};  // its first connection
-    // Of a bundle's first connection, on which those lie that stand for all: of the others.
+    // Transfers that are open on the other connections of the bundle whose first connection this
+    // is.
     std::uint32_t num_apart = 0;
 };
 

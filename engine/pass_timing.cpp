@@ -26,8 +26,8 @@ struct Lane {
     bool busy = false;
     bool is_kernel = false;
     Time end{};  // if the same SMs are held until then
-    // Of a kernel: what is left at `since`, and how fast it goes on; no rate yet: it has just
-    // begun.
+    // The state of a kernel: the work that is left at `since`, and its rate. A kernel without a
+    // rate has just begun.
     Time since{};
     Work work_left = 0;
     std::int64_t rate = 0;

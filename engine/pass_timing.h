@@ -32,7 +32,7 @@ struct PassOp {
     bool operator==(const PassOp&) const = default;
 };
 
-// So many SMs are held by others from then on.
+// The SMs that others hold from then on.
 struct HeldSms {
     Time since{};
     std::uint32_t sms = 0;

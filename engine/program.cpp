@@ -36,15 +36,17 @@ std::string_view name(Lifetime lifetime) {
 }
 
 std::string_view name(Pass pass) {
-    static constexpr std::array<std::string_view, 9> kNames{"receive",
-                                                            "forward",
-                                                            "send",
-                                                            "backward_input",
-                                                            "backward_weight",
-                                                            "backward",
-                                                            "gradient_sync",
-                                                            "parameter_sync",
-                                                            "optimizer"};
+    static constexpr std::array<std::string_view, 11> kNames{"receive",
+                                                             "forward",
+                                                             "send",
+                                                             "backward_input",
+                                                             "backward_weight",
+                                                             "backward",
+                                                             "loss_forward",
+                                                             "loss_backward",
+                                                             "gradient_sync",
+                                                             "parameter_sync",
+                                                             "optimizer"};
     return kNames[static_cast<std::size_t>(pass)];
 }
 

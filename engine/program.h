@@ -131,7 +131,8 @@ struct RowExchange {
     std::uint32_t experts = 0;       // of all members
     std::int64_t tokens = 0;         // of a member, the mean
     Bytes row{};                     // of one row
-    // Of all rows, the millionths that each member's experts take, by member; empty: equally many.
+    // The share of all rows that each member's experts take, in millionths, by member; empty: equal
+    // shares.
     std::vector<std::uint32_t> shares{};
     bool operator==(const RowExchange&) const = default;
 };
@@ -164,7 +165,7 @@ struct SendRecvPart {
     // Along these mesh digits (bits) the operand is replicated, and each rank sends its slice of
     // the first dimension only.
     std::uint32_t slice_digits = 0;
-    // Of `pieces` equal parts of the operand's first dimension this one: a rank has several peers
+    // The piece of `pieces` equal parts of the operand's first dimension: a rank has several peers
     // where the other party cuts the tensor into more parts.
     std::uint16_t piece = 0;
     std::uint16_t pieces = 1;
@@ -221,7 +222,7 @@ enum class Placement : std::uint8_t { replicate, shard, partial, flat, routed };
 struct DigitPlacement {
     Placement placement = Placement::replicate;
     std::int8_t dim = -1;  // tensor dimension if sharded
-    // Of 2 n pieces (n: the digit's size) coordinate c holds the pieces c and 2 n - 1 - c, one
+    // Coordinate c holds the pieces c and 2 n - 1 - c of 2 n pieces (n: the digit's size), one
     // after the other, instead of the c-th of n: then all have equally much to do under a causal
     // mask.
     bool mirrored = false;
@@ -239,8 +240,8 @@ struct Tensor {
     Lifetime lifetime = Lifetime::slot;
     std::vector<std::int64_t> global_shape;
     std::vector<DigitPlacement> layout;  // by mesh digit: of what is in memory
-    // Of a weight or gradient that is whole in memory, but of which the ranks step a part each
-    // (ZeRO 1 and 2): the layout in which the end of the step takes it. Empty: `layout`.
+    // The layout in which the end of the step takes a weight or gradient that is whole in memory,
+    // but of which each rank steps a part (ZeRO 1 and 2). Empty: `layout`.
     std::vector<DigitPlacement> step_layout{};
     // If not empty: the last dimension consists of these parts (heads of Q, K and V; gate and up),
     // and a mesh digit that shards it cuts each of them.
@@ -249,7 +250,7 @@ struct Tensor {
     // on another: a piece has its part of each of these equal blocks of the rank's sequence. What
     // is gathered in pieces has a block from each rank.
     std::int64_t sequence_blocks = 1;
-    Bytes bytes;         // of one rank's part
+    Bytes bytes;  // of one rank's part
     MemoryTier tier = MemoryTier::hbm;
     bool input = false;  // written from outside before the step: data, device scalars
     // The random numbers that belong to it (a dropout mask): kernels/random.h's purpose and stream,
@@ -269,7 +270,9 @@ enum class Pass : std::uint8_t {
     send,
     backward_input,
     backward_weight,
-    backward,  // both
+    backward,       // both
+    loss_forward,   // a stage's part of a loss that all stages share
+    loss_backward,  // its gradients
     gradient_sync,
     parameter_sync,
     optimizer,
@@ -310,8 +313,8 @@ struct Role {
 // Ranks with a mesh of their own: a whole job, or the pipeline stages that share one
 // tensor-parallel size. Its ranks follow those of the party before it, and so do its roles.
 struct Party {
-    std::string name;             // of the job; empty if there is one
-    Mesh mesh;                    // of its ranks
+    std::string name;              // of the job; empty if there is one
+    Mesh mesh;                     // of its ranks
     std::uint32_t role_digit = 0;  // a rank's role is its coordinate along it
     std::uint32_t first_role = 0;
     // It belongs to the job of the party before it: their steps begin together, and a step has
@@ -354,7 +357,7 @@ struct Program {
     std::vector<std::uint32_t> jobs() const;
     // The rank that this rank sends to or receives from.
     RankId peer_of(RankId rank, const SendRecvPart& part) const;
-    // Of a program of one party.
+    // The mesh and the digit of the roles, in a program of one party.
     const Mesh& mesh() const;
     std::uint32_t role_digit() const;
     const Segment& segment_of(const Slot& slot) const { return segments[index(slot.segment)]; }

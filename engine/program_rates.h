@@ -69,13 +69,13 @@ public:
         Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) override;
     // The world does, for all programs: CommonRates::settle().
     void settle(Time) override {}
-    // Of the ends at this instant; what lies ahead is the world's.
+    // The end of flows at this instant; the world has the later ends.
     Time next_completion() const override { return ended_.empty() ? Time::max() : ended_at_; }
     void pop_completed(Time now, std::vector<FlowId>& ended) override;
     Bytes stop(Time now, FlowId flow) override;
     void set_capacity(Time now, LinkId link, Bandwidth capacity) override;
     Bandwidth rate(FlowId flow) const override { return inner().rate(flow); }
-    // Of all programs.
+    // Counts of all programs together.
     std::int64_t num_solves() const override { return inner().num_solves(); }
     std::int64_t num_flows_started() const override { return num_started_; }
 

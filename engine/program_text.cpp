@@ -314,7 +314,7 @@ private:
                    : "restart";
     }
 
-    // Of an op's table: its letter, its title and how many entries it has.
+    // The letter, the title and the number of entries of an op's table.
     using Table = std::tuple<char, std::string_view, std::size_t>;
     Table table(OpKind kind) const {
         const std::array<Table, kNumOpKinds> tables{{{'k', "kernels", p_.kernels.size()},

@@ -21,7 +21,8 @@
 namespace orrery {
 
 std::string to_text(const Program& program);
-// Of this role only: its slots and what they name. The Program has to be valid (engine/verifier.h).
+// The text of one role: its slots and what they name. The Program has to be valid
+// (engine/verifier.h).
 std::string to_text(const Program& program, RoleId role);
 
 }  // namespace orrery

@@ -47,7 +47,7 @@ struct alignas(32) StreamState {
     std::uint32_t generation = 0;  // of its event that counts
     std::uint32_t size = 0;        // ranks of the class, or of all classes of a lockstep group
     Time last_end;                 // of an arrived op's parts
-    // Of a leader: the first of ends_seen that ended.
+    // In a leader: the first of ends_seen that ended.
     OpenTransferId transfer{};
     std::uint16_t ends_seen = 0;   // members of the group whose part has ended at this instant
     std::uint16_t held_sms = 0;    // while arrived
@@ -86,7 +86,7 @@ struct LastEnd {
     }
 };
 
-// Of the last step that the host has begun.
+// The ends of the last step that the host has begun.
 struct StepEnds {
     LastEnd last;  // of the streams that are done with the step
     LastEnd read;  // of the ops that the host waits for
@@ -116,7 +116,7 @@ struct alignas(64) RankState {
     std::uint32_t held_sms = 0;
     std::uint64_t running = 0;  // bit s: stream s is in a run
     std::uint64_t blocked = 0;  // bit s: stream s is blocked
-    // Of a leader with a local clock:
+    // In a leader with a local clock:
     std::uint64_t pending = 0;  // bit s: what stream s does ends when it is due
     std::uint32_t wake_generation = 0;
     std::uint32_t step = 0;     // of the run
@@ -145,11 +145,12 @@ public:
     const TapeItem& item_of(RankStreamId id) const {
         return streams[id].tape->items[streams[id].item];
     }
-    // Of its party's run.
+    // Whether the stream works on the last step of its party's run.
     bool in_last_step(RankStreamId id) const {
         return ranks[rank_of(id)].in_last_step && in_newest_step(id);
     }
-    // Of an item of a stream in `step`. A carried one always holds in the first step.
+    // Whether the condition on an item of `other` holds in `step`. A carried one always holds in
+    // the first step.
     bool holds(const ItemCondition& condition, const StreamState& other, std::uint32_t step) const {
         return condition.carried ? step == 0 || other.has_ended(condition.items, step - 1)
                                  : other.has_ended(condition.items, step);
@@ -176,7 +177,7 @@ public:
     bool in_newest_step(RankStreamId id) const {
         return streams[id].step == ranks[rank_of(id)].step;
     }
-    // Of the stream's step.
+    // When the rank entered the stream's step.
     Time entered(RankStreamId id) const {
         return in_newest_step(id) ? ranks[rank_of(id)].entered : older_step(id).entered;
     }
@@ -201,7 +202,8 @@ public:
 
     // --- followers and their leaders (engine/lockstep.h) ---
     bool follows(RankClassId r) const { return leader[r] != r; }
-    // Of a stream that may be a follower's: its state is in memory that was not used lately.
+    // The rank class of a stream that may be a follower's. The state of a follower's stream is in
+    // memory that was not used lately, so the number tells.
     RankClassId member_of(RankStreamId id) const {
         return to_id<RankClassId>(index(id) >> stream_bits);
     }

@@ -150,8 +150,8 @@ private:
         }
     }
 
-    // Of an op's waits keeps the latest of each other stream, and that only if no earlier op of its
-    // own stream has waited for as much. What the host has read needs no carried wait.
+    // Keeps the latest of an op's waits for each other stream, and that only if no earlier op of
+    // its own stream has waited for as much. What the host has read needs no carried wait.
     void reduce_waits() {
         const std::size_t n = tapes_.num_streams;
         // [stream][other]: ordinal + 1 known to be over, in the step before and in this one.

@@ -45,7 +45,8 @@ struct TapeItem {
     std::uint32_t first_part = 0;  // RoleTape::parts
     std::uint32_t num_parts = 0;
     std::uint32_t shape = 0;  // of a run: index into the shapes that all tapes share
-    // Of a run whose ops have draws (engine/step_load.h): RoleTape::loaded; else kNotLoaded.
+    // A run whose ops have draws (engine/step_load.h): its place in RoleTape::loaded; else
+    // kNotLoaded.
     std::uint32_t loaded = kNotLoaded;
     Time launch{};            // of the first op, after host_start
 };

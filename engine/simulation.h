@@ -186,7 +186,8 @@ struct SimulationResult {
     std::vector<double> link_class_utilisation_max;
     std::vector<Bytes> link_bytes;    // by LinkId: carried in a step of each party
     std::vector<PartySteps> parties;  // by job; empty if there is only one
-    // Of the traced ranks, ordered by (rank, start); from the barrier on if steps were left out.
+    // Ops of the traced ranks, ordered by (rank, start); from the barrier on if steps were left
+    // out.
     std::vector<TracedOp> trace;
     // A loss (engine/step_events.h) stopped the step: only this, the trace and the folding hold.
     std::optional<Hang> hang{};

@@ -19,7 +19,7 @@ const T& nearest_rank(const std::vector<T>& sorted, std::size_t percent) {
     return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
 
-// The same of values in any order; T{} of none.
+// The same for values in any order; T{} if there are none.
 template <class T>
 T nearest_rank_of(std::vector<T> values, std::size_t percent) {
     if (values.empty()) {

@@ -63,7 +63,7 @@ private:
         return static_cast<std::uint32_t>(index(program_.role_of(rank)));
     }
 
-    // Of the role's lowest rank.
+    // A connection of the role's lowest rank.
     ConnectionId connection_of(std::uint32_t role, std::uint32_t c) const {
         return transfers_.connection_of[transfers_.first_connection[rank_of_role_[role]] + c];
     }
@@ -237,8 +237,8 @@ private:
         return free;
     }
 
-    // Of all that follows the barrier? It ends no earlier after the host's start than `earliest`,
-    // nor before what any stream computes until then.
+    // Whether all launches behind the barrier are past when the barrier ends. It ends no earlier
+    // after the host's start than `earliest`, nor before what any stream computes until then.
     bool launches_are_past(std::uint32_t role, const RoleBarrier& barrier, Time earliest) const {
         const RoleTape& tape = tapes_.roles[role];
         Time last_launch;

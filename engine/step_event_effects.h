@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// Of a transfer, what has not moved yet.
+// What a transfer has not moved yet.
 struct WaitingPart {
     Time resume;
     OpenTransferId transfer{};
@@ -77,7 +77,7 @@ public:
     const std::vector<Flow>& flows() const { return flows_; }  // by FlowId
 
     void wait(const WaitingPart& waiting) { waiting_.push_back(waiting); }
-    // Those whose time has come.
+    // Takes the transfers whose time has come.
     std::vector<WaitingPart> take_due(Time now) {
         std::vector<WaitingPart> taken;
         std::erase_if(waiting_, [&](const WaitingPart& waiting) {

@@ -44,7 +44,7 @@ struct StepLoad {
     std::vector<std::uint32_t> column_of;
     std::vector<std::uint32_t> kernels;  // [column * num_levels + level]: DeviceTimings::kernels
 
-    // Of an op of a slot; 0: it does what the Program says.
+    // The draw of an op of a slot; 0: the op does what the Program says.
     std::uint32_t draw_of(const Slot& slot, std::uint32_t op) const {
         const std::uint16_t router = routers[index(slot.segment)][op];
         return router == 0 || slot.micro_batch < 0

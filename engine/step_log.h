@@ -14,7 +14,7 @@ class StepLog {
 public:
     StepLog(const ExecutionPlan& plan, const RankStates& states);
 
-    // Of all runs' last steps; without what count_run() has counted.
+    // Busy times of all runs' last steps, without what count_run() has counted.
     CauseTimes busy;
 
     // Counts a run of kernels in a last step, on `times` ranks.
@@ -22,7 +22,7 @@ public:
     // Adds what count_run() has counted to `busy`.
     void add_counted_runs();
 
-    // Of an op of a stream whose rank may be traced.
+    // Traces an op of a stream whose rank may be traced.
     void trace_item(RankStreamId id, const TapeItem& item, Time data_start, Time now);
     void trace_op(RankStreamId id, const SlotOp& place, const WalkedOp& walked);
     std::vector<TracedOp> take_trace() { return std::move(trace_); }

@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// Those of one rank, of a trace in the order of ranks.
+// The ops of one rank in a trace that is in the order of ranks.
 inline std::span<const TracedOp> ops_of_rank(std::span<const TracedOp> ops, RankId rank) {
     const auto first = std::ranges::lower_bound(ops, rank, {}, &TracedOp::rank);
     const auto last = std::ranges::upper_bound(first, ops.end(), rank, {}, &TracedOp::rank);

@@ -257,7 +257,7 @@ private:
         return paths;
     }
 
-    // Of the part that comes next, the p-th of its plan.
+    // Adds the ways around outages of the next part, the p-th of its plan.
     void add_ways_around(OutageSet meets,
                          const std::vector<std::vector<OtherPath>>& paths,
                          std::size_t p) {

@@ -65,9 +65,9 @@ struct Transfers {
     // connection_of[first_connection[rank] + c].
     std::vector<std::uint32_t> first_connection;
     std::vector<ConnectionId> connection_of;
-    // Of events in the step: parts that cross links that go out of order, and their other paths,
-    // one for each set of outages that switches go around (none: empty); links that change, or that
-    // another path leads over, by LinkId (or empty).
+    // What events in the step change: parts that cross links that go out of order, and their other
+    // paths, one for each set of outages that switches go around (none: empty); links that change,
+    // or that another path leads over, by LinkId (or empty).
     struct Around {
         OutageWays ways;
         std::vector<std::vector<LinkShare>> shares;  // by position in ways.around

@@ -37,11 +37,11 @@ struct ExecutionPlan;
 
 class World {
 public:
-    // Of one program that is alone for ever. `rates` must be fresh and know input.network's links;
-    // both have to outlive the world. Of input.runs only the launch costs count, and input.steps
-    // does not. An Error if the program is not well formed.
+    // A world of one program that is alone for ever. `rates` must be fresh and know input.network's
+    // links; both have to outlive the world. Of input.runs only the launch costs count, and
+    // input.steps does not. An Error if the program is not well formed.
     static Result<std::unique_ptr<World>> make(const SimulationInput& input, SharedRates& rates);
-    // That programs join; `rates` as above.
+    // A world that programs join; `rates` as above.
     explicit World(SharedRates& rates);
     ~World();
 

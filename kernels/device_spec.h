@@ -12,6 +12,10 @@
 
 namespace orrery {
 
+// Host time of one operator of an eager framework on an x86 server: an assumption, which the
+// launch_cost of the catalogue's devices on such servers states, too.
+inline constexpr Time kEagerOperator = Time::picoseconds(5'000'000);
+
 struct DeviceSpec {
     std::string name;                       // "a100-80g"
     std::string generation;                 // "volta", "ampere", "hopper", "blackwell", "cpu"

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/check.h"
+#include "engine/power_clock.h"
 #include "kernels/catalogue.h"
 #include "kernels/gemm/block_scaled.h"
 #include "kernels/gemm/gemm.h"
@@ -162,12 +163,11 @@ AttentionCurve attention_curve(const EfficiencyTable& table,
 }  // namespace
 
 double clock_under_limit(const DeviceSpec& device) {
-    constexpr double kExponent = 0.6;
     if (device.power_limit <= 0 || device.power_limit >= device.power) {
         return 1;
     }
-    return std::pow(static_cast<double>(device.power_limit) / static_cast<double>(device.power),
-                    kExponent);
+    return clock_at_power(static_cast<double>(device.power_limit) /
+                          static_cast<double>(device.power));
 }
 
 std::string attention_prefix(AttentionGeneration generation) {

@@ -85,12 +85,6 @@ private:
 
 // The clock under the device's power limit, of that under the power of the product: products and
 // attention are computed at it. 1 without a limit below the product's power.
-//
-// (limit / power)^0.6: a tensor core that draws all it may goes on in the proportion of power at
-// low voltages (an exponent of 1) and in its cube root where the voltage rises with the clock. Of
-// published steps and products under limits from half of the power up, the median exponent of a
-// card's rows is 0.3 (V100, BERT), 0.4 (RTX 3090, a prefill; RTX 6000, BERT) and 0.9 (RTX PRO 6000,
-// one product), the lower ones with limits above what the work drew. Assumed for all, not fitted.
 double clock_under_limit(const DeviceSpec& device);
 
 // "flash_1", "flash_2", "flash_3": as the table's names spell an attention generation.

@@ -30,7 +30,8 @@ struct BatchShape {
     bool operator==(const BatchShape&) const = default;
 };
 BatchShape shape_of(const Batch& batch);
-// Of the busiest of `ranks` data-parallel ranks, which share sequences and prompts evenly.
+// The share of the busiest of `ranks` data-parallel ranks, which share sequences and prompts
+// evenly.
 BatchShape share_of(const BatchShape& shape, std::int64_t ranks);
 
 }  // namespace orrery

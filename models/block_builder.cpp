@@ -74,7 +74,7 @@ Value BlockBuilder::value(std::string_view name,
                           Dtype dtype,
                           TensorKind kind,
                           std::size_t pieces) {
-    // Of what is gathered over the ranks that share the residual stream's sequence.
+    // Blocks of what is gathered over the ranks that share the residual stream's sequence.
     const std::int64_t blocks = local_extent(model.seq_length, kSequence, layout) /
                                 local_extent(model.seq_length, kSequence, layouts.residual);
     const std::vector<std::int64_t> shape{model.seq_length, batch_of_all_ranks(), width};

@@ -27,7 +27,7 @@ struct TokenRows {
     std::int64_t with_tokens = 0;
     std::int64_t with_experts = 0;
     std::int64_t layer = -1;  // whose router decides how many; -1: none does
-    // Of the rows of that rank, the part of each of its experts; empty: equal parts.
+    // The part of that rank's rows that each of its experts takes; empty: equal parts.
     std::vector<double> of_experts{};
     // With plan.moe_fused_kernels: the experts of each token, the tokens that the rank has for each
     // expert, the rows that each of the ranks sharing them has for each of this rank's experts, and
@@ -100,7 +100,7 @@ public:
     // Forward kernels emitted while this is on count as recomputation and their results live for
     // the slot only.
     bool recomputing = false;
-    // Of each product emitted while this is more than one: calls of the framework that it takes
+    // Calls of the framework that each product takes which is emitted while this is more than one
     // (plan.fused_projections).
     std::uint8_t calls_of_products = 1;
     std::uint8_t calls_of_kernels = 1;  // the same of kernel()
@@ -155,7 +155,7 @@ public:
                      Lifetime lifetime,
                      Dtype dtype,
                      TensorKind kind = TensorKind::activations);
-    // Of the tokens, or of the rows, that `x` has.
+    // A value of as many tokens, or rows, as `x` has.
     Value value_like(const Value& x,
                      std::string_view name,
                      std::int64_t width,
@@ -187,7 +187,8 @@ public:
         }
         return std::max<std::int64_t>(ranks / key_value_heads(), 1);
     }
-    // Of a product of slices of such heads, which is not needed once the heads are whole.
+    // The lifetime of a product of slices of such heads, which is not needed once the heads are
+    // whole.
     Lifetime of_slices(Lifetime of_whole) const {
         return layouts.ranks_of_head() > 1 ? Lifetime::slot : of_whole;
     }
@@ -234,7 +235,7 @@ public:
                   const Parameter* bias = nullptr);
     // The columns of one part of w's output once more (Parameter::column_parts).
     void product_part(std::string_view name, const Value& x, const Parameter& w, std::int8_t part);
-    // Of what lives until the backward pass, the value's tensor no longer counts this part.
+    // The value lives until the backward pass; its tensor no longer counts this part.
     void keep_without(const Value& v, std::int8_t part);
     // dx = dy w^T.
     Value gradient_product(std::string_view name,
@@ -255,7 +256,7 @@ public:
     // db += column sums of dy.
     void bias_gradient(std::string_view name, const Value& dy, Parameter& bias);
 
-    // Of activations that are moved over these digits.
+    // The traffic of activations that are moved over these digits.
     Traffic traffic_over(std::uint32_t digits) const;
 
 private:
@@ -283,7 +284,7 @@ private:
                       GemmExtent extent,
                       bool accumulate);
     Dtype gemm_dtype(const Parameter& w) const;
-    // Of x, the rows of each expert of the rank; w is of experts.
+    // The rows of x that each expert of the rank has; w is of experts.
     std::vector<std::int64_t> rows_of_experts(const Value& x, const Parameter& w) const;
     KernelCall product_call(const Value& x,
                             const Parameter& w,

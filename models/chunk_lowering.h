@@ -59,20 +59,17 @@ struct Chunk {
     bool splits_backward = false;
     std::optional<SegmentId> backward_whole{};  // both, where only some passes are split
 
-    // Of a forward or backward pass.
+    // The segment of a forward or backward pass.
     SegmentId segment_of(Pass pass) const {
-        if (shape.has_vocabulary_part && pass == kLossForward) {
-            return loss_forward;
-        }
-        if (shape.has_vocabulary_part && pass == kLossBackward) {
-            return loss_backward;
-        }
         return pass == Pass::forward           ? forward
+               : pass == Pass::loss_forward    ? loss_forward
+               : pass == Pass::loss_backward   ? loss_backward
                : pass == Pass::backward_weight ? backward_weight
                : pass == Pass::backward        ? backward_whole.value_or(backward)
                                                : backward;
     }
-    // Of each layer in the order in which the pass takes them, and where the last one ends.
+    // The place of each layer, in the order in which the pass takes them, and where the last one
+    // ends.
     std::vector<LayerPlace> forward_layers;
     std::vector<LayerPlace> backward_layers;
     std::vector<LayerPlace> weight_layers;

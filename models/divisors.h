@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-// Of n > 0, ascending, in O(sqrt n).
+// The divisors of n > 0, ascending, in O(sqrt n).
 std::vector<std::int64_t> divisors(std::int64_t n);
 
 }  // namespace orrery

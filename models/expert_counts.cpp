@@ -16,7 +16,7 @@ constexpr int kHalvings = 100;
 // than a token needs.
 constexpr double kLeastLikely = 1e-290;
 
-// Of scale (1 - exp(-c w)).
+// The sum of scale (1 - exp(-c w)).
 double sum_of_chances(const std::vector<double>& likely,
                       const std::vector<double>& scale,
                       double c) {

@@ -18,7 +18,7 @@
 
 namespace orrery {
 
-// That the plan names.
+// The dispatcher that the plan names.
 const Dispatcher& dispatcher_of(const ParallelPlan& plan);
 // It sends a row once for each rank.
 bool sends_rows_once(const ParallelPlan& plan);

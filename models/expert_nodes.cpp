@@ -21,7 +21,7 @@ constexpr auto kMovesMemory = Cause::memory_bound_kernels;
 // of the weights' normalisation, zeros and scatter of weights and of choices, and their sums.
 constexpr std::uint8_t kChoiceKernels = 8;
 
-// Of the loss that balances experts (router.py, _apply_aux_loss; moe_utils.py,
+// Kernels of the loss that balances experts (router.py, _apply_aux_loss; moe_utils.py,
 // switch_load_balancing_loss_func): softmax, choice, zeros and scatter of its own scores, tokens of
 // each expert, summed scores, their product, its sum and scale, and two for the log; and backward.
 constexpr std::uint8_t kBalancingKernels = 11;
@@ -41,8 +41,8 @@ RouterKernels kernels_of(const BlockBuilder& b) {
     return b.plan.moe_router_fusion ? kFusedRouter : RouterKernels{};
 }
 
-// Of the counts of an all-to-all (token_dispatcher.py, preprocess): sums of the chosen experts by
-// expert and by rank, two of the gathered ones, and three copies to the host.
+// Kernels that make the counts of an all-to-all (token_dispatcher.py, preprocess): sums of the
+// chosen experts by expert and by rank, two of the gathered ones, and three copies to the host.
 constexpr std::uint8_t kCountKernels = 8;
 
 // Scores of all experts, the choice among them, and the weights of the chosen ones. Before rows can

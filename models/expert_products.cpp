@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto kBiasMoves = Cause::memory_bound_kernels;
 
-// Of an element: the product with the weight writes 4 bytes, the sum reads 6 and writes 4,
+// Bytes of an element: the product with the weight writes 4 bytes, the sum reads 6 and writes 4,
 // putting experts together reads and writes 4, rounding reads 4 and writes 2.
 constexpr std::int64_t kForwardBytes = 28;
 // Widening and rounding 6 each, putting together 4; of bias and weights a product, 8, and a

@@ -31,10 +31,10 @@ struct ModelFlops {
     bool operator==(const ModelFlops&) const = default;
 };
 
-// Of a step over plan.global_batch_size sequences.
-// The hardware's count is that of `plan`'s recomputation (models/recomputation.h).
+// The FLOP of a step over plan.global_batch_size sequences. The hardware's count is that of
+// `plan`'s recomputation (models/recomputation.h).
 ModelFlops model_flops(const Transformer& model, const ParallelPlan& plan);
-// Of this many sequences, without recomputation.
+// The FLOP of this many sequences, without recomputation.
 ModelFlops model_flops(const Transformer& model, std::int64_t sequences);
 
 // Query-key pairs that one head of this layer computes for one sequence, only the visible ones.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kMovesRows = Cause::memory_bound_kernels;
 
-// Of one rank's tokens the most that an expert takes; 0: all.
+// The most of one rank's tokens that an expert takes; 0: all.
 std::int64_t capacity_of(const BlockBuilder& b, std::int64_t tokens) {
     const double factor = b.plan.moe_expert_capacity_factor;
     return factor > 0

@@ -12,25 +12,6 @@
 namespace orrery {
 namespace {
 
-// What gradients, new weights and state are while the host steps them.
-TensorId host_buffer(ProgramTables& tables,
-                     std::string name,
-                     TensorKind kind,
-                     Dtype dtype,
-                     const Layout& layout,
-                     std::int64_t bytes,
-                     Lifetime lifetime) {
-    return tables.tensor({.name = std::move(name),
-                          .parameter = {},
-                          .dtype = dtype,
-                          .kind = kind,
-                          .lifetime = lifetime,
-                          .global_shape = {},
-                          .layout = layout,
-                          .bytes = Bytes{bytes},
-                          .tier = MemoryTier::dram});
-}
-
 class HostStep {
 public:
     HostStep(SegmentBuilder& b, const StateLayouts& layouts, const HostUpdate& update)
@@ -150,29 +131,25 @@ private:
     const Tensor& tensor(TensorId id) const { return b_.tables().program().tensors[index(id)]; }
     Bytes bytes_of(TensorId id) const { return tensor(id).bytes; }
     Buffers make_buffers(const std::string& suffix, std::int64_t elements, Lifetime lifetime) {
-        return {host_buffer(b_.tables(),
-                            "gradients in host memory" + suffix,
-                            TensorKind::gradients,
-                            layouts_.gradient_dtype,
-                            layouts_.optimizer,
-                            elements * size_bytes(layouts_.gradient_dtype),
-                            lifetime),
-                host_buffer(b_.tables(),
-                            "new weights in host memory" + suffix,
-                            TensorKind::weights,
-                            layouts_.weight_dtype,
-                            layouts_.optimizer,
-                            elements * size_bytes(layouts_.weight_dtype),
-                            lifetime)};
+        return {b_.tables().host_tensor("gradients in host memory" + suffix,
+                                        TensorKind::gradients,
+                                        layouts_.gradient_dtype,
+                                        layouts_.optimizer,
+                                        Bytes{elements * size_bytes(layouts_.gradient_dtype)},
+                                        lifetime),
+                b_.tables().host_tensor("new weights in host memory" + suffix,
+                                        TensorKind::weights,
+                                        layouts_.weight_dtype,
+                                        layouts_.optimizer,
+                                        Bytes{elements * size_bytes(layouts_.weight_dtype)},
+                                        lifetime)};
     }
     TensorId make_state_buffer(const std::string& suffix, std::int64_t elements) {
-        return host_buffer(b_.tables(),
-                           "optimizer state in host memory" + suffix,
-                           TensorKind::optimizer,
-                           Dtype::fp32,
-                           layouts_.optimizer,
-                           elements * update_.state_bytes,
-                           Lifetime::step);
+        return b_.tables().host_tensor("optimizer state in host memory" + suffix,
+                                       TensorKind::optimizer,
+                                       Dtype::fp32,
+                                       layouts_.optimizer,
+                                       Bytes{elements * update_.state_bytes});
     }
     std::uint32_t copy(std::string_view name,
                        std::vector<TensorId> reads,

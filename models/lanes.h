@@ -29,8 +29,8 @@ inline constexpr StreamId kDescendingForwardReceiveStream{9};
 inline constexpr StreamId kDescendingForwardSendStream{10};
 inline constexpr StreamId kDescendingBackwardReceiveStream{11};
 inline constexpr StreamId kDescendingBackwardSendStream{12};
-// Of states that lie in a host's memory or files: copies to the device, from it, to and from its
-// drives, and what the host's processors do beside the device's passes.
+// Streams of states that lie in a host's memory or files: copies to the device, from it, to and
+// from its drives, and what the host's processors do beside the device's passes.
 inline constexpr StreamId kFetchStream{13};
 inline constexpr StreamId kStoreStream{14};
 inline constexpr StreamId kDriveReadStream{15};

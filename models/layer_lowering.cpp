@@ -54,7 +54,7 @@ struct LayerNodes {
     std::vector<Node*> latent_heads;   // that make heads from latent vectors
     BranchOutputNode* attention_output = nullptr;  // not in a parallel block
     NormNode* norm2 = nullptr;                     // not in a parallel block
-    // Of a layer with one MLP.
+    // Nodes of a layer with one MLP.
     ColumnInputNode* mlp_input = nullptr;  // in a parallel block attention's
     ColumnProductNode* fc1 = nullptr;
     ActivationNode* activation = nullptr;
@@ -207,7 +207,7 @@ std::vector<Node*> add_shared_expert(Tape& tape, LayerParameters& p, Edge& x, Ml
     return {&input, &product, &activation};
 }
 
-// Of a layer with experts: everything from the second norm's output on.
+// Adds everything of a layer with experts from the second norm's output on.
 void add_expert_branch(Tape& tape,
                        const Transformer& model,
                        const ParallelPlan& plan,

@@ -54,7 +54,7 @@ struct LayerParameters {
     Parameter shared_fc2;
     Parameter shared_fc2_bias;
 
-    // Those that the model has, in forward order.
+    // The parameters that the model has, in forward order.
     std::vector<Parameter*> present();
 };
 

@@ -25,7 +25,7 @@ Value column_backward(BlockBuilder& b,
                       const std::vector<ColumnBranch>& branches,
                       Deferred* deferred);
 
-// Of an edge that several nodes read, each adds its gradient in the order of the backward pass.
+// Each node that reads an edge adds its gradient, in the order of the backward pass.
 void add_gradient(BlockBuilder& b, Edge& edge, const Value& gradient);
 
 // dw += x^T dy, now or later.
@@ -101,7 +101,7 @@ public:
     void backward(BackwardPass& pass) override;
     void run_again(ForwardPass& pass) override;
 
-    // Of its columns this part (engine/program.h, Tensor::column_parts) is not kept and runs again;
+    // This part of its columns (engine/program.h, Tensor::column_parts) is not kept and runs again;
     // nothing if it has no parts.
     void run_part_again(std::int8_t part) { part_ = part; }
 

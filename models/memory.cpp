@@ -97,7 +97,7 @@ Bytes largest_plan(const Program& program) {
 
 Bytes host_bytes(const Program& program, RoleId role_id) {
     const Role& role = program.roles[index(role_id)];
-    // Of each tensor and micro-batch that it lives for: the first slot that uses it, and the last.
+    // The first and the last slot that uses each tensor, by the micro-batch that it lives for.
     std::map<TensorInstance, std::pair<std::size_t, std::size_t>> reaches;
     for (std::size_t s = 0; s < role.slots.size(); ++s) {
         const Slot& slot = role.slots[s];
@@ -134,7 +134,7 @@ Bytes host_bytes(const Program& program, RoleId role_id) {
 
 namespace {
 
-// Of all that the role's ops use in this tier.
+// The tensors of this tier that the role's ops use.
 std::set<TensorId> tensors_in(const Program& program, RoleId role_id, MemoryTier tier) {
     std::set<TensorId> tensors;
     std::set<SegmentId> seen;

@@ -34,7 +34,8 @@ struct RoleMemory {
 // Ranks of a role are alike. `workspace` is added to every role: library workspaces.
 RoleMemory role_memory(const Program& program, RoleId role, Bytes workspace);
 
-// Of the role that needs most, without any workspace: what the largest rank allocates for tensors.
+// The bytes of the role that needs most, without any workspace: what the largest rank allocates for
+// tensors.
 Bytes largest_plan(const Program& program);
 
 // The most that a role's tensors take of its host's memory.

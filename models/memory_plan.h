@@ -49,7 +49,7 @@ public:
 
     // Offset of a tensor that an op of this slot touches.
     std::int64_t offset(std::uint32_t slot, TensorId tensor) const;
-    // Of a tensor that outlives slots; -1 if the role has none.
+    // The offset of a tensor that outlives slots; -1 if the role has none.
     std::int64_t offset_of_instance(TensorId tensor, std::int32_t micro_batch) const;
     // Every tensor that outlives slots.
     std::vector<TensorInstance> instances() const;

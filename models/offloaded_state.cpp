@@ -11,18 +11,6 @@
 namespace orrery {
 namespace {
 
-TensorId host_buffer(BlockBuilder& b, std::string name, TensorKind kind, Dtype dtype, Bytes bytes) {
-    return b.ops.tables().tensor({.name = std::move(name),
-                                  .parameter = {},
-                                  .dtype = dtype,
-                                  .kind = kind,
-                                  .lifetime = Lifetime::step,
-                                  .global_shape = {},
-                                  .layout = Layout(b.layouts.mesh.digits().size()),
-                                  .bytes = bytes,
-                                  .tier = MemoryTier::dram});
-}
-
 std::vector<TensorId> shards_of(const std::vector<Parameter*>& parameters) {
     std::vector<TensorId> shards;
     for (const Parameter* p : parameters) {
@@ -47,10 +35,11 @@ OffloadedWeights::OffloadedWeights(BlockBuilder& b,
     }
     if (b.layouts.state.weights_tier == MemoryTier::nvme && largest > 0) {
         for (std::size_t i = 0; i < std::min(ahead + 1, units_.size()); ++i) {
-            buffers_.push_back(host_buffer(b,
-                                           fmt::format("weights in host memory {}", i),
+            buffers_.push_back(
+                b.ops.tables().host_tensor(fmt::format("weights in host memory {}", i),
                                            TensorKind::weights,
                                            b.layouts.state.weight_dtype,
+                                           Layout(b.layouts.mesh.digits().size()),
                                            Bytes{largest}));
         }
     }
@@ -127,11 +116,12 @@ TensorId OffloadedWeights::part(const Parameter& p) const {
 OffloadedGradients::OffloadedGradients(BlockBuilder& b, std::int64_t most_elements) : b_(b) {
     const StateLayouts& state = b.layouts.state;
     for (std::size_t i = 0; state.gradients_tier == MemoryTier::nvme && i < buffers_.size(); ++i) {
-        buffers_[i] = host_buffer(b,
-                                  fmt::format("gradients in host memory {}", i),
-                                  TensorKind::gradients,
-                                  state.gradient_dtype,
-                                  Bytes{most_elements * size_bytes(state.gradient_dtype)});
+        buffers_[i] =
+            b.ops.tables().host_tensor(fmt::format("gradients in host memory {}", i),
+                                       TensorKind::gradients,
+                                       state.gradient_dtype,
+                                       Layout(b.layouts.mesh.digits().size()),
+                                       Bytes{most_elements * size_bytes(state.gradient_dtype)});
     }
 }
 

@@ -19,7 +19,7 @@
 
 namespace orrery {
 
-// Of one pass, whose units are in the order in which it uses them.
+// The weights of one pass, whose units are in the order in which it uses them.
 class OffloadedWeights {
 public:
     OffloadedWeights(BlockBuilder& b,

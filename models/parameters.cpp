@@ -42,7 +42,7 @@ public:
             std::move(name), layer, {input, output}, layout, transposed, std::move(column_parts));
     }
 
-    // Of all experts of the model.
+    // Makes a parameter of all experts of the model.
     Parameter make_experts(std::string name,
                            std::int64_t layer,
                            std::vector<std::int64_t> shape,
@@ -129,7 +129,7 @@ private:
                     const Layout& held) {
         const Layout model = stored_layout(p);
         const Layout layout = combined(model, held);
-        // Of what is whole, but stepped by parts.
+        // The layout of the step, of what is whole but stepped by parts.
         const Layout& optimizer = state_of(layouts_, p).optimizer;
         const bool steps =
             lifetime != Lifetime::slot && kind != TensorKind::communication && held != optimizer;

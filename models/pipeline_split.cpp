@@ -32,7 +32,7 @@ Errors check_layout(const Transformer& model, const ParallelPlan& plan) {
     }
     if (std::ssize(layout) != virtual_stages(plan)) {
         errors.push_back({where,
-                          fmt::format("{} entries for {} stages of {} chunks",
+                          fmt::format("there are {} entries for {} stages of {} chunks",
                                       layout.size(),
                                       plan.pipeline_model_parallel_size,
                                       plan.virtual_pipeline_model_parallel_size),

@@ -41,9 +41,6 @@ inline constexpr std::uint32_t kWholeLayerModules =
     static_cast<std::uint32_t>(RecomputeModule::every_second_product) |
     static_cast<std::uint32_t>(RecomputeModule::every_second_projection) |
     static_cast<std::uint32_t>(RecomputeModule::linear);
-// How FP8 values get their scales: from the maxima of earlier steps, from the tensor itself, from
-// each row and each column, or by blocks of 32 (Megatron-LM's --fp8-recipe has the first, second
-// and last; torchao has the others).
 // Parts of a layer that a CUDA graph of its own captures (Megatron-Core's --cuda-graph-scope).
 enum class CudaGraphPart : std::uint32_t {
     attn = 1,            // norm 1 to the attention's output
@@ -52,6 +49,9 @@ enum class CudaGraphPart : std::uint32_t {
     moe_preprocess = 8,  // what an exchange of tokens needs beforehand
 };
 
+// How FP8 values get their scales: from the maxima of earlier steps, from the tensor itself, from
+// each row and each column, or by blocks of 32 (Megatron-LM's --fp8-recipe has the first, second
+// and last; torchao has the others).
 enum class Fp8Recipe : std::uint8_t { delayed, tensorwise, rowwise, mxfp8 };
 enum class ScheduleKind : std::uint8_t {
     gpipe,
@@ -116,8 +116,9 @@ inline constexpr std::int64_t kPrefetchUnitsMax = 1'000'000;
 struct ParallelPlan {
     std::int64_t tensor_model_parallel_size = 1;
     std::int64_t pipeline_model_parallel_size = 1;
-    // Of each pipeline stage, where stages have different tensor-parallel sizes (slower or smaller
-    // devices in some of them); tensor_model_parallel_size is then the largest. Empty: all alike.
+    // The tensor-parallel size of each pipeline stage, where stages have different ones (slower or
+    // smaller devices in some of them); tensor_model_parallel_size is then the largest. Empty: all
+    // alike.
     std::vector<std::int64_t> stage_tensor_model_parallel_sizes{};
     std::int64_t virtual_pipeline_model_parallel_size = 1;  // model chunks a pipeline rank
     std::int64_t context_parallel_size = 1;
@@ -165,14 +166,15 @@ struct ParallelPlan {
     // TiledMLP and SequenceTiledCompute; section 3.1 there).
     std::int64_t mlp_tile_tokens = 0;
     std::int64_t loss_tile_tokens = 0;
-    // Of optimizer_cpu_offload. A file is read and written in windows, the next one while the host
-    // steps the one before (Rajbhandari et al., ZeRO-Infinity, SC 2021, section 5.2.2).
+    // Where optimizer_cpu_offload keeps the state. A file is read and written in windows, the next
+    // one while the host steps the one before (Rajbhandari et al., ZeRO-Infinity, SC 2021, section
+    // 5.2.2).
     OffloadTier optimizer_offload_tier = OffloadTier::host;
-    // Of optimizer_cpu_offload: the share of the parameters that the host steps; the device steps
+    // With optimizer_cpu_offload, the share of the parameters that the host steps; the device steps
     // the others (Megatron-LM's option of this name; DeepSpeed's twin-flow).
     double optimizer_offload_fraction = 1;
-    // Of optimizer_cpu_offload: the host steps while the device makes the next step's gradients, so
-    // that weights are a step older than gradients (ZeRO-Offload, section 5.2).
+    // With optimizer_cpu_offload, the host steps while the device makes the next step's gradients,
+    // so that weights are a step older than gradients (ZeRO-Offload, section 5.2).
     bool delayed_param_update = false;
     // Where weights lie between their uses, and for which share of the layers; and gradients once a
     // pass has made them (ZeRO-Infinity, section 5).
@@ -253,7 +255,8 @@ struct ParallelPlan {
     // Exponent of RouterLoad::zipf and bias_balanced; of hot, its expert's tokens over the mean.
     double moe_router_load_alpha = 1;
     std::int64_t moe_router_load_seed = 1;
-    // Of RouterLoad::trace: tokens of each expert, or of each expert of each layer, layer by layer.
+    // The trace of RouterLoad::trace: tokens of each expert, or of each expert of each layer, layer
+    // by layer.
     std::vector<std::int64_t> moe_router_load_trace{};
     // An expert takes at most this many times the mean number of tokens; the rest are dropped. 0:
     // all of them are taken (Megatron-LM's --moe-expert-capacity-factor).
@@ -269,7 +272,7 @@ struct ParallelPlan {
     // The forward pass of one micro-batch runs beside the backward pass of another, so that the
     // exchanges of each are beside the products of the other (Megatron-Core's option of this name).
     bool overlap_moe_expert_parallel_comm = false;
-    // Of such backward passes: gradients of weights are made after the exchange has been started
+    // In such backward passes gradients of weights are made after the exchange has been started
     // (Megatron-Core's option of this name).
     bool delay_wgrad_compute = false;
     Dtype moments_dtype = Dtype::fp32;  // of the optimizer's two moments
@@ -295,7 +298,6 @@ struct ParallelPlan {
     std::int64_t model_parallel_size() const {
         return tensor_ranks_of_stages() * context_parallel_size;
     }
-    // Of all stages together.
     // Model chunks of a pipeline rank. DualPipe has two for stages that are not cut.
     std::int64_t chunks_of_stage() const {
         return schedule == ScheduleKind::dual_pipe ? 2 : virtual_pipeline_model_parallel_size;

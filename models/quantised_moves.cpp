@@ -61,7 +61,7 @@ std::int64_t gradients_of_scale(const BlockBuilder& b,
     return rounded_up((elements + scales - 1) / scales, 2);
 }
 
-// Of the parts of all ranks of `digits`, the order in which a first hop inside `inside` takes them.
+// The order in which a first hop inside `inside` takes the parts of all ranks of `digits`.
 PartOrder order_of(const Mesh& mesh, std::uint32_t digits, std::uint32_t inside) {
     if (inside == 0 || inside == digits) {
         return {};

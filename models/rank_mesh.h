@@ -31,7 +31,7 @@ struct RankMesh {
     std::uint32_t head_digits = 0;       // ranks that share a key-value head
     std::uint32_t shard_digits = 0;      // data-parallel ranks that share one copy of the state
     std::uint32_t secondary_digits = 0;  // of these, ranks that share a secondary shard
-    // Of a stage's ranks as experts read them.
+    // The digits of a stage's ranks as experts read them.
     std::uint32_t expert_tensor_digits = 0;
     std::uint32_t expert_digits = 0;
     std::uint32_t expert_data_digits = 0;
@@ -45,7 +45,7 @@ struct RankMisfit {
 };
 RankMisfit expert_misfit(const ParallelPlan& plan, std::int64_t ranks_of_head = 1);
 
-// Of a plan whose stages are alike (models/stage_parties.h makes such plans). Uses
+// The digits of a plan whose stages are alike (models/stage_parties.h makes such plans). Uses
 // plan.data_parallel_size. A plan that check() (models/validate_plan.h) rejects asserts.
 RankMesh digits_of_plan(const ParallelPlan& plan,
                         std::int64_t ranks_of_head = 1,

@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-// Of a rank, in the largest of its micro-batches; -1: the layer is on another rank.
+// The rows of a rank in the largest of its micro-batches; -1: the layer is on another rank.
 std::int64_t most_rows(const StepLoad& load, RankId rank, RoleId role, std::size_t layer) {
     if (load.first_draw[index(role)][layer] == StepLoad::kNone) {
         return -1;

@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// Of each role the rank whose experts have most rows to keep: the largest micro-batches of its
+// The rank of each role whose experts have most rows to keep: the largest micro-batches of its
 // layers, added up.
 std::vector<RankId> fullest_ranks(const Program& program, const StepLoad& load);
 

@@ -54,7 +54,7 @@ double latent_up_share(const Transformer& m) {
     return static_cast<double>(up) / static_cast<double>(up + rest);
 }
 
-// Of a layer's linear products around attention, and of its MLP's.
+// The recomputed shares of a layer's linear products around attention, and of its MLP's.
 struct LinearShare {
     double attention = 0;
     double mlp = 0;

@@ -28,7 +28,7 @@ struct LayerRecompute {
     }
 };
 
-// Of layer `layer` (from 0) of a chunk of `layers`.
+// What layer `layer` (from 0) of a chunk of `layers` computes again.
 LayerRecompute recompute_of_layer(const ParallelPlan& plan,
                                   std::int64_t layer,
                                   std::int64_t layers);

@@ -146,8 +146,8 @@ private:
         return layer < kMiddle ? layer : layer + more_;
     }
 
-    // Of the many layers, for an op of `layer` (of the few) that stands for one `later` layers on;
-    // without a layer: of an op before or behind all layers.
+    // The tensor of the many layers for an op of `layer` (of the few) that stands for one `later`
+    // layers on; without a layer: for an op before or behind all layers.
     TensorId tensor(TensorId id, std::optional<std::uint32_t> layer, std::uint32_t later) {
         const auto t = static_cast<std::uint32_t>(index(id));
         const LayerTensor& place = tensors_[t];

@@ -283,7 +283,7 @@ private:
         return column;
     }
 
-    // Of a role: where its ranks stand among those that share experts.
+    // Where the ranks of a role stand among the ranks that share experts.
     struct Place {
         RankId rank{};
         std::uint32_t group = 0;

@@ -57,7 +57,7 @@ std::int64_t expert_capacity(std::int64_t tokens,
 // fewer tokens than the mean, -1 with more, else 0 (Wang et al., arXiv 2408.15664, algorithm 1).
 std::vector<int> bias_update(std::span<const double> loads);
 
-// Of the ranks that share the experts of a layer, with `tokens` tokens of all of them.
+// The load of the ranks that share the experts of a layer, with `tokens` tokens of all of them.
 struct LayerLoad {
     double busiest = 1;  // rows of the busiest rank over tokens x topk / ranks
     std::int64_t busiest_rank = 0;

@@ -151,6 +151,23 @@ TensorId ProgramTables::tensor(Tensor tensor) {
     return to_id<TensorId>(program_.tensors.size() - 1);
 }
 
+TensorId ProgramTables::host_tensor(std::string name,
+                                    TensorKind kind,
+                                    Dtype dtype,
+                                    const Layout& layout,
+                                    Bytes bytes,
+                                    Lifetime lifetime) {
+    return tensor({.name = std::move(name),
+                   .parameter = {},
+                   .dtype = dtype,
+                   .kind = kind,
+                   .lifetime = lifetime,
+                   .global_shape = {},
+                   .layout = layout,
+                   .bytes = bytes,
+                   .tier = MemoryTier::dram});
+}
+
 TensorId ProgramTables::scalars() {
     if (!scalars_) {
         scalars_ = tensor({.name = "device scalars",
@@ -194,7 +211,7 @@ void SegmentBuilder::next_waits_for(std::uint32_t op) {
     extra_waits_.push_back(op);
 }
 
-// Of what the op takes of the tensor.
+// The uses of the part of the tensor that the op takes.
 std::span<TensorUses<SegmentBuilder::Place>> SegmentBuilder::uses_of(TensorId tensor,
                                                                      const OpSpec& spec) {
     if (index(tensor) >= place_of_.size()) {

@@ -41,6 +41,13 @@ public:
     // which all parties have alike, ranks are in groups of their own.
     GroupId group_over_stages(std::uint32_t digits);
     TensorId tensor(Tensor tensor);
+    // A buffer in the host's memory.
+    TensorId host_tensor(std::string name,
+                         TensorKind kind,
+                         Dtype dtype,
+                         const Layout& layout,
+                         Bytes bytes,
+                         Lifetime lifetime = Lifetime::step);
     // Tensors whose rows routers decide, in the order in which they were added.
     std::vector<RoutedTensor>& routed() { return routed_; }
     // The device scalar block (engine/device_scalars.h), one a party.

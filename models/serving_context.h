@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-// Of the busiest rank of a stage: its share of sequences and, along the context, of the new tokens
+// The share of the busiest rank of a stage: of sequences and, along the context, of the new tokens
 // of prompts and of what sequences see. Ranks of a context all compute the tokens that are
 // generated.
 BatchShape share_of_rank(const BatchShape& shape, const ServingPlan& plan);

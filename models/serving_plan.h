@@ -18,7 +18,8 @@ namespace orrery {
 
 // In which products are computed. FP4 products exist on devices with a peak for it.
 enum class ProductPrecision : std::uint8_t { bf16, fp16, fp8, fp4 };
-// Of the operands as kernels know them; FP4 is computed at a rate and with bytes of its own.
+// The type of the operands as kernels know them; FP4 is computed at a rate and with bytes of its
+// own.
 Dtype dtype_of(ProductPrecision precision);
 std::int64_t bits_of(ProductPrecision precision);
 
@@ -52,8 +53,8 @@ struct ServingPlan {
     // Tokens take experts in turn, as timed layers of experts do; otherwise at random.
     bool balanced_experts = false;
 
-    // Of low-rank adapters of every projection: y = x W + x A B (Hu et al., LoRA, ICLR 2022);
-    // 0: none.
+    // The rank of low-rank adapters of every projection: y = x W + x A B (Hu et al., LoRA, ICLR
+    // 2022); 0: none.
     std::int64_t adapter_rank = 0;
 
     std::int64_t ranks_of_stage() const { return tensor_model_parallel_size * data_parallel_size; }

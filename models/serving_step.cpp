@@ -128,7 +128,7 @@ private:
         }
     }
 
-    // Of each group of `rows` rows with weights of its own, and zeros for `others` rows.
+    // `groups` products of `rows` rows with weights of their own, and zeros for `others` rows.
     void expert_product(std::string_view name,
                         std::int64_t groups,
                         std::int64_t rows,
@@ -297,8 +297,8 @@ private:
         }
     }
 
-    // Of experts that are equally likely: the ones that a rank holds and that tokens reach, with
-    // equally many rows each.
+    // The MLP of equally likely experts: those that a rank holds and tokens reach, with equally
+    // many rows.
     void expert_mlp() {
         const std::int64_t tokens = stage_tokens_;
         const std::int64_t ep = plan_.expert_model_parallel_size;

@@ -37,8 +37,8 @@ struct ServingOp {
 
 inline constexpr std::string_view kQuantise = "quantise";
 
-// Of the busiest rank of a stage, in the order of execution, repeated layers counted. A shape
-// without tokens has no ops.
+// The ops of the busiest rank of a stage, in the order of execution, repeated layers counted. A
+// shape without tokens has no ops.
 std::vector<ServingOp> serving_ops(const Transformer& model,
                                    const ServingPlan& plan,
                                    const BatchShape& shape,

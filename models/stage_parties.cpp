@@ -33,7 +33,7 @@ Errors check_stage_parties(const Transformer& model, const ParallelPlan& plan) {
         errors.push_back({where, std::move(what), std::move(hint)});
     };
     if (std::ssize(sizes) != plan.pipeline_model_parallel_size) {
-        reject(fmt::format("{} entries for {} pipeline stages",
+        reject(fmt::format("there are {} entries for {} pipeline stages",
                            sizes.size(),
                            plan.pipeline_model_parallel_size),
                "one entry a stage");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/state_layouts.h"
 
-#include <array>
 #include <cmath>
+#include <iterator>
+
+#include "models/plan_words.h"
 
 namespace orrery {
 namespace {
@@ -19,12 +21,13 @@ struct StrategyRow {
 
 // By ShardingStrategy. The distributed optimizer reduce-scatters gradients from ZeRO 1 on. ZeRO 2
 // frees what is not its shard after the step; ZeRO 3 adds each micro-batch's to a shard.
-constexpr std::array<StrategyRow, 4> kStrategies{{
+constexpr StrategyRow kStrategies[] = {
     {Held::whole, Held::whole, Held::whole, Lifetime::persistent},
     {Held::whole, Held::shard, Held::shard, Lifetime::persistent},
     {Held::whole, Held::shard, Held::shard, Lifetime::step},
     {Held::shard, Held::shard, Held::shard, Lifetime::slot},
-}};
+};
+static_assert(std::size(kStrategies) == std::size(kShardingStrategies), "each strategy has a row");
 
 MemoryTier tier_of(StateTier tier) {
     return tier == StateTier::device ? MemoryTier::hbm

@@ -74,8 +74,8 @@ inline bool uses_tiers(const ParallelPlan& plan) {
            (plan.optimizer_cpu_offload && plan.optimizer_offload_fraction < 1);
 }
 
-// Of the parameters of experts, which fewer ranks have than the others: along the expert
-// data-parallel digits.
+// Experts: their parameters, which fewer ranks have than the others. They are sharded along the
+// expert data-parallel digits.
 enum class StateOf : std::uint8_t { dense, experts };
 
 StateLayouts state_layouts(const ParallelPlan& plan,

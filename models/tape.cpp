@@ -21,17 +21,16 @@ void run_delayed(BlockBuilder& b, Deferred& delayed) {
 
 void Tape::forward(BlockBuilder& b, ResidualStream& stream) {
     input_ = stream;
-    ForwardPass pass{b, std::move(stream)};
-    for (const auto& node : nodes_) {
-        capture(b, *node);
-        node->forward(pass);
-    }
-    b.ops.capture(false);
-    stream = std::move(pass.stream);
+    run(b, stream);
 }
 
 void Tape::run_again(BlockBuilder& b, ResidualStream& stream) {
     b.recomputing = true;
+    run(b, stream);
+    b.recomputing = false;
+}
+
+void Tape::run(BlockBuilder& b, ResidualStream& stream) {
     ForwardPass pass{b, std::move(stream)};
     for (const auto& node : nodes_) {
         capture(b, *node);
@@ -39,7 +38,6 @@ void Tape::run_again(BlockBuilder& b, ResidualStream& stream) {
     }
     b.ops.capture(false);
     stream = std::move(pass.stream);
-    b.recomputing = false;
 }
 
 Value Tape::backward(BlockBuilder& b, const Value& dout, Deferred* deferred) {

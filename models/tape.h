@@ -44,7 +44,7 @@ struct BackwardPass {
     BlockBuilder& b;
     Value stream_gradient;  // of the residual stream after the node
     Deferred* deferred;     // takes weight products that run later; null: they run now
-    // Of what deferred weight products read.
+    // The lifetime of what deferred weight products read.
     Lifetime read_later() const {
         return deferred == nullptr ? Lifetime::slot : Lifetime::micro_batch;
     }
@@ -104,6 +104,8 @@ public:
     Value backward(BlockBuilder& b, const Value& dout, Deferred* deferred);
 
 private:
+    void run(BlockBuilder& b, ResidualStream& stream);
+
     struct Again {
         const Node* reader;
         std::vector<Node*> nodes;

@@ -43,7 +43,7 @@ struct Transformer {
     std::int64_t num_experts = 0;
     std::int64_t moe_router_topk = 2;
     std::int64_t moe_ffn_hidden_size = 0;  // of an expert; 0: ffn_hidden_size
-    // Of an MLP that all tokens pass besides, all shared experts together; 0: none.
+    // The width of an MLP that all tokens pass besides, all shared experts together; 0: none.
     std::int64_t moe_shared_expert_intermediate_size = 0;
     std::int64_t first_k_dense_replace = 0;  // leading layers with one MLP
     std::int64_t moe_layer_freq = 1;         // behind these every n-th layer has experts
@@ -54,7 +54,8 @@ struct Transformer {
     // Scores of experts, from which the weights of the chosen ones are made so that they add up to
     // 1.
     RouterScoreFunction moe_router_score_function = RouterScoreFunction::softmax;
-    // Of the loss that balances experts (Fedus et al., arXiv 2101.03961, section 2.2); 0: none.
+    // The coefficient of the loss that balances experts (Fedus et al., arXiv 2101.03961, section
+    // 2.2); 0: none.
     double moe_aux_loss_coeff = 0;
     // What a step adds to, or takes from, the bias by which an expert is chosen (Wang et al.,
     // arXiv 2408.15664); 0: none.

@@ -5,6 +5,7 @@
 
 #include "engine/check.h"
 #include "kernels/cast/cast.h"
+#include "kernels/device_spec.h"
 #include "kernels/optimizer/optimizer.h"
 #include "models/quantised_moves.h"
 #include "models/relayout.h"
@@ -75,16 +76,14 @@ OpSpec named(std::string_view name) {
 
 // The host makes a view of each rank's part and copies it, in a loop of four operators: of a
 // gather in partition_parameters.py get_rank and narrow, in ProcessGroupNCCL.cpp select and copy_;
-// of a reduction view, narrow, select and copy_. An operator takes as long as a launch does in the
-// catalogue's devices. The device waits meanwhile: the parameters' coordinator synchronises it
-// before and after each gather (stage3.py, _synchronize_communication).
+// of a reduction view, narrow, select and copy_. The device waits meanwhile: the parameters'
+// coordinator synchronises it before and after each gather (stage3.py, _synchronize_communication).
 void loop_over_parts(BlockBuilder& b, std::string_view name, std::int64_t ranks) {
     constexpr std::int64_t kOperators = 4;
-    constexpr Time kOperator = Time::picoseconds(5'000'000);
     OpSpec spec = named(name);
     spec.cause = Cause::host;
     spec.launches = 0;
-    b.ops.host({.duration = kOperator * (kOperators * ranks)}, spec);
+    b.ops.host({.duration = kEagerOperator * (kOperators * ranks)}, spec);
 }
 
 // Modules release their parameters behind them (release_sub_module): a pass that runs modules twice

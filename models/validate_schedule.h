@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-// Of a plan whose sizes and batch are valid (models/validate_plan.h).
+// Errors of a plan whose sizes and batch are valid (models/validate_plan.h).
 Errors check_paired_schedule(const Transformer& model,
                              const ParallelPlan& plan,
                              std::int64_t num_gpus);

@@ -25,8 +25,7 @@ struct NamedCable {
 
 class CableList {
 public:
-    // Of one cable. For a NIC's `a` is its number, node by node; switches have numbers of their
-    // own.
+    // One cable. For a NIC's `a` is its number, node by node; switches have numbers of their own.
     struct Cable {
         std::uint32_t a = 0;
         std::uint32_t b = 0;  // a switch

@@ -104,7 +104,8 @@ struct FabricSpec {
     std::uint32_t qps_per_connection = 1;  // queue pairs (5-tuples) a connection is split over
     std::uint64_t hash_seed = 0;
     HashSeeds hash_seeds = HashSeeds::per_switch;
-    // Of kind file, then never null. Tiers, sets, uplinks and oversubscription mean nothing there.
+    // The cables of kind file, then never null. Tiers, sets, uplinks and oversubscription mean
+    // nothing there.
     std::shared_ptr<const CableList> cables{};
 };
 

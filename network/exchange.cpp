@@ -160,17 +160,6 @@ double wire_bytes(const Exchange& exchange) {
     return static_cast<double>(exchange.row.count()) + by.row_header + of_experts;
 }
 
-Exchange exchange_of_bytes(std::uint32_t ranks,
-                           std::uint32_t servers,
-                           const std::vector<std::int64_t>& bytes) {
-    ORRERY_CHECK(bytes.size() == std::size_t{ranks} * ranks);
-    Exchange exchange{.dispatcher = find_dispatcher("alltoall"), .row = Bytes{1}};
-    exchange.rows.ranks = ranks;
-    exchange.rows.servers = servers;
-    exchange.rows.choices.assign(bytes.begin(), bytes.end());
-    return exchange;
-}
-
 std::vector<ExchangePhase> exchange_phases(const Exchange& exchange) {
     ORRERY_CHECK(exchange.dispatcher != nullptr);
     std::vector<ExchangePhase> phases = dispatch_phases(exchange);
@@ -183,37 +172,6 @@ std::vector<ExchangePhase> exchange_phases(const Exchange& exchange) {
         }
     }
     return phases;
-}
-
-ExchangeTraffic traffic_of(const Exchange& exchange) {
-    const Dispatcher& dispatcher = *exchange.dispatcher;
-    const RoutedRows& rows = exchange.rows;
-    const std::uint32_t of_server = rows.ranks / rows.servers;
-    ExchangeTraffic traffic{.sms = exchange.sm_limit > 0 ? exchange.sm_limit : dispatcher.sms,
-                            .host_sync = dispatcher.host_sync};
-    if (dispatcher.engine != TransferEngine::sm) {
-        traffic.sms = 0;
-    }
-    if (dispatcher.route == DispatchRoute::everyone) {
-        // A ring: every rank passes on what all but one of the others have.
-        const double all =
-            rows.tokens * static_cast<double>(exchange.row.count()) * (rows.ranks - 1);
-        const double crossing = rows.servers > 1 ? 1.0 / of_server : 0.0;
-        traffic.network_bytes = all * crossing;
-        traffic.inside_bytes = all * (1 - crossing);
-        return traffic;
-    }
-    for (const ExchangePhase& phase : exchange_phases(exchange)) {
-        for (const ExchangeMessage& message : phase.messages) {
-            if (message.from == message.to) {
-                continue;
-            }
-            const bool inside = message.from / of_server == message.to / of_server;
-            (inside ? traffic.inside_bytes : traffic.network_bytes) += message.bytes / rows.ranks;
-            (inside ? traffic.inside_messages : traffic.network_messages) += 1.0 / rows.ranks;
-        }
-    }
-    return traffic;
 }
 
 }  // namespace orrery

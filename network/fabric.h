@@ -37,7 +37,7 @@ public:
     // By LinkId; link_class is a LinkClass.
     std::span<const LinkInfo> links() const { return links_; }
     std::span<const std::string> link_class_names() const { return class_names_; }
-    // Of a link that is slow from the start on; zero if it is dead.
+    // The capacity of a link that is slow from the start on; zero if it is dead.
     void set_capacity(LinkId link, Bandwidth capacity) { links_[index(link)].capacity = capacity; }
     Time link_latency(LinkId link) const;
     // For messages: "node 3 nic 2 -> tor 18".
@@ -126,7 +126,7 @@ public:
     LinkId nic_in(NicPort port) const;
 
     const NodeWiring& wiring(std::uint32_t node = 0) const { return wirings_.of(node); }
-    // Of kind file: one switch with all NICs in place of the real switches.
+    // In a fabric of kind file, one switch with all NICs in place of the real switches.
     const SwitchTree& tree() const { return tree_; }
 
     // The graph's vertices, numbered in this order: GPUs, one NVSwitch a node, one PCIe root a

@@ -130,7 +130,7 @@ private:
     std::vector<RateSpan> spans_;
     Time now_;
 
-    // Of the present run().
+    // The arguments of the present run().
     const std::vector<RunnerFlow>* flows_ = nullptr;
     const PathOf* path_of_ = nullptr;
     std::vector<std::uint32_t> order_;  // by start

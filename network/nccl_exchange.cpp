@@ -15,7 +15,8 @@ namespace orrery {
 namespace {
 
 constexpr double kSharesOfBusiestLink = 1 << 20;
-// Of a BF16 element: to FP32, added, and its share of the way back, on 128 lanes at 1.8 GHz.
+// The time of a BF16 element: to FP32, added, and its share of the way back, on 128 lanes at 1.8
+// GHz.
 constexpr double kSumOfElement_us = 3.0 / (128 * 1.8e3);
 
 bool is_nvlink(const Fabric& fabric, std::size_t link) {
@@ -328,11 +329,10 @@ TransferPhase NcclNetwork::phase_of(Group& group,
     }
     loads.fullest_nvlink = fullest_nvlink(fabric_, paths, loads);
     const bool network = group.layout.num_nodes() > 1;
-    auto factor = factor_of(CollectiveKind::all_to_all, network && !group.layout.over_tcp());
-    if (!options_.congestion && !moved_by_nccl(*exchange.dispatcher)) {
-        const bool packets = options_.number_connections;  // which find their rates themselves
-        factor.efficiency = network && !packets ? exchange.dispatcher->network_share : 1;
-    }
+    const Dispatcher& dispatcher = *exchange.dispatcher;
+    const CongestionFactor factor = factor_of(CollectiveKind::all_to_all,
+                                              network && !group.layout.over_tcp(),
+                                              moved_by_nccl(dispatcher) ? nullptr : &dispatcher);
     TransferPhase phase{
         .latency =
             exchange_latency(group, exchange, *std::ranges::max_element(loads.network_messages)) +

@@ -183,7 +183,7 @@ double nccl_intra_bandwidth(const NodeSpec& node, std::uint32_t compute_capabili
         const double pcie = 0.75 * node.pcie_bandwidth.gigabytes_per_second();
         return node.amd_cpu ? pcie : pcie / 1.2;
     }
-    // Of one link, GB/s: 18.0 of 20, 20.0 of 25, 20.6 of 25, 40.1 of 50.
+    // What one link reaches, GB/s: 18.0 of 20, 20.0 of 25, 20.6 of 25, 40.1 of 50.
     const double share = compute_capability >= 100  ? 40.1 / 50
                          : compute_capability >= 90 ? 20.6 / 25
                          : compute_capability >= 70 ? 20.0 / 25

@@ -103,13 +103,21 @@ void NcclNetwork::set_mover(TransferPlan& plan,
     }
 }
 
-CongestionFactor NcclNetwork::factor_of(CollectiveKind kind, bool network) const {
-    if (!network || !options_.congestion) {
-        const bool slower = network && kind == CollectiveKind::all_to_all;
-        return {.efficiency = slower ? options_.all_to_all_share : 1, .queueing_delay = {}};
+CongestionFactor NcclNetwork::factor_of(CollectiveKind kind,
+                                        bool network,
+                                        const Dispatcher* own) const {
+    const bool all_to_all = kind == CollectiveKind::all_to_all;
+    if (network && options_.congestion) {
+        return all_to_all ? options_.congestion->all_to_all : options_.congestion->ring;
     }
-    return kind == CollectiveKind::all_to_all ? options_.congestion->all_to_all
-                                              : options_.congestion->ring;
+    if (!network || !all_to_all) {
+        return {.efficiency = 1, .queueing_delay = {}};
+    }
+    const bool packets = options_.number_connections;  // which find their rates themselves
+    const double share = own == nullptr ? options_.all_to_all_share
+                         : packets      ? 1
+                                        : own->network_share;
+    return {.efficiency = share, .queueing_delay = {}};
 }
 
 CongestionFactor NcclNetwork::factor_of_send(bool network) const {

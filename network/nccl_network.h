@@ -100,7 +100,7 @@ private:
         std::uint32_t num_sms = 0;
         std::map<PartsKey, std::vector<PartShape>> parts;
         std::vector<std::pair<CollectiveCall, TransferPlan>> exchanges;  // of rows
-        // Of exchanges: by whether they go by the receiver's rail, and by communicator.
+        // Paths of exchanges, by whether they go by the receiver's rail, and by communicator.
         std::map<std::pair<bool, std::uint16_t>, ExchangePaths> paths;
     };
     using ChoiceKey = std::tuple<const NcclTuning*, CollectiveKind, std::int64_t, Dtype>;
@@ -123,7 +123,7 @@ private:
         TransferPlan laid(std::span<const PartShape> shapes) const;
     };
     Outline outline_of(Group& group, const CollectiveCall& call) const;
-    // Of a call with rows (CollectiveCall::rows): the plan of its dispatcher. None if the members'
+    // The plan of the dispatcher of a call with rows (CollectiveCall::rows). None if the members'
     // nodes have unequally many of them: then the call is a plain all_to_all.
     std::optional<TransferPlan> plan_rows(const CollectiveCall& call,
                                           std::span<const RankId> members) const;
@@ -159,13 +159,16 @@ private:
                                       std::uint32_t channels,
                                       Connections& connections) const;
     std::vector<PartShape> send_shapes(RankId from, RankId to, std::uint32_t channels) const;
-    CongestionFactor factor_of(CollectiveKind kind, bool network) const;
+    // `own`: the dispatcher that moves the rows, if not NCCL.
+    CongestionFactor factor_of(CollectiveKind kind,
+                               bool network,
+                               const Dispatcher* own = nullptr) const;
     CongestionFactor factor_of_send(bool network) const;
     // Sets the plan's engine, and the SMs that its channels hold.
     void set_mover(TransferPlan& plan, TransferEngine engine, std::uint32_t num_sms) const;
     NcclDevice device_of(std::uint32_t kind) const;
     NcclCommunicator search(std::uint32_t kind, const NcclGroupShape& shape) const;
-    // Of a rank's links inside its node (GB/s).
+    // The bandwidth of a rank's links inside its node (GB/s).
     double intra_bandwidth(RankId rank) const;
     double send_bandwidth(RankId from, RankId to) const;
     // What a message of a group or between two ranks takes on its network.

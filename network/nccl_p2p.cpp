@@ -5,8 +5,6 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/check.h"
-
 namespace orrery {
 namespace {
 
@@ -27,20 +25,6 @@ double links_of(const NodeSpec& node, std::uint32_t compute_capability) {
 }
 
 }  // namespace
-
-std::vector<std::uint32_t> nccl_peer_order(std::uint32_t ranks) {
-    ORRERY_CHECK(ranks > 0);
-    std::vector<std::uint32_t> order;
-    const std::uint32_t cycle = std::bit_ceil(ranks);
-    std::uint32_t delta = 0;
-    for (std::uint32_t x = 1; x <= cycle; ++x) {
-        if (delta < ranks) {
-            order.push_back(delta);
-        }
-        delta = (delta + x) % cycle;
-    }
-    return order;
-}
 
 NcclP2pChannels nccl_p2p_channels(const NcclCommunicator& communicator,
                                   const NodeSpec& node,

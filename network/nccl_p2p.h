@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How NCCL runs sends and receives of one group, an all_to_all among them: in which order a rank
-// meets its peers, on how many channels, by which protocol and in chunks of what size (NCCL
-// 2.28 to 2.30, src/enqueue.cc, src/init.cc and src/graph/paths.cc, restated from their
-// description).
+// How NCCL runs sends and receives of one group, an all_to_all among them: on how many channels, by
+// which protocol and in chunks of what size (NCCL 2.28 to 2.30, src/enqueue.cc, src/init.cc and
+// src/graph/paths.cc, restated from their description).
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "engine/units.h"
 #include "network/cluster_spec.h"
 #include "network/nccl_tuning.h"
 
 namespace orrery {
-
-// The rounds of a group: in round r a rank sends to the rank order[r] further on (modulo `ranks`)
-// and receives from the one as far back; round 0 is its own part. Triangular numbers modulo the
-// next power of two visit every residue once, and far ones early.
-std::vector<std::uint32_t> nccl_peer_order(std::uint32_t ranks);
 
 // Channels of a communicator's messages; powers of two.
 struct NcclP2pChannels {

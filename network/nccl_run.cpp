@@ -23,7 +23,7 @@ double bandwidth_of(const CollectiveCall& call,
     const std::uint32_t cc = communicator.compute_capability;
     const bool ring = choice.algorithm == NcclAlgorithm::ring;
     if (ring && call.kind != CollectiveKind::broadcast) {
-        // Of the vector's bytes n - 1 of n pass each edge, twice for all_reduce.
+        // n - 1 of n of the vector's bytes pass each edge, twice for all_reduce.
         const double n = communicator.num_ranks;
         const double passes = call.kind == CollectiveKind::all_reduce ? 2 : 1;
         const double edge =

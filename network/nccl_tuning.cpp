@@ -49,7 +49,7 @@ constexpr ByGeneration kTreePerChannel{
 constexpr ByGeneration kNvlsTreePerChannel{
     {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 43.8}}};
 
-// Of the tree's bandwidth by log2(bytes / 64), measured by NCCL's authors: 64 B … 256 MB.
+// The share of the tree's bandwidth by log2(bytes / 64), measured by NCCL's authors: 64 B … 256 MB.
 constexpr std::size_t kNumTreeSizes = 23;
 constexpr std::array<std::array<double, kNumTreeSizes>, kNumNcclProtocols> kTreeCorrection{
     {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
@@ -174,7 +174,7 @@ double tree_bus_bandwidth(const Inputs& in, P p, double bus) {
     return in.c.plain_tree ? 0.85 * bw : bw;
 }
 
-// Of the whole vector (algorithm bandwidth), GB/s.
+// The bandwidth of the whole vector (algorithm bandwidth), GB/s.
 double table_bandwidth(const Inputs& in, F f, A a, P p) {
     const auto& c = in.c;
     const auto& g = c.graph(a);

@@ -39,7 +39,7 @@ public:
         const Run& run = run_of(node);
         return run.first_link + (node - run.first_node) * run.wiring.num_links();
     }
-    // Of all nodes.
+    // The links of all nodes.
     std::uint32_t num_links() const { return num_links_; }
     // The same of the links between memory tiers, numbered from 0 on their own.
     const TierWiring& tiers_of(std::uint32_t node) const { return run_of(node).tiers; }
@@ -51,7 +51,7 @@ public:
     std::uint32_t most_memories() const { return most_memories_; }
     // The node that a link is inside; `link` < num_links().
     std::uint32_t node_of_link(std::uint32_t link) const;
-    // Of the kind that has most (NodeWiring::num_sockets).
+    // The sockets of the kind that has most (NodeWiring::num_sockets).
     std::uint32_t most_sockets() const { return most_sockets_; }
 
 private:

@@ -48,17 +48,17 @@ public:
 
     FootprintId add_footprint(std::span<const LinkShare> footprint) override;
     FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) override;
-    // Of transfers inside servers.
+    // Starts a transfer inside a server.
     FlowId start_under_way(
         Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) override;
     void settle(Time now) override { fluid_.settle(now); }
     Time run_until(Time limit) override;
     Time next_completion() const override;
     void pop_completed(Time now, std::vector<FlowId>& ended) override;
-    // Not of one that moves as packets.
+    // Not for a flow that moves as packets.
     Bytes stop(Time now, FlowId flow) override;
     void set_capacity(Time now, LinkId link, Bandwidth capacity) override;
-    // Of its fluid part.
+    // The rate of a flow of the fluid part.
     Bandwidth rate(FlowId flow) const override;
     std::int64_t num_solves() const override { return fluid_.num_solves(); }
     std::int64_t num_flows_started() const override { return num_started_; }

@@ -19,7 +19,7 @@ struct SwitchCounts {
     std::uint32_t spines = 0;          // switches of the second tier
     bool operator==(const SwitchCounts&) const = default;
 };
-// Of listed cables a leaf is a switch with a NIC, all others are spines, and sets are taken to be
+// With listed cables a leaf is a switch with a NIC, all others are spines, and sets are taken to be
 // equal. Without switches (a lone server) or with a fabric that can't be built: one leaf for all.
 SwitchCounts count_switches(const ClusterSpec& spec);
 

@@ -26,7 +26,8 @@ struct RankPair {
     bool operator==(const RankPair&) const = default;
 };
 
-// Of ranks 0 … num_ranks-1, in ascending order of their senders. Fewer than two ranks: none.
+// The pairs of ranks 0 … num_ranks-1, in ascending order of their senders. Fewer than two ranks:
+// none.
 std::vector<RankPair> traffic(TrafficPattern pattern,
                               std::uint32_t num_ranks,
                               std::uint32_t ranks_per_node,

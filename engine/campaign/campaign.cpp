@@ -132,7 +132,8 @@ void CampaignWorld::refresh_rate() {
     }
     work /= 1 + overhead_;
     if (job.vacant(Vacancy::taken_over) > 0) {
-        // Who stands for two stages takes twice as long for each micro-batch (a flow shop).
+        // A node that stands in for two stages takes twice as long for each micro-batch (a flow
+        // shop).
         const double m = spec_.speed.micro_batches;
         const double stages = job.shape.stages;
         work *= (m + stages - 1) / (2 * (m - 1) + stages);

@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// Of one number over the seeds.
+// Statistics of one number over the seeds.
 struct Statistic {
     double mean = 0;
     double deviation = 0;  // standard deviation of one run
@@ -23,7 +23,7 @@ struct Statistic {
 };
 
 Statistic statistic(std::vector<double> values);
-// The same of the differences, run by run: what common random numbers are for.
+// Statistics of the differences, run by run: what common random numbers are for.
 Statistic paired_difference(const std::vector<double>& a, const std::vector<double>& b);
 
 // Seeds first_seed, first_seed + 1 ...; the timeline and the log of the first only.

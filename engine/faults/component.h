@@ -55,7 +55,7 @@ std::string count_of(Scope scope, std::uint32_t count);
 NodeRange nodes_of(const ClusterShape& shape, Component component);  // none of the job or a spine
 // The component of a scope that a node belongs to; of several the first.
 Component domain_of(const ClusterShape& shape, Scope scope, std::uint32_t node);
-// Of one component, for the key of its random stream: the same whatever the cluster's size.
+// The key of a component's random stream: the same whatever the cluster's size.
 std::uint64_t entity_of(Component component);
 std::string to_text(const ClusterShape& shape, Component component);
 // Error::where is empty: the caller knows the place.

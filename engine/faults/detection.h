@@ -54,9 +54,10 @@ Detection hang_detection(const DetectionSpec& spec);
 // `uniform` in (0, 1) belongs to the fault. A smaller period never detects it later.
 Detection detect(const DetectionSpec& spec, FaultKind kind, double uniform);
 
-// Of a link that is down for `down`, against the InfiniBand retransmission timer T = 4.096 us x
-// 2^timeout with `retries` retries (NCCL_IB_TIMEOUT, NCCL_IB_RETRY_CNT): the stall is the next
-// multiple of T, and beyond T x retries the queue pair dies. Idealised: adapters use up to 4 T.
+// What traffic does on a link that is down for `down`. The InfiniBand retransmission timer is T =
+// 4.096 us x 2^timeout, with `retries` retries (NCCL_IB_TIMEOUT, NCCL_IB_RETRY_CNT): the stall is
+// the next multiple of T, and beyond T x retries the queue pair dies. Idealised: adapters use up to
+// 4 T.
 struct FlapOutcome {
     WallTime stall;  // until traffic flows again, or the queue pair dies
     bool dies = false;

@@ -24,7 +24,7 @@ struct Distribution {
 
 double sample_s(const Distribution& distribution, CounterRandom& random);
 WallTime sample(const Distribution& distribution, CounterRandom& random);
-// That a sample is at most so long.
+// The probability that a sample is at most this long.
 double probability_within(const Distribution& distribution, double seconds);
 // Mean number of failures in a span of a component that is new at its begin and is replaced by a
 // new one each time: the renewal function, by Xie's method (Communications in Statistics 18, 1989).

@@ -57,8 +57,8 @@ struct SchedulerLimits {
     // A step is chosen while the one before it runs (vLLM's asynchronous scheduling, the overlap
     // schedulers of SGLang and TensorRT-LLM): requests that come meanwhile wait for the next one.
     bool plans_ahead = false;
-    // Of a pipeline, that follow one another: each has up to max_num_seqs sequences (TensorRT-LLM's
-    // micro-batches). 1: max_num_seqs are all sequences that run.
+    // Micro-batches of a pipeline, which follow one another: each has up to max_num_seqs sequences
+    // (TensorRT-LLM's micro-batches). 1: max_num_seqs are all sequences that run.
     std::uint16_t micro_batches = 1;
     // Steps of running sequences between two looks at the queue, where prompts have steps of their
     // own (vLLM v0's num_scheduler_steps).
@@ -92,7 +92,8 @@ struct Batch {
     std::vector<SequenceStep> steps;
     std::vector<RequestId> preempted;
     std::vector<RequestId> admitted;  // began, or began again
-    // Of sequences that were admitted. With TierLoading::ahead they have no step before arrived().
+    // Loads of sequences that were admitted. With TierLoading::ahead they have no step before
+    // arrived().
     std::vector<SequenceLoad> loads;
 };
 
@@ -129,8 +130,8 @@ public:
     // `generated`: output tokens that it has already; their keys and values are computed here,
     // after those of the prompt. A request that comes after its prompt has one at least.
     void submit(RequestId request, ServedPart part = ServedPart::whole, std::int64_t generated = 0);
-    // Of submitted requests whose keys and values come from elsewhere: appends the ones that have
-    // got blocks for them now, in the order of their coming. They run when arrived() says so.
+    // Admits submitted requests whose keys and values come from elsewhere: appends the ones that
+    // have got blocks for them now, in the order of their coming. They run when arrived() says so.
     void accept(std::vector<RequestId>& accepted);
     void arrived(RequestId request);
     // Frees the blocks of a prompt whose keys and values have been read.
@@ -144,7 +145,8 @@ public:
     // The request leaves the queue or the running sequences; what is under way for it is void.
     void cancel(RequestId request);
 
-    // That run, then those that wait: not the prompts that only keep their blocks.
+    // The running requests, then the waiting ones; prompts that only keep their blocks are left
+    // out.
     std::vector<RequestId> requests() const;
     // Tokens of a request whose keys and values are in the cache, or on their way.
     std::int64_t computed_tokens(RequestId request) const { return at(request).computed; }
@@ -157,21 +159,21 @@ public:
     // First of running requests, then of waiting ones, less what the cache and the tiers have now.
     std::vector<PendingPrompt> pending_prompts() const;
     Generating generating() const;
-    // Of the batches that are not completed.
+    // Tokens of the batches that are not completed.
     std::int64_t tokens_under_way() const { return tokens_under_way_; }
     // No request waits, runs or keeps blocks.
     bool is_idle() const { return sequences_.empty(); }
     const BlockPool& pool() const { return pool_; }
     const SchedulerLimits& limits() const { return limits_; }
-    // Of the prompt of a request that waits or runs: found in the prefix cache when it was last
-    // admitted.
+    // Tokens of the prompt of a waiting or running request that the prefix cache had when the
+    // request was last admitted.
     std::int64_t cached_tokens(RequestId request) const { return at(request).cached; }
-    // Of these the ones that came from the tiers below.
+    // The part of cached_tokens() that came from the tiers below.
     std::int64_t loaded_tokens(RequestId request) const { return at(request).loaded; }
     // Leading tokens of a prompt that the cache or the tiers below have: whole blocks, never the
     // last token, which must be computed to sample from it.
     std::int64_t prefix_tokens(const Request& request) const;
-    // Of the cache, in the order of the tokens, of a request that runs: a real server reads and
+    // The cache blocks of a running request, in the order of its tokens: a real server reads and
     // writes them. Valid until the next step is chosen.
     std::span<const KvBlock> blocks(RequestId request) const { return at(request).blocks; }
 

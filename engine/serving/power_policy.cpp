@@ -2,7 +2,8 @@
 #include "engine/serving/power_policy.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "engine/power_clock.h"
 
 namespace orrery {
 
@@ -33,9 +34,7 @@ public:
 class CapsAll : public PowerPolicy {
 public:
     ClockCaps caps(double share, const ClockCaps& present) const override {
-        constexpr double kExponent = 0.6;
-        const double clock =
-            std::min(1.0, present.low * std::pow(1 / std::max(share, 0.1), kExponent));
+        const double clock = std::min(1.0, present.low * clock_at_power(1 / std::max(share, 0.1)));
         return {.low = clock, .high = clock};
     }
 };
@@ -54,10 +53,8 @@ std::unique_ptr<PowerPolicy> make_power_policy(std::string_view name) {
 }
 
 double busy_watts(const RowPower& row, double computation, double clock) {
-    constexpr double kExponent = 1 / 0.6;
     const double active =
-        row.memory_share +
-        (1 - row.memory_share) * computation * std::pow(clock, kExponent);
+        row.memory_share + (1 - row.memory_share) * computation * power_at_clock(clock);
     return row.idle_watts + (row.busy_watts - row.idle_watts) * active;
 }
 

@@ -46,7 +46,7 @@ struct RowPower {
     Time brake = Time::seconds(5);
     double brake_clock = 288.0 / 1410;
     std::size_t first_low = 0;  // instances from here on serve work of low priority
-    // Of a GPU, with its share of the server.
+    // Power of a GPU, with its share of the server.
     double idle_watts = 0;
     double busy_watts = 0;  // while all it does is bound by computation
     // While it is bound by memory: of busy - idle this share. An H200 draws 380 W in products of 64

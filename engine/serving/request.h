@@ -16,12 +16,12 @@ struct Request {
     Time arrival;                    // of an open load; a closed load sends it when a user is free
     std::int64_t prompt_tokens = 1;  // at least 1
     std::int64_t output_tokens = 1;  // at least 1
-    // Of the output, as a predictor says before it is known; 0: as many as come.
+    // Tokens of the output, as a predictor says before it is known; 0: as many as come.
     std::int64_t predicted_tokens = 0;
     // Number of the low-rank adapter that it is for; -1: the model alone.
     std::int32_t adapter = -1;
-    // Of the leading full blocks of the prompt (scheduler.h: block_size): a hash of all tokens up
-    // to the block's end, as vLLM's prefix cache names them. Empty: nothing is shared.
+    // Hashes of the leading full blocks of the prompt (scheduler.h: block_size). A hash is of all
+    // tokens up to the block's end, as vLLM's prefix cache names them. Empty: nothing is shared.
     std::vector<std::uint64_t> prefix_hashes;
 };
 

@@ -18,8 +18,8 @@ class StepEstimates;
 class RequestRouter {
 public:
     virtual ~RequestRouter() = default;
-    // Of the pool's steps, for a router that predicts; they outlive it. Without them it takes all
-    // tokens to be as long.
+    // Estimates of the pool's steps, for a router that predicts; they outlive it. Without them it
+    // takes all tokens to be as long.
     virtual void use(StepEstimates&) {}
     // An index into `instances`, which is not empty.
     virtual std::size_t choose(const Request& request,

@@ -99,8 +99,8 @@ std::optional<ServedInstance::Begun> ServedInstance::load_ended(Time now) {
         .end = step.end, .first_stage_free = stage_free_.front(), .batch = &step.batch};
 }
 
-// Of a step that takes T, and T' at a share s of the clock, computation binds the part that grows
-// by 1/s: (T'/T - 1) / (1/s - 1).
+// A step takes T, and T' at a share s of the clock. Computation binds the part of it that grows by
+// 1/s: (T'/T - 1) / (1/s - 1).
 void ServedInstance::time_stages(const Batch& batch) {
     std::fill(stages_.begin(), stages_.end(), Time{});
     cost_->times(batch, stages_);

@@ -14,7 +14,7 @@ void ServedRun::begin_power() {
     events_.schedule(parts_.power.telemetry, kPower, 0);
 }
 
-// Of all instances, since the last question. One that computes nothing idles.
+// The energy of all instances since the last question. An instance that computes nothing idles.
 double ServedRun::joules_since_last(Time now) {
     double joules = 0;
     for (std::size_t i = 0; i < instances_.size(); ++i) {

@@ -150,7 +150,7 @@ bool ServedRun::fits_somewhere(const Request& request) const {
     return fits(0, part) && (part == ServedPart::whole || fits(1, ServedPart::after_prompt));
 }
 
-// Of a closed load, the user whose request is refused sends the next one instead.
+// In a closed load the user whose request is refused sends the next one instead.
 void ServedRun::send_next() {
     while (next_ < requests_.size()) {
         const auto id = static_cast<RequestId>(next_);

@@ -32,7 +32,7 @@ public:
                        std::size_t from,
                        std::size_t to,
                        std::int64_t tokens) = 0;
-    // Of the transfers under way, Time::max() without one.
+    // The next end of a transfer under way, Time::max() without one.
     virtual Time next_end() const = 0;
     // Appends the requests whose transfers end at `now`.
     virtual void pop_ended(Time now, std::vector<RequestId>& ended) = 0;
@@ -69,7 +69,7 @@ struct ServingResult {
     std::vector<OutageEffect> outages;      // of ServingFaults::outages, in their order
     // For how long each instance held its GPUs: since its start was decided.
     std::vector<Time> instance_times;
-    // Of a pool that follows its load, whenever it changes.
+    // The size of a pool that follows its load, whenever it changes.
     struct InstanceCount {
         Time at;
         std::size_t pool = 0;

@@ -118,7 +118,7 @@ void ServedRun::add_instances(std::size_t p, std::int64_t count) {
     record_instances(p);
 }
 
-// Those with the fewest requests, the last ones of equals, get no new ones.
+// The instances with the fewest requests, the last ones of equals, get no new requests.
 void ServedRun::drain_instances(std::size_t p, std::int64_t count) {
     Pool& pool = pools_[p];
     const auto serves = [](Life life) { return life == Life::serving; };

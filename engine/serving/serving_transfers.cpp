@@ -17,7 +17,7 @@ void ServedRun::hand_over(RequestId id, std::size_t from) {
     send(1, id, ServedPart::after_prompt);
 }
 
-// Of an instance that has stopped since, the keys and values are gone.
+// The keys and values of an instance that has stopped since are gone.
 bool ServedRun::source_is_there(const Journey& journey) const {
     return instances_[journey.from].failures() == journey.life;
 }
@@ -97,7 +97,7 @@ bool ServedRun::end_load(RequestId id) {
     return true;
 }
 
-// Of a sequence that gave up its place before its blocks had come.
+// Cancels the load of a sequence that gave up its place before its blocks had come.
 void ServedRun::cancel_load(RequestId id) {
     const auto load = std::ranges::find(loads_, id, &OpenLoad::request);
     if (load != loads_.end()) {

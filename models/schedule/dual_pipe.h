@@ -3,9 +3,6 @@
 // micro-batches come in at either end of the pipeline, and a rank holds the stages r and p-1-r. In
 // the middle of a step the forward pass of one direction runs beside the backward pass of the
 // other. DualPipeV does the same on p/2 ranks: one direction, whose stages go there and back.
-//
-// The order of a rank is a pure function; dual_pipe_run() walks all of them against their
-// dependencies, without communication.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +32,12 @@ struct DualStep {
     DualPass backward{};  // of the others and pair
 };
 
-// Of a rank; an even number of stages, and of micro-batches at least twice as many, an even number.
+// The steps of a rank. The number of stages is even; that of micro-batches is even, and at least
+// twice as large.
 std::vector<DualStep> dual_pipe_steps(std::int32_t stages,
                                       std::int32_t micro_batches,
                                       std::int32_t rank);
-// Of a rank of `ranks`, each with two stages; at least twice as many micro-batches.
+// The steps of a rank of `ranks`, each with two stages; at least twice as many micro-batches.
 std::vector<DualStep> dual_pipe_v_steps(std::int32_t ranks,
                                         std::int32_t micro_batches,
                                         std::int32_t rank);
@@ -48,26 +46,5 @@ std::vector<DualStep> dual_pipe_v_steps(std::int32_t ranks,
 // pass with a forward pass behind it. Chunks are directions.
 StageOrder dual_pipe(const ScheduleShape& shape, std::int32_t stage);
 StageOrder dual_pipe_v(const ScheduleShape& shape, std::int32_t stage);
-
-// In any unit; backward includes weight.
-struct DualPassTimes {
-    std::int64_t forward = 1;
-    std::int64_t backward = 2;
-    std::int64_t weight = 1;
-    std::int64_t pair = 3;
-};
-struct DualPipeRun {
-    std::int64_t makespan = 0;
-    std::vector<std::int64_t> idle{};  // of each rank
-};
-DualPipeRun dual_pipe_run(std::int32_t stages,
-                          std::int32_t micro_batches,
-                          const DualPassTimes& times);
-DualPipeRun dual_pipe_v_run(std::int32_t ranks,
-                            std::int32_t micro_batches,
-                            const DualPassTimes& times);
-// (p/2 - 1)(pair + backward - 3 weight), the idle time of a rank by the paper: exact if a pair
-// takes as long as its two passes, else an upper bound.
-std::int64_t dual_pipe_bubble(std::int32_t stages, const DualPassTimes& times);
 
 }  // namespace orrery

@@ -44,7 +44,10 @@ struct ScheduleShape {
     }
 };
 
-// pass is forward, backward (both gradients), backward_input or backward_weight.
+// pass is forward, backward (both gradients), backward_input or backward_weight. Where all stages
+// share the loss (ScheduleShape::shares_loss), loss_forward is a stage's part up to what all must
+// know of it, and loss_backward, with the sums over all stages, the gradient of the last stage's
+// output.
 struct WorkItem {
     Pass pass = Pass::forward;
     std::int32_t chunk = 0;
@@ -53,12 +56,6 @@ struct WorkItem {
 };
 
 using StageOrder = std::vector<WorkItem>;
-
-// Where all stages share the loss (ScheduleShape::shares_loss), whole backward passes leave these
-// two to it: each stage's part up to what all must know of it, and, with the sums over all stages,
-// the gradient of the last stage's output.
-inline constexpr Pass kLossForward = Pass::backward_input;
-inline constexpr Pass kLossBackward = Pass::backward_weight;
 
 // One file each.
 StageOrder gpipe(const ScheduleShape& shape, std::int32_t stage);

@@ -25,8 +25,8 @@ StageOrder shared_loss_1f1b(const ScheduleShape& shape, std::int32_t stage) {
         }
     };
     for (std::int32_t turn = -ahead; turn < shape.micro_batches + behind; ++turn) {
-        add(kLossForward, turn);
-        add(kLossBackward, turn);
+        add(Pass::loss_forward, turn);
+        add(Pass::loss_backward, turn);
         add(Pass::forward, turn + ahead);
         add(Pass::backward, turn - behind);
     }

@@ -9,8 +9,9 @@ bool is_forward(const WorkItem& item) {
 }
 
 // Whether the pass stands between two stages.
-bool moves(const ScheduleShape& shape, const WorkItem& item) {
-    return item.pass != Pass::backward_weight && !(shape.shares_loss && item.pass == kLossForward);
+bool moves(const WorkItem& item) {
+    return item.pass == Pass::forward || item.pass == Pass::backward ||
+           item.pass == Pass::backward_input;
 }
 
 // DualPipe's pairs send and receive together (its repository, _commit_and_wait_comm()).
@@ -220,14 +221,14 @@ StageRules rules_of(const ParallelPlan& plan, bool tied_embeddings) {
 bool receives(const ScheduleShape& shape, std::int32_t stage, const WorkItem& item) {
     const std::int32_t end = is_forward(item) ? 0 : shape.virtual_stages() - 1;
     const bool turned = shape.turns_at(stage) && is_forward(item) == !shape.ascends(item.chunk);
-    return shape.stages > 1 && moves(shape, item) && !turned &&
+    return shape.stages > 1 && moves(item) && !turned &&
            shape.virtual_stage(stage, item.chunk) != end;
 }
 
 bool sends(const ScheduleShape& shape, std::int32_t stage, const WorkItem& item) {
     const std::int32_t end = is_forward(item) ? shape.virtual_stages() - 1 : 0;
     const bool turns = shape.turns_at(stage) && is_forward(item) == shape.ascends(item.chunk);
-    return shape.stages > 1 && moves(shape, item) && !turns &&
+    return shape.stages > 1 && moves(item) && !turns &&
            shape.virtual_stage(stage, item.chunk) != end;
 }
 

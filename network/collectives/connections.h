@@ -27,7 +27,7 @@ public:
     // Channels keep their numbers (merged_channels).
     bool around_dead_links() const { return around_; }
     LinkState state() const { return around_ ? now_ : LinkState{.down = {}, .load = load_}; }
-    // Of one between two nodes. Numbered, it joins the path.
+    // A connection between two nodes was opened. Numbered, it joins the path.
     void opened(
         NicPort from, NicPort to, std::uint64_t label, std::uint32_t queue_pair, Path& path) {
         if (adaptive()) {

@@ -46,7 +46,8 @@ struct Dispatcher {
     // messages reach. A call takes network_us besides, from the first message to the last flag.
     double network_share = 1;
     double network_us = 0;
-    // Of a call: all ranks of a server add to one flag, one after the other, and wait for it.
+    // Barriers of a call: all ranks of a server add to one flag, one after the other, and wait for
+    // it.
     std::uint32_t barriers = 0;
     bool host_sync = false;   // the host must know the counts before memory is allocated
     bool copies_out = false;  // rows are copied between the library's buffer and tensors

@@ -66,9 +66,9 @@ struct PfcParameters {
 
 struct EcnParameters {
     bool on = true;
-    // Of a port at NIC rate; faster ports scale. Derived: for UEC kinds 20 % and 80 % of the BDP
-    // in whole packets and a probability up to 1; for DCTCP 30 KB x rate / 10 Gb/s; else [hpcc]
-    // 100 KB and 400 KB x rate / 25 Gb/s, probability 0.2. All marked at dequeue.
+    // The marking of a port at NIC rate; faster ports scale. Derived: for UEC kinds 20 % and 80 %
+    // of the BDP in whole packets and a probability up to 1; for DCTCP 30 KB x rate / 10 Gb/s; else
+    // [hpcc] 100 KB and 400 KB x rate / 25 Gb/s, probability 0.2. All marked at dequeue.
     Bytes kmin;
     Bytes kmax;
     double pmax = 0;       // derived with kmin
@@ -125,7 +125,7 @@ struct PacketParameters {
 // The published set-ups: which queues, ECN, ACKs, recovery and spraying belong together.
 PacketParameters published_parameters(CongestionKind kind);
 
-// Of two hosts as far apart as hosts are: [uet].
+// The round trip of two hosts as far apart as hosts are: [uet].
 Time base_rtt_of(const ClosShape& shape, std::uint32_t packet_bytes, std::uint32_t header_bytes);
 
 // With every derived field filled in. The error says which field cannot be.

@@ -108,7 +108,7 @@ public:
     std::int64_t queue_bytes(std::uint32_t port) const;
     std::int64_t window(std::uint32_t flow) const;
     std::int64_t rate(std::uint32_t flow) const;
-    // Of flows that failed or wait: one sentence each, with the port that they wait for.
+    // One sentence on each flow that failed or waits, with the port that it waits for.
     std::vector<std::string> waits() const;
     const PacketParameters& parameters() const;  // with everything derived
 

@@ -89,7 +89,7 @@ public:
     // Equal next hops towards `destination`.
     std::uint32_t num_choices(std::uint32_t node, std::uint32_t destination) const;
 
-    // Of a fabric.
+    // Hosts and ports of a fabric.
     std::uint32_t host_of(NicPort nic) const;
     std::uint32_t port_of(LinkId link) const { return port_of_link_[index(link)]; }  // kNone: no
 

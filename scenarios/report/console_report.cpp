@@ -272,7 +272,7 @@ std::string memory(const MemoryUse& m) {
                         m.overheads.empty() ? "peak" : "all",
                         to_short_text(m.needed()),
                         to_short_text(m.device),
-                        m.fits ? "fits" : "DOES NOT FIT");
+                        m.needed() <= m.device ? "fits" : "DOES NOT FIT");
     if (m.host > Bytes{}) {
         text += tier_line("host memory", m.host, m.host_memory, m.host_largest);
     }
@@ -282,7 +282,7 @@ std::string memory(const MemoryUse& m) {
     text += fmt::format("  {}\n",
                         cut(fmt::format("on rank {} ({}) in {}", index(m.rank), m.role, m.moment),
                             kReportColumns - 2));
-    if (!m.fits) {
+    if (m.needed() > m.device) {
         text += "  largest buffers:\n";
         for (const BufferUse& buffer : m.largest) {
             text += fmt::format("    {:>10}  {:<14}{}\n",

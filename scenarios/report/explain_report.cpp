@@ -9,6 +9,7 @@
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/memory_report.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
@@ -139,14 +140,19 @@ std::string limits_text(const Answer& answer) {
 std::string memory_text(const MemoryUse& memory) {
     const double share =
         static_cast<double>(memory.needed().count()) / static_cast<double>(memory.device.count());
-    const char* verdict = !memory.fits  ? "it does not fit"
+    const bool of_device = memory.needed() <= memory.device;
+    const char* verdict = !of_device    ? "it does not fit"
                           : share > 0.9 ? "hardly any room"
                           : share < 0.5 ? "much room: memory could be spent on speed"
                                         : "some room";
-    return fmt::format("\nMemory: {} of {} on the fullest GPU: {}.\n",
-                       to_short_text(memory.needed()),
-                       to_short_text(memory.device),
-                       verdict);
+    std::string text = fmt::format("\nMemory: {} of {} on the fullest GPU: {}.\n",
+                                   to_short_text(memory.needed()),
+                                   to_short_text(memory.device),
+                                   verdict);
+    if (of_device && !memory.fits) {
+        text += wrapped(does_not_fit_line(memory), kExplainWidth, 2);
+    }
+    return text;
 }
 
 std::string experts_text(const Explanation& explanation) {

@@ -16,32 +16,34 @@ std::string tier_line(std::string_view name, Bytes used, Bytes has, const Buffer
     if (has == Bytes{}) {
         return fmt::format("  {:<24}{:>11}  of a server\n", name, to_short_text(used));
     }
-    const std::string text = fmt::format("  {:<24}{:>11}  of {} of a server: ",
-                                         name,
-                                         to_short_text(used),
-                                         to_short_text(has));
-    return used <= has ? text + "fits\n"
-                       : text + fmt::format("DOES NOT FIT by {}\n  {:<37}largest: {}, {}\n",
-                                            to_short_text(used - has),
-                                            "",
-                                            cut(largest.name, 40),
-                                            to_short_text(largest.bytes));
+    const std::string text = fmt::format(
+        "  {:<24}{:>11}  of {} of a server: ", name, to_short_text(used), to_short_text(has));
+    return used <= has
+               ? text + "fits\n"
+               : text + fmt::format("DOES NOT FIT by {}\n  {:<37}largest of a rank: {}, {}\n",
+                                    to_short_text(used - has),
+                                    "",
+                                    cut(largest.name, 40),
+                                    to_short_text(largest.bytes));
 }
 
 std::string does_not_fit_line(const MemoryUse& m) {
     const auto server = [](std::string_view what, Bytes used, Bytes has, const BufferUse& largest) {
-        return fmt::format("DOES NOT FIT: {} of a server {} too small for {} (largest: {}, {})",
-                           what,
-                           to_short_text(used - has),
-                           to_short_text(used),
-                           cut(largest.name, 40),
-                           to_short_text(largest.bytes));
+        return fmt::format(
+            "DOES NOT FIT: a server needs {} of {} and has {}, {} too little "
+            "(the largest tensor of a rank: {}, {})",
+            to_short_text(used),
+            what,
+            to_short_text(has),
+            to_short_text(used - has),
+            cut(largest.name, 40),
+            to_short_text(largest.bytes));
     };
     if (m.needed() <= m.device && m.host > m.host_memory) {
-        return server("memory", m.host, m.host_memory, m.host_largest);
+        return server("host memory", m.host, m.host_memory, m.host_largest);
     }
     if (m.needed() <= m.device && m.drives_size > Bytes{} && m.drives > m.drives_size) {
-        return server("drives", m.drives, m.drives_size, m.drives_largest);
+        return server("drive space", m.drives, m.drives_size, m.drives_largest);
     }
     return fmt::format("DOES NOT FIT: the fullest GPU needs {} and has {} (rank {}, {})",
                        to_short_text(m.needed()),

@@ -69,7 +69,7 @@ TEST(VocabularyLoss, GoesWithTensorAndSequenceParallelism) {
 TEST(VocabularyLoss, EveryMicroBatchHasALossOnEveryStage) {
     const Program shared = verified(model_of_stages(), plan_of_stages(true));
     for (const Role& role : shared.roles) {
-        EXPECT_EQ(std::ranges::count(role.slots, kLossForward, &Slot::pass), 8);
+        EXPECT_EQ(std::ranges::count(role.slots, Pass::loss_forward, &Slot::pass), 8);
     }
 }
 

@@ -6,6 +6,8 @@
 
 #include <map>
 
+#include "tests/network/exchange_traffic.h"
+
 namespace orrery {
 namespace {
 

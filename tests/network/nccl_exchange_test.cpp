@@ -5,6 +5,7 @@
 #include "engine/rate_alone.h"
 #include "network/nccl_network.h"
 #include "tests/network/dgx_clusters.h"
+#include "tests/network/exchange_traffic.h"
 
 namespace orrery {
 namespace {

@@ -3,32 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <numeric>
-
 #include "tests/network/dgx_clusters.h"
 
 namespace orrery {
 namespace {
-
-using Order = std::vector<std::uint32_t>;
-
-TEST(NcclP2p, PeersAreMetInNcclsOrder) {
-    EXPECT_EQ(nccl_peer_order(8), (Order{0, 1, 3, 6, 2, 7, 5, 4}));
-    EXPECT_EQ(nccl_peer_order(16), (Order{0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8}));
-    EXPECT_EQ(nccl_peer_order(6), (Order{0, 1, 3, 2, 5, 4}));
-}
-
-TEST(NcclP2p, EveryPeerIsMetOnce) {
-    for (std::uint32_t ranks = 1; ranks < 130; ++ranks) {
-        Order order = nccl_peer_order(ranks);
-        EXPECT_EQ(order.front(), 0u);
-        std::ranges::sort(order);
-        Order all(ranks);
-        std::iota(all.begin(), all.end(), 0u);
-        EXPECT_EQ(order, all);
-    }
-}
 
 NcclCommunicator communicator(std::uint32_t nodes, std::uint32_t ranks, std::uint32_t channels) {
     return {.num_nodes = nodes, .num_ranks = ranks, .channels = channels};

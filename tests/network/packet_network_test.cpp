@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/network/dgx_clusters.h"
+#include "tests/network/exchange_traffic.h"
 
 namespace orrery {
 namespace {

@@ -28,6 +28,7 @@ public:
         choices();
         experts();
         switches();
+        without_offload();
         hardware();
         size<&Plan::global_batch_size>(ChangeKind::batch);
         return std::move(changes_);
@@ -176,6 +177,32 @@ private:
             add(ChangeKind::plan,
                 fmt::format("{} {}", field.name, field_text(field, flash.attention_kernel)),
                 {assigned<&Plan::attention_kernel>(flash.attention_kernel)});
+        }
+    }
+
+    template <auto... kMembers>
+    std::vector<std::string> defaults() const {
+        std::vector<std::string> overrides;
+        const auto add_default = [&]<auto kMember>() {
+            if (plan_.*kMember != Plan{}.*kMember) {
+                overrides.push_back(assigned<kMember>(Plan{}.*kMember));
+            }
+        };
+        (add_default.template operator()<kMembers>(), ...);
+        return overrides;
+    }
+
+    void without_offload() {
+        std::vector<std::string> overrides = defaults<&Plan::optimizer_cpu_offload,
+                                                      &Plan::optimizer_offload_tier,
+                                                      &Plan::optimizer_offload_fraction,
+                                                      &Plan::delayed_param_update,
+                                                      &Plan::param_offload_tier,
+                                                      &Plan::param_offload_fraction,
+                                                      &Plan::grad_offload_tier,
+                                                      &Plan::activation_offload_fraction>();
+        if (!overrides.empty()) {
+            add(ChangeKind::plan, "no offload", std::move(overrides));
         }
     }
 

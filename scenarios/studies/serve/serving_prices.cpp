@@ -252,11 +252,10 @@ Time ServingPrices::proposal_time(const BatchShape& shape) {
     return sum;
 }
 
-// The engine's times are those of an x86 host, on which an operator of an eager framework takes
-// 5 us; they grow with that of the device's host.
+// The engine's times are those of an x86 host. They grow with the time of an eager operator on the
+// device's host.
 double ServingPrices::host_factor() const {
-    constexpr double kOperator = 5e-6;
-    return std::max(1.0, device_.launch_cost.seconds() / kOperator);
+    return std::max(1.0, device_.launch_cost.seconds() / kEagerOperator.seconds());
 }
 
 // Of each of `together` steps that are prepared at once.

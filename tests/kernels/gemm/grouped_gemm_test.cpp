@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "kernels/attention/mla.h"
 #include "kernels/catalogue.h"
 #include "kernels/efficiency.h"
 #include "tests/kernels/devices.h"
@@ -86,17 +85,6 @@ TEST(GroupedGemm, QuantisingReadsOnceAndWritesOneOrTwoCopies) {
     const std::int64_t elements = 4096 * 7168;
     EXPECT_EQ(block_quantise(4096, 7168, false).bytes, elements * 3 + elements / 32);
     EXPECT_EQ(block_quantise(4096, 7168, true).bytes, elements * 4 + elements / 16);
-}
-
-// DeepSeek-V3: 192 wide queries and keys, 128 wide values.
-TEST(MlaCore, WorkIsThatOfBothWidths) {
-    const MlaCore core{.batch = 2, .seq = 1024, .heads = 16};
-    const double pairs = 2.0 * 16 * (1024.0 * 1025 / 2);
-    const KernelCall forward = mla_forward(core, Dtype::bf16);
-    EXPECT_DOUBLE_EQ(forward.flop, 2 * (192 + 128) * pairs);
-    EXPECT_DOUBLE_EQ(mla_backward(core, Dtype::bf16).flop, 2 * (3 * 192 + 2 * 128) * pairs);
-    const KernelCall same = attention_forward(mla_shape(core), Dtype::bf16);
-    EXPECT_EQ(forward.bytes, same.bytes);
 }
 
 // Of equal rows a key says everything; of ragged ones it keeps their tiles.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tests/models/schedule/dual_pipe_walk.h"
+
 namespace orrery {
 namespace {
 

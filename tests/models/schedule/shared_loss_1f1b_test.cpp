@@ -36,14 +36,14 @@ struct Walk {
         }
         const std::size_t last = orders.size() - 1;
         switch (item->pass) {
-            case kLossForward:
+            case Pass::loss_forward:
                 return has_done(last, Pass::forward, item->micro_batch);
-            case kLossBackward:
-                return all_have_done(kLossForward, item->micro_batch);
+            case Pass::loss_backward:
+                return all_have_done(Pass::loss_forward, item->micro_batch);
             case Pass::forward:
                 return stage == 0 || has_done(stage - 1, Pass::forward, item->micro_batch);
             default:
-                return stage == last ? all_have_done(kLossBackward, item->micro_batch)
+                return stage == last ? all_have_done(Pass::loss_backward, item->micro_batch)
                                      : has_done(stage + 1, Pass::backward, item->micro_batch);
         }
     }
@@ -102,8 +102,10 @@ TEST(SharedLoss1f1b, KeepsAtMostTwiceAsManyMicroBatchesAs1f1b) {
 
 TEST(SharedLoss1f1b, TheLossStandsBetweenTheLastStagesPasses) {
     const StageOrder order = shared_loss_1f1b({.stages = 2, .micro_batches = 1}, 1);
-    const StageOrder expected{
-        {Pass::forward, 0, 0}, {kLossForward, 0, 0}, {kLossBackward, 0, 0}, {Pass::backward, 0, 0}};
+    const StageOrder expected{{Pass::forward, 0, 0},
+                              {Pass::loss_forward, 0, 0},
+                              {Pass::loss_backward, 0, 0},
+                              {Pass::backward, 0, 0}};
     EXPECT_EQ(order, expected);
 }
 

@@ -93,6 +93,20 @@ TEST(ConsoleReport, SaysWhatLiesBesideThePlan) {
         << report;
 }
 
+TEST(ConsoleReport, TheGpuFitsWhereOnlyItsServerIsTooSmall) {
+    Answer a = sample_answer("x");
+    a.memory.device = a.memory.needed();
+    a.memory.host_memory = Bytes{std::int64_t{2} << 30};
+    a.memory.host = Bytes{std::int64_t{3} << 30};
+    a.memory.fits = false;
+    const std::string report = console_report(a);
+    EXPECT_NE(report.find("90.0 GiB  of 90.0 GiB: fits"), std::string::npos) << report;
+    EXPECT_EQ(report.find("largest buffers"), std::string::npos) << report;
+    EXPECT_NE(report.find("3.00 GiB  of 2.00 GiB of a server: DOES NOT FIT by 1.00 GiB"),
+              std::string::npos)
+        << report;
+}
+
 TEST(ConsoleReport, CountsInTheSingularAndInThousands) {
     Answer a = sample_answer("x");
     a.ranks = 1;

@@ -45,10 +45,26 @@ TEST(ExplainReport, NamesTheGroupThatLosesMost) {
 TEST(ExplainReport, SaysWhenNothingHelpsAndWhenItDoesNotFit) {
     Explanation explanation = sample();
     explanation.suggestions.clear();
-    explanation.answer.memory.fits = false;
+    MemoryUse& memory = explanation.answer.memory;
+    memory.fits = false;
+    memory.device = memory.needed() - Bytes{1};
     const std::string text = explain_report(explanation);
     EXPECT_NE(text.find("No single change"), std::string::npos);
     EXPECT_NE(text.find("it does not fit"), std::string::npos);
+}
+
+TEST(ExplainReport, NamesTheServerWhoseMemoryIsTooSmall) {
+    Explanation explanation = sample();
+    MemoryUse& memory = explanation.answer.memory;
+    memory.fits = false;
+    memory.device = memory.needed();
+    memory.host_memory = Bytes{std::int64_t{2} << 30};
+    memory.host = Bytes{std::int64_t{3} << 30};
+    const std::string text = explain_report(explanation);
+    EXPECT_EQ(text.find("it does not fit"), std::string::npos) << text;
+    EXPECT_NE(text.find("DOES NOT FIT: a server needs 3.00 GiB of host memory and has 2.00 GiB"),
+              std::string::npos)
+        << text;
 }
 
 TEST(ExplainReport, JsonHasLimitsAndSuggestions) {

@@ -49,7 +49,8 @@ TEST(MemoryReport, NamesTheTierThatIsTooSmallByHowMuchAndItsLargestTensor) {
     use.host = Bytes{};
     use.drives = Bytes{std::int64_t{5} << 40};
     use.drives_size = Bytes{std::int64_t{4} << 40};
-    EXPECT_NE(does_not_fit_line(use).find("drives of a server 1024 GiB too small"),
+    EXPECT_NE(does_not_fit_line(use).find(
+                  "needs 5120 GiB of drive space and has 4096 GiB, 1024 GiB too little"),
               std::string::npos)
         << does_not_fit_line(use);
     EXPECT_NE(tier_line("drives", use.drives, Bytes{}, {}).find("of a server"), std::string::npos);

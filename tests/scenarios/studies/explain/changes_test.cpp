@@ -35,6 +35,18 @@ TEST(Changes, LeaveOutWhatMakesNoDifference) {
     EXPECT_FALSE(has(changes, "context_parallel_size 1 -> 0"));
 }
 
+TEST(Changes, StateComesBackToTheDevice) {
+    const Scenario scenario = small_scenario(
+        "s", {"plan.optimizer_cpu_offload=true", "plan.optimizer_offload_fraction=0.5"});
+    const auto changes = possible_changes(scenario);
+    const auto found = std::ranges::find(changes, "no offload", &Change::words);
+    ASSERT_NE(found, changes.end());
+    EXPECT_EQ(found->overrides,
+              (std::vector<std::string>{"plan.optimizer_cpu_offload=false",
+                                        "plan.optimizer_offload_fraction=1"}));
+    EXPECT_FALSE(has(possible_changes(small_scenario("s", {})), "no offload"));
+}
+
 TEST(Changes, AreAllDifferentAndAllReadable) {
     for (const Scenario& scenario : small_scenarios()) {
         std::set<std::vector<std::string>> seen;
