@@ -350,7 +350,7 @@ struct Program {
     std::uint32_t job_of(std::uint32_t party) const {
         while (parties[party].continues_job) {
             --party;
-    }
+        }
         return party;
     }
     // The first party of each.
