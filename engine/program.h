@@ -250,7 +250,7 @@ struct Tensor {
     // on another: a piece has its part of each of these equal blocks of the rank's sequence. What
     // is gathered in pieces has a block from each rank.
     std::int64_t sequence_blocks = 1;
-    Bytes bytes;  // of one rank's part
+    Bytes bytes;         // of one rank's part
     MemoryTier tier = MemoryTier::hbm;
     bool input = false;  // written from outside before the step: data, device scalars
     // The random numbers that belong to it (a dropout mask): kernels/random.h's purpose and stream,
@@ -313,8 +313,8 @@ struct Role {
 // Ranks with a mesh of their own: a whole job, or the pipeline stages that share one
 // tensor-parallel size. Its ranks follow those of the party before it, and so do its roles.
 struct Party {
-    std::string name;              // of the job; empty if there is one
-    Mesh mesh;                     // of its ranks
+    std::string name;             // of the job; empty if there is one
+    Mesh mesh;                    // of its ranks
     std::uint32_t role_digit = 0;  // a rank's role is its coordinate along it
     std::uint32_t first_role = 0;
     // It belongs to the job of the party before it: their steps begin together, and a step has

@@ -439,6 +439,19 @@ Findings parallel_size(const SourceTree& tree) {
     return found;
 }
 
+Findings one_emitter(const SourceTree& tree) {
+    static const Names allowed{"models/relayout.cpp", "models/segment_builder.cpp"};
+    static const std::regex emits{R"((ops|tables_?|tables\(\))\.(collective|copy)\()"};
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        if (file.room() == "models" && file.is_cpp() && allowed.count(file.path) == 0 &&
+            std::regex_search(without_comments_and_literals(file.text), emits)) {
+            found.push_back({"one_emitter", file.path, "emits past models/relayout.h"});
+        }
+    }
+    return found;
+}
+
 Findings all_findings(const SourceTree& tree) {
     Findings all;
     for (const auto rule : {include_direction,
@@ -456,7 +469,8 @@ Findings all_findings(const SourceTree& tree) {
                             third_party,
                             cuda_reach,
                             machine_path,
-                            parallel_size}) {
+                            parallel_size,
+                            one_emitter}) {
         const Findings found = rule(tree);
         all.insert(all.end(), found.begin(), found.end());
     }

@@ -46,6 +46,8 @@ Findings machine_path(const SourceTree& tree);
 // In models/, only the assignment of layouts and what it is made from reads `*_parallel_size`:
 // everything else derives communication from layouts.
 Findings parallel_size(const SourceTree& tree);
+// In models/, only models/relayout.cpp adds collectives and copies to a Program.
+Findings one_emitter(const SourceTree& tree);
 
 Findings all_findings(const SourceTree& tree);
 

@@ -159,5 +159,15 @@ TEST(Rules, OnlyTheAssignmentOfLayoutsReadsParallelSizes) {
     EXPECT_EQ(parallel_size({{{"models/rank_mesh.cpp", ""}}}).size(), 1u);
 }
 
+TEST(Rules, OnlyRelayoutsEmitCollectivesAndCopies) {
+    const std::string emits = "void f(SegmentBuilder& ops) { ops.collective(call, spec); }\n";
+    const std::string copies = "void f(BlockBuilder& b) { b.ops.copy(call, spec); }\n";
+    EXPECT_EQ(one_emitter({{{"models/lowering.cpp", emits}}}).size(), 1u);
+    EXPECT_EQ(one_emitter({{{"models/lowering.cpp", copies}}}).size(), 1u);
+    EXPECT_EQ(one_emitter({{{"models/relayout.cpp", emits}}}).size(), 0u);
+    EXPECT_EQ(one_emitter({{{"models/lowering.cpp", "x = program.collective(op).kind;\n"}}}).size(),
+              0u);
+}
+
 }  // namespace
 }  // namespace orrery::tidy

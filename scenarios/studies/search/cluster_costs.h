@@ -39,17 +39,17 @@ public:
     const NetworkModel& network() const {
         return calibrated_ ? static_cast<const NetworkModel&>(*calibrated_) : network_;
     }
-    // Of every step, beside all that is modelled (a calibration's).
+    // The time that a calibration adds to every step, beside all that is modelled.
     Time step() const { return step_; }
     std::size_t num_kinds() const { return kinds_.size(); }
-    // Of the first kind of nodes.
+    // The restart of a host of the first kind of nodes.
     Time restart() const { return kinds_.front()->step.restart(); }
     Time launch_cost(const ParallelPlan& plan) const {
         return kinds_.front()->step.launch_cost(plan);
     }
-    // Of a device of mean speed, of the nodes of one kind.
+    // Timings of a device of mean speed of the nodes of one kind.
     DeviceTimings mean_device(const Program& program, std::size_t kind = 0) const;
-    // Of the slowest of all devices of the first kind of nodes.
+    // Timings of the slowest of all devices of the first kind of nodes.
     DeviceTimings slowest_device(const Program& program) const;
 
 private:

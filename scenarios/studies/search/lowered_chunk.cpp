@@ -65,7 +65,8 @@ void LoweredChunk::begin_program() {
 }
 
 void LoweredChunk::lower_layers(const ParallelPlan& plan, const ChunkShape& shape) {
-    // Of a layer without and with recomputation, and of what stands before and behind the layers.
+    // Tensors of a layer without and with recomputation, and of what stands before and behind the
+    // layers.
     const auto units = static_cast<std::size_t>(shape.num_layers + 2);
     program_.tensors.reserve(64 * units);
     program_.operands.reserve(256 * units);

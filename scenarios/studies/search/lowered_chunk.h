@@ -39,7 +39,7 @@ public:
                  LoweredChunk* few = nullptr);
     LoweredChunk(const LoweredChunk&) = delete;
 
-    // Of a plan with this plan_of_passes(); or why it does not fit into a folded step.
+    // The timing of a plan with this plan_of_passes(), or why it does not fit into a folded step.
     tl::expected<ChunkTiming, std::string_view> time(const ParallelPlan& plan,
                                                      const LayoutAssignment& layouts,
                                                      StagePrices& prices,
@@ -109,7 +109,7 @@ private:
     Bytes message_bytes_;
     DeviceTimings device_;
     std::map<const StagePrices*, PricedPasses> priced_;
-    // Of the plan at hand.
+    // The role and the slots of the plan at hand.
     Role role_;
     Slots slots_{};
 };

@@ -144,7 +144,7 @@ PlanBound::Parts PlanBound::measure(const ParallelPlan& small, std::uint32_t kin
         model.num_layers = layers;
         model.sliding_window = window ? model_.sliding_window : 0;
         model.sliding_window_every = 1;
-        // Of two kinds of layers the one that takes less, where sequences are longer than heads.
+        // The kind of layers that takes less of two, where sequences are longer than heads.
         model.linear_attention_every = std::min<std::int64_t>(model.linear_attention_every, 1);
         const Program program = lower(model, small);
         const DeviceTimings times = times_[kind](program);
@@ -386,7 +386,7 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
     const bool keeps = held.keeps_secondary() || held.keeps_gathered();
     const std::int64_t secondary =
         keeps ? StateLayouts::parts(held.secondary_weights, state.mesh) : 0;
-    // Of what lies on the host, or in part, the device may have nothing.
+    // The device may have nothing of what lies on the host, wholly or in part.
     const auto on_device = [](MemoryTier tier, Bytes bytes) {
         return tier == MemoryTier::hbm ? bytes : Bytes{};
     };

@@ -40,8 +40,8 @@ class PlanBound {
 public:
     using KernelTimes = std::function<DeviceTimings(const Program&)>;
 
-    // Of all that a stage's ranks must move over the data-parallel group in a step: no less than
-    // one collective of each kind takes, or with ZeRO 3 a layer at a time.
+    // Times of all that a stage's ranks must move over the data-parallel group in a step: no less
+    // than one collective of each kind takes, or with ZeRO 3 a layer at a time.
     struct DataTime {
         Time gradients;
         Time weights;
@@ -60,7 +60,7 @@ public:
     const std::vector<std::int64_t>& balanced(const ParallelPlan& plan);
 
 private:
-    // Of one micro-batch, or of the state that ranks hold.
+    // The cost of one micro-batch, or of the state that ranks hold.
     struct Cost {
         Time forward;
         Time backward;

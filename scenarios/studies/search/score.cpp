@@ -13,7 +13,7 @@ double gpus(const ClusterVariant& on) {
     return static_cast<double>(on.cluster.num_ranks());
 }
 
-// Of a GPU, the mean over all.
+// The peak of a GPU, the mean over all.
 double peak_of(const ClusterVariant& on, Dtype precision) {
     return mean_peak(on.cluster, on.device, on.devices, precision).per_second();
 }

@@ -355,7 +355,7 @@ Result<void> Search::network_round(const Contest& contest, double limit) {
 Result<void> Search::explore(const Contest& contest, double limit) {
     for (;;) {
         const std::int64_t before = result_.simulated_analytic + result_.simulated;
-        // Of a cluster's share half is for the network.
+        // Half of a cluster's share is for the network.
         const double analytic_limit = contest.cluster ? (effort_ + limit) / 2 : limit;
         if (const Result<void> done = analytic_round(contest, analytic_limit); !done) {
             return done;

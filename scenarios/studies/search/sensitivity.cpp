@@ -44,7 +44,7 @@ bool has_nvlink(const Scenario& s) {
            s.cluster.node.nvlink_bandwidth.bits_per_second() > 0;
 }
 
-// Of all kinds of nodes alike.
+// Changes the devices of all kinds of nodes alike.
 template <class Change>
 void each_device(Scenario& s, const Change& change) {
     change(s.device);

@@ -25,8 +25,8 @@ public:
           mesh_(mesh),
           known_(others != nullptr ? others->known_ : std::make_shared<Known>()) {}
 
-    // Of every group that spans these digits (and of the coordinates `subset` along `subset_digit`,
-    // if not empty); nothing if they differ.
+    // The price of a collective of every group that spans these digits (and of the coordinates
+    // `subset` along `subset_digit`, if not empty); nothing if they differ.
     std::optional<FixedTransfer> collective(const CollectiveCall& call, const Group& group);
     // From each rank whose coordinate along `digit` is `from` (-1: from all ranks) to the rank
     // `delta` further; nothing if they differ.
