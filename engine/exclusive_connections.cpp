@@ -21,6 +21,7 @@ public:
         const std::size_t connections = quotient_.connections.size();
         std::vector<Classes> users(links_.size());
         uses_ = Table<ConnectionClassId, std::uint64_t>(connections, 0);
+        seen_of_.resize(links_.size(), UINT32_MAX);
         for (std::size_t c = 0; c < connections; ++c) {
             add_users(to_id<ConnectionClassId>(c), users);
         }
@@ -102,13 +103,13 @@ private:
                         const std::vector<Classes>& users,
                         Table<ConnectionClassId, Classes>& neighbours) {
         Classes others;
-        std::vector<std::uint32_t> seen;  // links: messages differ in bytes, hardly in links
+        const auto number = static_cast<std::uint32_t>(index(c));
         for_each_message(c, [&](const ConnectionMessage& message) {
             const Phase& phase = transfers_.phases[message.first_phase];
             for (const LinkShare& share : shares_of(phase.first_part)) {
-                const auto link = static_cast<std::uint32_t>(index(share.link));
-                if (std::find(seen.begin(), seen.end(), link) == seen.end()) {
-                    seen.push_back(link);
+                const std::size_t link = index(share.link);
+                if (seen_of_[link] != number) {  // messages differ in bytes, hardly in links
+                    seen_of_[link] = number;
                     others.insert(others.end(), users[link].begin(), users[link].end());
                 }
             }
@@ -133,6 +134,7 @@ private:
     const PartFootprints& parts_;
     Quotient& quotient_;
     Table<ConnectionClassId, std::uint64_t> uses_;  // in a step
+    std::vector<std::uint32_t> seen_of_;  // by link: the last class whose neighbours it gave
 };
 
 }  // namespace

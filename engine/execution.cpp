@@ -2,8 +2,20 @@
 #include "engine/execution.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace orrery {
+namespace {
+
+// Streams that the end of an item may wake. They have not been looked at for long.
+void prefetch_blocked(const RankStates& state, RankClassId r) {
+    for (std::uint64_t left = state.ranks[r].blocked; left != 0; left &= left - 1) {
+        const auto s = static_cast<std::uint32_t>(std::countr_zero(left));
+        prefetch_line(&state.streams[state.stream_of(r, s)]);
+    }
+}
+
+}  // namespace
 
 ExecutionPart::ExecutionPart(Execution& execution)
     : parts_(execution),
@@ -107,6 +119,7 @@ void Execution::handle(const Event& event, Time now) {
     } else if (event.target < num_streams) {
         const auto id = to_id<RankStreamId>(event.target);
         if (state.streams[id].generation == event.generation) {
+            prefetch_blocked(state, state.member_of(id));
             streams.queued_event(id, now);
         }
     } else {

@@ -5,12 +5,18 @@
 
 namespace orrery {
 
-// Asks for memory that is about to be written. What is asked for at once arrives at once: memory is
-// then waited for once, not once an object.
+// Asks for the line of memory at `what`, which is about to be written. What is asked for at once
+// arrives at once: memory is then waited for once, not once an object.
+inline void prefetch_line(const void* what) {
+    __builtin_prefetch(what, 1);
+    // GCC takes a function that only prefetches for one without effect, and leaves out its calls.
+    __asm__ volatile("");
+}
+
 template <class T>
 void prefetch_all(const T* what, std::size_t bytes = sizeof(T)) {
     for (std::size_t at = 0; at < bytes; at += 64) {
-        __builtin_prefetch(reinterpret_cast<const char*>(what) + at, 1);
+        prefetch_line(reinterpret_cast<const char*>(what) + at);
     }
 }
 

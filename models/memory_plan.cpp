@@ -20,17 +20,79 @@ struct Place {
     std::int64_t end = 0;
 };
 
-// The smallest hole of `size` between what lies by offset and overlaps `interval` in time; without
-// one, behind all of that.
-std::int64_t best_offset(const std::vector<Place>& places, const Interval& interval) {
-    const std::int64_t size = aligned(interval.bytes);
+// What is placed already, by time: an interval meets what overlaps it, and nothing else is looked
+// at. Times are numbers of beginnings. A place lies in the nodes of a segment tree that cover it:
+// what is there at a time lies between that time's leaf and the root. What begins while the
+// interval lasts is listed by its beginning.
+class PlacesInTime {
+public:
+    explicit PlacesInTime(std::span<const Interval> intervals) {
+        for (const Interval& interval : intervals) {
+            begins_.push_back(interval.begin);
+        }
+        std::ranges::sort(begins_);
+        begins_.erase(std::ranges::unique(begins_).begin(), begins_.end());
+        nodes_.resize(2 * begins_.size());
+        beginning_.resize(begins_.size());
+    }
+
+    void add(const Place& place) {
+        const auto number = static_cast<std::uint32_t>(places_.size());
+        places_.push_back(place);
+        beginning_[first(place.begin)].push_back(number);
+        std::size_t left = begins_.size() + first(place.begin);
+        std::size_t right = begins_.size() + behind(place.end);
+        for (; left < right; left /= 2, right /= 2) {
+            if (left % 2 == 1) {
+                nodes_[left++].push_back(number);
+            }
+            if (right % 2 == 1) {
+                nodes_[--right].push_back(number);
+            }
+        }
+    }
+
+    // By offset, until the next call.
+    std::span<const Place> overlapping(const Interval& interval) {
+        found_.clear();
+        const auto take = [&](const std::vector<std::uint32_t>& numbers) {
+            for (const std::uint32_t number : numbers) {
+                found_.push_back(places_[number]);
+            }
+        };
+        const std::size_t begin = first(interval.begin);
+        for (std::size_t node = begins_.size() + begin; node > 0; node /= 2) {
+            take(nodes_[node]);
+        }
+        const std::size_t end = behind(interval.end);
+        for (std::size_t later = begin + 1; later < end; ++later) {
+            take(beginning_[later]);
+        }
+        std::ranges::sort(found_, {}, &Place::offset);
+        return found_;
+    }
+
+private:
+    std::size_t first(std::int64_t begin) const {
+        return static_cast<std::size_t>(std::ranges::lower_bound(begins_, begin) - begins_.begin());
+    }
+    std::size_t behind(std::int64_t end) const {
+        return static_cast<std::size_t>(std::ranges::upper_bound(begins_, end) - begins_.begin());
+    }
+
+    std::vector<std::int64_t> begins_;  // ascending, each once
+    std::vector<Place> places_;
+    std::vector<std::vector<std::uint32_t>> nodes_;      // of places_; the root is node 1
+    std::vector<std::vector<std::uint32_t>> beginning_;  // of places_
+    std::vector<Place> found_;
+};
+
+// The smallest hole of `size` between places that lie by offset; without one, behind all of them.
+std::int64_t best_offset(std::span<const Place> places, std::int64_t size) {
     std::int64_t smallest = INT64_MAX;
     std::int64_t best = -1;
     std::int64_t free_from = 0;
     for (const Place& place : places) {
-        if (place.end < interval.begin || interval.end < place.begin) {
-            continue;
-        }
         const std::int64_t hole = place.offset - free_from;
         if (size <= hole && hole < smallest) {
             smallest = hole;
@@ -75,26 +137,22 @@ std::int64_t most_at_once(std::span<const Interval> intervals) {
 
 Packing pack(std::span<const Interval> intervals, PackingOrder order) {
     Packing packing{.offsets = std::vector<std::int64_t>(intervals.size(), 0), .bytes = 0};
-    std::vector<Place> places;  // by offset
+    PlacesInTime places{intervals};
     for (const std::size_t i : order_of(intervals, order)) {
         const Interval& interval = intervals[i];
-        if (order == PackingOrder::by_begin) {  // nothing that follows overlaps what has ended
-            std::erase_if(places, [&](const Place& p) { return p.end < interval.begin; });
-        }
-        const std::int64_t offset = best_offset(places, interval);
-        const std::int64_t end_offset = offset + aligned(interval.bytes);
-        const auto behind = std::ranges::upper_bound(places, offset, {}, &Place::offset);
-        places.insert(behind, {offset, end_offset, interval.begin, interval.end});
+        const std::int64_t size = aligned(interval.bytes);
+        const std::int64_t offset = best_offset(places.overlapping(interval), size);
+        places.add({offset, offset + size, interval.begin, interval.end});
         packing.offsets[i] = offset;
-        packing.bytes = std::max(packing.bytes, end_offset);
+        packing.bytes = std::max(packing.bytes, offset + size);
     }
     return packing;
 }
 
 Packing pack_tightly(std::span<const Interval> intervals) {
-    constexpr std::size_t kQuadratic = 4000;  // intervals that take milliseconds
+    constexpr std::size_t kFew = 4000;  // intervals that take milliseconds
     Packing best = pack(intervals, PackingOrder::by_begin);
-    if (intervals.size() <= kQuadratic && best.bytes > most_at_once(intervals) / 100 * 101) {
+    if (intervals.size() <= kFew && best.bytes > most_at_once(intervals) / 100 * 101) {
         for (const PackingOrder order : {PackingOrder::by_size, PackingOrder::by_length}) {
             Packing other = pack(intervals, order);
             if (other.bytes < best.bytes) {

@@ -28,13 +28,13 @@ struct Packing {
 };
 // Each interval gets the best fit among those placed before it. The largest first packs tightest
 // (Pisarchyk and Lee 2020, "Efficient memory management for deep neural net inference", greedy by
-// size), in quadratic time, as the one that lives longest first; by their beginnings takes time in
-// proportion to what lives at once.
+// size). An interval takes time in proportion to what overlaps it and to the beginnings while it
+// lasts.
 enum class PackingOrder : std::uint8_t { by_size, by_begin, by_length };
 Packing pack(std::span<const Interval> intervals, PackingOrder order);
 // By their beginnings, unless that leaves gaps and another order smaller ones: where micro-batches
 // overtake one another (DualPipe), what lives long lies between what does not. Other orders are
-// tried for a few thousand intervals only, because their time is quadratic.
+// tried for a few thousand intervals only: what lives long overlaps much.
 Packing pack_tightly(std::span<const Interval> intervals);
 
 inline constexpr std::int64_t kTensorAlignment = 64;

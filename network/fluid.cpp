@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "engine/check.h"
+#include "engine/prefetch.h"
 #include "engine/rate_alone.h"
 #include "network/footprint_table.h"
 
@@ -155,7 +156,7 @@ void FluidRates::remove(std::uint32_t f) {
 // Links lie far apart: what all of them need is asked for at once.
 void FluidRates::prefetch_links(std::span<const LinkShare> shares) const {
     for (const LinkShare& share : shares) {
-        __builtin_prefetch(&links_[index(share.link)], 1);
+        prefetch_line(&links_[index(share.link)]);
     }
 }
 

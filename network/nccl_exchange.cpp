@@ -49,10 +49,14 @@ RoutedRows shared_choices(const RowExchange& call, std::uint32_t ranks, std::uin
                     .servers = servers,
                     .tokens = static_cast<double>(call.tokens),
                     .experts = call.experts};
-    rows.choices.resize(std::size_t{ranks} * ranks);
-    for (std::size_t pair = 0; pair < rows.choices.size(); ++pair) {
-        const double over_mean = call.shares[pair % ranks] * 1e-6 * ranks;
-        rows.choices[pair] = rows.tokens * call.choices / ranks * over_mean;
+    std::vector<double> of_sender(ranks);  // each sends the same
+    for (std::uint32_t to = 0; to < ranks; ++to) {
+        const double over_mean = call.shares[to] * 1e-6 * ranks;
+        of_sender[to] = rows.tokens * call.choices / ranks * over_mean;
+    }
+    rows.choices.reserve(std::size_t{ranks} * ranks);
+    for (std::uint32_t from = 0; from < ranks; ++from) {
+        rows.choices.insert(rows.choices.end(), of_sender.begin(), of_sender.end());
     }
     return rows;
 }

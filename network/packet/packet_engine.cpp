@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/check.h"
+#include "engine/prefetch.h"
 
 namespace orrery::packet {
 
@@ -170,9 +171,9 @@ void PacketEngine::know_change(std::uint32_t change) {
 // Events know what they will touch: ask for it before its turn comes.
 void PacketEngine::prefetch(const WheelEvent& event) {
     if (event.action == static_cast<std::uint32_t>(Action::arrive)) {
-        __builtin_prefetch(&packets_[event.target]);
+        prefetch_line(&packets_[event.target]);
     } else if (event.action == static_cast<std::uint32_t>(Action::release)) {
-        __builtin_prefetch(&ports_[event.target]);
+        prefetch_line(&ports_[event.target]);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/check.h"
+#include "engine/prefetch.h"
 #include "network/packet/packet_engine.h"
 
 namespace orrery::packet {
@@ -234,7 +235,7 @@ std::uint32_t PacketEngine::take_head(Port& port, std::uint8_t queue_class) {
     if (packet.next == kNone) {
         port.tail[queue_class] = kNone;
     } else {
-        __builtin_prefetch(&packets_[packet.next]);
+        prefetch_line(&packets_[packet.next]);
     }
     return id;
 }

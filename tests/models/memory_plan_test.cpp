@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "models/lowering.h"
@@ -43,6 +45,63 @@ TEST(Pack, NeverLaysTwoThatLiveAtOnceOnOnePlace) {
                 EXPECT_TRUE(!together || apart) << "seed " << seed << ": " << a << ", " << b;
             }
         }
+    }
+}
+
+// The best fit by looking at each byte of the arena: where nothing lies while the interval lasts.
+std::vector<std::int64_t> best_fits(const std::vector<Interval>& intervals,
+                                    const std::vector<std::size_t>& order) {
+    constexpr std::int64_t kUnits = 400;
+    std::vector<std::int64_t> offsets(intervals.size());
+    std::vector<std::size_t> placed;
+    const auto units = [&](std::size_t i) {
+        return (intervals[i].bytes + kTensorAlignment - 1) / kTensorAlignment;
+    };
+    for (const std::size_t i : order) {
+        std::vector<bool> taken(kUnits);
+        for (const std::size_t other : placed) {
+            if (intervals[other].begin <= intervals[i].end &&
+                intervals[i].begin <= intervals[other].end) {
+                std::fill_n(taken.begin() + offsets[other] / kTensorAlignment, units(other), true);
+            }
+        }
+        std::int64_t smallest = kUnits + 1;
+        std::int64_t best = 0;
+        for (std::int64_t from = 0; from < kUnits;) {
+            const auto next = std::find(taken.begin() + from, taken.end(), true);
+            const std::int64_t hole = next - taken.begin() - from;
+            if (hole >= units(i) && hole < smallest && next != taken.end()) {
+                smallest = hole;
+                best = from;
+            } else if (next == taken.end() && smallest > kUnits) {
+                best = from;
+            }
+            from = std::find(next, taken.end(), false) - taken.begin();
+        }
+        offsets[i] = best * kTensorAlignment;
+        placed.push_back(i);
+    }
+    return offsets;
+}
+
+TEST(Pack, GivesEachIntervalTheBestFitOfAllThatOverlapsIt) {
+    for (std::uint32_t seed = 0; seed < 300; ++seed) {
+        std::mt19937 dice{seed};
+        std::vector<Interval> intervals(1 + dice() % 30);
+        for (Interval& i : intervals) {
+            i.bytes = 1 + dice() % 500;
+            i.begin = dice() % (seed % 2 == 0 ? 12 : 60);
+            i.end = i.begin + dice() % (seed % 3 == 0 ? 40 : 4);
+        }
+        std::vector<std::size_t> order(intervals.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(
+            order, std::ranges::greater{}, [&](std::size_t i) { return intervals[i].bytes; });
+        EXPECT_EQ(pack(intervals, PackingOrder::by_size).offsets, best_fits(intervals, order))
+            << "seed " << seed;
+        std::ranges::stable_sort(order, {}, [&](std::size_t i) { return intervals[i].begin; });
+        EXPECT_EQ(pack(intervals, PackingOrder::by_begin).offsets, best_fits(intervals, order))
+            << "seed " << seed;
     }
 }
 

@@ -45,6 +45,15 @@ void take_few_replicas(Scenario& scenario) {
     }
 }
 
+// Hashed paths make two channels of one message meet on a link by chance. Ranks that do the same
+// then take different times, and each has to be simulated. What an assumption changes does not
+// depend on that chance.
+void spray_packets(FabricSpec& fabric) {
+    if (fabric.kind != FabricKind::file && fabric.routing == RoutingKind::ecmp) {
+        fabric.routing = RoutingKind::spray;
+    }
+}
+
 // Without contention, to the picosecond of a simulation. Nothing if the plan's step does not fold
 // (PlanTimer).
 std::optional<Time> folded_step(const Scenario& scenario, const CostTables& tables) {
@@ -95,6 +104,7 @@ double spread_of(const PublishedCase& row,
             return std::nullopt;
         }
         scenario->network = NetworkFidelity::analytic;
+        spray_packets(scenario->cluster.fabric);
         take_few_replicas(*scenario);
         return plain_step(*scenario, tables, fits);
     };

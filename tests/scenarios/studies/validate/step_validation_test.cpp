@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "scenarios/format/read/reader.h"
@@ -75,6 +76,47 @@ TEST(StepValidation, AssumedColumnsSpreadWhatSimulationsOfOtherValuesDo) {
         }
     }
     FAIL() << "only " << looked_at << " rows of the table are like that";
+}
+
+// Where the paths of a message's channels meet by chance, ranks that do the same take different
+// times. What an assumed column changes does not depend on that.
+TEST(StepValidation, AssumedColumnsSpreadNothingByTheChanceOfHashedPaths) {
+    const auto control = fitted_control(default_catalogue());
+    ASSERT_TRUE(control);
+    auto cases = read_published_cases(
+        (default_catalogue() / "published" / "training_more.csv").string());
+    ASSERT_TRUE(cases);
+    const auto found = std::ranges::find(*cases, "L3-8k", &PublishedCase::name);
+    ASSERT_NE(found, cases->end());
+    PublishedCase row = *found;
+    row.num_gpus = 1024;
+    row.model.num_layers = 14;  // and the embedding and the loss
+    row.plan.virtual_pipeline_model_parallel_size = 1;
+    row.plan.data_parallel_size = 8;
+    row.plan.global_batch_size = 32;
+    row.assumed = {"micro_batch_size"};
+    const Catalogue catalogue{default_catalogue()};
+    const Result<Scenario> own = scenario_of(row, catalogue);
+    ASSERT_TRUE(own) << own.error().to_string();
+    ASSERT_EQ(own->cluster.fabric.routing, RoutingKind::ecmp);
+    const auto spread_with = [&](RoutingKind routing) {
+        const auto step_of = [&](const PublishedCase& other) -> std::optional<double> {
+            Scenario scenario = scenario_of(other, catalogue).value();
+            scenario.network = NetworkFidelity::analytic;
+            scenario.cluster.fabric.routing = routing;
+            return simulate_scenario(scenario).value().iteration.seconds();
+        };
+        return assumed_spread(row, *step_of(row), step_of);
+    };
+    const Answer answer = simulate_scenario(*own, {.step_table = EfficiencyTable{}}).value();
+    const Validation validated =
+        validate_steps({row}, *control, {.catalogue = default_catalogue()});
+    ASSERT_EQ(validated.rows.size(), 1U);
+    const auto sigma_with = [&](RoutingKind routing) {
+        return std::hypot(answer.uncertainty, spread_with(routing));
+    };
+    EXPECT_EQ(validated.rows[0].sigma, sigma_with(RoutingKind::spray));
+    EXPECT_NE(validated.rows[0].sigma, sigma_with(RoutingKind::ecmp));
 }
 
 TEST(StepValidation, ARowThatIsNoScenarioIsToldWithItsReason) {
