@@ -85,8 +85,8 @@ std::optional<ServedInstance::Begun> ServedInstance::load_ended(Time now) {
         return std::nullopt;
     }
     UnderWay& step = under_way_.back();
-    step.end = bounded_sum(
-        step.begin, layer_wise_time(computed_end_ - step.begin, now - step.begin, layers_));
+    step.end = bounded_sum(step.begin,
+                           layer_wise_time(computed_end_ - step.begin, now - step.begin, layers_));
     const Time later = step.end - computed_end_;
     for (Time& free : stage_free_) {
         free += later;

@@ -85,8 +85,7 @@ ServingResult ServedRun::run() {
     end_power();
     for (const ServedInstance& instance : instances_) {
         const BatchScheduler& scheduler = instance.scheduler();
-        ORRERY_CHECK(result_.out_of_time ||
-                     scheduler.num_running() + scheduler.num_waiting() == 0);
+        ORRERY_CHECK(result_.out_of_time || scheduler.num_running() + scheduler.num_waiting() == 0);
         result_.instances.push_back(instance.totals());
     }
     return std::move(result_);

@@ -379,10 +379,10 @@ void read_speculation(DocumentNode& map,
     read_keys(reader, kSpeculationKeys, speculation);
     for (const char* const key : {"acceptance", "draft_model"}) {
         if (reader.has(key) && !reader.has("draft_tokens")) {
-            reader.complain(key,
-                            fmt::format("{} is of tokens that a draft proposes",
-                                        reader.full_name(key)),
-                            "draft_tokens: 4");
+            reader.complain(
+                key,
+                fmt::format("{} is of tokens that a draft proposes", reader.full_name(key)),
+                "draft_tokens: 4");
         }
     }
     if (reader.find("draft_model") != nullptr) {

@@ -13,11 +13,14 @@ namespace orrery {
 void limit_time(MapReader& reader, const char* key, Time value, Time most, const char* hint) {
     if (value > most) {
         reader.complain(
-            key, fmt::format("{} is {:.0f} s at most", reader.full_name(key), most.seconds()), hint);
+            key,
+            fmt::format("{} is {:.0f} s at most", reader.full_name(key), most.seconds()),
+            hint);
     }
 }
 
 void check_engine(MapReader& reader, const ServingEngine& engine) {
+    // A step adds them up over thousands of kernels and sequences.
     constexpr Time kMost = Time::seconds(100);
     for (const auto& [key, value] : {std::pair{"host_per_step", engine.host_per_step},
                                      std::pair{"host_per_sequence", engine.host_per_sequence},
@@ -70,10 +73,11 @@ void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoo
     }
     if (pool.limits.prompt_batching_steps > 0 &&
         (plan.data_parallel_size == 1 || engine.prompt_wait_steps == 0)) {
-        reader.complain("prompt_batching_steps",
-                        fmt::format("{} is of data-parallel ranks whose prompts wait for each other",
-                                    reader.full_name("prompt_batching_steps")),
-                        "data_parallel_size and serving.engine.prompt_wait_steps");
+        reader.complain(
+            "prompt_batching_steps",
+            fmt::format("{} is of data-parallel ranks whose prompts wait for each other",
+                        reader.full_name("prompt_batching_steps")),
+            "data_parallel_size and serving.engine.prompt_wait_steps");
     }
 }
 

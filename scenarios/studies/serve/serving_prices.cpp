@@ -189,10 +189,10 @@ Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
             static_cast<std::size_t>(first_rank_ + of_stage * plan_.ranks_of_stage()));
     };
     const std::vector<RankId> members{rank(stage), rank(stage + 1)};
-    return bounded_product(time_without_contention(
-                               network_.plan(std::get<SendCall>(op.work), members),
-                               network_.links()),
-                           op.count);
+    return bounded_product(
+        time_without_contention(network_.plan(std::get<SendCall>(op.work), members),
+                                network_.links()),
+        op.count);
 }
 
 // All ranks of a context send to the next one at a time; the slowest pair counts.
@@ -295,8 +295,7 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
             // The device works off what is launched while the host launches the rest.
             device = std::max(device, bounded_product(launch, launches_of(stage)));
         }
-        stages[stage] =
-            engine_.asynchronous ? std::max(host, device) : bounded_sum(host, device);
+        stages[stage] = engine_.asynchronous ? std::max(host, device) : bounded_sum(host, device);
     }
 }
 

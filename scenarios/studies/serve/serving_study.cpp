@@ -167,8 +167,8 @@ Result<void> add_pool(const Scenario& scenario,
     limits.prompts_together = static_cast<std::uint16_t>(spec.engine.prompts_together);
     limits.prompt_free_share = spec.engine.prompt_free_share;
     limits.order = spec.engine.queue_order;
-    limits.balanced_ranks = std::max(limits.balanced_ranks,
-                                     static_cast<std::uint16_t>(pool.plan.data_parallel_size));
+    limits.balanced_ranks =
+        std::max(limits.balanced_ranks, static_cast<std::uint16_t>(pool.plan.data_parallel_size));
     limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
     serving.pools.push_back({.num_instances = static_cast<std::size_t>(pool.instances),
                              .gpus = pool.plan.num_ranks(),

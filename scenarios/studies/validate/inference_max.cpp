@@ -43,10 +43,9 @@ std::optional<EngineLimits> inference_max_limits(const ServingCase& row) {
     }
     // Room for the tokens of all users and one prompt, of each rank.
     if (row.engine.starts_with("trtllm") && deepseek) {
-        return EngineLimits{
-            .max_num_seqs = 2048 * row.data_parallel,
-            .max_num_batched_tokens =
-                (row.concurrency + input + 127) / 64 * 64 * row.data_parallel};
+        return EngineLimits{.max_num_seqs = 2048 * row.data_parallel,
+                            .max_num_batched_tokens =
+                                (row.concurrency + input + 127) / 64 * 64 * row.data_parallel};
     }
     return std::nullopt;
 }

@@ -180,9 +180,9 @@ void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpe
     const ServingEngine& engine = scenario.serving.engine;
     pool.limits.prompt_batching_steps = mlperf_prompt_batching(row);
     pool.limits.long_prefill_token_threshold = mlperf_prompt_chunk(row);
-    const auto limits =
-        is_trtllm_bench(row) ? trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device)
-                             : inference_max_limits(row);
+    const auto limits = is_trtllm_bench(row)
+                            ? trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device)
+                            : inference_max_limits(row);
     if (limits) {
         pool.limits.max_num_seqs = limits->max_num_seqs;
         pool.limits.max_num_batched_tokens = limits->max_num_batched_tokens;

@@ -57,11 +57,11 @@ TEST(ServingRun, ARunThatComesToTheEndOfTheClockSaysSo) {
         const ServingPool pool{.rules = *find_batching_rules("static"),
                                .limits = {.max_num_seqs = 1, .num_blocks = 100},
                                .cost = &cost};
-        const ServingResult result = serve({{.prompt_tokens = 8, .output_tokens = 1},
-                                            {.prompt_tokens = 8, .output_tokens = 1}},
-                                           {},
-                                           pool,
-                                           *make_request_router("round_robin", 1));
+        const ServingResult result = serve(
+            {{.prompt_tokens = 8, .output_tokens = 1}, {.prompt_tokens = 8, .output_tokens = 1}},
+            {},
+            pool,
+            *make_request_router("round_robin", 1));
         EXPECT_TRUE(result.out_of_time);
         EXPECT_FALSE(result.records.back().finished());
         EXPECT_EQ(result.records.front().finished(), step != Time::max());

@@ -48,10 +48,11 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
 
 TEST(ServingRules, KeysOfAPoolThatNothingAsksForAreErrors) {
     expect_error("{pools: {context_parallel_comm: ring}}", "{}", "ranks that share a context");
-    expect_error("{engine: {base: vllm-v1, scheduler: orca}, pools: {long_prefill_token_threshold: "
-                 "64}}",
-                 "{}",
-                 "of schedulers that cut prompts, and orca does not");
+    expect_error(
+        "{engine: {base: vllm-v1, scheduler: orca}, pools: {long_prefill_token_threshold: "
+        "64}}",
+        "{}",
+        "of schedulers that cut prompts, and orca does not");
     EXPECT_EQ(first_error("{pools: {long_prefill_token_threshold: 64}}", "{}"), "");
     const std::string steps = "prompt_batching_steps: 3";
     const std::string waits = "{engine: {base: vllm-v1, prompt_wait_steps: 9}, pools: {";
@@ -81,9 +82,9 @@ TEST(ServingRules, KeysOfALoadThatNoInstanceReadsAreErrors) {
               "s.yaml:5:30: error: workload.prediction_error is of lengths that order the queue "
               "(hint: serving.engine.queue_order: predicted_length)");
     for (const char* const order : {"predicted_length", "arrival"}) {
-        EXPECT_EQ(first_error(engine(std::string{"queue_order: "} + order),
-                              "{prediction_error: 0.5}"),
-                  "");
+        EXPECT_EQ(
+            first_error(engine(std::string{"queue_order: "} + order), "{prediction_error: 0.5}"),
+            "");
     }
     expect_error("{pools: {adapter_rank: 16}}", "{}", "requests are for none");
 }
