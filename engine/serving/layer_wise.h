@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engine/serving/run_clock.h"
 #include "engine/units.h"
 
 namespace orrery {
@@ -13,8 +14,8 @@ namespace orrery {
 // Layers of equal computation c and equal transfers t, of which one moves at a time, take
 // L c + t if t <= c, else c + L t: whichever way they go, in or out.
 inline Time layer_wise_time(Time computation, Time transfer, std::int64_t layers) {
-    return std::max(computation, transfer) +
-           Time::picoseconds(std::min(computation, transfer).picoseconds() / layers);
+    return bounded_sum(std::max(computation, transfer),
+                       Time::picoseconds(std::min(computation, transfer).picoseconds() / layers));
 }
 
 }  // namespace orrery

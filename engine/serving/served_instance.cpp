@@ -6,6 +6,7 @@
 #include "engine/check.h"
 #include "engine/counter_random.h"
 #include "engine/serving/layer_wise.h"
+#include "engine/serving/run_clock.h"
 
 namespace orrery {
 
@@ -56,7 +57,7 @@ std::optional<ServedInstance::Begun> ServedInstance::begin(Time now, Chosen& cho
         if (factor_ != 1) {
             stages_[stage] = Time::seconds(stages_[stage].seconds() * factor_);
         }
-        end = std::max(end, stage_free_[stage]) + stages_[stage];
+        end = bounded_sum(std::max(end, stage_free_[stage]), stages_[stage]);
         stage_free_[stage] = end;
     }
     count(batch);
@@ -87,7 +88,8 @@ std::optional<ServedInstance::Begun> ServedInstance::load_ended(Time now) {
         return std::nullopt;
     }
     UnderWay& step = under_way_.back();
-    step.end = step.begin + layer_wise_time(computed_end_ - step.begin, now - step.begin, layers_);
+    step.end = bounded_sum(step.begin,
+                           layer_wise_time(computed_end_ - step.begin, now - step.begin, layers_));
     const Time later = step.end - computed_end_;
     step.first_stage_end += later;
     for (Time& free : stage_free_) {

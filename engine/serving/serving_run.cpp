@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/check.h"
+#include "engine/serving/run_clock.h"
 #include "engine/serving/served_run.h"
 
 namespace orrery {
@@ -73,6 +74,10 @@ ServingResult ServedRun::run() {
         if (!of_requests && is_over()) {
             continue;  // no request is left that would notice
         }
+        if (event.time > kLastInstant) {
+            result_.out_of_time = true;
+            break;
+        }
         ++result_.events;
         pass_to(event.time);
         handle(event);
@@ -81,7 +86,7 @@ ServingResult ServedRun::run() {
     end_power();
     for (const ServedInstance& instance : instances_) {
         const BatchScheduler& scheduler = instance.scheduler();
-        ORRERY_CHECK(scheduler.num_running() + scheduler.num_waiting() == 0);
+        ORRERY_CHECK(result_.out_of_time || scheduler.num_running() + scheduler.num_waiting() == 0);
         result_.instances.push_back(instance.totals());
     }
     return std::move(result_);

@@ -80,13 +80,15 @@ struct ServingResult {
     // Every time between two output tokens of a request.
     std::vector<Time> token_gaps;
     Time end;  // the last token
+    // The run came to kLastInstant (engine/serving/run_clock.h) before its last request had ended.
+    bool out_of_time = false;
     std::int64_t events = 0;
     // Integral over time of the number of requests in the system. By Little's law it equals the sum
     // of the end-to-end times.
     __int128 request_picoseconds = 0;
 };
 
-// Runs until every request has ended or was refused.
+// Runs until every request has ended or was refused, or until the clock ends.
 ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,
                     const ServingPool& pool,

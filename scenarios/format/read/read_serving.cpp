@@ -314,6 +314,7 @@ void read_pool(const DocumentNode& map,
                         "stages, data and expert parallelism",
                         "1, or other sizes of 1");
     }
+    check_pool(reader, engine, pool);
     reader.finish();
 }
 
@@ -340,6 +341,7 @@ void read_engine_map(const DocumentNode& map, ServingEngine& engine, Errors& err
                         fmt::format("serving.engine.scheduler can't be '{}'", engine.scheduler),
                         fmt::format("{}", fmt::join(names, ", ")));
     }
+    check_engine(reader, engine);
     reader.finish();
 }
 
@@ -375,6 +377,14 @@ void read_speculation(DocumentNode& map,
     }
     MapReader reader{map, "serving.speculation", errors};
     read_keys(reader, kSpeculationKeys, speculation);
+    for (const char* const key : {"acceptance", "draft_model"}) {
+        if (reader.has(key) && !reader.has("draft_tokens")) {
+            reader.complain(
+                key,
+                fmt::format("{} is of tokens that a draft proposes", reader.full_name(key)),
+                "draft_tokens: 4");
+        }
+    }
     if (reader.find("draft_model") != nullptr) {
         std::vector<std::string> remarks;
         speculation.draft_model = Transformer{};
@@ -459,6 +469,7 @@ void read_serving(DocumentNode& section,
         spec.pools.front().limits.max_num_seqs = spec.engine.max_num_seqs;
         spec.pools.front().limits.max_num_batched_tokens = spec.engine.max_num_batched_tokens;
     }
+    check_policies(section, spec, errors);
     reader.finish();
 }
 

@@ -26,12 +26,19 @@ void read_workload(const DocumentNode& section,
                    const std::filesystem::path& folder,
                    WorkloadSpec& workload,
                    Errors& errors);
-// Adapters that share steps cost by their rank, so that it must be given. `section` is the
-// workload.
-void check_adapters(const DocumentNode& section,
-                    const ServingSpec& serving,
-                    const WorkloadSpec& workload,
-                    Errors& errors);
+// Rules between keys (serving_rules.cpp): an error where a key is out of range, or where another
+// one leaves it without effect.
+void limit_time(MapReader& reader, const char* key, Time value, Time most, const char* hint);
+void check_engine(MapReader& reader, const ServingEngine& engine);
+void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoolSpec& pool);
+// `section` is serving.
+void check_policies(const DocumentNode& section, const ServingSpec& spec, Errors& errors);
+// `section` is the workload.
+void check_load(const DocumentNode& section,
+                const DocumentNode* serving_section,
+                const ServingSpec& serving,
+                const WorkloadSpec& workload,
+                Errors& errors);
 // Parts of `serving` (read_serving_policies.cpp).
 void check_name(MapReader& reader,
                 const char* key,

@@ -138,11 +138,7 @@ void read_autoscaler(const DocumentNode& map, ServingSpec& spec, Errors& errors)
         reader.complain(
             "interval", "serving.autoscaler.interval is from 1 ms to 1000000 s", "10 s");
     }
-    if (spec.autoscaler.scale_down_delay > kLongest) {
-        reader.complain("scale_down_delay",
-                        "serving.autoscaler.scale_down_delay is 1000000 s at most",
-                        "60 s");
-    }
+    limit_time(reader, "scale_down_delay", spec.autoscaler.scale_down_delay, kLongest, "60 s");
     reader.finish();
 }
 

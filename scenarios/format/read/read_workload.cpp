@@ -232,17 +232,4 @@ void read_workload(const DocumentNode& section,
     reader.finish();
 }
 
-void check_adapters(const DocumentNode& section,
-                    const ServingSpec& serving,
-                    const WorkloadSpec& workload,
-                    Errors& errors) {
-    const bool ranked = std::ranges::all_of(
-        serving.pools, [](const ServingPoolSpec& pool) { return pool.plan.adapter_rank > 0; });
-    if (workload.adapters > 0 && serving.engine.mixes_adapters && !ranked) {
-        errors.push_back({section.find("adapters")->where(),
-                          "workload.adapters needs the rank of the adapters",
-                          "serving.pools.adapter_rank: 16"});
-    }
-}
-
 }  // namespace orrery

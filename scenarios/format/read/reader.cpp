@@ -265,7 +265,7 @@ void read_served(DocumentNode& root,
     });
     read_section(root, reader, "workload", required, errors, [&](DocumentNode& section) {
         read_workload(section, folder, scenario.workload, errors);
-        check_adapters(section, scenario.serving, scenario.workload, errors);
+        check_load(section, root.find("serving"), scenario.serving, scenario.workload, errors);
     });
     if (reader.find("faults") != nullptr) {
         scenario.campaign.shape = cluster_shape(scenario.cluster, scenario.campaign);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/rate_alone.h"
+#include "engine/serving/run_clock.h"
 #include "kernels/efficiency_table.h"
 #include "kernels/elementwise/elementwise.h"
 #include "models/serving_context.h"
@@ -160,37 +161,38 @@ Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool g
     const bool shared = engine_.shared_query_heads == 0 || group == 1 ||
                         (group == engine_.shared_query_heads && shape.head_dim == kSharedWidth);
     if (shared) {
-        return alone + engine_.attention_latency + block;
+        return bounded_sum(alone, bounded_sum(engine_.attention_latency, block));
     }
     const double read = static_cast<double>(shape.batch * shape.heads) *
                         static_cast<double>(shape.seq_kv) *
                         static_cast<double>(shape.head_dim + shape.value_head_dim()) * cache_bytes;
-    return std::max(alone, Time::seconds(read / (kCachePerSm * sms))) + engine_.attention_latency +
-           block;
+    return bounded_sum(std::max(alone, Time::seconds(read / (kCachePerSm * sms))),
+                       bounded_sum(engine_.attention_latency, block));
 }
 
 Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
     if (const auto* kernel = std::get_if<KernelCall>(&op.work)) {
         const Time alone = (op.fp4 ? fp4_cost_ : cost_).time(*kernel).duration;
-        return (kernel->kind == KernelKind::attention_forward
-                    ? paged_attention(*kernel, alone, op.name == kDecodeAttention)
-                    : alone) *
-               op.count;
+        return bounded_product(kernel->kind == KernelKind::attention_forward
+                                   ? paged_attention(*kernel, alone, op.name == kDecodeAttention)
+                                   : alone,
+                               op.count);
     }
     if (const auto* call = std::get_if<CollectiveCall>(&op.work)) {
-        return collective_time(*call, op.group, stage) * op.count;
+        return bounded_product(collective_time(*call, op.group, stage), op.count);
     }
     if (op.group == ServingGroup::context) {
-        return ring_hop_time(std::get<SendCall>(op.work)) * op.count;
+        return bounded_product(ring_hop_time(std::get<SendCall>(op.work)), op.count);
     }
     const auto rank = [&](std::int64_t of_stage) {
         return to_id<RankId>(
             static_cast<std::size_t>(first_rank_ + of_stage * plan_.ranks_of_stage()));
     };
     const std::vector<RankId> members{rank(stage), rank(stage + 1)};
-    return time_without_contention(network_.plan(std::get<SendCall>(op.work), members),
-                                   network_.links()) *
-           op.count;
+    return bounded_product(
+        time_without_contention(network_.plan(std::get<SendCall>(op.work), members),
+                                network_.links()),
+        op.count);
 }
 
 // All ranks of a context send to the next one at a time; the slowest pair counts.
@@ -219,13 +221,13 @@ Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
     if (fresh) {
         for (const ServingOp& op : serving_ops(model_, plan_, shape, stage)) {
             if (!op.of_context) {
-                found->second += time_of(op, stage);
+                found->second = bounded_sum(found->second, time_of(op, stage));
             }
         }
     }
     Time sum = found->second;
     for (const ServingOp& op : attention_ops(model_, plan_, shape, stage)) {
-        sum += time_of(op, stage);
+        sum = bounded_sum(sum, time_of(op, stage));
     }
     return sum;
 }
@@ -238,7 +240,7 @@ Time ServingPrices::proposal_time(const BatchShape& shape) {
     }
     prompts.chunks = shape.chunks;
     if (prompts.tokens > 0) {
-        sum += stage_time(prompts, 0);
+        sum = stage_time(prompts, 0);
     }
     if (shape.drafted > 0) {
         const BatchShape one{.tokens = shape.generating,
@@ -247,7 +249,7 @@ Time ServingPrices::proposal_time(const BatchShape& shape) {
                              .generating_context = shape.generating_context,
                              .chunks = {}};
         const std::int64_t steps = (shape.drafted + shape.generating - 1) / shape.generating;
-        sum += stage_time(one, 0) * steps;
+        sum = bounded_sum(sum, bounded_product(stage_time(one, 0), steps));
     }
     return sum;
 }
@@ -260,8 +262,9 @@ double ServingPrices::host_factor() const {
 
 // Of each of `together` steps that are prepared at once.
 Time ServingPrices::host_time(std::size_t sequences, std::uint32_t together) const {
-    const Time all =
-        engine_.host_per_step + engine_.host_per_sequence * static_cast<std::int64_t>(sequences);
+    const Time all = bounded_sum(
+        engine_.host_per_step,
+        bounded_product(engine_.host_per_sequence, static_cast<std::int64_t>(sequences)));
     return Time::seconds(all.seconds() * host_factor() / static_cast<double>(together));
 }
 
@@ -285,13 +288,13 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
         Time device = stage_time(shape, static_cast<std::int64_t>(stage));
         if (stage == 0 && draft_ != nullptr) {
-            device += draft_->proposal_time(shape);
+            device = bounded_sum(device, draft_->proposal_time(shape));
         }
         if (const Time launch = launch_time(prompts); launch > Time{}) {
             // The device works off what is launched while the host launches the rest.
-            device = std::max(device, launch * launches_of(stage));
+            device = std::max(device, bounded_product(launch, launches_of(stage)));
         }
-        stages[stage] = engine_.asynchronous ? std::max(host, device) : host + device;
+        stages[stage] = engine_.asynchronous ? std::max(host, device) : bounded_sum(host, device);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "engine/serving/run_clock.h"
 #include "engine/statistics.h"
 #include "scenarios/studies/serve/cache_transport.h"
 #include "scenarios/studies/serve/served_faults.h"
@@ -178,7 +179,8 @@ Result<void> add_pool(const Scenario& scenario,
     limits.prompts_together = static_cast<std::uint16_t>(spec.engine.prompts_together);
     limits.prompt_free_share = spec.engine.prompt_free_share;
     limits.order = spec.engine.queue_order;
-    limits.balanced_ranks = static_cast<std::uint16_t>(pool.plan.data_parallel_size);
+    limits.balanced_ranks =
+        std::max(limits.balanced_ranks, static_cast<std::uint16_t>(pool.plan.data_parallel_size));
     limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
     serving.pools.push_back({.num_instances = static_cast<std::size_t>(pool.instances),
                              .gpus = pool.plan.num_ranks(),
@@ -389,7 +391,9 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
                                     static_cast<double>(weights.count()) * 1e-9,
                                     stage,
                                     static_cast<double>(device.memory.count()) * 1e-9),
-                        "a larger tensor or pipeline size, or weights of fewer bits");
+                        activations > weights
+                            ? "a smaller max_num_batched_tokens, whose activations take room"
+                            : "a larger tensor or pipeline size, or weights of fewer bits");
         }
         least = least < 0 ? left / block : std::min(least, left / block);
     }
@@ -459,6 +463,12 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
     queued.slow_gaps = spec.objectives.tbt > Time{};
     serving->parts.observer = observer;
     ServingResult served = run(*serving, requests, queued);
+    if (served.out_of_time) {
+        return fail("workload",
+                    fmt::format("the load would take longer than {:.0f} days",
+                                kLastInstant.seconds() / 86'400),
+                    "fewer requests or tokens, or faster instances");
+    }
     ServingAnswer answer = serving_answer(served, requests, spec, serving->pools);
     if (const FabricTransport* transport = serving->transport.get();
         transport != nullptr && transport->ended() > 0) {

@@ -10,6 +10,7 @@
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/serve/serving_study.h"
+#include "scenarios/studies/validate/inference_max.h"
 #include "scenarios/studies/validate/mlperf.h"
 #include "scenarios/studies/validate/trtllm_bench.h"
 
@@ -179,13 +180,13 @@ void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpe
     const ServingEngine& engine = scenario.serving.engine;
     pool.limits.prompt_batching_steps = mlperf_prompt_batching(row);
     pool.limits.long_prefill_token_threshold = mlperf_prompt_chunk(row);
-    if (is_trtllm_bench(row)) {
-        const auto limits = trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device);
-        if (limits) {
-            pool.limits.max_num_seqs = limits->max_num_seqs;
-            pool.limits.max_num_batched_tokens = limits->max_num_batched_tokens;
-            return;
-        }
+    const auto limits = is_trtllm_bench(row)
+                            ? trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device)
+                            : inference_max_limits(row);
+    if (limits) {
+        pool.limits.max_num_seqs = limits->max_num_seqs;
+        pool.limits.max_num_batched_tokens = limits->max_num_batched_tokens;
+        return;
     }
     const auto stated = [&](std::int64_t value, std::int64_t otherwise) {
         return value > 0 ? value : otherwise * pool.plan.data_parallel_size;
@@ -304,8 +305,15 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     if (row.memory_share > 0) {
         facts.memory_share = row.memory_share;
     }
+    const auto wait = inference_max_prompt_wait(row);
+    if (wait) {
+        facts.prompt_wait_steps = wait->steps;
+    }
     if (const auto set = set_pools(row, set_up.scenario); !set) {
         return tl::unexpected(set.error());
+    }
+    if (wait) {
+        set_up.scenario.serving.pools.front().limits.balanced_ranks = wait->prompts;
     }
     if (is_mlperf(row)) {
         const auto lengths = mlperf_lengths(row, catalogue / "published" / "mlperf_outputs.csv");

@@ -50,6 +50,24 @@ double mean_end_to_end(const ServingResult& result) {
     return sum / static_cast<double>(result.records.size());
 }
 
+// Two steps of 5e6 s end behind the last instant, and a step of Time::max() does not wrap round.
+TEST(ServingRun, ARunThatComesToTheEndOfTheClockSaysSo) {
+    for (const Time step : {Time::seconds(5e6), Time::max()}) {
+        TimeOfRequest cost({step, step});
+        const ServingPool pool{.rules = *find_batching_rules("static"),
+                               .limits = {.max_num_seqs = 1, .num_blocks = 100},
+                               .cost = &cost};
+        const ServingResult result = serve(
+            {{.prompt_tokens = 8, .output_tokens = 1}, {.prompt_tokens = 8, .output_tokens = 1}},
+            {},
+            pool,
+            *make_request_router("round_robin", 1));
+        EXPECT_TRUE(result.out_of_time);
+        EXPECT_FALSE(result.records.back().finished());
+        EXPECT_EQ(result.records.front().finished(), step != Time::max());
+    }
+}
+
 // Pollaczek and Khinchine: the mean wait is rho (1 + cv^2) / (2 (1 - rho)) service times.
 TEST(ServingRun, AQueueOfOneServerWaitsAsPollaczekAndKhinchineSay) {
     constexpr std::size_t kRequests = 400'000;

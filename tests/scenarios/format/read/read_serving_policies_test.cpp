@@ -25,8 +25,9 @@ TEST(ReadServingPolicies, TiersAreRead) {
 
 TEST(ReadServingPolicies, AutoscalerAndAdmissionAreRead) {
     const auto read = read_served_text(
-        "{admission: objectives, objectives: {tbt: 100 ms}, autoscaler: {policy: queue, target: 3, "
-        "min_instances: 2, interval: 5 s, scale_down_delay: 2 s, weights: peer}}",
+        "{admission: objectives, objectives: {tbt: 100 ms}, pools: {instances: 2}, autoscaler: "
+        "{policy: queue, target: 3, min_instances: 2, interval: 5 s, scale_down_delay: 2 s, "
+        "weights: peer}}",
         "{}");
     ASSERT_TRUE(read) << read.error().front().to_string();
     EXPECT_EQ(read->serving.admission, "objectives");

@@ -39,6 +39,17 @@ TEST(ServingStudy, LengthsAndArrivalsAreThoseOfTheSeed) {
     EXPECT_EQ(synthetic_requests(other).back().arrival, requests.back().arrival);
 }
 
+TEST(ServingStudy, ALoadBeyondTheClockIsAnError) {
+    ServingSpec spec;
+    spec.engine.host_per_step = Time::seconds(5e6);
+    const auto answer =
+        serve_scenario(server(), spec, {{.prompt_tokens = 8, .output_tokens = 9}}, {});
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().to_string(),
+              "workload: error: the load would take longer than 93 days (hint: fewer requests or "
+              "tokens, or faster instances)");
+}
+
 // vLLM 0.19 on an RTX 4090 (25,250,627,584 B): 0.9 of it less 16.06 GB of weights and 1.24 GB for
 // the rest, activations of 2,048 tokens and 256 logits among it, holds 2,588 blocks of 16 tokens of
 // Llama 3.1 8B.

@@ -63,5 +63,21 @@ TEST(ServingSetUp, PrefillAndDecodeSpanServers) {
     EXPECT_EQ(set.scenario.serving.pools[1].limits.max_num_seqs, 8 * 1024);
 }
 
+TEST(ServingSetUp, ScriptsOfInferenceMaxDecideLimitsAndWaits) {
+    ServingCase row = closed_row();
+    row.family = "imax-llama-3.1-70b-h200-agg";
+    row.model = "llama-3.1-70b";
+    EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.max_num_seqs, 64);
+    row.engine = "trtllm";
+    row.tensor_parallel = 4;
+    row.output_tokens = 1024;
+    const ServingSpec waits = set_up(row)->scenario.serving;
+    EXPECT_EQ(waits.engine.prompt_wait_steps, 20U);
+    EXPECT_EQ(waits.pools[0].limits.balanced_ranks, 16);
+    EXPECT_EQ(waits.pools[0].limits.max_num_batched_tokens, 16'384);
+    row.family = "other";
+    EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.balanced_ranks, 1);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules between the keys of a served load: what one key leaves without effect is an error there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "scenarios/format/read/read_serving.h"
+
+namespace orrery {
+
+void limit_time(MapReader& reader, const char* key, Time value, Time most, const char* hint) {
+    if (value > most) {
+        reader.complain(
+            key,
+            fmt::format("{} is {:.0f} s at most", reader.full_name(key), most.seconds()),
+            hint);
+    }
+}
+
+void check_engine(MapReader& reader, const ServingEngine& engine) {
+    // A step adds them up over thousands of kernels and sequences.
+    constexpr Time kMost = Time::seconds(100);
+    for (const auto& [key, value] : {std::pair{"host_per_step", engine.host_per_step},
+                                     std::pair{"host_per_sequence", engine.host_per_sequence},
+                                     std::pair{"host_per_launch", engine.host_per_launch},
+                                     std::pair{"host_per_request", engine.host_per_request},
+                                     std::pair{"attention_latency", engine.attention_latency},
+                                     std::pair{"attention_block", engine.attention_block}}) {
+        limit_time(reader, key, value, kMost, "1 ms");
+    }
+    if (engine.captures_generation && engine.host_per_launch == Time{}) {
+        reader.complain("captures_generation",
+                        "serving.engine.captures_generation says of which steps host_per_launch is",
+                        "host_per_launch: 45 us");
+    }
+    const BatchingRules* rules = find_batching_rules(engine.scheduler);
+    if (rules == nullptr) {
+        return;  // an error already
+    }
+    const auto needs_phases = [&](const char* key, bool given) {
+        if (given && (rules->mixes_phases || rules->only_when_empty)) {
+            reader.complain(key,
+                            fmt::format("serving.engine.{} is of schedulers whose prompts have "
+                                        "steps of their own, and scheduler is {}",
+                                        key,
+                                        engine.scheduler),
+                            "scheduler: vllm_v0, or sglang");
+        }
+    };
+    needs_phases("prompts_together", engine.prompts_together > 1);
+    needs_phases("prompt_free_share", engine.prompt_free_share > 0);
+    needs_phases("num_scheduler_steps", engine.num_scheduler_steps > 1);
+}
+
+void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoolSpec& pool) {
+    const ServingPlan& plan = pool.plan;
+    if (plan.context_parallel_size == 1 && plan.context_parallel_comm == ContextExchange::ring) {
+        reader.complain("context_parallel_comm",
+                        fmt::format("{} is of ranks that share a context",
+                                    reader.full_name("context_parallel_comm")),
+                        "context_parallel_size: 8");
+    }
+    const BatchingRules* rules = find_batching_rules(engine.scheduler);
+    if (pool.limits.long_prefill_token_threshold > 0 && rules != nullptr &&
+        !rules->chunks_prompts) {
+        reader.complain("long_prefill_token_threshold",
+                        fmt::format("{} is of schedulers that cut prompts, and {} does not",
+                                    reader.full_name("long_prefill_token_threshold"),
+                                    engine.scheduler),
+                        "serving.engine.scheduler: vllm_v1");
+    }
+    if (pool.limits.prompt_batching_steps > 0 &&
+        (plan.data_parallel_size == 1 || engine.prompt_wait_steps == 0)) {
+        reader.complain(
+            "prompt_batching_steps",
+            fmt::format("{} is of data-parallel ranks whose prompts wait for each other",
+                        reader.full_name("prompt_batching_steps")),
+            "data_parallel_size and serving.engine.prompt_wait_steps");
+    }
+}
+
+namespace {
+
+void need_latencies(const DocumentNode& section, const char* key, bool has, Errors& errors) {
+    if (!has) {
+        errors.push_back({section.find(key)->where(),
+                          fmt::format("serving.{} asks for objectives, and there are none", key),
+                          "serving.objectives: {ttft: 2 s, tpot: 200 ms}"});
+    }
+}
+
+}  // namespace
+
+void check_policies(const DocumentNode& section, const ServingSpec& spec, Errors& errors) {
+    const ServingObjectives& due = spec.objectives;
+    const bool latencies = due.ttft > Time{} || due.tpot > Time{};
+    if (spec.admission == "objectives") {
+        need_latencies(section, "admission", latencies || due.tbt > Time{}, errors);
+    }
+    if (spec.autoscaler.policy == "objectives") {
+        need_latencies(section, "autoscaler", latencies, errors);
+    }
+    const bool never = std::ranges::all_of(spec.pools, [&](const ServingPoolSpec& pool) {
+        return pool.instances < spec.autoscaler.min_instances;
+    });
+    if (spec.autoscaler.min_instances > 1 && never) {
+        errors.push_back({section.find("autoscaler")->find("min_instances")->where(),
+                          "serving.autoscaler.min_instances is more than any pool has",
+                          "at most serving.pools.instances"});
+    }
+    if (spec.idle_watts > 0 && spec.busy_watts == 0) {
+        errors.push_back({section.find("idle_watts")->where(),
+                          "serving.idle_watts has no effect without the power of a GPU that "
+                          "computes",
+                          "serving.busy_watts: 1000"});
+    }
+}
+
+void check_load(const DocumentNode& section,
+                const DocumentNode* serving_section,
+                const ServingSpec& serving,
+                const WorkloadSpec& workload,
+                Errors& errors) {
+    const auto ranked = [](const ServingPoolSpec& pool) { return pool.plan.adapter_rank > 0; };
+    if (workload.adapters > 0 && serving.engine.mixes_adapters &&
+        !std::ranges::all_of(serving.pools, ranked)) {
+        errors.push_back({section.find("adapters")->where(),
+                          "workload.adapters needs the rank of the adapters",
+                          "serving.pools.adapter_rank: 16"});
+    }
+    if (workload.adapters == 0 && std::ranges::any_of(serving.pools, ranked)) {
+        errors.push_back({section.where(),
+                          "serving.pools.adapter_rank is of adapters, and requests are for none",
+                          "workload.adapters: 100"});
+    }
+    // An explicit `queue_order: arrival` switches the predictor off.
+    const DocumentNode* engine =
+        serving_section == nullptr ? nullptr : serving_section->find("engine");
+    const bool ordered = engine != nullptr && engine->find("queue_order") != nullptr;
+    if (workload.prediction_error > 0 && !ordered) {
+        errors.push_back({section.find("prediction_error")->where(),
+                          "workload.prediction_error is of lengths that order the queue",
+                          "serving.engine.queue_order: predicted_length"});
+    }
+}
+
+}  // namespace orrery

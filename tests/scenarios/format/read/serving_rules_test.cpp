@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/scenarios/served_text.h"
+
+namespace orrery {
+namespace {
+
+std::string engine(const std::string& keys) {
+    return "{engine: {base: vllm-v1, " + keys + "}}";
+}
+
+void expect_error(const std::string& serving, const std::string& workload, const char* what) {
+    const std::string error = first_error(serving, workload);
+    EXPECT_NE(error.find(what), std::string::npos) << serving << workload << ": " << error;
+}
+
+TEST(ServingRules, TimesOfAnEngineHaveALimit) {
+    EXPECT_EQ(first_error(engine("host_per_step: 1000000 s"), "{}"),
+              "s.yaml:4:35: error: serving.engine.host_per_step is 100 s at most (hint: 1 ms)");
+    for (const char* const key : {"host_per_sequence",
+                                  "host_per_launch",
+                                  "host_per_request",
+                                  "attention_latency",
+                                  "attention_block"}) {
+        EXPECT_EQ(first_error(engine(std::string{key} + ": 100 s"), "{}"), "");
+        expect_error(engine(std::string{key} + ": 101 s"), "{}", key);
+    }
+}
+
+TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
+    EXPECT_EQ(first_error(engine("prompts_together: 4"), "{}"),
+              "s.yaml:4:35: error: serving.engine.prompts_together is of schedulers whose prompts "
+              "have steps of their own, and scheduler is vllm_v1 (hint: scheduler: vllm_v0, or "
+              "sglang)");
+    for (const char* const key :
+         {"prompts_together: 4", "prompt_free_share: 0.5", "num_scheduler_steps: 8"}) {
+        expect_error(engine(key), "{}", "steps of their own");
+        expect_error(engine(std::string{"scheduler: static, "} + key), "{}", "scheduler is static");
+        EXPECT_EQ(first_error(engine(std::string{"scheduler: sglang, "} + key), "{}"), "");
+    }
+    EXPECT_EQ(first_error(engine("prompts_together: 1, num_scheduler_steps: 1"), "{}"), "");
+    expect_error(engine("captures_generation: true"), "{}", "of which steps host_per_launch is");
+    EXPECT_EQ(first_error(engine("captures_generation: true, host_per_launch: 9 us"), "{}"), "");
+}
+
+TEST(ServingRules, KeysOfAPoolThatNothingAsksForAreErrors) {
+    expect_error("{pools: {context_parallel_comm: ring}}", "{}", "ranks that share a context");
+    expect_error(
+        "{engine: {base: vllm-v1, scheduler: orca}, pools: {long_prefill_token_threshold: "
+        "64}}",
+        "{}",
+        "of schedulers that cut prompts, and orca does not");
+    EXPECT_EQ(first_error("{pools: {long_prefill_token_threshold: 64}}", "{}"), "");
+    const std::string steps = "prompt_batching_steps: 3";
+    const std::string waits = "{engine: {base: vllm-v1, prompt_wait_steps: 9}, pools: {";
+    expect_error(waits + steps + "}}", "{}", "prompts wait for each other");
+    expect_error("{pools: {data_parallel_size: 2, " + steps + "}}", "{}", "prompts wait for each");
+    EXPECT_EQ(first_error(waits + "data_parallel_size: 2, " + steps + "}}", "{}"), "");
+}
+
+TEST(ServingRules, PoliciesNeedWhatTheyLookAt) {
+    EXPECT_EQ(first_error("{admission: objectives}", "{}"),
+              "s.yaml:4:22: error: serving.admission asks for objectives, and there are none "
+              "(hint: serving.objectives: {ttft: 2 s, tpot: 200 ms})");
+    EXPECT_EQ(first_error("{admission: objectives, objectives: {tbt: 1 s}}", "{}"), "");
+    expect_error("{autoscaler: {policy: objectives}, objectives: {tbt: 1 s}}",
+                 "{}",
+                 "serving.autoscaler asks for objectives");
+    expect_error("{autoscaler: {policy: rate, min_instances: 3}, pools: {instances: 2}}",
+                 "{}",
+                 "more than any pool has");
+    expect_error("{idle_watts: 80}", "{}", "serving.idle_watts has no effect");
+    expect_error("{speculation: {acceptance: 0.5}}", "{}", "tokens that a draft proposes");
+    EXPECT_EQ(first_error("{speculation: {draft_tokens: 0, acceptance: 0.5}}", "{}"), "");
+}
+
+TEST(ServingRules, KeysOfALoadThatNoInstanceReadsAreErrors) {
+    EXPECT_EQ(first_error("{}", "{prediction_error: 0.5}"),
+              "s.yaml:5:30: error: workload.prediction_error is of lengths that order the queue "
+              "(hint: serving.engine.queue_order: predicted_length)");
+    for (const char* const order : {"predicted_length", "arrival"}) {
+        EXPECT_EQ(
+            first_error(engine(std::string{"queue_order: "} + order), "{prediction_error: 0.5}"),
+            "");
+    }
+    expect_error("{pools: {adapter_rank: 16}}", "{}", "requests are for none");
+}
+
+}  // namespace
+}  // namespace orrery
