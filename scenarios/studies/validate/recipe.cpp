@@ -8,12 +8,16 @@
 
 #include "models/plan_fields.h"
 #include "models/plan_words.h"
+#include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/read/read_stack.h"
 
 namespace orrery {
 namespace {
 
 constexpr std::string_view kRecipes = "recipes";
+constexpr std::string_view kHostCalls = "host_calls";
+constexpr double kLeastHostCalls = 0.1;
+constexpr double kMostHostCalls = 10;
 
 // The column that says what a key of the plan says. Modules belong to how much is computed again: a
 // row states both or neither.
@@ -23,6 +27,22 @@ std::string_view column_of(std::string_view key) {
         return plan_field<&Plan::recompute_granularity>.name;
     }
     return key == plan_field<&Plan::moe_token_dispatcher_type>.name ? "token_dispatcher" : key;
+}
+
+// A release's calls take its hosts that many times as long as the device's launch_cost says.
+void set_host_calls(const DocumentNode& recipes,
+                    std::string_view gpu,
+                    DeviceSpec& device,
+                    Errors& errors) {
+    const DocumentNode* const factors = recipes.find(kHostCalls);
+    if (factors == nullptr) {
+        return;
+    }
+    MapReader reader{*factors, std::string{kHostCalls}, errors};
+    double factor = 1;
+    if (reader.real(gpu, factor, kLeastHostCalls, kMostHostCalls)) {
+        device.launch_cost = Time::seconds(device.launch_cost.seconds() * factor);
+    }
 }
 
 }  // namespace
@@ -41,7 +61,10 @@ std::string recipe_entry(std::string_view stack, const Catalogue& catalogue) {
     return wanted;
 }
 
-Result<void> set_recipe(const PublishedCase& row, const Catalogue& catalogue, ParallelPlan& plan) {
+Result<void> set_recipe(const PublishedCase& row,
+                        const Catalogue& catalogue,
+                        DeviceSpec& device,
+                        ParallelPlan& plan) {
     const std::string entry = recipe_entry(row.stack, catalogue);
     if (entry.empty()) {
         return {};
@@ -49,6 +72,7 @@ Result<void> set_recipe(const PublishedCase& row, const Catalogue& catalogue, Pa
     Errors errors;
     const std::string section{kRecipes};
     const DocumentNode recipes = catalogue.resolve(scalar_node(entry), section, section, errors);
+    set_host_calls(recipes, row.gpu, device, errors);
     if (!errors.empty()) {
         return unexpected<Error>(errors.front());
     }

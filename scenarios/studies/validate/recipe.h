@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/result.h"
+#include "kernels/device_spec.h"
 #include "models/plan.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/studies/validate/published_cases.h"
@@ -17,8 +18,11 @@ namespace orrery {
 std::string recipe_entry(std::string_view stack, const Catalogue& catalogue);
 
 // Sets the keys that the recipe of this release, model, GPU and precision has, except those whose
-// column the row states.
-Result<void> set_recipe(const PublishedCase& row, const Catalogue& catalogue, ParallelPlan& plan);
+// column the row states, and the host's time for a call of this release on this GPU's servers.
+Result<void> set_recipe(const PublishedCase& row,
+                        const Catalogue& catalogue,
+                        DeviceSpec& device,
+                        ParallelPlan& plan);
 
 // Whether the row's source states the column: the table has it, and the row does not assume it.
 bool states(const PublishedCase& row, std::string_view column);

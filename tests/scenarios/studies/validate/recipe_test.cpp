@@ -24,9 +24,20 @@ PublishedCase row_of(const std::string& stack, const std::string& gpu, Dtype pre
 
 ParallelPlan with_recipe(const PublishedCase& row) {
     ParallelPlan plan = row.plan;
-    const Result<void> set = set_recipe(row, with_recipes(), plan);
+    DeviceSpec device;
+    const Result<void> set = set_recipe(row, with_recipes(), device, plan);
     EXPECT_TRUE(set) << set.error().to_string();
     return plan;
+}
+
+double host_calls(const std::string& stack, const std::string& gpu, const std::string& model) {
+    PublishedCase row = row_of(stack, gpu, Dtype::bf16);
+    row.model.name = model;
+    DeviceSpec device;
+    device.launch_cost = Time::seconds(1e-5);
+    const Result<void> set = set_recipe(row, with_recipes(), device, row.plan);
+    EXPECT_TRUE(set) << set.error().to_string();
+    return device.launch_cost / Time::seconds(1e-5);
 }
 
 TEST(Recipe, ReleasesHaveTheRecipesOfTheReleaseBeforeTheirPatches) {
@@ -75,6 +86,16 @@ TEST(Recipe, OfNemoSaysWhatIsRecomputed) {
     EXPECT_EQ(modules("h100-80g"), static_cast<std::uint32_t>(RecomputeModule::mla_up_proj));
     EXPECT_EQ(modules("gb200"), static_cast<std::uint32_t>(RecomputeModule::core_attn));
     EXPECT_EQ(recipe_entry("nemo-25.02", with_recipes()), "");
+}
+
+TEST(Recipe, ReleasesSayHowLongHostsTakeForACall) {
+    EXPECT_DOUBLE_EQ(host_calls("nemo-25.04", "gb200", "deepseek-v3"), 1.9);
+    EXPECT_DOUBLE_EQ(host_calls("nemo-25.04", "gb200", "llama-3-70b"), 1.9);  // of all models
+    EXPECT_DOUBLE_EQ(host_calls("nemo-25.04", "h100-80g", "deepseek-v3"), 1);
+    EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.07", "h100-80g", "qwen3-30b-a3b"), 1.49);
+    EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.08", "h100-80g", "moonlight"), 1.49);
+    EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.05", "h100-80g", "qwen3-30b-a3b"), 1);
+    EXPECT_DOUBLE_EQ(host_calls("mb26.06", "gb200", "deepseek-v3"), 1);
 }
 
 TEST(Recipe, LeavesOtherModelsAlone) {
