@@ -256,9 +256,10 @@ Value BlockBuilder::quantised(std::string_view name,
     const std::string text = std::string{name} + " cast";
     Value y = value_like(x, text, x.shape[kWidth], x.layout, lifetime, Dtype::fp8);
     const std::int64_t elements = local_tokens(x) * local_width(x);
-    // The maximum has to be known before the first value is cast; a compiler takes it where x is
-    // made.
-    if (plan.fp8_recipe == Fp8Recipe::tensorwise && !plan.compiled) {
+    // The maximum has to be known before the first value is cast. A compiler takes that of the
+    // tensor where x is made; those of columns are over all rows, of which x is made one by one.
+    const bool rowwise = plan.fp8_recipe == Fp8Recipe::rowwise;
+    if (rowwise || (plan.fp8_recipe == Fp8Recipe::tensorwise && !plan.compiled)) {
         const Value maximum = value_like(x,
                                          std::string{name} + " maximum",
                                          1,
@@ -273,7 +274,7 @@ Value BlockBuilder::quantised(std::string_view name,
                {&maximum});
     }
     // Rows and columns have scales of their own, and are cast apart.
-    if (plan.fp8_recipe == Fp8Recipe::rowwise) {
+    if (rowwise) {
         const KernelCall half = cast(elements, x.dtype, Dtype::fp8);
         kernel(text + " of rows", half, Cause::memory_bound_kernels, {&x}, {&y});
         kernel(

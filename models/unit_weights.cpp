@@ -189,12 +189,11 @@ TensorId weights_in_fp8(BlockBuilder& b,
                                   .bytes = Bytes{elements}});
 }
 
-// FP8 products read FP8 weights, of which the one pass needs a transposed copy.
-void gather_fp8(BlockBuilder& b,
-                const Layout& from,
-                const RelayoutStep& step,
-                const ParameterSet& parameters,
-                const OpSpec& gather) {
+// The gathered values, in one buffer.
+TensorId gather_fp8(BlockBuilder& b,
+                    const Layout& from,
+                    const RelayoutStep& step,
+                    const OpSpec& gather) {
     const StateLayouts& state = b.layouts.state;
     const std::int64_t members = b.layouts.mesh.combined_size(step.step.digits);
     const std::int64_t shard = step.elements / members;
@@ -208,10 +207,19 @@ void gather_fp8(BlockBuilder& b,
     spec.reads = {encoded};
     spec.writes = {gathered};
     emit(b.ops, step, {.traffic = Traffic::data, .wire = Dtype::fp8}, spec);
-    spec = named("weights transpose");
+    return gathered;
+}
+
+// FP8 products read FP8 weights, of which the one pass needs a transposed copy. It is made when the
+// unit is used: before, the kernels of the unit in use would wait for a gather that is on its way.
+void transpose_weights(BlockBuilder& b, const ParameterSet& parameters, TensorId gathered) {
+    OpSpec spec = named("weights transpose");
     spec.reads = {gathered};
-    spec.writes = gather.writes;
-    b.ops.kernel(cast(elements_of(b, parameters)(step.to), Dtype::fp8, Dtype::fp8), spec);
+    for (const Parameter* p : parameters) {
+        spec.writes.push_back(p->weight);
+    }
+    const std::int64_t elements = elements_of(b, parameters)(b.layouts.state.whole);
+    b.ops.kernel(cast(elements, Dtype::fp8, Dtype::fp8), spec);
 }
 
 // Recipes of FP8 are for the layers' products alone.
@@ -224,7 +232,7 @@ bool in_layer(const BlockBuilder& b, const ParameterSet& parameters) {
 // Weights that were gathered in 16 bits become FP8 anew for each use: after their maximum is known
 // (tensorwise), or rows and columns apart. Delayed scaling casts them once a step (Transformer
 // Engine keeps them from the first micro-batch on), with what the optimizer writes.
-void cast_weights(BlockBuilder& b, const ParameterSet& parameters) {
+void cast_weights(BlockBuilder& b, UnitWeights::For pass, const ParameterSet& parameters) {
     const StateLayouts& state = b.layouts.state;
     const Fp8Recipe recipe = b.plan.fp8_recipe;
     if (b.plan.precision != Dtype::fp8 || recipe == Fp8Recipe::delayed ||
@@ -244,7 +252,9 @@ void cast_weights(BlockBuilder& b, const ParameterSet& parameters) {
     for (const Parameter* p : parameters) {
         spec.reads.push_back(p->weight);
     }
-    if (recipe == Fp8Recipe::tensorwise) {
+    // Of columns, which the backward pass needs, the maximum is over all rows.
+    const bool of_columns = recipe == Fp8Recipe::rowwise && pass == UnitWeights::For::backward;
+    if (recipe == Fp8Recipe::tensorwise || of_columns) {
         OpSpec maximum = spec;
         maximum.name = "weights maximum";
         maximum.writes = {quantised};
@@ -294,7 +304,7 @@ UnitWeights::UnitWeights(BlockBuilder& b,
         const bool joins = i > 0 && layers[i] && layers[i - 1] &&
                            units_.back().end - units_.back().first < unit_layers;
         if (!joins) {
-            units_.push_back({.first = i, .end = i, .parameters = {}});
+            units_.push_back({.first = i, .end = i, .parameters = {}, .in_fp8 = {}});
         }
         Unit& unit = units_.back();
         unit.end = i + 1;
@@ -380,7 +390,7 @@ void UnitWeights::gather(std::size_t unit) {
                 if (state.gathered_weights.dtype == Dtype::int8) {
                     gather_quantised(b_, from, step, moved, spec);
                 } else if (state.quantises_weights() && travels) {
-                    gather_fp8(b_, from, step, moved, spec);
+                    units_[unit].in_fp8.emplace_back(moved, gather_fp8(b_, from, step, spec));
                 } else {
                     emit(
                         b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
@@ -412,13 +422,16 @@ void UnitWeights::begin() {
     if (!prefetches_behind()) {
         gather(unit_ + units_ahead());
     }
+    for (const auto& [parameters, gathered] : unit_in_use().in_fp8) {
+        transpose_weights(b_, parameters, gathered);
+    }
     if (pass_ == For::forward && b_.layouts.state.keeps_secondary()) {
         keep_secondary(unit_in_use());
     }
     const bool kept = pass_ == For::backward && b_.layouts.state.keeps_gathered();
     if (!kept && std::ranges::any_of(unit_in_use().parameters, &Parameter::gathered)) {
         copy_out(b_, pass_, unit_in_use().parameters);
-        cast_weights(b_, unit_in_use().parameters);
+        cast_weights(b_, pass_, unit_in_use().parameters);
     }
 }
 

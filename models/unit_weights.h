@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "models/block_builder.h"
@@ -39,6 +40,8 @@ private:
         std::size_t first = 0;  // sets
         std::size_t end = 0;
         ParameterSet parameters;
+        // What has been gathered in FP8, with the buffer of each gather.
+        std::vector<std::pair<ParameterSet, TensorId>> in_fp8;
     };
     const Unit& unit_in_use() const { return units_[unit_]; }
     void add_offloaded();

@@ -164,7 +164,21 @@ TEST(UnitWeights, OfLayersTravelAsFp8) {
             narrow += travelling.collective(after.ops[i]).wire == Dtype::uint8 ? 1u : 0u;
         }
         EXPECT_EQ(narrow, kModelLayers + 0u);
+        // Nothing that is computed waits for a unit that is not in use yet.
+        const auto gathered = ops_named(travelling, after, "weights gather");
+        const auto transposed = ops_named(travelling, after, "weights transpose");
+        ASSERT_EQ(transposed.size(), kModelLayers + 0u);
+        for (std::size_t layer = 0; layer + 1 < transposed.size(); ++layer) {
+            EXPECT_GT(transposed[layer], gathered[layer + 2]);
+        }
     }
+    // Rows are known where they are cast; a column is known when all rows are.
+    plan.fp8_param_gather = false;
+    plan.fp8_recipe = Fp8Recipe::rowwise;
+    const Program rows = lower(layered_model(), plan);
+    EXPECT_EQ(ops_named(rows, segment(rows, "forward"), "weights maximum").size(), 0u);
+    EXPECT_EQ(ops_named(rows, segment(rows, "backward"), "weights maximum").size(),
+              kModelLayers + 0u);
     // Delayed scaling has what it needs from the step before.
     plan.fp8_recipe = Fp8Recipe::delayed;
     plan.fp8_param_gather = false;

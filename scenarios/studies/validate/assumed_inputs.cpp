@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "models/plan_fields.h"
 #include "scenarios/format/document/read_field.h"
@@ -18,10 +19,15 @@ namespace {
 // That an assumed value is another: sources' stacks have their defaults, and mostly they stand.
 constexpr double kOtherwise = 0.25;
 
-// The part of the same generation that a source which names none may mean: for China, NVIDIA sells
-// the A100 and the H100 with less NVLink as A800 and H800.
-constexpr std::array<std::array<std::string_view, 2>, 2> kSiblings{
-    {{"a100-80g", "a800-80g"}, {"h100-80g", "h800"}}};
+// The part of the same generation that a source which names none may mean, by the part that a row
+// assumes: for China, NVIDIA sells the A100 and the H100 with less NVLink as A800 and H800; the
+// H100 with HBM2e and 500 W is one owner's.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSiblings{
+    {{"a100-80g", "a800-80g"},
+     {"a800-80g", "a100-80g"},
+     {"h100-80g", "h800"},
+     {"h800", "h100-80g"},
+     {"h100-96g-hbm2e", "h100-80g"}}};
 
 using Plan = ParallelPlan;
 
@@ -95,11 +101,11 @@ bool Alternatives::add_overlap(const std::string& column) {
 }
 
 void Alternatives::add_gpu(const std::string& column) {
-    for (const auto& [one, other] : kSiblings) {
-        if (row_.gpu == one || row_.gpu == other) {
-            const std::string_view instead = row_.gpu == one ? other : one;
+    for (const auto& [assumed, instead] : kSiblings) {
+        if (row_.gpu == assumed) {
             push(column, row_.gpu, std::string{instead});
             found_.back().row.gpu = instead;
+            found_.back().row.power_cap_w = 0;  // that of the part in the catalogue
         }
     }
 }

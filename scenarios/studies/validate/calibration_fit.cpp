@@ -16,16 +16,20 @@ constexpr int kDraws = 20'000;
 constexpr std::uint32_t kDrawPurpose = 0xca11;
 // Draws that are this much less likely than the best one (in logarithms) weigh nothing.
 constexpr double kWeighsNothing = 9;
-// Width of what all facts share, where more of a step was unseen than this: a factor of 1.2 either
-// way is what software differs by that runs the same kernels.
-constexpr double kSharedWidthMost = 0.2;
+// Standard deviation of what all facts share, where more of a step was unseen than this: a factor
+// of 1.2 either way is what software differs by that runs the same kernels.
+constexpr double kSharedMost = 0.2;
+// Widths are those of normal distributions. Student's has the same 90 % at this scale, the quotient
+// of their 95th percentiles.
+constexpr double kStudentScale = kQuantile95 / 2.3534;
 // Of the time that every step has besides, in seconds: MegaScale's clusters lose 0.4 and 1.2 s.
 constexpr double kBesideWidth = 0.1;
 constexpr double kBesideMost = 0.8;  // of the shortest given step
 
 // - log of Student's density, without its constant.
 double unlikely(double in_widths) {
-    return (kFreedom + 1) / 2.0 * std::log1p(in_widths * in_widths / kFreedom);
+    const double scaled = in_widths / kStudentScale;
+    return (kFreedom + 1) / 2.0 * std::log1p(scaled * scaled / kFreedom);
 }
 
 double student(CounterRandom& random) {
@@ -35,11 +39,13 @@ double student(CounterRandom& random) {
         const double other = random.normal();
         squares += other * other;
     }
-    return normal / std::sqrt(squares / kFreedom);
+    return kStudentScale * normal / std::sqrt(squares / kFreedom);
 }
 
 Calibration drawn_facts(CounterRandom& random, double shared_width, double shortest_s) {
     Calibration facts;
+    facts.spread =
+        kStepSpreadLeast * std::pow(kStepSpreadMost / kStepSpreadLeast, random.uniform());
     const double shared = shared_width * student(random);
     for (const CalibrationFactor& factor : kCalibrationFactors) {
         facts.*factor.member = std::clamp(
@@ -63,10 +69,13 @@ CalibrationPosterior::CalibrationPosterior(std::span<const StepResponse* const> 
     CounterRandom random{0, 0, kDrawPurpose};
     std::vector<double> losses;
     for (int draw = 0; draw < kDraws; ++draw) {
-        facts_.push_back(drawn_facts(random, std::min(sigma, kSharedWidthMost), shortest_s));
+        facts_.push_back(
+            drawn_facts(random, std::min(sigma, kSharedMost), shortest_s));
+        const double spread = facts_.back().spread;
         double loss = 0;
         for (const StepResponse* step : steps) {
-            loss += unlikely(std::log(step->under(facts_.back()) / step->measured_s) / kStepSpread);
+            loss += unlikely(std::log(step->under(facts_.back()) / step->measured_s) / spread) +
+                    std::log(spread);
         }
         losses.push_back(loss);
     }
@@ -89,13 +98,14 @@ CalibrationPosterior::CalibrationPosterior(std::span<const StepResponse* const> 
 CalibrationPosterior::Prediction CalibrationPosterior::predict(const StepResponse& step) const {
     double mean = 0;
     double square = 0;
+    double between_steps = 0;
     for (std::size_t i = 0; i < facts_.size(); ++i) {
         const double log_time = std::log(step.under(facts_[i]));
         mean += weights_[i] * log_time;
         square += weights_[i] * log_time * log_time;
+        between_steps += weights_[i] * facts_[i].spread * facts_[i].spread;
     }
-    return {std::exp(mean),
-            std::hypot(std::sqrt(std::max(0.0, square - mean * mean)), kStepSpread)};
+    return {std::exp(mean), std::sqrt(std::max(0.0, square - mean * mean) + between_steps)};
 }
 
 Calibration CalibrationPosterior::mean() const {

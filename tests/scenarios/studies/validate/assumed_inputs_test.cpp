@@ -70,6 +70,11 @@ TEST(Alternatives, KnowThePartWithLessNvlink) {
     EXPECT_EQ(alternatives(row).front().row.gpu, "a800-80g");
     row.gpu = "h800";
     EXPECT_EQ(values(row), (std::multiset<std::string>{"gpu h800 -> h100-80g"}));
+    // One owner's part, with a power limit of its own.
+    row.gpu = "h100-96g-hbm2e";
+    row.power_cap_w = 500;
+    EXPECT_EQ(values(row), (std::multiset<std::string>{"gpu h100-96g-hbm2e -> h100-80g"}));
+    EXPECT_EQ(alternatives(row).front().row.power_cap_w, 0);
     row.gpu = "b200";
     EXPECT_TRUE(alternatives(row).empty());
 }

@@ -48,8 +48,38 @@ TEST(CalibrationPosterior, MoreStepsLeaveLessUncertain) {
     const auto after_two = CalibrationPosterior{two}.predict(c);
     EXPECT_LT(after_two.sigma, after_one.sigma);
     EXPECT_LT(after_one.sigma, 0.2);
-    EXPECT_GE(after_two.sigma, kStepSpread);
+    EXPECT_GE(after_two.sigma, kStepSpreadLeast);
     EXPECT_NEAR(after_one.seconds / c.measured_s, 1, 0.1);
+}
+
+// Steps that agree are believed; steps that contradict each other leave the prediction nearer to
+// what it was, and the interval wide.
+TEST(CalibrationPosterior, StepsTellHowAlikeTheyAre) {
+    const auto slower = [](double times) {
+        Calibration truth;
+        truth.products = times;
+        truth.element_wise = times;
+        return made_up_step(0.7, 0.3, 0, truth);
+    };
+    const auto after = [&](std::vector<double> times) {
+        std::vector<StepResponse> steps;
+        for (const double each : times) {
+            steps.push_back(slower(each));
+        }
+        std::vector<const StepResponse*> given;
+        for (const StepResponse& step : steps) {
+            given.push_back(&step);
+        }
+        return CalibrationPosterior{given}.predict(slower(1));
+    };
+    const auto alike = after({1.2, 1.21, 1.19});
+    const auto apart = after({1.2, 1.6, 0.9});
+    EXPECT_NEAR(alike.seconds, 1.2, 0.03);
+    EXPECT_LT(alike.sigma, 0.07);
+    EXPECT_GT(apart.sigma, 2 * alike.sigma);
+    // One odd step is believed less than its error.
+    EXPECT_LT(after({2.0}).seconds, 1.85);
+    EXPECT_GT(after({2.0}).seconds, 1.0);
 }
 
 TEST(CalibrationDraws, AreDifferentStepsAndAlwaysTheSame) {
