@@ -172,6 +172,13 @@ class Prose(unittest.TestCase):
 
 
 class Scenarios(unittest.TestCase):
+    def test_every_yaml_says_what_kind_of_file_it_is(self):
+        files = glob.glob(os.path.join(pages.ROOT, "scenarios", "**", "*.yaml"), recursive=True)
+        self.assertGreater(len(files), 100)
+        for file in files:
+            with open(file, encoding="utf-8") as text:
+                self.assertRegex(text.read(), r"(?m)^kind: \w+$", file)
+
     def test_every_file_is_listed_and_every_listed_file_exists(self):
         listed = re.findall(r"^\| `([\w.-]+)`", pages.read("scenarios/README.md"), re.M)
         files = [os.path.basename(file)
