@@ -69,8 +69,7 @@ CalibrationPosterior::CalibrationPosterior(std::span<const StepResponse* const> 
     CounterRandom random{0, 0, kDrawPurpose};
     std::vector<double> losses;
     for (int draw = 0; draw < kDraws; ++draw) {
-        facts_.push_back(
-            drawn_facts(random, std::min(sigma, kSharedMost), shortest_s));
+        facts_.push_back(drawn_facts(random, std::min(sigma, kSharedMost), shortest_s));
         const double spread = facts_.back().spread;
         double loss = 0;
         for (const StepResponse* step : steps) {
