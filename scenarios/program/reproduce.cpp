@@ -9,6 +9,7 @@
 
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/reproduce_pages.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/reproduction_report.h"
 #include "scenarios/report/text_table.h"
@@ -37,12 +38,21 @@ Provenance made_of(const std::vector<Reproduction>& rooms) {
     return provenance;
 }
 
+// `folder`: of a page for each room; empty: none.
 ResultOrErrors<StudyOutput> reproduce_output(const std::vector<Reproduction>& rooms,
                                              std::uint32_t jobs,
+                                             const std::string& folder,
                                              const std::function<void(double)>& progress) {
     const auto outcomes = reproduce(rooms, {.jobs = jobs, .progress = progress});
     if (!outcomes) {
         return unexpected<Errors>(outcomes.error());
+    }
+    if (!folder.empty()) {
+        const Result<void> written = write_room_pages(
+            folder, *outcomes, [](const std::vector<Reproduction>& of) { return made_of(of); });
+        if (!written) {
+            return unexpected<Errors>(Errors{written.error()});
+        }
     }
     const bool answered = std::ranges::all_of(*outcomes, [](const RoomOutcome& room) {
         return std::ranges::all_of(room.comparisons, [](const ComparisonOutcome& one) {
@@ -66,10 +76,18 @@ int reproduce_command(const ReproduceArguments& arguments) {
     if (arguments.list) {
         return print_rooms(*rooms);
     }
+    ReproduceArguments views = arguments;
+    std::string folder;
+    if (names_folder(arguments.html_file)) {
+        folder.swap(views.html_file);
+        if (const Result<void> made = make_folder(folder); !made) {
+            return report_error(made.error());
+        }
+    }
     return run_study(
-        arguments,
+        views,
         {.source = "reproductions", .label = "reproducing", .study = [&](const auto& progress) {
-             return reproduce_output(*rooms, arguments.jobs, progress);
+             return reproduce_output(*rooms, arguments.jobs, folder, progress);
          }});
 }
 
@@ -85,10 +103,15 @@ Command describe_reproduce() {
                "NAME"},
               {"--list", &arguments->list, "List the rooms and simulate nothing"},
               jobs_option(arguments->jobs)},
-             view_options(*arguments,
-                          {.html = "Write a page with a room a system and what explains each gain",
-                           .csv = "Write the figures as a table"})}),
-        .examples = {"reproduce megascale-ablation holmes --html museum.html", "reproduce --list"},
+             view_options(
+                 *arguments,
+                 {.html =
+                      "Write a page with all rooms and what explains each gain; with a / at its "
+                      "end, a folder with a page for each room",
+                  .csv = "Write the figures as a table"})}),
+        .examples = {"reproduce megascale-ablation holmes --html museum.html",
+                     "reproduce --html museum/",
+                     "reproduce --list"},
         .run = [arguments] { return reproduce_command(*arguments); },
     };
 }
