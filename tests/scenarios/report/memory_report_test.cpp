@@ -41,8 +41,7 @@ TEST(MemoryReport, NamesTheTierThatIsTooSmallByHowMuchAndItsLargestTensor) {
     use.host_memory = Bytes{std::int64_t{2} << 30};
     use.host_largest = {.name = "stage 0 optimizer state", .bytes = Bytes{1 << 30}};
     for (const std::string& line :
-         {does_not_fit_line(use),
-          tier_line("host memory", use.host, use.host_memory, use.host_largest)}) {
+         {does_not_fit_line(use), tier_words(use.host, use.host_memory, use.host_largest)}) {
         EXPECT_NE(line.find("1.00 GiB"), std::string::npos) << line;
         EXPECT_NE(line.find("stage 0 optimizer state"), std::string::npos) << line;
     }
@@ -52,8 +51,8 @@ TEST(MemoryReport, NamesTheTierThatIsTooSmallByHowMuchAndItsLargestTensor) {
     EXPECT_NE(does_not_fit_line(use).find("drives of a server 1024 GiB too small"),
               std::string::npos)
         << does_not_fit_line(use);
-    EXPECT_NE(tier_line("drives", use.drives, Bytes{}, {}).find("of a server"), std::string::npos);
-    EXPECT_NE(tier_line("drives", use.drives, use.drives, {}).find("fits"), std::string::npos);
+    EXPECT_EQ(tier_words(use.drives, Bytes{}, {}), "5120 GiB of a server");
+    EXPECT_NE(tier_words(use.drives, use.drives, {}).find(": fits"), std::string::npos);
 }
 
 }  // namespace
