@@ -11,8 +11,8 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/facts_report.h"
+#include "scenarios/report/report_words.h"
 #include "scenarios/studies/measure/observed_costs.h"
 #include "scenarios/studies/measure/recorded_run.h"
 

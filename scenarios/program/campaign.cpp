@@ -10,7 +10,6 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/campaign_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/perfetto_campaign.h"
 #include "scenarios/report/study_sections.h"
@@ -61,7 +60,6 @@ ResultOrErrors<StudyOutput> campaign_output(const Scenario& scenario,
     return StudyOutput{.report = campaign_sections(*answer),
                        .json = json_report(*answer),
                        .provenance = provenance_of("campaign", scenario),
-                       .text = campaign_report(*answer),
                        .write_trace = [answer](const std::string& file) {
                            return write_campaign_trace(file, *answer);
                        }};

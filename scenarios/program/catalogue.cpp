@@ -47,9 +47,12 @@ int catalogue_command(const CatalogueArguments& arguments) {
         return name.empty() || entry.section == name || entry.name == name;
     });
     if (chosen.empty()) {
+        const bool near = !nearest_names(name, known, 1).empty();
         return report_error({"catalogue",
                              fmt::format("has no entry or section '{}'", name),
-                             nearest_hint(name, known)});
+                             near ? nearest_hint(name, known)
+                                  : fmt::format("orrery catalogue lists the entries of {}",
+                                                fmt::join(kCatalogueSections, ", "))});
     }
     const bool one = chosen.front().name == name;
     return show_output(arguments,

@@ -37,8 +37,7 @@ ResultOrErrors<StudyOutput> explain_output(const ExplainArguments& arguments,
     note_faults_left_out(explanation->answer.faults_left_out);
     return StudyOutput{.report = explain_sections(*explanation),
                        .json = explain_json(*explanation),
-                       .provenance = explanation->provenance,
-                       .text = explain_report(*explanation)};
+                       .provenance = explanation->provenance};
 }
 
 }  // namespace

@@ -8,9 +8,6 @@
 namespace orrery {
 
 bool Interruption::come() {
-    if (!come_ && !signals_) {
-        signals_.emplace();
-    }
     if (signals_ && signals_->pending() != 0) {
         come_ = true;
         signals_.reset();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "runtime/supervisor/stop_signals.h"
 
@@ -12,11 +13,12 @@ namespace orrery {
 // process.
 class Interruption {
 public:
-    // Whether a signal has come. The first call begins to listen.
+    // Whether a signal has come.
     bool come();
 
 private:
-    std::optional<StopSignals> signals_;
+    // Until the first signal has come.
+    std::optional<StopSignals> signals_{std::in_place};
     bool come_ = false;
 };
 

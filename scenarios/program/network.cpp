@@ -12,7 +12,6 @@
 #include "scenarios/program/network_options.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/json_report.h"
-#include "scenarios/report/network_report.h"
 #include "scenarios/report/perfetto_network.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/network/measured_transfers.h"
@@ -47,7 +46,6 @@ ResultOrErrors<StudyOutput> network_output(const NetworkArguments& arguments,
     return StudyOutput{.report = network_sections(*answer),
                        .json = json_report(*answer),
                        .provenance = made_of(arguments, scenario),
-                       .text = network_report(*answer),
                        .write_trace = [trace](const std::string& file) {
                            return write_network_trace(file, *trace);
                        }};

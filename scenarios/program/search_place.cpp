@@ -42,6 +42,11 @@ int search_place_command(const SearchArguments& arguments) {
                              "--place orders the nodes of one plan, and searches no plan",
                              "leave out --sensitivity, --calibration and --fit"});
     }
+    if (arguments.jobs > 0) {
+        return report_error({"--jobs",
+                             "each order of --place follows from the one before it",
+                             "leave it out: one thread works"});
+    }
     ReadOptions read;
     read.overrides = arguments.overrides;
     const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);

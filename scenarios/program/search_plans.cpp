@@ -41,12 +41,9 @@ StudyOutput output_of(const SearchArguments& arguments,
         provenance.add_option("sensitivity", "true");
     }
     add_calibration(provenance, arguments.calibration_file);
-    const std::string sensitive =
-        figures.empty() ? "" : sensitivity_report(figures, SensitivityOptions{}.factor);
     return {.report = search_sections(scenario, result, figures),
             .json = search_json(scenario, result, figures),
             .provenance = std::move(provenance),
-            .text = search_report(scenario, result) + sensitive,
             .product =
                 arguments.output.empty() ? "" : winner_of(arguments, scenario, result.best.front()),
             .status = result.interrupted ? kExitInterrupted : kExitOk};

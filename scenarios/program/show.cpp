@@ -28,6 +28,21 @@ Report shown_sections(const std::string& file, const DocumentNode& shown) {
     return {.title = file, .sections = {std::move(section)}};
 }
 
+// The kind leads, as in a file: what reads a scenario knows by it what it is.
+DocumentNode with_kind(DocumentNode shown, const Scenario& scenario) {
+    const DocumentNode* said =
+        scenario.document != nullptr ? scenario.document->find("kind") : nullptr;
+    const std::string kind = said != nullptr                    ? said->text
+                             : shown.find("serving") != nullptr ? "serving"
+                             : is_network_alone(scenario)       ? "network"
+                                                                : "scenario";
+    if (shown.find("kind") == nullptr) {
+        shown.keys.insert(shown.keys.begin(), scalar_node("kind"));
+        shown.items.insert(shown.items.begin(), scalar_node(kind));
+    }
+    return shown;
+}
+
 }  // namespace
 
 int show_command(const ShowArguments& arguments) {
@@ -36,8 +51,8 @@ int show_command(const ShowArguments& arguments) {
     if (!scenario) {
         return report_errors(scenario.error());
     }
-    const DocumentNode shown =
-        arguments.plain ? scenario->origin->effective : shown_scenario(*scenario);
+    const DocumentNode shown = with_kind(
+        arguments.plain ? scenario->origin->effective : shown_scenario(*scenario), *scenario);
     std::string heading = fmt::format("orrery show {}", arguments.file);
     for (const std::string& change : arguments.overrides) {
         heading += fmt::format(" --set '{}'", change);

@@ -41,8 +41,7 @@ ResultOrErrors<StudyOutput> jobs_output(const SimulateArguments& arguments,
     }
     return StudyOutput{.report = jobs_sections(*answer),
                        .json = jobs_json(*answer),
-                       .provenance = provenance_of(arguments, simulated),
-                       .text = jobs_report(*answer)};
+                       .provenance = provenance_of(arguments, simulated)};
 }
 
 }  // namespace

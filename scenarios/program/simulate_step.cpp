@@ -12,8 +12,6 @@
 #include "models/lowering.h"
 #include "scenarios/program/calibration_file.h"
 #include "scenarios/report/chakra_export.h"
-#include "scenarios/report/console_report.h"
-#include "scenarios/report/html_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/perfetto_trace.h"
 #include "scenarios/report/study_sections.h"
@@ -97,11 +95,9 @@ ResultOrErrors<StudyOutput> step_output(const SimulateArguments& arguments,
             return give_up(written.error());
         }
     }
-    return StudyOutput{.report = step_sections(*answer),
+    return StudyOutput{.report = step_sections(*answer, page ? &timeline : nullptr),
                        .json = json_report(*answer),
-                       .provenance = provenance_of(arguments, simulated),
-                       .text = console_report(*answer),
-                       .html = page ? html_report(*answer, timeline) : std::string{}};
+                       .provenance = provenance_of(arguments, simulated)};
 }
 
 }  // namespace orrery

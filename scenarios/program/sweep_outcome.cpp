@@ -59,7 +59,6 @@ int show_outcome(const SweepArguments& arguments, const Study& study, const Swee
                        {.report = sweep_sections(study.name, outcome),
                         .json = sweep_json(study.name, outcome),
                         .provenance = made_of(arguments, study),
-                        .text = sweep_report(study.name, outcome),
                         .csv = sweep_csv(outcome.results),
                         .status = outcome.crashed.empty() ? kExitOk : kExitUserError});
 }

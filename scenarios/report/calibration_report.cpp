@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 namespace {

@@ -3,15 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "scenarios/format/document/wall_time_text.h"
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/report.h"
+#include "scenarios/report/report_words.h"
 #include "scenarios/report/study_sections.h"
 
 namespace orrery {
 namespace {
+
+constexpr std::size_t kClassesShown = 20;
 
 std::string fine_percent(double share) {
     return fmt::format("{:.2f} %", share * 100);
@@ -19,56 +24,41 @@ std::string fine_percent(double share) {
 
 ReportSection plans(const CampaignAnswer& answer) {
     ReportSection section{.title = "Recovery plans",
-                          .note = "Means over the seeds; every plan meets the same faults."};
+                          .note =
+                              "Means over the seeds, ± half of the 95 % confidence interval. "
+                              "Every plan meets the same faults, so differences to the first "
+                              "one are paired."};
     section.table.columns = {{"plan"},
-                             {"ETTR", Unit::share, 2},
-                             {"goodput", Unit::share, 2},
-                             {"effective MFU", Unit::share, 2},
-                             {"interruptions", Unit::number},
-                             {"restarts", Unit::number},
+                             {.title = "ETTR", .right = true},
+                             {.title = "goodput", .right = true},
+                             {.title = "over the first", .right = true},
+                             {"effective MFU", Unit::share, 2, false, true},
+                             {"interruptions", Unit::number, 1, false, true},
+                             {"restarts", Unit::number, 1, false, true},
                              {"lost hours", Unit::number},
                              {"spares", Unit::count},
                              {"MTTR", Unit::wall_time}};
     for (const PlanAnswer& plan : answer.plans) {
-        section.table.rows.push_back({plan.name,
-                                      plan.ettr.mean,
-                                      plan.goodput.mean,
-                                      plan.effective_mfu.mean,
-                                      plan.interruptions.mean,
-                                      plan.restarts.mean,
-                                      plan.lost_h.mean,
-                                      plan.spares,
-                                      plan.mttr_s});
-    }
-    return section;
-}
-
-ReportSection restarts(const CampaignAnswer& answer) {
-    ReportSection section{.title = "What a full restart takes"};
-    section.table.columns = {{"plan"},
-                             {"processes and communicators", Unit::wall_time},
-                             {"of these, rendezvous and communicators", Unit::wall_time},
-                             {"groups", Unit::count},
-                             {"loading", Unit::wall_time},
-                             {"of this, the read", Unit::wall_time},
-                             {"the broadcast", Unit::wall_time}};
-    for (const PlanAnswer& plan : answer.plans) {
-        const StartUpAnswer& s = plan.start_up;
-        const auto seconds = [](WallTime time) { return Cell{time.seconds()}; };
+        const Statistic& d = plan.ettr_over_first;
+        const bool first = &plan == &answer.plans.front();
         section.table.rows.push_back(
             {plan.name,
-             seconds(plan.costs.restart_full),
-             s.given ? Cell{"given together"} : seconds(s.communicators),
-             s.groups,
-             seconds(plan.costs.load_remote),
-             s.read > WallTime{} ? seconds(s.read) : Cell{"given together"},
-             seconds(s.broadcast)});
+             share_text(plan.ettr),
+             share_text(plan.goodput),
+             first ? ""
+                   : fmt::format("{:+.2f} ± {:.2f} points", d.mean * 100, (d.high - d.low) * 50),
+             plan.effective_mfu.mean,
+             plan.interruptions.mean,
+             plan.restarts.mean,
+             plan.lost_h.mean,
+             plan.spares,
+             plan.mttr_s});
     }
     return section;
 }
 
 ReportSection by_day(const CampaignAnswer& answer) {
-    PageChart chart{.x = {"day", "days"}, .y = {"ETTR of the first seed", "share"}};
+    PageChart chart{.x = {"day", "days"}, .y = {"ETTR of the first seed", "share"}, .lines = true};
     std::size_t most = 0;
     for (const PlanAnswer& plan : answer.plans) {
         most = std::max(most, plan.ettr_by_day.size());
@@ -110,7 +100,7 @@ ReportSection hours(const PlanAnswer& plan) {
     for (const double use : plan.gpu_hours) {
         all += use;
     }
-    ReportSection section{.title = "GPU-hours of a run: " + plan.name};
+    ReportSection section{.title = "GPU-hours of a run: " + plan.name, .stacked = true};
     for (std::size_t use = 0; use < kNumNodeUses; ++use) {
         if (plan.gpu_hours[use] > 0) {
             section.bars.push_back({.name = std::string{name(static_cast<NodeUse>(use))},
@@ -141,29 +131,53 @@ ReportSection timeline(const CampaignAnswer& answer) {
     return {.title = "The first seed's run", .timeline = std::move(picture)};
 }
 
+// The most frequent first.
 ReportSection faults(const PlanAnswer& plan) {
-    double most = 1e-9;
-    for (const auto& [name, count] : plan.faults) {
-        most = std::max(most, count);
-    }
     ReportSection section{.title = "Faults that hit the job, a run"};
-    for (const auto& [name, count] : plan.faults) {
-        section.bars.push_back(
-            {.name = name, .text = fmt::format("{:.1f}", count), .share = count / most});
+    section.table = {.columns = {{"class"}, {"faults", Unit::number}}};
+    section.table.shown = kClassesShown;
+    section.table.rest = "more classes";
+    auto classes = plan.faults;
+    std::ranges::stable_sort(classes, std::greater{}, [](const auto& one) { return one.second; });
+    for (const auto& [name, count] : classes) {
+        section.table.rows.push_back({name, count});
     }
     return section;
+}
+
+std::vector<ReportFact> facts_of(const CampaignAnswer& a) {
+    std::vector<ReportFact> facts{
+        {"cluster", fmt::format("{} GPUs: {}", thousands(a.gpus), a.cluster)},
+        {"campaign",
+         fmt::format("{} of training, {} seeds from {} on",
+                     to_short_text(a.length),
+                     a.seeds,
+                     a.first_seed)},
+        {"step",
+         fmt::format("{} ({}), MFU {:.1f} %, {:.3g} tokens a day",
+                     to_short_text(a.step),
+                     a.step_simulated ? "simulated" : "given",
+                     a.mfu * 100,
+                     a.tokens_per_day)}};
+    if (a.step_simulated && (a.slow_slope != 1 || a.shrunk != 1)) {
+        facts.push_back({"degraded",
+                         fmt::format("a node slower by 10 %: {:+.1f} % a step; one unit less: "
+                                     "{:.2f} % of the pace",
+                                     a.slow_slope * 10,
+                                     a.shrunk * 100)});
+    }
+    facts.push_back({"faults",
+                     a.mtbf_h > 0 ? fmt::format("one that stops the job every {}, expected",
+                                                to_short_text(WallTime::seconds(a.mtbf_h * 3600)))
+                                  : std::string{"none that stop the job"}});
+    return facts;
 }
 
 }  // namespace
 
 Report campaign_sections(const CampaignAnswer& answer) {
     Report report{.title = answer.scenario};
-    report.lines = {fmt::format("{} GPUs: {}", thousands(answer.gpus), answer.cluster),
-                    fmt::format("{} of training, {} seeds from {} on; a step takes {}",
-                                to_short_text(answer.length),
-                                answer.seeds,
-                                answer.first_seed,
-                                to_short_text(answer.step))};
+    report.facts = facts_of(answer);
     const PlanAnswer& best = *std::ranges::max_element(
         answer.plans, {}, [](const PlanAnswer& plan) { return plan.goodput.mean; });
     report.cards = {{fine_percent(best.goodput.mean), "goodput"},
@@ -175,15 +189,28 @@ Report campaign_sections(const CampaignAnswer& answer) {
         report.lines.push_back(fmt::format(
             "The best of {} recovery plans by goodput: {}", answer.plans.size(), best.name));
     }
-    report.sections = {
-        plans(answer), by_day(answer), restarts(answer), timeline(answer), by_seed(answer)};
+    if (!answer.fault_classes.empty()) {
+        report.sections.push_back(
+            fault_classes_section(answer.fault_classes, to_short_text(answer.length)));
+    }
+    if (answer.plans.size() > 1) {
+        report.sections.push_back(plans(answer));
+    }
     for (const PlanAnswer& plan : answer.plans) {
+        report.sections.push_back(recovery_plan_section(plan, answer.tokens));
         report.sections.push_back(hours(plan));
     }
-    report.sections.push_back(
-        fault_classes_section(answer.fault_classes, to_short_text(answer.length)));
-    report.sections.push_back(faults(answer.plans.front()));
-    report.footer = fmt::format("Orrery {}, seeds from {} on.", answer.version, answer.first_seed);
+    for (ReportSection& section : std::vector{faults(answer.plans.front()),
+                                              by_day(answer),
+                                              first_run_section(answer.plans.front()),
+                                              timeline(answer),
+                                              by_seed(answer)}) {
+        report.sections.push_back(std::move(section));
+    }
+    report.footer = fmt::format("Orrery {}, seeds {} to {}.",
+                                answer.version,
+                                answer.first_seed,
+                                answer.first_seed + answer.seeds - 1);
     return report;
 }
 

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/memory_report.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 namespace {
@@ -95,6 +96,41 @@ ReportSection step_times(const ScenarioDiff& diff) {
     return section;
 }
 
+// A figure of a result in the unit that the end of its key says: "iteration_s", "host_bytes".
+Cell figure_cell(const std::string& key, const std::optional<std::string>& value) {
+    if (!value) {
+        return "(absent)";
+    }
+    double number = 0;
+    const char* end = value->data() + value->size();
+    const auto read = std::from_chars(value->data(), end, number);
+    if (read.ec != std::errc{} || read.ptr != end) {
+        return *value;
+    }
+    if (key.ends_with("_bytes")) {
+        return cell_text(number, Unit::bytes);
+    }
+    const bool rate = key.ends_with("_per_s");
+    return key.ends_with("_s") && !rate ? cell_text(number, Unit::seconds)
+                                        : *value + (rate ? " /s" : "");
+}
+
+ReportSection figures_of(const std::vector<Difference>& figures) {
+    ReportSection section{.title = "Figures that differ"};
+    section.table.columns = {{"figure"},
+                             {.title = "before", .right = true},
+                             {.title = "after", .right = true},
+                             {"change", Unit::change, 2}};
+    for (const Difference& one : figures) {
+        const std::optional<double> change = one.change();
+        section.table.rows.push_back({one.key,
+                                      figure_cell(one.key, one.before),
+                                      figure_cell(one.key, one.after),
+                                      change ? Cell{*change} : Cell{}});
+    }
+    return section;
+}
+
 ReportSection differences_of(const char* title, const std::vector<Difference>& differences) {
     ReportSection section{.title = title};
     section.table.columns = {{"key"}, {"before"}, {"after"}, {"change", Unit::change, 2}};
@@ -137,7 +173,7 @@ Report diff_sections(const ScenarioDiff& diff) {
         report.sections = {step_figures(diff), step_times(diff)};
     }
     if (!diff.figures.empty()) {
-        report.sections.push_back(differences_of("Figures that differ", diff.figures));
+        report.sections.push_back(figures_of(diff.figures));
     }
     if (!diff.keys.empty()) {
         report.sections.push_back(differences_of("Keys that differ", diff.keys));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An explanation in words, and as JSON.
+// What limits a step, in words; and an explanation as JSON.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/studies/explain/explain.h"
@@ -19,7 +20,9 @@ struct Limit {
 // The largest first.
 std::vector<Limit> limits(const Answer& answer);
 
-std::string explain_report(const Explanation& explanation);
+// The group of causes that loses most ("kernels"), and what it loses.
+std::pair<std::string, double> main_limit(const Answer& answer);
+
 std::string explain_json(const Explanation& explanation);
 
 }  // namespace orrery

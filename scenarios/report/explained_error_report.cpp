@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 namespace {

@@ -37,27 +37,13 @@ std::string assumption_of(const std::vector<FaultClass>& classes) {
 
 }  // namespace
 
-std::string fault_classes_text(const std::vector<FaultClass>& classes, const std::string& of) {
-    if (classes.empty()) {
-        return {};
-    }
-    std::vector<TextRow> rows = fault_class_rows(classes, of);
-    const std::size_t more = rows.size() - std::min(rows.size(), kClassesListed + 1);
-    rows.resize(rows.size() - more);
-    std::string text = "\nWhat can fail\n\n" + text_table(rows, 3);
-    if (more > 0) {
-        text += fmt::format("  and {} more classes\n", more);
-    }
-    if (const std::string assumed = assumption_of(classes); !assumed.empty()) {
-        text += "  " + assumed + "\n";
-    }
-    return text;
-}
-
 ReportSection fault_classes_section(const std::vector<FaultClass>& classes, const std::string& of) {
-    return {.title = "What can fail",
-            .note = assumption_of(classes),
-            .table = words_table(fault_class_rows(classes, of), 3)};
+    ReportSection section{.title = "What can fail",
+                          .note = assumption_of(classes),
+                          .table = words_table(fault_class_rows(classes, of), 3)};
+    section.table.shown = kClassesListed;
+    section.table.rest = "more classes";
+    return section;
 }
 
 std::string fault_classes_json(const std::vector<FaultClass>& classes) {

@@ -10,10 +10,7 @@
 
 namespace orrery {
 
-// What is expected is so in `of` ("30.0 d"). A section of the console with a heading; empty if
-// there are no faults.
-std::string fault_classes_text(const std::vector<FaultClass>& classes, const std::string& of);
-// The same for a page, with all classes.
+// What is expected is so in `of` ("30.0 d").
 ReportSection fault_classes_section(const std::vector<FaultClass>& classes, const std::string& of);
 // A list.
 std::string fault_classes_json(const std::vector<FaultClass>& classes);

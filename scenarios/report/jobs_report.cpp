@@ -7,28 +7,18 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/memory_report.h"
 #include "scenarios/report/report.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kJobColumns = 98;
-
 double mfu_together(const JobAnswer& job) {
     return job.alone.mfu / job.slowdown();
-}
-
-std::string heading_of_jobs(const JobsAnswer& answer) {
-    return fmt::format("{}: {} jobs on {}, {} GPUs in use; network: {}",
-                       answer.scenario,
-                       answer.jobs.size(),
-                       answer.cluster,
-                       answer.ranks,
-                       answer.network_model);
 }
 
 std::vector<TextRow> job_rows(const JobsAnswer& answer) {
@@ -148,24 +138,6 @@ Json links_of(const JobsAnswer& answer, const SharedLinks& links) {
 
 }  // namespace
 
-std::string jobs_report(const JobsAnswer& answer) {
-    std::string text = heading_of_jobs(answer) + "\n\n" + text_table(job_rows(answer), 2);
-    for (const JobAnswer& job : answer.jobs) {
-        if (!job.alone.memory.fits) {
-            text += fmt::format("\n  {} does not fit into the memory of a {}: {} of {}\n",
-                                job.name,
-                                answer.device,
-                                to_short_text(job.alone.memory.peak),
-                                to_short_text(job.alone.memory.device));
-        }
-    }
-    text += "\n" + text_table(link_rows(answer), 2) + "\n" + wrapped(kLinksNote, kJobColumns, 2);
-    for (const std::string& remark : answer.remarks) {
-        text += "\n" + wrapped(remark, kJobColumns, 2);
-    }
-    return text;
-}
-
 std::string jobs_json(const JobsAnswer& answer) {
     Json jobs = Json::array();
     for (const JobAnswer& job : answer.jobs) {
@@ -192,16 +164,23 @@ std::string jobs_json(const JobsAnswer& answer) {
 }
 
 Report jobs_sections(const JobsAnswer& answer) {
-    Report report{.title = answer.scenario, .lines = {heading_of_jobs(answer)}};
-    for (const std::string& remark : answer.remarks) {
-        report.lines.push_back(remark);
-    }
+    Report report{
+        .title = answer.scenario,
+        .lines = answer.remarks,
+        .facts = {
+            {"jobs", fmt::format("{}", answer.jobs.size())},
+            {"cluster", fmt::format("{}, {} in use", answer.cluster, counted(answer.ranks, "GPU"))},
+            {"network", answer.network_model}}};
     for (const JobAnswer& job : answer.jobs) {
+        if (!job.alone.memory.fits) {
+            report.lines.insert(report.lines.begin(),
+                                job.name + ": " + does_not_fit_line(job.alone.memory));
+        }
         report.cards.push_back(
             {.value = to_short_text(job.iteration),
-             .what = fmt::format(
-                 "a step of {}, {:.1f} % longer than alone", job.name, 100 * (job.slowdown() - 1)),
-             .bad = !job.alone.memory.fits});
+             .what = "a step of " + job.name,
+             .bad = !job.alone.memory.fits,
+             .more = fmt::format("{:.1f} % longer than alone", 100 * (job.slowdown() - 1))});
     }
     report.sections.push_back({.title = "Jobs", .table = words_table(job_rows(answer), 2)});
     report.sections.push_back(steps_of_jobs(answer));
@@ -216,7 +195,7 @@ Report jobs_sections(const JobsAnswer& answer) {
         heat.heat.push_back({each.link_class, each.utilisation});
     }
     report.sections.push_back(std::move(heat));
-    report.footer = fmt::format("Orrery {}, seed {}", answer.version, answer.seed);
+    report.footer = fmt::format("Orrery {}, seed {}.", answer.version, answer.seed);
     return report;
 }
 

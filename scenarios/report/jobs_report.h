@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several jobs on one cluster (scenarios/studies/simulate/simulate_jobs.h) as text, JSON and a
-// report.
+// Several jobs on one cluster (scenarios/studies/simulate/simulate_jobs.h) as JSON and a report.
 #pragma once
 
 #include <string>
@@ -10,7 +9,6 @@
 
 namespace orrery {
 
-std::string jobs_report(const JobsAnswer& answer);
 // Seconds and bytes; docs/schema/simulate_jobs.schema.json.
 std::string jobs_json(const JobsAnswer& answer);
 Report jobs_sections(const JobsAnswer& answer);

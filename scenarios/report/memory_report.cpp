@@ -3,28 +3,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/utf8.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 
-std::string tier_line(std::string_view name, Bytes used, Bytes has, const BufferUse& largest) {
+std::string tier_words(Bytes used, Bytes has, const BufferUse& largest) {
     if (has == Bytes{}) {
-        return fmt::format("  {:<24}{:>11}  of a server\n", name, to_short_text(used));
+        return to_short_text(used) + " of a server";
     }
-    const std::string text = fmt::format(
-        "  {:<24}{:>11}  of {} of a server: ", name, to_short_text(used), to_short_text(has));
-    return used <= has
-               ? text + "fits\n"
-               : text + fmt::format("DOES NOT FIT by {}\n  {:<37}largest of a rank: {}, {}\n",
-                                    to_short_text(used - has),
-                                    "",
-                                    cut(largest.name, 40),
-                                    to_short_text(largest.bytes));
+    const std::string text =
+        fmt::format("{} of {} of a server: ", to_short_text(used), to_short_text(has));
+    return used <= has ? text + "fits"
+                       : text + fmt::format("DOES NOT FIT by {} (largest of a rank: {}, {})",
+                                            to_short_text(used - has),
+                                            cut(largest.name, 40),
+                                            to_short_text(largest.bytes));
 }
 
 std::string does_not_fit_line(const MemoryUse& m) {
@@ -50,6 +50,52 @@ std::string does_not_fit_line(const MemoryUse& m) {
                        to_short_text(m.device),
                        index(m.rank),
                        m.role);
+}
+
+ReportSection memory_section(const MemoryUse& m) {
+    ReportSection section{.title = "Memory of the fullest GPU", .stacked = true};
+    const auto fact = [&](const char* name, std::string words) {
+        section.facts.push_back({name, std::move(words)});
+    };
+    fact("needed",
+         fmt::format("{} of {}: {}",
+                     to_short_text(m.needed()),
+                     to_short_text(m.device),
+                     m.needed() <= m.device ? "fits" : "DOES NOT FIT"));
+    if (!m.overheads.empty()) {
+        fact("plan's peak", to_short_text(m.peak) + "; the process takes the rest");
+    }
+    if (m.host > Bytes{}) {
+        fact("host memory", tier_words(m.host, m.host_memory, m.host_largest));
+    }
+    if (m.drives > Bytes{}) {
+        fact("drives", tier_words(m.drives, m.drives_size, m.drives_largest));
+    }
+    fact("fullest", fmt::format("rank {} ({}) in {}", index(m.rank), m.role, m.moment));
+    const auto whole = static_cast<double>(std::max<std::int64_t>(1, m.device.count()));
+    const auto add = [&](const std::string& kind, Bytes bytes) {
+        const double share = static_cast<double>(bytes.count()) / whole;
+        if (bytes > Bytes{}) {
+            section.bars.push_back({.name = kind,
+                                    .text = to_short_text(bytes),
+                                    .more = cell_text(share, Unit::share),
+                                    .share = share});
+        }
+    };
+    for (std::size_t i = 0; i < kNumTensorKinds; ++i) {
+        add(spaced(name(static_cast<TensorKind>(i))), m.of[i]);
+    }
+    add("gaps between tensors", m.peak - m.in_use);
+    for (const MemoryOverhead& overhead : m.overheads) {
+        add(overhead.name, overhead.bytes);
+    }
+    if (m.needed() > m.device) {
+        section.table.columns = {{"largest buffers"}, {"kind"}, {"bytes", Unit::bytes}};
+        for (const BufferUse& buffer : m.largest) {
+            section.table.rows.push_back({buffer.name, name(buffer.kind), buffer.bytes});
+        }
+    }
+    return section;
 }
 
 Report memory_sections(const MemoryValidation& validation) {

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 namespace {

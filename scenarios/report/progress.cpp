@@ -17,25 +17,37 @@ constexpr std::chrono::seconds kQuiet{1};
 constexpr std::chrono::milliseconds kBetweenUpdates{100};
 constexpr std::size_t kProgressWidth = 40;
 
+// Empty before there is enough to judge by.
+std::string rest_words(double done, double elapsed_s) {
+    return done > 0.01 ? fmt::format("{:.0f} s left", elapsed_s * (1 - done) / done) : "";
+}
+
 }  // namespace
+
+std::string logged_progress(const std::string& label, double share, double elapsed_s) {
+    const double done = std::clamp(share, 0.0, 1.0);
+    const std::string rest = rest_words(done, elapsed_s);
+    return fmt::format(
+        "{}: {:.0f} %{}{}", label.substr(0, 30), done * 100, rest.empty() ? "" : ", ", rest);
+}
 
 std::string progress_line(const std::string& label, double share, double elapsed_s) {
     const double done = std::clamp(share, 0.0, 1.0);
     const auto full = static_cast<std::size_t>(done * static_cast<double>(kProgressWidth));
-    std::string line = fmt::format("{} [{}{}] {:3.0f} %",
-                                   label.substr(0, 30),
-                                   std::string(full, '#'),
-                                   std::string(kProgressWidth - full, '-'),
-                                   done * 100);
-    if (done > 0.01) {
-        line += fmt::format("  {:.0f} s left", elapsed_s * (1 - done) / done);
-    }
-    return line;
+    const std::string line = fmt::format("{} [{}{}] {:3.0f} %",
+                                         label.substr(0, 30),
+                                         std::string(full, '#'),
+                                         std::string(kProgressWidth - full, '-'),
+                                         done * 100);
+    const std::string rest = rest_words(done, elapsed_s);
+    return rest.empty() ? line : line + "  " + rest;
 }
 
 ProgressBar::ProgressBar(std::string label)
     : ProgressBar(std::move(label),
-                  isatty(2) != 0 && !terminal().quiet && !terminal().no_progress) {}
+                  isatty(2) != 0 && !terminal().quiet && !terminal().no_progress) {
+    logs_ = isatty(2) == 0 && !terminal().quiet && !terminal().no_progress;
+}
 
 ProgressBar::ProgressBar(std::string label, bool terminal)
     : label_(std::move(label)),
@@ -44,16 +56,20 @@ ProgressBar::ProgressBar(std::string label, bool terminal)
       last_(begin_) {}
 
 void ProgressBar::show(double share) {
+    const auto now = std::chrono::steady_clock::now();
+    const double elapsed = std::chrono::duration<double>(now - begin_).count();
+    if (logs_ && elapsed >= next_line_s_) {
+        next_line_s_ = elapsed + kBetweenLinesS;
+        fmt::print(stderr, "{}\n", logged_progress(label_, share, elapsed));
+    }
     if (!terminal_) {
         return;
     }
-    const auto now = std::chrono::steady_clock::now();
     if (now - begin_ < kQuiet || now - last_ < kBetweenUpdates) {
         return;
     }
     last_ = now;
     shown_ = true;
-    const double elapsed = std::chrono::duration<double>(now - begin_).count();
     fmt::print(stderr, "\r{}\033[K", progress_line(label_, share, elapsed));
     std::fflush(stderr);
 }
@@ -65,6 +81,7 @@ void ProgressBar::finish() {
         shown_ = false;
     }
     terminal_ = false;
+    logs_ = false;
 }
 
 }  // namespace orrery

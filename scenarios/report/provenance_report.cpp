@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/check.h"
-#include "scenarios/report/html_report.h"
+#include "scenarios/report/html_page.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {

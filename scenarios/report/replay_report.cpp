@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 

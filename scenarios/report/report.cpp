@@ -8,7 +8,7 @@
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/wall_time_text.h"
-#include "scenarios/report/console_report.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 namespace {
@@ -48,6 +48,21 @@ std::string cell_text(const Cell& cell, Unit unit, int digits) {
 
 bool is_right(const Column& column) {
     return column.right || column.unit != Unit::words;
+}
+
+ReportTable with_notes(const ReportTable& table) {
+    ReportTable wide = table;
+    if (!table.notes.empty()) {
+        wide.columns.push_back({"notes"});
+        for (std::size_t i = 0; i < wide.rows.size(); ++i) {
+            wide.rows[i].emplace_back(table.notes[i]);
+        }
+    }
+    return wide;
+}
+
+std::string figure_words(const Figure& figure) {
+    return figure.what + (figure.more.empty() ? "" : ", " + figure.more);
 }
 
 std::vector<TextRow> text_rows(const ReportTable& table) {

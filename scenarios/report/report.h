@@ -53,12 +53,19 @@ struct Column {
     std::string title;
     Unit unit = Unit::words;
     int digits = 1;
-    bool right = false;  // words that are numbers
+    bool right = false;      // words that are numbers
+    bool page_only = false;  // a terminal is too narrow for it
 };
 
 struct ReportTable {
     std::vector<Column> columns;
     std::vector<std::vector<Cell>> rows{};
+    // A terminal shows the first rows, and counts the rest: "and 5 smaller ones". Zero: all rows.
+    std::size_t shown = 0;
+    std::string rest = "more";
+    // What else there is to say of a row: below it on a terminal, else in a last column. None, or
+    // one for each row.
+    std::vector<std::string> notes{};
 
     bool empty() const { return columns.empty(); }
 };
@@ -71,20 +78,33 @@ std::string cell_text(const Cell& cell, Unit unit, int digits = 1);
 // With the head.
 std::vector<TextRow> text_rows(const ReportTable& table);
 bool is_right(const Column& column);
+// With the notes as a last column, if there are any.
+ReportTable with_notes(const ReportTable& table);
 
 // One number of the answer, in words.
 struct Figure {
     std::string value;
     std::string what;
     bool bad = false;
+    std::string more{};  // "± 3.2 %"
+};
+
+// "iteration time, ± 3.2 %".
+std::string figure_words(const Figure& figure);
+
+// A name with what it stands for: "cluster", "16 GPUs …".
+struct ReportFact {
+    std::string name;
+    std::string value;
 };
 
 struct ReportBar {
     std::string name;
     std::string text;
     std::string more;
-    double share = 0;  // of the track: where the bar ends
-    double begin = 0;  // where it begins
+    double share = 0;    // of the track: where the bar ends
+    double begin = 0;    // where it begins
+    std::string help{};  // what the name means, on a page
 };
 
 // Units: "", "s", "bytes", "share", "days", "GB/s".
@@ -96,6 +116,7 @@ struct PageSeries {
     std::string name;
     std::vector<std::optional<double>> values;  // as many as the chart has xs
     bool points = false;
+    std::vector<std::string> labels{};  // of the values, which the read-out names; or none
 };
 struct PageChart {
     PageAxis x;
@@ -103,6 +124,8 @@ struct PageChart {
     bool log = false;        // the x axis
     std::vector<double> xs;  // ascending
     std::vector<PageSeries> series;
+    bool stacked = false;  // each series on top of the ones before it
+    bool lines = false;    // a terminal draws each series as a line of blocks
 };
 
 struct PageHeatRow {
@@ -115,22 +138,29 @@ struct PageSpan {
     std::size_t kind = 0;  // index into kinds
     std::int64_t begin = 0;
     std::int64_t length = 0;
+    std::size_t name = 0;           // index into names, if there are any
+    std::int32_t micro_batch = -1;  // or -1
 };
 struct PageLane {
     std::string name;
-    std::vector<PageSpan> spans;
+    std::vector<PageSpan> spans{};
+    std::string owner{};  // lanes of one owner stand together; the first of them names it
+    bool first = false;
 };
 struct PageTimeline {
     double scale = 1;  // a unit of time in seconds
     std::vector<std::string> kinds;
     std::vector<PageLane> lanes;
+    std::vector<std::string> names{};  // of spans; empty: of their kinds
 };
 
 // Any of its parts.
 struct ReportSection {
     std::string title;
     std::string note{};
+    std::vector<ReportFact> facts{};
     std::vector<ReportBar> bars{};
+    bool stacked = false;  // a page draws the bars as parts of one; a share of 1 is marked in it
     std::optional<PageChart> chart{};
     std::vector<PageHeatRow> heat{};
     std::vector<std::string> heat_scale{};  // what 0 and 1 stand for; shares of use if empty
@@ -144,12 +174,13 @@ struct Report {
     std::vector<std::string> lines;
     std::vector<Figure> cards;
     std::vector<ReportSection> sections;
-    std::string footer;
-    ReportTable result{};  // of one row or more: the figures with their units, for CSV
+    std::string footer;               // lines
+    std::vector<ReportFact> facts{};  // stand above the lines
+    ReportTable result{};             // of one row or more: the figures with their units, for CSV
 };
 
 std::string to_html(const Report& report);
-// At most 100 columns wide; without curves and timelines.
+// At most 100 columns wide; without timelines, and without curves and heat maps that need a page.
 std::string to_text(const Report& report);
 std::string to_markdown(const Report& report);
 // `result`, or the first table if there is none: a head with units, and the values themselves.

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <sstream>
 #include <utility>
 
 #include "scenarios/format/document/utf8.h"
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/report.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 namespace {
@@ -18,17 +19,18 @@ namespace {
 constexpr std::size_t kTrack = 42;
 constexpr std::size_t kHeatRows = 16;
 constexpr std::size_t kNarrowest = 12;  // column of words
+constexpr std::size_t kWidestName = 30;
 
 // A bar in whole characters; a gain, which ends before it begins, is drawn light.
-std::string bar_text(const ReportBar& bar) {
-    const auto at = [](double share) {
+std::string bar_text(const ReportBar& bar, std::size_t track) {
+    const auto at = [track](double share) {
         return static_cast<std::size_t>(
-            std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(kTrack)));
+            std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(track)));
     };
     if (bar.begin == bar.share) {
         return {};
     }
-    const std::size_t first = std::min(at(std::min(bar.begin, bar.share)), kTrack - 1);
+    const std::size_t first = std::min(at(std::min(bar.begin, bar.share)), track - 1);
     const std::size_t last = at(std::max(bar.begin, bar.share));
     std::string text(first, ' ');
     if (last <= first) {
@@ -40,10 +42,21 @@ std::string bar_text(const ReportBar& bar) {
     return text;
 }
 
+// The track is as long as the words before it leave room for.
 std::vector<TextRow> bar_rows(const std::vector<ReportBar>& bars) {
+    std::size_t widths[3] = {};
+    for (const ReportBar& bar : bars) {
+        const std::string words[] = {cut(bar.name, kWidestName), bar.text, bar.more};
+        for (std::size_t i = 0; i < 3; ++i) {
+            widths[i] = std::max(widths[i], num_characters(words[i]));
+        }
+    }
+    const std::size_t before = widths[0] + widths[1] + widths[2] + 8;
+    const std::size_t track =
+        std::clamp<std::size_t>(kReportColumns - std::min(before, kReportColumns), 8, kTrack);
     std::vector<TextRow> rows;
     for (const ReportBar& bar : bars) {
-        rows.push_back({cut(bar.name, 30), bar.text, bar.more, bar_text(bar)});
+        rows.push_back({cut(bar.name, kWidestName), bar.text, bar.more, bar_text(bar, track)});
     }
     return rows;
 }
@@ -61,8 +74,12 @@ std::string value_of(const std::string& label) {
     return label.substr(begin, label.find(' ', begin) - begin);
 }
 
-// All rows if they are few, else the hottest, in their order.
+// All rows if they are few, else the hottest, in their order. Cells without labels have no value to
+// read: they are for pages.
 std::string heat_text(const std::vector<PageHeatRow>& rows) {
+    if (std::ranges::all_of(rows, [](const PageHeatRow& row) { return row.labels.empty(); })) {
+        return {};
+    }
     const auto hottest = [&](std::size_t row) {
         const std::vector<double>& values = rows[row].values;
         return values.empty() ? 0 : *std::ranges::max_element(values);
@@ -89,29 +106,48 @@ std::string heat_text(const std::vector<PageHeatRow>& rows) {
                : text;
 }
 
+// Each curve as blocks between the least and the greatest value of the chart.
+std::string curves_text(const PageChart& chart) {
+    static constexpr const char* kLevels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    double least = std::numeric_limits<double>::infinity();
+    double most = -least;
+    for (const PageSeries& series : chart.series) {
+        for (const std::optional<double>& value : series.values) {
+            least = value ? std::min(least, *value) : least;
+            most = value ? std::max(most, *value) : most;
+        }
+    }
+    if (!chart.lines || least > most) {
+        return {};
+    }
+    std::string text;
+    for (const PageSeries& series : chart.series) {
+        text += chart.series.size() > 1 ? fmt::format("  {}\n", cut(series.name, 60)) : "";
+        text += "  ";
+        for (const std::optional<double>& value : series.values) {
+            const double level = value && most > least ? (*value - least) / (most - least) : 1;
+            text += value ? kLevels[static_cast<std::size_t>(std::lround(level * 7))] : " ";
+        }
+        text += "\n";
+    }
+    const bool share = chart.y.unit == "share";
+    const auto figure = [&](double value) {
+        return cell_text(value, share ? Unit::share : Unit::number);
+    };
+    return text + fmt::format("  {} from {} to {}, over {:.3g} {}\n",
+                              chart.y.title,
+                              figure(least),
+                              figure(most),
+                              chart.xs.back(),
+                              chart.x.unit.empty() ? chart.x.title : chart.x.unit);
+}
+
 std::vector<bool> right_columns(const ReportTable& table) {
     std::vector<bool> right;
     for (const Column& column : table.columns) {
         right.push_back(is_right(column));
     }
     return right;
-}
-
-// Of a cell of words, each at most `width` characters; a longer word goes on in the next line.
-std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
-    if (num_characters(cell) <= width) {
-        return {cell};
-    }
-    std::vector<std::string> lines;
-    std::istringstream wide{wrapped(cell, width, 0)};
-    for (std::string line; std::getline(wide, line);) {
-        while (num_characters(line) > width) {
-            lines.push_back(cut(line, width));
-            line.erase(0, lines.back().size());
-        }
-        lines.push_back(line);
-    }
-    return lines;
 }
 
 std::size_t longest_word(const std::string& cell) {
@@ -144,68 +180,142 @@ std::size_t shrink(std::size_t all,
     return all;
 }
 
-// Widths of the columns: those of words shrink until a line is as wide as a report, between words
-// first; those of numbers never do. Where that is not enough, all stay as wide as their cells.
-std::vector<std::size_t> column_widths(const std::vector<TextRow>& rows,
-                                       const std::vector<bool>& right) {
-    std::vector<std::size_t> natural(right.size());
-    std::vector<std::size_t> spare(right.size());  // above the longest word
-    std::size_t all = 0;
-    for (std::size_t i = 0; i < right.size(); ++i) {
+struct ColumnLayout {
+    std::vector<std::size_t> width;
+    std::size_t gap = 2;  // between columns
+};
+
+// Columns of words shrink until a line is as wide as a report, between words first; those of
+// numbers never do. Next the columns move together, last words are broken. Where that is not
+// enough, all stay as wide as their cells.
+ColumnLayout column_layout(const std::vector<TextRow>& rows, const std::vector<bool>& right) {
+    const std::size_t columns = right.size();
+    std::vector<std::size_t> natural(columns);
+    std::vector<std::size_t> spare(columns);  // above the longest word
+    std::size_t all = 2 * columns;
+    for (std::size_t i = 0; i < columns; ++i) {
         std::size_t least = kNarrowest;
         for (const TextRow& row : rows) {
             natural[i] = std::max(natural[i], num_characters(row[i]));
             least = std::max(least, longest_word(row[i]));
         }
         spare[i] = right[i] || natural[i] < least ? 0 : natural[i] - least;
-        all += natural[i] + 2;
+        all += natural[i];
     }
     std::vector<std::size_t> width = natural;
+    if (shrink(all, width, spare) <= kReportColumns) {
+        return {width};
+    }
+    const std::size_t closer = columns - 1;
+    width = natural;
+    if (shrink(all - closer, width, spare) <= kReportColumns) {
+        return {width, 1};
+    }
+    width = natural;
     all = shrink(all, width, spare);
-    for (std::size_t i = 0; i < right.size(); ++i) {
+    for (std::size_t i = 0; i < columns; ++i) {
         spare[i] = right[i] || width[i] < kNarrowest ? 0 : width[i] - kNarrowest;
     }
-    return shrink(all, width, spare) > kReportColumns ? natural : width;
+    return {shrink(all, width, spare) > kReportColumns ? natural : width};
 }
 
-// Words in wide columns take several lines.
+// Words in wide columns take several lines. `ends` gets how many lines there are up to each row.
 std::vector<TextRow> wrapped_rows(const std::vector<TextRow>& rows,
-                                  const std::vector<bool>& right) {
-    const std::vector<std::size_t> width = column_widths(rows, right);
+                                  const std::vector<std::size_t>& width,
+                                  std::vector<std::size_t>& ends) {
     std::vector<TextRow> lines;
     for (const TextRow& row : rows) {
         const std::size_t first = lines.size();
-        for (std::size_t i = 0; i < right.size(); ++i) {
-            const std::vector<std::string> cell = lines_of(row[i], width[i]);
-            lines.resize(std::max(lines.size(), first + cell.size()), TextRow(right.size()));
+        for (std::size_t i = 0; i < width.size(); ++i) {
+            const std::vector<std::string> cell = cell_lines(row[i], width[i]);
+            lines.resize(std::max(lines.size(), first + cell.size()), TextRow(width.size()));
             for (std::size_t k = 0; k < cell.size(); ++k) {
                 lines[first + k][i] = cell[k];
             }
         }
+        ends.push_back(lines.size());
     }
     return lines;
 }
 
-std::string table_text(const ReportTable& table) {
-    if (table.empty() || table.rows.empty()) {
+// The rows and columns that a terminal shows.
+ReportTable on_terminal(const ReportTable& table) {
+    ReportTable narrow;
+    const std::size_t rows =
+        table.shown == 0 ? table.rows.size() : std::min(table.shown, table.rows.size());
+    narrow.rows.resize(rows);
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        if (!table.columns[i].page_only) {
+            narrow.columns.push_back(table.columns[i]);
+            for (std::size_t k = 0; k < rows; ++k) {
+                narrow.rows[k].push_back(table.rows[k][i]);
+            }
+        }
+    }
+    return narrow;
+}
+
+// A row may take several lines; its note follows the last of them.
+std::string table_text(const ReportTable& whole) {
+    if (whole.empty() || whole.rows.empty()) {
+        return {};
+    }
+    const ReportTable table = on_terminal(whole);
+    if (table.empty()) {
         return {};
     }
     const std::vector<bool> right = right_columns(table);
-    return text_table(wrapped_rows(text_rows(table), right), right);
+    const std::vector<TextRow> rows = text_rows(table);
+    const ColumnLayout layout = column_layout(rows, right);
+    std::vector<std::size_t> ends;
+    const std::vector<TextRow> lines = wrapped_rows(rows, layout.width, ends);
+    std::istringstream drawn{text_table(lines, right, layout.gap)};
+    std::string text;
+    std::size_t row = 0;
+    std::size_t line = 0;
+    for (std::string one; std::getline(drawn, one);) {
+        text += one + "\n";
+        if (++line == ends[row]) {
+            if (row > 0 && row <= whole.notes.size()) {
+                text += wrapped(whole.notes[row - 1], kReportColumns - 2, 6);
+            }
+            ++row;
+        }
+    }
+    const std::size_t more = whole.rows.size() - table.rows.size();
+    return more == 0 ? text : text + fmt::format("  and {} {}\n", more, whole.rest);
+}
+
+// Names, and values below each other; what does not fit in a line goes on under its begin.
+std::string facts_text(const std::vector<ReportFact>& facts) {
+    std::size_t widest = 0;
+    for (const ReportFact& fact : facts) {
+        widest = std::max(widest, num_characters(cut(fact.name, kWidestName)));
+    }
+    std::vector<TextRow> rows;
+    for (const ReportFact& fact : facts) {
+        std::string name = cut(fact.name, kWidestName);
+        for (std::string& line : cell_lines(fact.value, kReportColumns - widest - 4)) {
+            rows.push_back({std::exchange(name, {}), std::move(line)});
+        }
+    }
+    return text_table(rows, 2);
 }
 
 std::string section_text(const ReportSection& section) {
-    std::string text;
+    std::string text = facts_text(section.facts);
     if (!section.bars.empty()) {
         text += text_table(bar_rows(section.bars), {false, true, true, false});
     }
-    text += heat_text(section.heat);
-    if (!section.heat.empty() && section.heat_scale.size() == 2) {
+    text += section.chart ? curves_text(*section.chart) : "";
+    const std::string heat = heat_text(section.heat);
+    text += heat;
+    if (!heat.empty() && section.heat_scale.size() == 2) {
         text += fmt::format(
             "  White is {}; full is {}.\n", section.heat_scale[0], section.heat_scale[1]);
     }
     text += table_text(section.table);
-    if (text.empty()) {
+    if (text.empty() && section.after.empty()) {
         return {};  // only a picture
     }
     for (const std::string& line : section.after) {
@@ -231,6 +341,14 @@ std::string markdown_row(const TextRow& row) {
     return text + "\n";
 }
 
+std::string markdown_facts(const std::vector<ReportFact>& facts) {
+    std::string text = facts.empty() ? "" : "\n";
+    for (const ReportFact& fact : facts) {
+        text += fmt::format("- {}: {}\n", fact.name, fact.value);
+    }
+    return text;
+}
+
 std::string markdown_table(const std::vector<TextRow>& rows, const std::vector<bool>& right) {
     std::string text = markdown_row(rows.front()) + "|";
     for (const bool one : right) {
@@ -244,18 +362,19 @@ std::string markdown_table(const std::vector<TextRow>& rows, const std::vector<b
 }
 
 std::string markdown_section(const ReportSection& section) {
-    std::string text;
+    std::string text = markdown_facts(section.facts);
     if (!section.bars.empty()) {
-        std::vector<TextRow> rows{{"", "share", ""}};
+        std::vector<TextRow> rows{{"", "", ""}};
         for (const ReportBar& bar : section.bars) {
             rows.push_back({bar.name, bar.text, bar.more});
         }
         text += "\n" + markdown_table(rows, {false, true, true});
     }
     if (!section.table.empty() && !section.table.rows.empty()) {
-        text += "\n" + markdown_table(text_rows(section.table), right_columns(section.table));
+        const ReportTable table = with_notes(section.table);
+        text += "\n" + markdown_table(text_rows(table), right_columns(table));
     }
-    if (text.empty()) {
+    if (text.empty() && section.after.empty()) {
         return {};
     }
     for (const std::string& line : section.after) {
@@ -301,31 +420,38 @@ std::string csv_head(const Column& column) {
 
 std::string to_text(const Report& report) {
     std::string text = cut(report.title, kReportColumns) + "\n";
-    text += report.lines.empty() && report.cards.empty() ? "" : "\n";
+    const auto add = [&](const std::string& part) { text += part.empty() ? "" : "\n" + part; };
+    add(facts_text(report.facts));
+    std::string lines;
     for (const std::string& line : report.lines) {
-        text += wrapped(line, kReportColumns - 2, 2);
+        lines += wrapped(line, kReportColumns - 2, 2);
     }
+    add(lines);
     std::vector<TextRow> figures;
     for (const Figure& figure : report.cards) {
-        figures.push_back({figure.what, (figure.bad ? "! " : "") + figure.value});
+        figures.push_back({figure.what, (figure.bad ? "! " : "") + figure.value, figure.more});
     }
-    if (!figures.empty()) {
-        text += (report.lines.empty() ? "" : "\n") + text_table(figures, 2);
-    }
+    add(figures.empty() ? "" : text_table(figures, 3));
     for (const ReportSection& section : report.sections) {
         text += section_text(section);
     }
-    return report.footer.empty() ? text : text + "\n" + report.footer + "\n";
+    std::string footer;
+    std::istringstream footer_lines{report.footer};
+    for (std::string line; std::getline(footer_lines, line);) {
+        footer += wrapped(line, kReportColumns, 0);
+    }
+    add(footer);
+    return text;
 }
 
 std::string to_markdown(const Report& report) {
-    std::string text = "# " + report.title + "\n";
+    std::string text = "# " + report.title + "\n" + markdown_facts(report.facts);
     for (const std::string& line : report.lines) {
         text += "\n" + line + "\n";
     }
     std::vector<TextRow> figures{{"figure", "value"}};
     for (const Figure& figure : report.cards) {
-        figures.push_back({figure.what, figure.value});
+        figures.push_back({figure_words(figure), figure.value});
     }
     if (figures.size() > 1) {
         text += "\n" + markdown_table(figures, {false, true});

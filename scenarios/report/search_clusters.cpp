@@ -9,7 +9,7 @@
 #include "network/fabric_remarks.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/utf8.h"
-#include "scenarios/report/console_report.h"
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a search: a table of the best plans, the front of time and memory, what was pruned
-// and why, and where the best plan's peak goes; or all of it as one JSON object.
+// The result of a search as one JSON object, and words that its forms share.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +26,15 @@ std::string switch_words(const ParallelPlan& plan);
 // A reason of LeftOut::rows() in words: "do not fit in memory".
 std::string left_out_words(std::string_view reason);
 
-// How much of the space the best plan is the best of: one or two lines.
+// How much of the space the best plan is the best of.
 std::string search_headline(const SearchResult& result);
 
 // What can fail on the best plan's cluster; empty unless the objective is goodput.
 std::vector<FaultClass> search_fault_classes(const Scenario& scenario, const SearchResult& result);
 
-std::string search_report(const Scenario& scenario, const SearchResult& result);
 // `figures`: empty without --sensitivity.
 std::string search_json(const Scenario& scenario,
                         const SearchResult& result,
                         const std::vector<SensitiveFigure>& figures = {});
-std::string sensitivity_report(const std::vector<SensitiveFigure>& figures, double factor);
 
 }  // namespace orrery

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/report/report.h"
+#include "scenarios/report/timeline_bars.h"
 #include "scenarios/studies/campaign/campaign_answer.h"
 #include "scenarios/studies/explain/explain.h"
 #include "scenarios/studies/measure/run_comparison.h"
@@ -22,9 +24,19 @@ Report search_sections(const Scenario& scenario,
                        const std::vector<SensitiveFigure>& figures);
 Report sweep_sections(const std::string& name, const SweepOutcome& outcome);
 Report campaign_sections(const CampaignAnswer& answer);
+// Its parts: a recovery plan, with the days to `tokens` if they are given; the first seed's events.
+ReportSection recovery_plan_section(const PlanAnswer& plan, double tokens);
+ReportSection first_run_section(const PlanAnswer& plan);
+// "91.23 ± 0.23 %": with half the width of its confidence interval.
+std::string share_text(const Statistic& share);
 Report network_sections(const NetworkAnswer& answer);
 Report comparison_sections(const RunComparison& comparison);
-Report step_sections(const Answer& answer);
+// With the bars of `timeline`, ranks and memory over time are pictures of the page.
+Report step_sections(const Answer& answer, const TimelineBars* timeline = nullptr);
+// Its parts: from the device's peak to the MFU; what faults in the step did; packets.
+ReportSection waterfall_section(const Answer& answer, const std::string& title);
+std::vector<ReportSection> step_fault_sections(const Answer& answer);
+ReportSection packets_section(const Answer& answer);
 Report explain_sections(const Explanation& explanation);
 
 }  // namespace orrery

@@ -10,23 +10,14 @@
 #include "models/plan_fields.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/specs/plan_key.h"
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/report_words.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string value_of(const PointResult& point, const std::string& key) {
-    for (const auto& [name, value] : point.settings) {
-        if (name == key) {
-            return value;
-        }
-    }
-    return "";
-}
 
 std::string csv_field(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == text.npos) {
@@ -39,62 +30,16 @@ std::string csv_field(const std::string& text) {
     return quoted + "\"";
 }
 
-std::string time_text(double seconds) {
-    return to_short_text(Time::seconds(seconds));
-}
-
-bool several_scenarios(const std::vector<PointResult>& results) {
-    return std::ranges::any_of(
-        results, [&](const PointResult& p) { return p.scenario != results.front().scenario; });
-}
-
-std::vector<TextRow> rows_of(const std::vector<PointResult>& results,
-                             const std::vector<const PointResult*>& shown) {
-    const std::vector<std::string> keys = swept_keys(results);
-    const bool scenarios = several_scenarios(results);
-    TextRow head;
-    if (scenarios) {
-        head.emplace_back("scenario");
-    }
-    for (const std::string& key : keys) {
-        head.push_back(short_key(key));
-    }
-    for (const char* column : {"GPUs", "time", "MFU", "tokens/s", "memory", ""}) {
-        head.emplace_back(column);
-    }
-    std::vector<TextRow> rows{head};
-    for (const PointResult* point : shown) {
-        TextRow row;
-        if (scenarios) {
-            row.push_back(point->scenario);
-        }
-        for (const std::string& key : keys) {
-            row.push_back(value_of(*point, key));
-        }
-        if (point->error.empty()) {
-            row.push_back(fmt::format("{}", point->gpus));
-            row.push_back(time_text(point->iteration_s));
-            row.push_back(fmt::format("{:.1f} %", point->mfu * 100));
-            row.push_back(thousands(std::llround(point->tokens_per_s)));
-            row.push_back(to_short_text(Bytes{point->peak_memory_bytes}));
-            row.emplace_back(point->fits ? "" : "does not fit");
-        } else {
-            row.insert(row.end(), {"", "", "", "", "", point->error});
-        }
-        rows.push_back(std::move(row));
-    }
-    return rows;
-}
-
-std::string fastest_table(const std::vector<PointResult>& results,
-                          const std::vector<const PointResult*>& shown) {
-    const std::size_t left = swept_keys(results).size() + (several_scenarios(results) ? 1 : 0);
-    return text_table(rows_of(results, shown), left);
-}
-
-constexpr std::size_t kShownMax = 20;
-
 }  // namespace
+
+std::string value_of(const PointResult& point, const std::string& key) {
+    for (const auto& [name, value] : point.settings) {
+        if (name == key) {
+            return value;
+        }
+    }
+    return "";
+}
 
 // The keys of all points, in the order in which they appear.
 std::vector<std::string> swept_keys(const std::vector<PointResult>& results) {
@@ -118,55 +63,6 @@ std::string short_key(const std::string& key) {
         }
     });
     return std::string{word};
-}
-
-std::vector<TextRow> sweep_rows(const std::vector<PointResult>& results) {
-    std::vector<const PointResult*> all;
-    for (const PointResult& point : results) {
-        all.push_back(&point);
-    }
-    return rows_of(results, all);
-}
-
-std::string sweep_report(const std::string& name, const SweepOutcome& outcome) {
-    std::vector<const PointResult*> answers;
-    std::vector<const PointResult*> errors;
-    for (const PointResult& point : outcome.results) {
-        (point.error.empty() ? answers : errors).push_back(&point);
-    }
-    std::ranges::stable_sort(answers, [](const PointResult* a, const PointResult* b) {
-        return std::pair{!a->fits, -a->tokens_per_s} < std::pair{!b->fits, -b->tokens_per_s};
-    });
-    std::string text = fmt::format("{}: {}, {} of them finished before\n\n",
-                                   name,
-                                   counted(outcome.points, "point"),
-                                   outcome.known);
-    if (!answers.empty()) {
-        const std::size_t shown = std::min(answers.size(), kShownMax);
-        const std::vector<const PointResult*> first{
-            answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(shown)};
-        text += fastest_table(outcome.results, first);
-        if (shown < answers.size()) {
-            text += fmt::format("  and {} slower ones, or ones that do not fit\n",
-                                answers.size() - shown);
-        }
-    }
-    if (!errors.empty()) {
-        text += fmt::format("\nNo answer: {}\n\n",
-                            counted(static_cast<std::int64_t>(errors.size()), "point"));
-        for (std::size_t i = 0; i < std::min<std::size_t>(errors.size(), 5); ++i) {
-            std::string settings;
-            for (const auto& [key, value] : errors[i]->settings) {
-                settings += fmt::format("{}{}={}", settings.empty() ? "" : " ", key, value);
-            }
-            text += fmt::format("  {}\n    {}\n", settings, errors[i]->error);
-        }
-        text += errors.size() > 5 ? fmt::format("  and {} more\n", errors.size() - 5) : "";
-    }
-    for (const std::string& crash : outcome.crashed) {
-        text += fmt::format("\n{}; it is run again at the next start\n", crash);
-    }
-    return text;
 }
 
 std::string sweep_json(const std::string& name, const SweepOutcome& outcome) {

@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/provenance/version.h"
-#include "scenarios/report/console_report.h"
 #include "scenarios/report/report.h"
+#include "scenarios/report/report_words.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/report/sweep_report.h"
 
@@ -17,6 +20,8 @@ namespace {
 // Step time over one axis, the other keys held: a curve for each of their values, where the axis
 // is a number. At most this many curves, or the picture says nothing.
 constexpr std::size_t kCurvesMax = 12;
+constexpr std::size_t kPointsShown = 20;
+constexpr std::size_t kErrorsShown = 5;
 
 std::optional<double> number_of(const std::string& text) {
     char* end = nullptr;
@@ -38,7 +43,7 @@ std::optional<ReportSection> curves_over(const std::string& axis,
                 others += (others.empty() ? "" : ", ") + short_key(key) + " " + value;
             }
         }
-        if (!point.error.empty()) {
+        if (!point.error.empty() || !point.fits) {
             continue;
         }
         if (!x) {
@@ -64,7 +69,17 @@ std::optional<ReportSection> curves_over(const std::string& axis,
         chart.series.push_back(std::move(series));
     }
     return ReportSection{.title = "Tokens a second over " + short_key(axis),
+                         .note = "Points that do not fit into memory are left out.",
                          .chart = std::move(chart)};
+}
+
+// "tp 8, mbs 2"
+std::string settings_words(const PointResult& point) {
+    std::string words;
+    for (const auto& [key, value] : point.settings) {
+        words += (words.empty() ? "" : ", ") + short_key(key) + " " + value;
+    }
+    return words.empty() ? point.scenario : words;
 }
 
 ReportSection time_and_memory(const std::vector<PointResult>& results) {
@@ -84,16 +99,84 @@ ReportSection time_and_memory(const std::vector<PointResult>& results) {
         const std::optional time = point->iteration_s;
         fit.values.push_back(point->fits ? time : std::nullopt);
         large.values.push_back(point->fits ? std::nullopt : time);
+        fit.labels.push_back(settings_words(*point));
+        large.labels.push_back(settings_words(*point));
     }
     chart.series = {std::move(fit), std::move(large)};
     return {.title = "Time and memory", .chart = std::move(chart)};
+}
+
+bool several_scenarios(const std::vector<PointResult>& results) {
+    return std::ranges::any_of(
+        results, [&](const PointResult& p) { return p.scenario != results.front().scenario; });
+}
+
+// Points with an answer: the fastest first, then the ones that do not fit.
+ReportSection answers_of(const std::vector<PointResult>& results) {
+    ReportSection section{.title = "Points with an answer, the fastest that fit first"};
+    ReportTable& table = section.table;
+    table.shown = kPointsShown;
+    table.rest = "slower ones, or ones that do not fit";
+    const std::vector<std::string> keys = swept_keys(results);
+    const bool scenarios = several_scenarios(results);
+    if (scenarios) {
+        table.columns.push_back({"scenario"});
+    }
+    for (const std::string& key : keys) {
+        table.columns.push_back({short_key(key)});
+    }
+    const Column columns[] = {{"GPUs", Unit::count},
+                              {"time", Unit::seconds},
+                              {"MFU", Unit::share},
+                              {"tokens/s", Unit::count},
+                              {"memory", Unit::bytes},
+                              {""}};
+    table.columns.insert(table.columns.end(), std::begin(columns), std::end(columns));
+    std::vector<const PointResult*> answers;
+    for (const PointResult& point : results) {
+        if (point.error.empty()) {
+            answers.push_back(&point);
+        }
+    }
+    std::ranges::stable_sort(answers, [](const PointResult* a, const PointResult* b) {
+        return std::pair{!a->fits, -a->tokens_per_s} < std::pair{!b->fits, -b->tokens_per_s};
+    });
+    for (const PointResult* point : answers) {
+        std::vector<Cell>& row = table.rows.emplace_back();
+        if (scenarios) {
+            row.emplace_back(point->scenario);
+        }
+        for (const std::string& key : keys) {
+            row.emplace_back(value_of(*point, key));
+        }
+        row.emplace_back(point->gpus);
+        row.emplace_back(point->iteration_s);
+        row.emplace_back(point->mfu);
+        row.emplace_back(point->tokens_per_s);
+        row.emplace_back(point->peak_memory_bytes);
+        row.emplace_back(point->fits ? "" : "does not fit");
+    }
+    return section;
+}
+
+ReportSection errors_of(const std::vector<PointResult>& results) {
+    ReportSection section{.title = "No answer", .table = {.columns = {{"point"}}}};
+    section.table.shown = kErrorsShown;
+    for (const PointResult& point : results) {
+        if (!point.error.empty()) {
+            std::string name = PointResult::name(point.scenario, point.settings);
+            std::ranges::replace(name, '\n', ' ');
+            section.table.rows.push_back({name});
+            section.table.notes.push_back(point.error);
+        }
+    }
+    return section;
 }
 
 }  // namespace
 
 Report sweep_sections(const std::string& name, const SweepOutcome& outcome) {
     Report report{.title = name};
-    report.lines = {fmt::format("{} points", thousands(outcome.points))};
     const PointResult* best = nullptr;
     std::int64_t errors = 0;
     for (const PointResult& point : outcome.results) {
@@ -103,7 +186,12 @@ Report sweep_sections(const std::string& name, const SweepOutcome& outcome) {
             best = &point;
         }
     }
-    report.cards = {{thousands(outcome.points), "points"},
+    for (const std::string& crash : outcome.crashed) {
+        report.lines.push_back(crash + "; it is run again at the next start");
+    }
+    report.cards = {{.value = thousands(outcome.points),
+                     .what = "points",
+                     .more = fmt::format("{} of them finished before", outcome.known)},
                     {thousands(errors), "without an answer", errors > 0}};
     if (best != nullptr) {
         report.cards.push_back({to_short_text(Time::seconds(best->iteration_s)),
@@ -116,9 +204,12 @@ Report sweep_sections(const std::string& name, const SweepOutcome& outcome) {
         }
     }
     report.sections.push_back(time_and_memory(outcome.results));
-    report.sections.push_back({.title = "All points",
-                               .table = words_table(sweep_rows(outcome.results),
-                                                    1 + swept_keys(outcome.results).size())});
+    for (ReportSection& section :
+         std::vector{answers_of(outcome.results), errors_of(outcome.results)}) {
+        if (!section.table.rows.empty()) {
+            report.sections.push_back(std::move(section));
+        }
+    }
     report.footer = fmt::format("Orrery {}.", kVersion);
     return report;
 }

@@ -15,7 +15,9 @@ std::string text_table(const std::vector<TextRow>& rows, std::size_t left_column
     return text_table(rows, right);
 }
 
-std::string text_table(const std::vector<TextRow>& rows, const std::vector<bool>& right) {
+std::string text_table(const std::vector<TextRow>& rows,
+                       const std::vector<bool>& right,
+                       std::size_t gap) {
     std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size(), 0);
     for (const TextRow& row : rows) {
         ORRERY_CHECK(row.size() == widths.size());
@@ -28,7 +30,7 @@ std::string text_table(const std::vector<TextRow>& rows, const std::vector<bool>
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
             const std::string fill(widths[i] - num_characters(row[i]), ' ');
-            line += "  " + (right[i] ? fill + row[i] : row[i] + fill);
+            line += std::string(i == 0 ? 2 : gap, ' ') + (right[i] ? fill + row[i] : row[i] + fill);
         }
         line.erase(line.find_last_not_of(' ') + 1);
         text += line + "\n";
@@ -49,6 +51,22 @@ std::string wrapped(std::string_view prose, std::size_t width, std::size_t inden
         line += (line.empty() ? "" : " ") + word;
     }
     return line.empty() ? text : text + margin + line + "\n";
+}
+
+std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
+    if (num_characters(cell) <= width) {
+        return {cell};
+    }
+    std::vector<std::string> lines;
+    std::istringstream wide{wrapped(cell, width, 0)};
+    for (std::string line; std::getline(wide, line);) {
+        while (num_characters(line) > width) {
+            lines.push_back(cut(line, width));
+            line.erase(0, lines.back().size());
+        }
+        lines.push_back(line);
+    }
+    return lines.empty() ? std::vector<std::string>{""} : lines;
 }
 
 }  // namespace orrery

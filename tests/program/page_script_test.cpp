@@ -12,17 +12,18 @@ constexpr const char* kTake = R"(
 const fs = require("fs");
 const folder = process.argv[2] + "/scenarios/report/page/";
 const read = (name) => fs.readFileSync(folder + name, "utf8");
-const text = read("shared.js") + read("page.js");
+const text = read("shared.js");
 const take = (start, end) => {
   const from = text.indexOf(start);
   return text.slice(from, text.indexOf(end, from) + end.length);
 };
-const taken = ["seconds", "bytes", "marksOf", "readOut", "stackedMemory"].map(
+const taken = ["seconds", "bytes", "marksOf", "readOut", "stackedSeries"].map(
   (name) => take(`function ${name}(`, "\n}\n"));
 const code = [take("const percent", ";\n"), take("const formats", "};\n"),
-  take("const memoryColours", ";\n"), ...taken].join("");
-const { marksOf, readOut, stackedMemory } =
-  new Function(code + "return { marksOf, readOut, stackedMemory };")();
+  take("const kindColours", "};\n"), take("const restColours", ";\n"),
+  take("const stackColour", ";\n"), ...taken].join("");
+const { marksOf, readOut, stackedSeries } =
+  new Function(code + "return { marksOf, readOut, stackedSeries };")();
 )";
 
 TEST(PageScript, TheMemoryChartStacksTheKindsAndReadsOutEachKindsOwnBytes) {
@@ -32,8 +33,8 @@ TEST(PageScript, TheMemoryChartStacksTheKindsAndReadsOutEachKindsOwnBytes) {
     const TemporaryFolder folder;
     write_file(folder.path() / "script.js", std::string{kTake} + R"(
 const GiB = 2 ** 30;
-const series = stackedMemory({ xs: [0, 1], kinds: ["weights", "gradients", "workspace"],
-  values: [[1 * GiB, 2 * GiB, 0], [1 * GiB, 2 * GiB, 4 * GiB]] });
+const series = stackedSeries([{ name: "weights", values: [1 * GiB, 1 * GiB] },
+  { name: "gradients", values: [2 * GiB, 2 * GiB] }, { name: "workspace", values: [0, 4 * GiB] }]);
 for (const s of series)
   console.log(s.name, s.values.map((v) => v / GiB).join(), readOut(s, "bytes", s.values[1], 1));
 console.log(readOut(series[0], "bytes", null, null), readOut({}, "s", 1.5, 0));

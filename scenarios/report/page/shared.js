@@ -98,14 +98,30 @@ function marksOf(unit, list) {
   return list.map((v) => v === null ? "" : unit === "share" ? percent(v, digits) : formats[unit](v));
 }
 
-// What the read-out of a series says at a place: its own value where the curve is a sum (series.own).
+// What the read-out of a series says at a place: its own value where the curve is a sum (series.own), and what the point is.
 function readOut(series, unit, value, place) {
   const own = series.own && place !== null ? series.own[place] : value;
-  return own === null || own === undefined || value === null ? "–" : formats[unit](own);
+  if (own === null || own === undefined || value === null) return "–";
+  return formats[unit](own) + (series.labels && place !== null ? ", " + series.labels[place] : "");
 }
 
-// A chart of {x, y: {title, unit}, log, xs, series: [{name, values, own, points, area}]}.
-function chartOf(chart) {
+// Colours of the kinds of memory; others follow.
+const kindColours = { weights: "--forward", gradients: "--tensor", optimizer: "--recomputation", activations: "--backward",
+  communication: "--data", workspace: "--other" };
+const restColours = ["--navy", "--olive", "--rose", "--sky", "--plum", "--rust", "--forest", "--peach", "--pipeline",
+  "--optimizer", "--context"];
+const stackColour = (name, i) => kindColours[name] || restColours[i % restColours.length];
+
+// Each series on top of the ones before it, the last one drawn first. The read-out tells each one's own values.
+function stackedSeries(series) {
+  const sums = series[0].values.map(() => 0);
+  return series.map((s, i) => ({ ...s, values: s.values.map((v, k) => (sums[k] += v)), own: s.values, area: true,
+    colour: stackColour(s.name, i) })).reverse();
+}
+
+// A chart of {x, y: {title, unit}, log, stacked, xs, series: [{name, values, points}]}.
+function chartOf(given) {
+  const chart = given.stacked ? { ...given, series: stackedSeries(given.series) } : given;
   const holder = element("div", { class: "chart", role: "img", tabindex: "0", "aria-label": `${chart.y.title} over ${chart.x.title}` });
   let plot = null;
   const make = () => {

@@ -32,6 +32,7 @@ TEST(ShowCommand, EveryShippedScenarioIsReadAgainAsTheSame) {
         const std::string file = entry.path().string();
         const CommandRun run = show({.file = file});
         ASSERT_EQ(run.status, kExitOk) << file << run.err;
+        EXPECT_NE(run.out.find("\nkind: "), std::string::npos) << file;
         const auto again = read_any_scenario(folder.write("shown.yaml", run.out), {});
         ASSERT_TRUE(again) << file << again.error().front().to_string() << run.out;
         const auto before = read_any_scenario(file, {});
@@ -50,6 +51,7 @@ TEST(ShowCommand, AppliesOverridesAndWritesJson) {
     arguments.json = true;
     const CommandRun run = show(arguments);
     const auto json = nlohmann::json::parse(run.out);
+    EXPECT_EQ(json["kind"], "scenario");
     EXPECT_EQ(json["plan"]["micro_batch_size"], 2);
     EXPECT_EQ(json["model"]["num_layers"], 12);
     EXPECT_FALSE(json["plan"].contains("schedule"));

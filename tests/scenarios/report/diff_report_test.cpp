@@ -28,6 +28,20 @@ TEST(DiffReport, NamesKeysTimesAndTheLargestChangeFirst) {
     EXPECT_LT(text.find("exposed pipeline"), text.find("GEMM inefficiency")) << text;
 }
 
+TEST(DiffReport, FiguresHaveTheUnitThatTheirKeySays) {
+    ScenarioDiff diff{.before = "a.json", .after = "b.json"};
+    diff.figures = {{"iteration_s", "0.156", "0.312"},
+                    {"memory.peak_bytes", "3221225472", {}},
+                    {"tokens_per_s", "100", "50"},
+                    {"network_model", "fluid", "analytic"},
+                    {"mfu", "0.25", "0.5"}};
+    const std::string text = to_text(diff_sections(diff));
+    for (const char* due :
+         {"156 ms", "312 ms", "3.00 GiB", "100 /s", "analytic", "0.25", "+100.00 %"}) {
+        EXPECT_NE(text.find(due), std::string::npos) << due << "\n" << text;
+    }
+}
+
 TEST(DiffReport, OfEqualScenariosSaysSo) {
     EXPECT_NE(to_text(diff_sections({.before = "a", .after = "b"})).find("They are the same."),
               std::string::npos);

@@ -24,16 +24,16 @@ const std::vector<FaultClass> kClasses{{.name = "gpu_lost",
                                         .from_new = true}};
 
 TEST(FaultClassesReport, SaysHowManyThereAreAndHowOftenTheyStrike) {
-    EXPECT_EQ(fault_classes_text(kClasses, "30.0 d"),
-              "\nWhat can fail\n\n"
+    EXPECT_EQ(to_text({.title = "t", .sections = {fault_classes_section(kClasses, "30.0 d")}}),
+              "t\n\nWhat can fail\n\n"
               "  class     can strike  when              expected in 30.0 d\n"
               "  gpu_lost  1,024 GPUs  one every 2.03 d          14.7 stops\n"
               "  lemons    128 nodes   one every 5.70 d          5.2 faults\n"
               "  Weibull and lognormal components are new at the start and after each fault.\n");
-    EXPECT_EQ(fault_classes_text({}, "30.0 d"), "");
-    EXPECT_NE(fault_classes_text(std::vector<FaultClass>(30, kClasses[0]), "1 d")
-                  .find("  and 6 more classes\n"),
-              std::string::npos);
+    const std::vector<FaultClass> many(30, kClasses[0]);
+    EXPECT_NE(
+        to_text({.sections = {fault_classes_section(many, "1 d")}}).find("  and 6 more classes\n"),
+        std::string::npos);
 }
 
 TEST(FaultClassesReport, IsAListInJson) {

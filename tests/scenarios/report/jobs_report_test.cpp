@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/scenarios/golden_report.h"
 #include "tests/scenarios/report/json_schema.h"
 
 namespace orrery {
@@ -42,12 +43,17 @@ JobsAnswer sample_jobs() {
 }
 
 TEST(JobsReport, SaysHowMuchSlowerEachJobIsAndWhereTheyMeet) {
-    const std::string text = jobs_report(sample_jobs());
-    EXPECT_NE(text.find("two-jobs: 2 jobs on 16 x dgx-h100, clos, 128 GPUs in use"),
-              std::string::npos);
-    EXPECT_NE(text.find("50.0 %     45.0 %    30.0 %"), std::string::npos) << text;
-    EXPECT_NE(text.find("leaf 0 -> spine 1"), std::string::npos);
-    EXPECT_NE(text.find("25.0 %"), std::string::npos);
+    expect_golden("jobs", to_text(jobs_sections(sample_jobs())));
+}
+
+TEST(JobsReport, SaysOnTopWhichJobDoesNotFit) {
+    JobsAnswer answer = sample_jobs();
+    answer.jobs[1].alone.memory = {.peak = Bytes{std::int64_t{90} << 30},
+                                   .device = Bytes{std::int64_t{80} << 30},
+                                   .fits = false};
+    EXPECT_EQ(
+        jobs_sections(answer).lines.front().find("gpt: DOES NOT FIT: the fullest GPU needs 90"),
+        0u);
 }
 
 TEST(JobsReport, JsonFollowsItsSchema) {

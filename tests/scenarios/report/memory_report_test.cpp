@@ -35,14 +35,27 @@ TEST(MemoryReport, TellsOutcomesThatAreOnTheWrongSide) {
     EXPECT_TRUE(json["rows"][1]["measured_peak_bytes"].is_null());
 }
 
+// The server is too small, and the GPU is not.
+TEST(MemoryReport, TheGpuFitsWhereOnlyItsServerIsTooSmall) {
+    MemoryUse use{.peak = Bytes{1 << 20}, .device = Bytes{1 << 30}, .fits = false};
+    use.host = Bytes{std::int64_t{3} << 30};
+    use.host_memory = Bytes{std::int64_t{2} << 30};
+    use.largest = {{.name = "a weight", .bytes = Bytes{1 << 20}}};
+    const ReportSection section = memory_section(use);
+    EXPECT_NE(section.facts.front().value.find("of 1.00 GiB: fits"), std::string::npos)
+        << section.facts.front().value;
+    EXPECT_TRUE(section.table.rows.empty());
+    use.device = Bytes{1 << 10};
+    EXPECT_EQ(memory_section(use).table.rows.size(), 1U);
+}
+
 TEST(MemoryReport, NamesTheTierThatIsTooSmallByHowMuchAndItsLargestTensor) {
     MemoryUse use{.peak = Bytes{1 << 20}, .device = Bytes{1 << 30}, .fits = false};
     use.host = Bytes{std::int64_t{3} << 30};
     use.host_memory = Bytes{std::int64_t{2} << 30};
     use.host_largest = {.name = "stage 0 optimizer state", .bytes = Bytes{1 << 30}};
     for (const std::string& line :
-         {does_not_fit_line(use),
-          tier_line("host memory", use.host, use.host_memory, use.host_largest)}) {
+         {does_not_fit_line(use), tier_words(use.host, use.host_memory, use.host_largest)}) {
         EXPECT_NE(line.find("1.00 GiB"), std::string::npos) << line;
         EXPECT_NE(line.find("stage 0 optimizer state"), std::string::npos) << line;
     }
@@ -53,8 +66,8 @@ TEST(MemoryReport, NamesTheTierThatIsTooSmallByHowMuchAndItsLargestTensor) {
                   "needs 5120 GiB of drive space and has 4096 GiB, 1024 GiB too little"),
               std::string::npos)
         << does_not_fit_line(use);
-    EXPECT_NE(tier_line("drives", use.drives, Bytes{}, {}).find("of a server"), std::string::npos);
-    EXPECT_NE(tier_line("drives", use.drives, use.drives, {}).find("fits"), std::string::npos);
+    EXPECT_EQ(tier_words(use.drives, Bytes{}, {}), "5120 GiB of a server");
+    EXPECT_NE(tier_words(use.drives, use.drives, {}).find(": fits"), std::string::npos);
 }
 
 }  // namespace

@@ -17,6 +17,11 @@ TEST(ProgressLine, SaysNothingOfTheRestBeforeItKnows) {
     EXPECT_EQ(progress_line("x", -1, 5), progress_line("x", 0, 5));
 }
 
+TEST(ProgressLine, OfALogHasNoBar) {
+    EXPECT_EQ(logged_progress("profiling", 0.25, 30), "profiling: 25 %, 90 s left");
+    EXPECT_EQ(logged_progress("profiling", 0, 30), "profiling: 0 %");
+}
+
 TEST(ProgressBar, IsSilentWhereThereIsNoTerminalAndInTheFirstSecond) {
     testing::internal::CaptureStderr();
     {

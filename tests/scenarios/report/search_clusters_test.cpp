@@ -75,7 +75,7 @@ TEST(SearchClusters, ThePageAndTheReportHaveThem) {
     EXPECT_NE(page.find("The best plan of each cluster"), std::string::npos);
     EXPECT_NE(page.find("node dgx-h100"), std::string::npos);
     EXPECT_NE(page.find("500,000"), std::string::npos);
-    const std::string text = search_report(searched.scenario, searched.result);
+    const std::string text = to_text(search_sections(searched.scenario, searched.result, {}));
     EXPECT_NE(text.find("16.7 days, 6,397 GPU-hours, cost 500,000"), std::string::npos) << text;
     EXPECT_NE(text.find("+25.0 %"), std::string::npos) << text;
 }
@@ -88,7 +88,7 @@ TEST(SearchClusters, ANetworkThatIsNotQuiteAsAskedForIsRemarkedUpon) {
     const auto remarks = search_remarks(searched.scenario);
     ASSERT_EQ(remarks.size(), 1u);
     EXPECT_EQ(remarks[0].find("node dgx-h100: all 2 nodes are under one set of leaf switches"), 0u);
-    const std::string text = search_report(searched.scenario, searched.result);
+    const std::string text = to_text(search_sections(searched.scenario, searched.result, {}));
     EXPECT_NE(text.find("node dgx-h100: all 2 nodes"), std::string::npos) << text;
     EXPECT_NE(search_json(searched.scenario, searched.result).find(remarks[0]), std::string::npos);
     EXPECT_NE(to_html(search_sections(searched.scenario, searched.result, {})).find(remarks[0]),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "scenarios/report/study_sections.h"
+#include "tests/scenarios/golden_report.h"
 
 namespace orrery {
 namespace {
@@ -23,10 +26,62 @@ TEST(SweepPage, HasACurveForEachValueOfTheOtherKeys) {
     EXPECT_NE(html.find("Tokens a second over x"), std::string::npos);
     EXPECT_NE(html.find("\"name\":\"y a\",\"values\":[10.0,20.0]"), std::string::npos);
     EXPECT_NE(html.find("\"name\":\"y b\",\"values\":[30.0,41.5]"), std::string::npos);
+    EXPECT_NE(html.find("\"labels\":[\"x 1, y a\""), std::string::npos);
+    // Points that do not fit are on no curve.
+    outcome.results[1].fits = false;
+    EXPECT_NE(
+        to_html(sweep_sections("study", outcome)).find("\"name\":\"y a\",\"values\":[10.0,null]"),
+        std::string::npos);
+    outcome.results[1].fits = true;
     // y is no number: no axis.
     EXPECT_EQ(html.find("Tokens a second over y"), std::string::npos);
     outcome.results = {{.scenario = "s.yaml", .error = "it can't be"}};
     EXPECT_NE(to_html(sweep_sections("study", outcome)).find("it can't be"), std::string::npos);
+}
+
+SweepOutcome three_points() {
+    SweepOutcome outcome{.points = 3, .known = 1};
+    outcome.results = {
+        {.scenario = "s.yaml",
+         .settings = {{"plan.x", "1"}, {"cluster.node", "{base: dgx, gpus: 4}"}},
+         .gpus = 8,
+         .iteration_s = 2,
+         .tokens_per_s = 100,
+         .mfu = 0.4,
+         .peak_memory_bytes = 1 << 20,
+         .fits = true},
+        {.scenario = "s.yaml",
+         .settings = {{"plan.x", "2"}, {"plan.y", "3"}},
+         .gpus = 8,
+         .iteration_s = 1,
+         .tokens_per_s = 200,
+         .mfu = 0.8,
+         .fits = true},
+        {.scenario = "s.yaml", .settings = {{"plan.x", "3"}}, .error = "3 does not divide \"8\""}};
+    return outcome;
+}
+
+TEST(SweepSections, HaveTheFastestFirstAndNameTheErrors) {
+    expect_golden("sweep", to_text(sweep_sections("study", three_points())));
+}
+
+TEST(SweepSections, WhatDoesNotFitComesLast) {
+    SweepOutcome outcome = three_points();
+    outcome.results[1].fits = false;
+    const std::string text = to_text(sweep_sections("study", outcome));
+    EXPECT_GT(text.find(" 1.00 s"), text.rfind(" 2.00 s")) << text;
+    EXPECT_NE(text.find("does not fit"), std::string::npos);
+}
+
+TEST(SweepSections, ATerminalShowsTwentyPointsAndCountsTheRest) {
+    SweepOutcome outcome{.points = 30};
+    for (int i = 0; i < 30; ++i) {
+        outcome.results.push_back(point(std::to_string(i).c_str(), "a", i));
+    }
+    outcome.crashed = {"point 3 was killed by signal 9"};
+    const std::string text = to_text(sweep_sections("study", outcome));
+    EXPECT_NE(text.find("  and 10 slower ones, or ones that do not fit\n"), std::string::npos);
+    EXPECT_NE(text.find("signal 9; it is run again at the next start"), std::string::npos);
 }
 
 }  // namespace

@@ -18,5 +18,18 @@ TEST(Wrapped, KeepsWordsWholeAndLinesShort) {
     EXPECT_EQ(wrapped("", 10, 2), "");
 }
 
+TEST(CellLines, BreakBetweenWordsAndLongWordsWhereTheyMust) {
+    using Lines = std::vector<std::string>;
+    EXPECT_EQ(cell_lines("one two", 7), Lines{"one two"});
+    EXPECT_EQ(cell_lines("one two", 4), (Lines{"one", "two"}));
+    EXPECT_EQ(cell_lines("abcdef g", 3), (Lines{"abc", "def", "g"}));
+    EXPECT_EQ(cell_lines("", 3), Lines{""});
+    EXPECT_EQ(cell_lines("     ", 3), Lines{""});
+}
+
+TEST(TextTable, ColumnsCanStandCloser) {
+    EXPECT_EQ(text_table({{"a", "b"}}, std::vector<bool>{false, false}, 1), "  a b\n");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -7,6 +7,7 @@
 
 #include "scenarios/format/read/reader.h"
 #include "scenarios/report/explain_report.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/test_folder.h"
 
@@ -77,7 +78,7 @@ TEST(Explain, TheBytesDoNotDependOnTheNumberOfJobs) {
     const auto printed = [&](std::uint32_t jobs) {
         const auto explanation = explain_scenario(file, {.jobs = jobs});
         EXPECT_TRUE(explanation);
-        return explain_json(*explanation) + explain_report(*explanation);
+        return explain_json(*explanation) + to_html(explain_sections(*explanation));
     };
     EXPECT_EQ(printed(1), printed(4));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/html_report.h"
+#include "scenarios/report/html_page.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/json_report.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
@@ -28,7 +28,7 @@ Page page_of(const std::string& name) {
             return {};
         }});
     EXPECT_TRUE(answer);
-    return {*answer, html_report(*answer, timeline)};
+    return {*answer, to_html(step_sections(*answer, &timeline))};
 }
 
 // Between the tags of the element with the data.
@@ -38,32 +38,36 @@ nlohmann::json data_of(const std::string& html) {
     return nlohmann::json::parse(html.substr(at, html.find("</script>", at) - at));
 }
 
-TEST(HtmlReport, HoldsTheObjectOfJsonAndTheTimeline) {
+const nlohmann::json& section_of(const nlohmann::json& data, const std::string& title) {
+    for (const nlohmann::json& section : data.at("sections")) {
+        if (section.at("title").get<std::string>().starts_with(title)) {
+            return section;
+        }
+    }
+    ADD_FAILURE() << "no section " << title;
+    return data;
+}
+
+TEST(HtmlPage, AStepHasItsWaterfallRanksMemoryAndLinks) {
     const Page page = page_of("small");
-    nlohmann::json data = data_of(page.html);
-    EXPECT_GE(data.at("timeline").at("lanes").size(), 2u);
-    EXPECT_GE(data.at("memory_over_time").at("xs").size(), 2u);
-    data.erase("timeline");
-    data.erase("memory_over_time");
-    EXPECT_EQ(data.at("cause_words").at("gemm_inefficiency"), "GEMM inefficiency");
-    EXPECT_EQ(data.at("cause_words").size(), kNumCauses);
-    EXPECT_TRUE(data.contains("cause_meanings"));
-    data.erase("cause_words");
-    data.erase("cause_meanings");
-    ASSERT_GE(data.at("heat").at("rows").size(), 1u);  // pipeline messages over NVLink
+    const nlohmann::json data = data_of(page.html);
+    EXPECT_GE(section_of(data, "Ranks over time").at("timeline").at("lanes").size(), 2u);
+    EXPECT_GE(section_of(data, "Memory over time").at("chart").at("xs").size(), 2u);
+    EXPECT_TRUE(section_of(data, "Memory of the fullest GPU").at("stacked"));
+    EXPECT_EQ(section_of(data, "Where the peak goes").at("bars").size(),
+              page.answer.lost_mfu.size() + 2);
+    EXPECT_FALSE(section_of(data, "Where the peak goes").at("bars")[1].at("help").empty());
     double most = 0;
-    for (const auto& row : data["heat"]["rows"]) {
+    for (const auto& row : section_of(data, "Use of the links").at("heat").at("rows")) {
         for (const double use : row.at("values")) {
             most = std::max(most, use);
         }
     }
-    EXPECT_GT(most, 0);
+    EXPECT_GT(most, 0);  // pipeline messages over NVLink
     EXPECT_LE(most, 1);
-    data.erase("heat");
-    EXPECT_EQ(data, nlohmann::json::parse(json_report(page.answer)));
 }
 
-TEST(HtmlReport, NeedsNoNetwork) {
+TEST(HtmlPage, NeedsNoNetwork) {
     Page page = page_of("small");
     // The first line of the charts' library says where it comes from.
     const std::string origin = "/*! https://github.com/leeoniya/uPlot";
@@ -78,10 +82,10 @@ TEST(HtmlReport, NeedsNoNetwork) {
     }
 }
 
-TEST(HtmlReport, ANameCannotEndTheScriptOrTheTitle) {
+TEST(HtmlPage, ANameCannotEndTheScriptOrTheTitle) {
     const std::string evil = "</script><script>alert(1)</script>&<!--@SCRIPT@@DATA@";
     const Page page = page_of(evil);
-    EXPECT_EQ(data_of(page.html).at("scenario"), evil);
+    EXPECT_EQ(data_of(page.html).at("title"), evil);
     EXPECT_EQ(page.html.find("alert(1)</script>"), std::string::npos);
     EXPECT_NE(page.html.find("<title>&lt;/script>"), std::string::npos);
 }
