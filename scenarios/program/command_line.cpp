@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/help.h"
+#include "scenarios/program/spelling.h"
 #include "scenarios/program/version_text.h"
 #include "scenarios/report/terminal.h"
 
@@ -63,16 +65,6 @@ void add_command(CLI::App& app, const Command& command, OldOptions& old) {
     }
 }
 
-// `orrery help COMMAND` is `orrery COMMAND --help`.
-std::vector<std::string> words_of_line(int argc, char** argv) {
-    std::vector<std::string> words{argv + 1, argv + argc};
-    if (!words.empty() && words.front() == "help") {
-        words.erase(words.begin());
-        words.emplace_back("--help");
-    }
-    return words;
-}
-
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -88,17 +80,22 @@ int run_command_line(int argc, char** argv) {
         add_command(app, command, old);
     }
     const std::vector<std::string> words = words_of_line(argc, argv);
+    if (words.empty()) {
+        std::fputs(program_help(commands).c_str(), stderr);
+        return kExitUserError;
+    }
     try {
         app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
     } catch (const CLI::ParseError& error) {
-        const bool is_option = words.empty() || words[0].starts_with('-');
+        const bool is_option = words[0].starts_with('-');
         const bool known = is_option || std::ranges::count(commands, words[0], &Command::name) > 0;
         if (error.get_exit_code() == 0 && known) {
             std::ostringstream text;
             app.exit(error, text, text);  // --help and --version
             return print_output(text.str());
         }
-        return report_error(command_line_error(commands, words, error.what()));
+        return report_error(command_line_error(
+            commands, words, error.what(), missing_option(error, app, commands)));
     }
     const std::string& colour = terminal().colour;
     if (colour != "auto" && colour != "always" && colour != "never") {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 
@@ -11,13 +12,44 @@
 
 namespace orrery {
 
+namespace {
+
+Error missing_argument_error(const Command& command, const CommandOption& missing) {
+    return {"command line",
+            fmt::format("'{}' is missing. {}",
+                        is_word(missing) ? missing.names : flags_of(missing).back(),
+                        missing.help),
+            fmt::format("for example: orrery {}; see orrery {} --help",
+                        command.examples.front(),
+                        command.name)};
+}
+
+}  // namespace
+
+const CommandOption* missing_option(const CLI::ParseError& error,
+                                    const CLI::App& app,
+                                    const std::vector<Command>& commands) {
+    if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) {
+        return nullptr;
+    }
+    for (const CLI::App* parsed : app.get_subcommands()) {
+        const auto command = std::ranges::find(commands, parsed->get_name(), &Command::name);
+        for (const CommandOption& option : command->options) {
+            const std::string known = option.names.substr(0, option.names.find(','));
+            const CLI::Option* given = parsed->get_option_no_throw(known);
+            if (option.required && given != nullptr && given->count() == 0) {
+                return &option;
+            }
+        }
+    }
+    return nullptr;
+}
+
 Error command_line_error(const std::vector<Command>& commands,
                          const std::vector<std::string>& words,
-                         const std::string& what) {
+                         const std::string& what,
+                         const CommandOption* missing) {
     const std::string general = "see orrery --help";
-    if (words.empty()) {
-        return {"command line", "which command?", general};
-    }
     const auto command = std::ranges::find(commands, words[0], &Command::name);
     if (command == commands.end()) {
         if (words[0].starts_with('-')) {
@@ -49,7 +81,8 @@ Error command_line_error(const std::vector<Command>& commands,
             return {"command line", fmt::format("unknown option '{}'", flag), hint};
         }
     }
-    return {"command line", what, own};
+    return missing != nullptr ? missing_argument_error(*command, *missing)
+                              : Error{"command line", what, own};
 }
 
 }  // namespace orrery

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/show_output.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "scenarios/program/exit_status.h"
@@ -58,17 +57,15 @@ Result<void> write_files(const ViewArguments& views, OpenViews& open, const Stud
     return written;
 }
 
-bool print_nothing_else(const ViewArguments& views) {
-    const auto files = {&views.output, &views.html_file, &views.csv_file, &views.trace_file};
-    return std::ranges::any_of(files, [](const std::string* name) { return *name == "-"; });
-}
-
 }  // namespace
 
 Result<OpenViews> open_views(const ViewArguments& views) {
     const Result<OutputFormat> format = output_format(views);
     if (!format) {
         return unexpected<Error>(format.error());
+    }
+    if (const Result<void> once = check_standard_output(views); !once) {
+        return unexpected<Error>(once.error());
     }
     if (!views.trace_file.empty()) {
         if (const auto writable = OutputFile::open(views.trace_file); !writable) {
@@ -92,7 +89,7 @@ int show_output(const ViewArguments& views, OpenViews& open, const StudyOutput& 
     if (const Result<void> written = write_files(views, open, output); !written) {
         return report_error(written.error());
     }
-    if (print_nothing_else(views)) {
+    if (!options_to_standard_output(views).empty()) {
         return output.status;
     }
     const int printed = print_output(in_form(output, open.format));

@@ -68,4 +68,13 @@ std::string usage_of(const Command& command) {
     return text + (options ? " [OPTIONS]" : "") + words;
 }
 
+std::vector<std::string> words_of_line(int argc, char** argv) {
+    std::vector<std::string> words{argv + 1, argv + argc};
+    if (!words.empty() && words.front() == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    }
+    return words;
+}
+
 }  // namespace orrery

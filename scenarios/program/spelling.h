@@ -21,4 +21,7 @@ std::string meaning_of(const CommandOption& option);
 // A word in its place: it has no dash.
 bool is_word(const CommandOption& option);
 
+// The words of a command line; `orrery help COMMAND` is `orrery COMMAND --help`.
+std::vector<std::string> words_of_line(int argc, char** argv);
+
 }  // namespace orrery

@@ -38,6 +38,30 @@ Result<OutputFormat> output_format(const ViewArguments& arguments) {
     return found->second;
 }
 
+std::vector<std::string> options_to_standard_output(const ViewArguments& views) {
+    std::vector<std::string> options;
+    for (const auto& [option, name] : {std::pair{"--output", &views.output},
+                                       {"--html", &views.html_file},
+                                       {"--csv", &views.csv_file},
+                                       {"--trace", &views.trace_file}}) {
+        if (*name == "-") {
+            options.emplace_back(option);
+        }
+    }
+    return options;
+}
+
+Result<void> check_standard_output(const ViewArguments& views) {
+    std::vector<std::string> options = options_to_standard_output(views);
+    if (!options.empty() && (views.json || !views.format.empty())) {
+        options.insert(options.begin(), views.json ? "--json" : "--format");
+    }
+    return options.size() < 2 ? Result<void>{}
+                              : fail(options[1] + " -",
+                                     fmt::format("{} writes to standard output, too", options[0]),
+                                     "name a file for one of them");
+}
+
 std::vector<CommandOption> view_options(ViewArguments& arguments, const OfferedViews& offered) {
     std::vector<CommandOption> options{
         {"--format", &arguments.format, "Print a table (if not given), json, csv or md", "FORM"},

@@ -36,6 +36,12 @@ enum class OutputFormat : std::uint8_t { table, json, csv, md };
 // Complains about an unknown form, and about --json with another one.
 Result<OutputFormat> output_format(const ViewArguments& arguments);
 
+// The options that name standard output ("-") as their file.
+std::vector<std::string> options_to_standard_output(const ViewArguments& views);
+// Complains about two things that would go there; one that is asked for by --json or --format
+// counts.
+Result<void> check_standard_output(const ViewArguments& views);
+
 std::vector<CommandOption> view_options(ViewArguments& arguments, const OfferedViews& offered);
 
 // Has the command complain about an unknown form before it does anything.

@@ -29,6 +29,21 @@ TEST(CommandLine, HelpNamesTheCommands) {
     EXPECT_NE(ran.out.find("validate"), std::string::npos);
 }
 
+TEST(CommandLine, WithoutACommandTheHelpIsAnError) {
+    const Ran ran = run_orrery("");
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err, run_orrery("--help").out);
+}
+
+TEST(CommandLine, AMissingArgumentComesAfterAWrongOption) {
+    EXPECT_EQ(run_orrery("diff").err,
+              "command line: error: 'before' is missing. Scenario (YAML), or result (JSON) (hint: "
+              "for example: orrery diff scenarios/megatron-175b-1024.yaml "
+              "scenarios/megascale-175b-1024.yaml; see orrery diff --help)\n");
+    EXPECT_NE(run_orrery("diff --jsn").err.find("unknown option '--jsn'"), std::string::npos);
+}
+
 TEST(CommandLine, HelpOfACommandIsTheSameInBothSpellings) {
     const Ran ran = run_orrery("help simulate");
     EXPECT_EQ(ran.status, 0);
@@ -39,7 +54,7 @@ TEST(CommandLine, HelpOfACommandIsTheSameInBothSpellings) {
 TEST(CommandLine, ADashIsStandardInputAndOutput) {
     const TemporaryFolder folder;
     const Ran ran = run_shell(
-        "$ORRERY init - --model gpt-2-124m --node laptop-2gpu | $ORRERY simulate - --json --csv -",
+        "$ORRERY init - --model gpt-2-124m --node laptop-2gpu | $ORRERY simulate - --csv -",
         folder.path());
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_EQ(ran.out.substr(0, 14), "scenario,gpus,") << ran.out;

@@ -16,15 +16,19 @@ namespace {
 struct WallTimeUnit {
     std::string_view name;
     double microseconds;
+    bool written = true;  // else read only: no time is printed in it
 };
-// From the largest down.
-constexpr std::array kUnits = {WallTimeUnit{"d", 86400e6},
+// From the largest down. A year has 365 days.
+constexpr std::array kUnits = {WallTimeUnit{"y", 365 * 86400e6, false},
+                               WallTimeUnit{"w", 7 * 86400e6, false},
+                               WallTimeUnit{"d", 86400e6},
                                WallTimeUnit{"h", 3600e6},
                                WallTimeUnit{"min", 60e6},
                                WallTimeUnit{"s", 1e6},
                                WallTimeUnit{"ms", 1e3},
                                WallTimeUnit{"us", 1}};
-constexpr std::string_view kHint = "write it like '10 min' or '3d4h'; units: d, h, min, s, ms, us";
+constexpr std::string_view kHint =
+    "write it like '10 min' or '3d4h'; units: y (365 d), w, d, h, min, s, ms, us";
 constexpr double kLongest = 3e18;  // about 95,000 years: sums of it still fit
 
 std::string_view without_blanks(std::string_view text) {
@@ -90,7 +94,7 @@ std::string to_text(WallTime time) {
     const std::int64_t us = time.microseconds();
     for (const WallTimeUnit& unit : kUnits) {
         const auto scale = static_cast<std::int64_t>(unit.microseconds);
-        if (us != 0 && us % scale == 0) {
+        if (unit.written && us != 0 && us % scale == 0) {
             return fmt::format("{} {}", us / scale, unit.name);
         }
     }
@@ -100,7 +104,8 @@ std::string to_text(WallTime time) {
 std::string to_short_text(WallTime time) {
     const auto us = static_cast<double>(time.microseconds());
     for (const WallTimeUnit& unit : kUnits) {
-        const bool fits = std::abs(us) >= unit.microseconds * (unit.name == "s" ? 1 : 2);
+        const bool fits =
+            unit.written && std::abs(us) >= unit.microseconds * (unit.name == "s" ? 1 : 2);
         if (fits || unit.microseconds <= 1) {
             const double value = us / unit.microseconds;
             const int digits = std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;

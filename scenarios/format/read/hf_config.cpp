@@ -11,6 +11,7 @@
 
 #include "scenarios/format/document/json_document.h"
 #include "scenarios/format/read/hf_experts.h"
+#include "scenarios/format/read/hf_families.h"
 #include "scenarios/format/read/hf_translator.h"
 
 namespace orrery {
@@ -177,6 +178,8 @@ std::vector<std::string> known_families() {
     std::vector<std::string> known = {"gpt2", "llama", "mistral", "qwen2", "qwen3"};
     const std::vector<std::string> experts = hf_families_with_experts();
     known.insert(known.end(), experts.begin(), experts.end());
+    const std::vector<std::string> further = further_hf_families();
+    known.insert(known.end(), further.begin(), further.end());
     return known;
 }
 
@@ -207,6 +210,8 @@ ResultOrErrors<HfModel> model_of_hf_config(const DocumentNode& config) {
     }
     if (family == "gpt2") {
         translate_gpt2(translator);
+    } else if (translate_further_hf(translator, family)) {
+        // The family has translated the model, or said what of it has no key.
     } else if (std::find(known.begin(), known.end(), family) != known.end()) {
         translate_llama(translator, family);
     } else {

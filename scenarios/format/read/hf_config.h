@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a Hugging Face config.json as a model section: a map with the keys of scenarios/
-// read_model.cpp, each at the place of the JSON key that it comes from. Families: gpt2 (GPT style)
-// and llama, mistral, qwen2, qwen3 (Llama style), and models with experts (hf_experts.h). Every key
-// of the file is used, or stands in one of the lists of what is left out.
+// read_model.cpp, each at the place of the JSON key that it comes from. Families: gpt2 (GPT style),
+// llama, mistral, qwen2, qwen3 (Llama style), others without experts (hf_families.h), and models
+// with experts (hf_experts.h). Every key of the file is used, or stands in one of the lists of what
+// is left out.
 #pragma once
 
 #include <filesystem>

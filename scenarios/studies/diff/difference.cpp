@@ -9,12 +9,22 @@
 namespace orrery {
 namespace {
 
-std::optional<double> number_of(const std::string& text) {
+// A number with what follows it: 400 and " Gbps".
+struct Measure {
     double value = 0;
+    std::string unit;
+};
+
+std::optional<Measure> measure_of(const std::string& text) {
+    Measure measure;
     const char* end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, value);
-    return !text.empty() && read.ec == std::errc{} && read.ptr == end ? std::optional{value}
-                                                                      : std::nullopt;
+    const auto read = std::from_chars(text.data(), end, measure.value);
+    if (text.empty() || read.ec != std::errc{}) {
+        return std::nullopt;
+    }
+    measure.unit = std::string{read.ptr, end};
+    const bool word = !measure.unit.empty() && measure.unit.front() != ' ';  // "1f1b", "0.1.0"
+    return word ? std::nullopt : std::optional{measure};
 }
 
 bool are_scalars(const DocumentNode& list) {
@@ -60,9 +70,10 @@ void add_leaves(const DocumentNode& node, const std::string& path, Leaves& leave
 }  // namespace
 
 std::optional<double> Difference::change() const {
-    const auto from = before ? number_of(*before) : std::nullopt;
-    const auto to = after ? number_of(*after) : std::nullopt;
-    return from && to && *from != 0 ? std::optional{*to / *from - 1} : std::nullopt;
+    const auto from = before ? measure_of(*before) : std::nullopt;
+    const auto to = after ? measure_of(*after) : std::nullopt;
+    const bool comparable = from && to && from->unit == to->unit && from->value != 0;
+    return comparable ? std::optional{to->value / from->value - 1} : std::nullopt;
 }
 
 std::vector<std::pair<std::string, std::string>> leaves_of(const DocumentNode& document) {

@@ -18,7 +18,7 @@ struct Difference {
     std::optional<std::string> before;
     std::optional<std::string> after;
 
-    // After over before less 1, where both are numbers and `before` is not zero.
+    // After over before less 1, where both are numbers of the same unit and `before` is not zero.
     std::optional<double> change() const;
 };
 

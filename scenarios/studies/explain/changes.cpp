@@ -146,10 +146,21 @@ private:
         }
     }
 
+    template <auto kMember>
+    void turn_off() {
+        if (plan_.*kMember) {
+            add(ChangeKind::plan,
+                std::string{plan_field<kMember>.name} + " off",
+                {assigned<kMember>(false)});
+        }
+    }
+
     void switches() {
         const bool several = plan_.data_parallel_size > 1;
         if (plan_.tensor_model_parallel_size > 1) {
             turn_on<&Plan::sequence_parallel>();
+            // Its exchanges go round a ring, where NVSwitches could have reduced for an all-reduce.
+            turn_off<&Plan::sequence_parallel>();
             turn_on<&Plan::tp_comm_overlap>();
         }
         if (several && !(plan_.overlap_grad_reduce && plan_.overlap_param_gather)) {

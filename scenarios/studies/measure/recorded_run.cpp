@@ -19,6 +19,13 @@ struct StoredRun {
 
 Error no_description(const std::filesystem::path& folder) {
     std::error_code none;
+    if (std::filesystem::is_regular_file(folder, none)) {
+        return {folder.string(),
+                "is a file, and the folder of a recorded run is due",
+                fmt::format("orrery train {} --record FOLDER makes one; orrery diff compares two "
+                            "scenarios or results",
+                            folder.extension() == ".yaml" ? folder.string() : "SCENARIO")};
+    }
     const std::string again = "orrery train SCENARIO --record " + folder.string();
     return std::filesystem::exists(folder / kOldDescription, none)
                ? Error{(folder / kOldDescription).string(),

@@ -9,6 +9,7 @@
 #include "models/plan_fields.h"
 #include "models/plan_words.h"
 #include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/read_stack.h"
 
 namespace orrery {
@@ -31,12 +32,26 @@ std::string_view column_of(std::string_view key) {
 
 // A release's calls take its hosts that many times as long as the device's launch_cost says.
 void set_host_calls(const DocumentNode& recipes,
+                    const Catalogue& catalogue,
                     std::string_view gpu,
                     DeviceSpec& device,
                     Errors& errors) {
     const DocumentNode* const factors = recipes.find(kHostCalls);
     if (factors == nullptr) {
         return;
+    }
+    if (!factors->is_map()) {
+        errors.push_back(
+            {factors->where(), "host_calls is a map of devices", "host_calls: {gb200: 1.9}"});
+        return;
+    }
+    const std::vector<std::string> devices = catalogue.names("devices");
+    for (const auto& key : factors->keys) {
+        if (!std::ranges::binary_search(devices, key.text)) {
+            errors.push_back({key.where(),
+                              fmt::format("host_calls: no device '{}'", key.text),
+                              nearest_hint(key.text, devices)});
+        }
     }
     MapReader reader{*factors, std::string{kHostCalls}, errors};
     double factor = 1;
@@ -72,7 +87,7 @@ Result<void> set_recipe(const PublishedCase& row,
     Errors errors;
     const std::string section{kRecipes};
     const DocumentNode recipes = catalogue.resolve(scalar_node(entry), section, section, errors);
-    set_host_calls(recipes, row.gpu, device, errors);
+    set_host_calls(recipes, catalogue, row.gpu, device, errors);
     if (!errors.empty()) {
         return unexpected<Error>(errors.front());
     }

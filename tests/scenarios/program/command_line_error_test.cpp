@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace orrery {
 namespace {
 
@@ -24,7 +26,17 @@ TEST(CommandLineError, AWrongCommandLineIsToldWithTheNearestName) {
     }
     EXPECT_EQ(told({"simulate", "--json", "--no-fold", "--set=plan.a=1", "--", "--jsn"}),
               "command line: error: told by the parser (hint: see orrery simulate --help)");
-    EXPECT_EQ(told({}), "command line: error: which command? (hint: see orrery --help)");
+}
+
+TEST(CommandLineError, AMissingArgumentIsNamedWithItsMeaningAndAnExample) {
+    const std::vector<Command> commands = all_commands();
+    const auto compare = std::ranges::find(commands, "compare", &Command::name);
+    ASSERT_NE(compare, commands.end());
+    EXPECT_EQ(command_line_error(
+                  commands, {"compare"}, "told by the parser", &compare->options.front())
+                  .to_string(),
+              "command line: error: 'run' is missing. Folder of orrery train --record (hint: for "
+              "example: orrery compare build/run; see orrery compare --help)");
 }
 
 }  // namespace

@@ -43,6 +43,20 @@ TEST(ShowOutput, AProductOnStandardOutputStandsAlone) {
     EXPECT_EQ(folder.text("p"), "the product\n");
 }
 
+TEST(ShowOutput, StandardOutputTakesOneThing) {
+    ViewArguments views{.html_file = "-"};
+    EXPECT_EQ(show_tiny(views).status, kExitFinding);
+    views.json = true;
+    const CommandRun run = show_tiny(views);
+    EXPECT_EQ(run.status, kExitUserError);
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(run.err,
+              "--html -: error: --json writes to standard output, too (hint: name a file for one "
+              "of them)\n");
+    EXPECT_EQ(show_tiny({.format = "csv", .html_file = "-"}).status, kExitUserError);
+    EXPECT_EQ(show_tiny({.html_file = "-", .csv_file = "-"}).status, kExitUserError);
+}
+
 TEST(ShowOutput, AFolderIsNoPlaceForAView) {
     const TestFolder folder;
     const CommandRun run = show_tiny({.html_file = folder.path().string()});

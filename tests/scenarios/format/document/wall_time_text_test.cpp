@@ -15,6 +15,9 @@ TEST(WallTimeText, IsReadWithItsUnits) {
                                         std::pair{"590ms", 0.59},
                                         std::pair{"7 us", 7e-6},
                                         std::pair{"1h30min", 5400.0},
+                                        std::pair{"2 y", 730 * 86400.0},
+                                        std::pair{"1y2w", 379 * 86400.0},
+                                        std::pair{"1.5 w", 10.5 * 86400},
                                         std::pair{"0 s", 0.0}}) {
         const Result<WallTime> time = parse_wall_time(text);
         ASSERT_TRUE(time) << text;
@@ -48,6 +51,7 @@ TEST(WallTimeText, IsWrittenForPeople) {
     EXPECT_EQ(to_short_text(WallTime::seconds(590)), "9.83 min");
     EXPECT_EQ(to_short_text(WallTime::seconds(0.59)), "590 ms");
     EXPECT_EQ(to_short_text(WallTime{}), "0 us");
+    EXPECT_EQ(to_short_text(WallTime::days(730)), "730 d");
     EXPECT_EQ(to_clock_text(WallTime::seconds(86400 * 12 + 3 * 3600 + 4 * 60 + 5)), "12d 03:04:05");
 }
 

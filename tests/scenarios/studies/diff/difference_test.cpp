@@ -31,5 +31,17 @@ TEST(Difference, OfValuesAndOfAbsentKeys) {
     EXPECT_TRUE(differences(document("a: 1\n"), document("a: 1\n")).empty());
 }
 
+TEST(Difference, QuantitiesOfOneUnitHaveAChangeAndOthersHaveNone) {
+    const auto change = [](const char* before, const char* after) {
+        return Difference{"k", before, after}.change();
+    };
+    EXPECT_DOUBLE_EQ(change("400 Gbps", "800 Gbps").value(), 1);
+    EXPECT_FALSE(change("400 Gbps", "1 Tbps"));
+    EXPECT_FALSE(change("0.1.0", "0.2.0"));
+    EXPECT_FALSE(change("1f1b", "2f1b"));
+    EXPECT_FALSE(change("0 s", "2 s"));
+    EXPECT_FALSE(change("", "2"));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -26,6 +26,11 @@ TEST(Changes, HalveAndDoubleSizes) {
         has(changes, "pipeline_model_parallel_size 2 -> 4, tensor_model_parallel_size 4 -> 2"));
     EXPECT_TRUE(has(changes, "sequence_parallel on"));
     EXPECT_TRUE(has(changes, "schedule 1f1b -> gpipe"));
+    EXPECT_FALSE(has(changes, "sequence_parallel off"));
+    EXPECT_TRUE(has(possible_changes(small_scenario("s",
+                                                    {"plan.tensor_model_parallel_size=4",
+                                                     "plan.sequence_parallel=true"})),
+                    "sequence_parallel off"));
 }
 
 TEST(Changes, LeaveOutWhatMakesNoDifference) {

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "tests/scenarios/test_folder.h"
+
 namespace orrery {
 namespace {
 
@@ -96,6 +100,25 @@ TEST(Recipe, ReleasesSayHowLongHostsTakeForACall) {
     EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.08", "h100-80g", "moonlight"), 1.49);
     EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.05", "h100-80g", "qwen3-30b-a3b"), 1);
     EXPECT_DOUBLE_EQ(host_calls("mb26.06", "gb200", "deepseek-v3"), 1);
+}
+
+TEST(Recipe, HostCallsAreOfKnownDevices) {
+    const TestFolder folder;
+    std::filesystem::create_directories(folder / "devices");
+    std::filesystem::create_directories(folder / "recipes");
+    folder.write("devices/gb200.yaml", "kind: device\nname: gb200\n");
+    const auto error_of = [&](const std::string& recipe) {
+        folder.write("recipes/r.yaml", "kind: recipe\n" + recipe);
+        PublishedCase row = row_of("r", "gb200", Dtype::bf16);
+        DeviceSpec device;
+        const auto set = set_recipe(row, Catalogue{folder.path()}, device, row.plan);
+        return set ? std::string{} : set.error().to_string();
+    };
+    EXPECT_NE(error_of("host_calls: {gb20: 2}\n").find("no device 'gb20' (hint: did you mean"),
+              std::string::npos);
+    EXPECT_NE(error_of("host_calls: 2\n").find("host_calls is a map of devices"),
+              std::string::npos);
+    EXPECT_EQ(error_of("host_calls: {gb200: 2}\n"), "");
 }
 
 TEST(Recipe, LeavesOtherModelsAlone) {
