@@ -94,8 +94,11 @@ int run_command_line(int argc, char** argv) {
             app.exit(error, text, text);  // --help and --version
             return print_output(text.str());
         }
-        return report_error(command_line_error(
-            commands, words, error.what(), missing_option(error, app, commands)));
+        const bool lacks = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+        const auto given = [&](const std::string& name) {
+            return !lacks || app.get_subcommand(words[0])->get_option(name)->count() > 0;
+        };
+        return report_error(command_line_error(commands, words, error.what(), given));
     }
     const std::string& colour = terminal().colour;
     if (colour != "auto" && colour != "always" && colour != "never") {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 
@@ -14,7 +13,7 @@ namespace orrery {
 
 namespace {
 
-Error missing_argument_error(const Command& command, const CommandOption& missing) {
+Error missing_error(const Command& command, const CommandOption& missing) {
     return {"command line",
             fmt::format("'{}' is missing. {}",
                         is_word(missing) ? missing.names : flags_of(missing).back(),
@@ -26,29 +25,10 @@ Error missing_argument_error(const Command& command, const CommandOption& missin
 
 }  // namespace
 
-const CommandOption* missing_option(const CLI::ParseError& error,
-                                    const CLI::App& app,
-                                    const std::vector<Command>& commands) {
-    if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) {
-        return nullptr;
-    }
-    for (const CLI::App* parsed : app.get_subcommands()) {
-        const auto command = std::ranges::find(commands, parsed->get_name(), &Command::name);
-        for (const CommandOption& option : command->options) {
-            const std::string known = option.names.substr(0, option.names.find(','));
-            const CLI::Option* given = parsed->get_option_no_throw(known);
-            if (option.required && given != nullptr && given->count() == 0) {
-                return &option;
-            }
-        }
-    }
-    return nullptr;
-}
-
 Error command_line_error(const std::vector<Command>& commands,
                          const std::vector<std::string>& words,
                          const std::string& what,
-                         const CommandOption* missing) {
+                         const std::function<bool(const std::string& option)>& given) {
     const std::string general = "see orrery --help";
     const auto command = std::ranges::find(commands, words[0], &Command::name);
     if (command == commands.end()) {
@@ -81,8 +61,11 @@ Error command_line_error(const std::vector<Command>& commands,
             return {"command line", fmt::format("unknown option '{}'", flag), hint};
         }
     }
-    return missing != nullptr ? missing_argument_error(*command, *missing)
-                              : Error{"command line", what, own};
+    const auto missing = std::ranges::find_if(command->options, [&](const CommandOption& option) {
+        return given && option.required && !given(option.names.substr(0, option.names.find(',')));
+    });
+    return missing != command->options.end() ? missing_error(*command, *missing)
+                                             : Error{"command line", what, own};
 }
 
 }  // namespace orrery

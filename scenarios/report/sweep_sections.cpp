@@ -191,7 +191,7 @@ Report sweep_sections(const std::string& name, const SweepOutcome& outcome) {
     }
     report.cards = {{.value = thousands(outcome.points),
                      .what = "points",
-                     .more = fmt::format("{} of them finished before", outcome.known)},
+                     .more = fmt::format("{} of them finished before", thousands(outcome.known))},
                     {thousands(errors), "without an answer", errors > 0}};
     if (best != nullptr) {
         report.cards.push_back({to_short_text(Time::seconds(best->iteration_s)),

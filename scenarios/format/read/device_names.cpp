@@ -48,6 +48,9 @@ constexpr std::array kGpuNames{
     GpuName{{"RTX", "3090"}, 0, "rtx-3090"},
     GpuName{{"RTX", "PRO", "6000"}, 0, "rtx-pro-6000"},
     GpuName{{"L40S"}, 0, "l40s"},
+    GpuName{{"TITAN", "RTX"}, 0, "titan-rtx"},
+    GpuName{{"K40C"}, 0, "k40"},
+    GpuName{{"K40M"}, 0, "k40"},
     GpuName{{"MI300X"}, 0, "mi300x"},
     GpuName{{"MI325X"}, 0, "mi325x"},
 };

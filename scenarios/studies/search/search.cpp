@@ -111,7 +111,7 @@ Result<void> Search::enumerate() {
     }
     costs_ = std::move(*costs);
     costs_.step = options_.step_table.value_or(std::move(costs_.step));
-    for (std::size_t cluster = 0; cluster < spec_.clusters.size() && !stopped(); ++cluster) {
+    for (std::size_t cluster = 0; cluster < spec_.clusters.size(); ++cluster) {
         if (const Result<void> done = enumerate(cluster); !done) {
             return done;
         }

@@ -75,7 +75,7 @@ struct SearchProgress {
 struct SearchOptions {
     std::uint32_t jobs = 1;  // threads; 0: one a core. The answer is the same
     std::function<void(const SearchProgress&)> progress{};
-    // Asked before the space is enumerated and then between simulations. True: no more plans are
+    // Asked once the space is enumerated and then between simulations. True: no more plans are
     // tried than it takes to have one, and the answer is the best that is known.
     std::function<bool()> stop{};
     // Factors of a step with those of a calibration; nothing: the catalogue's.

@@ -47,8 +47,8 @@ TEST(FaultNote, ASimulatedStepSaysSoInItsReportAndJson) {
     arguments.overrides = {kFaults};
     const CommandRun report = run_command([&] { return simulate_command(arguments); });
     EXPECT_EQ(report.status, kExitOk) << report.err;
-    EXPECT_NE(report.out.find("\nfaults left out: faults[0] (gpu_lost, t), faults[1] (gpu_lost, "
-                              "process): they come over weeks"),
+    EXPECT_NE(report.out.find("\n  faults left out: faults[0] (gpu_lost, t), faults[1] "
+                              "(gpu_lost, process): they come over weeks"),
               std::string::npos)
         << report.out;
     arguments.json = true;

@@ -90,7 +90,8 @@ TEST(RealServing, PoliciesThatAreOnlySimulatedAreErrors) {
              {"serving.autoscaler.policy", "rate"},
              {"serving.speculation.draft_tokens", "4"},
              {"serving.objectives.tbt", "1 ms"}}) {
-        const auto grid = real_grid(tiny_load({key + "=" + value}));
+        const auto grid =
+            real_grid(tiny_load({"serving.objectives={ttft: 2 s}", key + "=" + value}));
         ASSERT_FALSE(grid) << key;
         EXPECT_EQ(grid.error().front().where, key);
         EXPECT_NE(grid.error().front().what.find("only simulated"), std::string::npos);

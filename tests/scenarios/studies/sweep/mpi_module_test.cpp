@@ -56,12 +56,12 @@ TEST_F(UnderMpi, NoPointOfAThousandIsLostWhenARankIsKilled) {
     EXPECT_EQ(killed.out.find(" 0\n"), std::string::npos) << killed.out << killed.err;
     const Ran after = run_shell(mpirun("sweep study.yaml --csv points.csv"), folder_.path());
     ASSERT_EQ(after.status, 0) << after.err;
-    EXPECT_NE(after.out.find("study: 1,000 points, "), std::string::npos) << after.out;
+    EXPECT_NE(after.out.find("  1,000  "), std::string::npos) << after.out;
     EXPECT_EQ(after.out.find(" 0 of them finished before"), std::string::npos) << after.out;
     EXPECT_EQ(run_shell("tail -n +2 points.csv | sort -u | wc -l", folder_.path()).out, "1000\n");
     EXPECT_EQ(run_shell("ls study.sqlite.part-* 2>/dev/null", folder_.path()).out, "");
     const Ran alone = run_shell(ORRERY_PROGRAM " sweep study.yaml --csv alone.csv", folder_.path());
-    EXPECT_NE(alone.out.find("1000 of them finished before"), std::string::npos) << alone.out;
+    EXPECT_NE(alone.out.find("1,000 of them finished before"), std::string::npos) << alone.out;
     EXPECT_EQ(read_file(folder_.path() / "alone.csv"), read_file(folder_.path() / "points.csv"));
 }
 
