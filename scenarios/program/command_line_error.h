@@ -12,8 +12,8 @@
 namespace orrery {
 
 // `words` has one or more. What is wrong with words that the command line does not take: an unknown
-// command or option with the nearest that is known, else the first option that the command needs and
-// that is not `given`, else `what`.
+// command or option with the nearest that is known, else the first option that the command needs
+// and that is not `given`, else `what`.
 Error command_line_error(const std::vector<Command>& commands,
                          const std::vector<std::string>& words,
                          const std::string& what,

@@ -99,6 +99,10 @@ def masked(text):
     return text
 
 
+# How far long work is: a slow machine says it.
+PROGRESS = re.compile(r"^[^:\n]{1,30}: \d+ %(, \d+ s left)?\n", re.MULTILINE)
+
+
 class Checkout:
     """A folder that looks like the checkout (links to its files), so that what commands write stays
     out of it. There `./orrery` is the built program, `./orrery test` lists the tests, and build/ is
@@ -136,7 +140,7 @@ class Checkout:
             except subprocess.TimeoutExpired:
                 os.killpg(started.pid, signal.SIGKILL)  # with all that it started
                 return 124, f"longer than {self.limit_s} s\n"
-        return started.returncode, out + err
+        return started.returncode, out + PROGRESS.sub("", err)
 
     def close(self):
         self.folder.cleanup()
