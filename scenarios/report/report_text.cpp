@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kTrack = 42;
 constexpr std::size_t kHeatRows = 16;
 constexpr std::size_t kNarrowest = 12;  // column of words
-constexpr std::size_t kWidestName = 46;
+constexpr std::size_t kWidestName = 52;
 
 // A bar in whole characters; a gain, which ends before it begins, is drawn light.
 std::string bar_text(const ReportBar& bar, std::size_t track) {
