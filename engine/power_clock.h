@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a device's clock and its power go together, as shares of those without a limit.
+// The clock that a device has under a power limit, and the power that it takes at a clock. Both are
+// shares: 1 is the clock, or the power, without a limit.
 #pragma once
 
 #include <cmath>

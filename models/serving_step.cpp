@@ -297,8 +297,8 @@ private:
         }
     }
 
-    // The MLP of equally likely experts: those that a rank holds and tokens reach, with equally
-    // many rows.
+    // The MLP of a layer with experts. All experts are equally likely: a rank computes the ones of
+    // its own that tokens reach, and each of them has equally many rows.
     void expert_mlp() {
         const std::int64_t tokens = stage_tokens_;
         const std::int64_t ep = plan_.expert_model_parallel_size;

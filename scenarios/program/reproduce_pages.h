@@ -16,7 +16,7 @@ namespace orrery {
 // A name that ends in "/".
 bool names_folder(const std::string& file);
 
-// Before the work, so that a place that cannot be written is told at once.
+// Makes the folder of the pages. Called before the work: a wrong place is an error at once.
 Result<void> make_folder(const std::filesystem::path& folder);
 
 // `made_of`: what a page of these rooms is made of.

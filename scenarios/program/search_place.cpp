@@ -47,9 +47,8 @@ int search_place_command(const SearchArguments& arguments) {
                              "each order of --place follows from the one before it",
                              "leave it out: one thread works"});
     }
-    ReadOptions read;
-    read.overrides = arguments.overrides;
-    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    const ResultOrErrors<Scenario> scenario =
+        read_scenario(arguments.file, {.overrides = arguments.overrides});
     if (!scenario) {
         return report_errors(scenario.error());
     }

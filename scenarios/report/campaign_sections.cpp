@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::size_t kClassesShown = 20;
 
-std::string fine_percent(double share) {
-    return fmt::format("{:.2f} %", share * 100);
-}
-
 ReportSection plans(const CampaignAnswer& answer) {
     ReportSection section{.title = "Recovery plans",
                           .note =
@@ -104,7 +100,7 @@ ReportSection hours(const PlanAnswer& plan) {
     for (std::size_t use = 0; use < kNumNodeUses; ++use) {
         if (plan.gpu_hours[use] > 0) {
             section.bars.push_back({.name = std::string{name(static_cast<NodeUse>(use))},
-                                    .text = fine_percent(plan.gpu_hours[use] / all),
+                                    .text = cell_text(plan.gpu_hours[use] / all, Unit::share, 2),
                                     .more = thousands(std::llround(plan.gpu_hours[use])) + " h",
                                     .share = plan.gpu_hours[use] / all});
         }
@@ -180,9 +176,9 @@ Report campaign_sections(const CampaignAnswer& answer) {
     report.facts = facts_of(answer);
     const PlanAnswer& best = *std::ranges::max_element(
         answer.plans, {}, [](const PlanAnswer& plan) { return plan.goodput.mean; });
-    report.cards = {{fine_percent(best.goodput.mean), "goodput"},
-                    {fine_percent(best.ettr.mean), "ETTR"},
-                    {fine_percent(best.effective_mfu.mean), "effective MFU"},
+    report.cards = {{cell_text(best.goodput.mean, Unit::share, 2), "goodput"},
+                    {cell_text(best.ettr.mean, Unit::share, 2), "ETTR"},
+                    {cell_text(best.effective_mfu.mean, Unit::share, 2), "effective MFU"},
                     {fmt::format("{:.1f}", best.interruptions.mean), "interruptions"},
                     {fmt::format("{:.1f} h", best.lost_h.mean), "of training lost"}};
     if (answer.plans.size() > 1) {

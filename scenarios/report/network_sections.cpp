@@ -16,10 +16,6 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-std::string page_percent(double share) {
-    return fmt::format("{:.1f} %", share * 100);
-}
-
 // Where NCCL's tuner takes another algorithm or protocol for a larger size, and the larger one is
 // slower by the byte.
 std::vector<std::string> dents(const NetworkAnswer& answer) {
@@ -176,8 +172,8 @@ ReportSection fabric(const NetworkAnswer& answer) {
                                  use.link_class,
                                  thousands(static_cast<std::int64_t>(use.used)),
                                  thousands(static_cast<std::int64_t>(use.links))),
-             .text = "mean " + page_percent(use.mean),
-             .more = "busiest " + page_percent(use.max),
+             .text = "mean " + cell_text(use.mean, Unit::share),
+             .more = "busiest " + cell_text(use.max, Unit::share),
              .share = use.max});
     }
     return section;

@@ -26,10 +26,6 @@ std::string winner_words(std::size_t winner) {
     return winner == 0 ? std::string{"the same"} : fmt::format("plan {}", winner + 1);
 }
 
-std::string plan_percent(double share) {
-    return fmt::format("{:.1f} %", share * 100);
-}
-
 // What depends on what the search asks for: the cluster, sizes by stage, days, GPU-hours, cost,
 // energy, goodput; and switches that are not as usual.
 std::string notes_of(const Scenario& scenario, const FoundPlan& found) {
@@ -69,7 +65,6 @@ ReportSection plans(const Scenario& scenario,
     table.columns.push_back({"MFU", Unit::share});
     table.columns.push_back({"memory", Unit::bytes});
     table.columns.push_back({.title = "bound", .unit = Unit::change, .page_only = true});
-    bool any_note = false;
     for (const FoundPlan& one : found) {
         const ParallelPlan& p = one.plan;
         std::vector<Cell> row{static_cast<std::int64_t>(table.rows.size() + 1)};
@@ -86,9 +81,8 @@ ReportSection plans(const Scenario& scenario,
         row.emplace_back(one.bound / one.objective - 1);
         table.rows.push_back(std::move(row));
         table.notes.push_back(notes_of(scenario, one));
-        any_note = any_note || !table.notes.back().empty();
     }
-    if (!any_note) {
+    if (std::ranges::all_of(table.notes, &std::string::empty)) {
         table.notes.clear();
     }
     return section;
@@ -206,13 +200,13 @@ Report search_sections(const Scenario& scenario,
                     {"found", search_headline(result)}};
     report.lines = search_remarks(scenario);
     report.cards = {{to_short_text(best.answer.iteration), "step time of the best plan"},
-                    {plan_percent(best.answer.mfu), "MFU (full attention)"},
+                    {cell_text(best.answer.mfu, Unit::share), "MFU (full attention)"},
                     {to_short_text(best.answer.memory.peak), "peak memory of a GPU"},
                     {thousands(result.simulated), "plans simulated on the network"},
-                    {plan_percent(result.bound_gap),
+                    {cell_text(result.bound_gap, Unit::share),
                      "by which a plan that was left out could be better, at most"}};
     if (scenario.search.objective == Objective::goodput) {
-        report.cards.push_back({plan_percent(best.goodput), "goodput under the faults"});
+        report.cards.push_back({cell_text(best.goodput, Unit::share), "goodput under the faults"});
     }
     if (scenario.search.tokens > 0) {
         report.cards.push_back({fmt::format("{:.3g} d", best.days), "training with the best plan"});

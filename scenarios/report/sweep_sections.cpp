@@ -196,7 +196,7 @@ Report sweep_sections(const std::string& name, const SweepOutcome& outcome) {
     if (best != nullptr) {
         report.cards.push_back({to_short_text(Time::seconds(best->iteration_s)),
                                 "step time of the fastest that fits"});
-        report.cards.push_back({fmt::format("{:.1f} %", best->mfu * 100), "its MFU"});
+        report.cards.push_back({cell_text(best->mfu, Unit::share), "its MFU"});
     }
     for (const std::string& axis : swept_keys(outcome.results)) {
         if (auto curves = curves_over(axis, outcome.results)) {

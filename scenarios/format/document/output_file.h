@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that appears whole or not at all: written under a temporary name beside it, renamed by
 // commit(), removed if that never happens, also by SIGINT, SIGTERM or SIGHUP. Opened before the
-// work starts, so that an unwritable place is told at once. "-" is standard output, and what is no
-// regular file (/dev/null, a pipe) is written directly.
+// work starts, so that an unwritable place is an error at once. "-" is standard output, and what is
+// no regular file (/dev/null, a pipe) is written directly.
 #pragma once
 
 #include <filesystem>

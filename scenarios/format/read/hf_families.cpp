@@ -32,6 +32,13 @@ void translate_sizes(HfTranslator& to) {
     to.require("vocab_size", "vocab_size");
 }
 
+// The names of sizes that most families share.
+void translate_usual_sizes(HfTranslator& to) {
+    translate_sizes(to);
+    to.require("intermediate_size", "ffn_hidden_size");
+    to.require("max_position_embeddings", "seq_length");
+}
+
 void say(HfTranslator& to, const char* activation, const char* norm, const char* positions) {
     to.constant("activation", activation);
     to.constant("normalization", norm);
@@ -43,9 +50,7 @@ std::string heads_of(const HfTranslator& to) {
 }
 
 void translate_phi3(HfTranslator& to) {
-    translate_sizes(to);
-    to.require("intermediate_size", "ffn_hidden_size");
-    to.require("max_position_embeddings", "seq_length");
+    translate_usual_sizes(to);
     to.copy_or_assume("num_key_value_heads",
                       "num_query_groups",
                       heads_of(to),
@@ -61,9 +66,7 @@ void translate_phi3(HfTranslator& to) {
 }
 
 void translate_gemma(HfTranslator& to) {
-    translate_sizes(to);
-    to.require("intermediate_size", "ffn_hidden_size");
-    to.require("max_position_embeddings", "seq_length");
+    translate_usual_sizes(to);
     to.copy_or_assume(
         "num_key_value_heads", "num_query_groups", "16", "GemmaConfig's num_key_value_heads");
     to.copy_or_assume("head_dim", "kv_channels", "256", "GemmaConfig's head_dim");
@@ -86,9 +89,7 @@ void refuse_gemma2(HfTranslator& to) {
 }
 
 void translate_gpt_neox(HfTranslator& to) {
-    translate_sizes(to);
-    to.require("intermediate_size", "ffn_hidden_size");
-    to.require("max_position_embeddings", "seq_length");
+    translate_usual_sizes(to);
     to.is_one_of("hidden_act", {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh"});
     if (to.flag("use_parallel_residual", true)) {
         refuse(to,

@@ -77,13 +77,13 @@ void ServedTimeline::add(
     std::size_t pool, Time begin, Time end, double PoolLoad::*field, double value) {
     std::vector<PoolLoad>& sums = sums_[pool];
     for (std::int64_t at = begin.picoseconds(); at < end.picoseconds();) {
-        const std::int64_t part = at / part_;
-        const std::int64_t until = std::min(end.picoseconds(), (part + 1) * part_);
-        if (sums.size() <= static_cast<std::size_t>(part)) {
-            sums.resize(static_cast<std::size_t>(part) + 1);
+        const auto part = static_cast<std::size_t>(at / part_);
+        const std::int64_t span = std::min(end.picoseconds() - at, part_ - at % part_);
+        if (sums.size() <= part) {
+            sums.resize(part + 1);
         }
-        sums[static_cast<std::size_t>(part)].*field += value * static_cast<double>(until - at);
-        at = until;
+        sums[part].*field += value * static_cast<double>(span);
+        at += span;
     }
 }
 

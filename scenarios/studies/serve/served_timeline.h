@@ -38,7 +38,7 @@ public:
     void completed(const ServedStep& step) override;
 
     const std::vector<ServedStep>& kept() const { return kept_; }
-    // Steps beyond those that were to be kept.
+    // The number of steps that came after kept() was full.
     std::int64_t left_out() const { return left_out_; }
 
     // The length of a part; the first part begins at 0.

@@ -22,7 +22,7 @@ double mean_tokens(const ServingCase& row) {
 }  // namespace
 
 bool is_inference_max(const ServingCase& row) {
-    return row.family.starts_with("imax-");
+    return row.source.find("InferenceMAX") != std::string::npos;
 }
 
 std::optional<EngineLimits> inference_max_limits(const ServingCase& row) {

@@ -11,6 +11,7 @@
 
 namespace orrery {
 
+// By the row's source.
 bool is_inference_max(const ServingCase& row);
 
 // Nothing for a model and an engine whose script is not known.

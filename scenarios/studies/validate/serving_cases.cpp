@@ -51,6 +51,7 @@ const std::vector<std::string> kColumns = {"case",
                                            "decode_tp",
                                            "decode_dp",
                                            "decode_ep",
+                                           "source",
                                            "notes"};
 
 const std::vector<std::string> kModelColumns = {"model",
@@ -182,6 +183,7 @@ ResultOrErrors<std::vector<ServingCase>> read_serving_cases(const std::string& f
         };
         cases.push_back({.name = f[0],
                          .family = f[1],
+                         .source = f[40],
                          .engine = f[2],
                          .gpu = f[3],
                          .model = f[4],

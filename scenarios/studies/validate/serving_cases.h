@@ -15,6 +15,7 @@ namespace orrery {
 struct ServingCase {
     std::string name;
     std::string family;
+    std::string source;  // where it was published
     std::string engine;  // "trtllm-0.14", "vllm-0.19.0"
     std::string gpu;
     std::string model;

@@ -5,39 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/scenarios/report/sample_sweep.h"
+
 namespace orrery {
 namespace {
 
-SweepOutcome sample() {
-    SweepOutcome outcome{.points = 3, .known = 1};
-    outcome.results = {{.id = "a",
-                        .scenario = "s.yaml",
-                        .settings = {{"plan.x", "1"}, {"cluster.node", "{base: dgx, gpus: 4}"}},
-                        .gpus = 8,
-                        .iteration_s = 2,
-                        .tokens_per_s = 100,
-                        .mfu = 0.4,
-                        .peak_memory_bytes = 1 << 20,
-                        .fits = true,
-                        .answer = R"({"iteration_s": 2})"},
-                       {.id = "b",
-                        .scenario = "s.yaml",
-                        .settings = {{"plan.x", "2"}, {"plan.y", "3"}},
-                        .gpus = 8,
-                        .iteration_s = 1,
-                        .tokens_per_s = 200,
-                        .mfu = 0.8,
-                        .fits = true,
-                        .answer = R"({"iteration_s": 1})"},
-                       {.id = "c",
-                        .scenario = "s.yaml",
-                        .settings = {{"plan.x", "3"}},
-                        .error = "3 does not divide \"8\""}};
-    return outcome;
-}
-
 TEST(SweepCsv, HasAColumnForEachKeyAndQuotesWhatNeedsIt) {
-    const std::string csv = sweep_csv(sample().results);
+    const std::string csv = sweep_csv(sample_sweep().results);
     EXPECT_TRUE(csv.starts_with(
         "scenario,plan.x,cluster.node,plan.y,gpus,iteration_s,uncertainty,tokens_per_s,mfu,hfu,"
         "peak_memory_bytes,fits,error\n"
@@ -49,7 +23,7 @@ TEST(SweepCsv, HasAColumnForEachKeyAndQuotesWhatNeedsIt) {
 }
 
 TEST(SweepJson, HasTheAnswersWhole) {
-    const auto json = nlohmann::json::parse(sweep_json("study", sample()));
+    const auto json = nlohmann::json::parse(sweep_json("study", sample_sweep()));
     EXPECT_EQ(json["points"], 3);
     EXPECT_EQ(json["results"][1]["answer"]["iteration_s"], 1);
     EXPECT_EQ(json["results"][1]["settings"]["plan.y"], "3");

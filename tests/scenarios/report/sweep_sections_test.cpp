@@ -5,6 +5,7 @@
 
 #include "scenarios/report/study_sections.h"
 #include "tests/scenarios/golden_report.h"
+#include "tests/scenarios/report/sample_sweep.h"
 
 namespace orrery {
 namespace {
@@ -39,34 +40,12 @@ TEST(SweepPage, HasACurveForEachValueOfTheOtherKeys) {
     EXPECT_NE(to_html(sweep_sections("study", outcome)).find("it can't be"), std::string::npos);
 }
 
-SweepOutcome three_points() {
-    SweepOutcome outcome{.points = 3, .known = 1};
-    outcome.results = {
-        {.scenario = "s.yaml",
-         .settings = {{"plan.x", "1"}, {"cluster.node", "{base: dgx, gpus: 4}"}},
-         .gpus = 8,
-         .iteration_s = 2,
-         .tokens_per_s = 100,
-         .mfu = 0.4,
-         .peak_memory_bytes = 1 << 20,
-         .fits = true},
-        {.scenario = "s.yaml",
-         .settings = {{"plan.x", "2"}, {"plan.y", "3"}},
-         .gpus = 8,
-         .iteration_s = 1,
-         .tokens_per_s = 200,
-         .mfu = 0.8,
-         .fits = true},
-        {.scenario = "s.yaml", .settings = {{"plan.x", "3"}}, .error = "3 does not divide \"8\""}};
-    return outcome;
-}
-
 TEST(SweepSections, HaveTheFastestFirstAndNameTheErrors) {
-    expect_golden("sweep", to_text(sweep_sections("study", three_points())));
+    expect_golden("sweep", to_text(sweep_sections("study", sample_sweep())));
 }
 
 TEST(SweepSections, WhatDoesNotFitComesLast) {
-    SweepOutcome outcome = three_points();
+    SweepOutcome outcome = sample_sweep();
     outcome.results[1].fits = false;
     const std::string text = to_text(sweep_sections("study", outcome));
     EXPECT_GT(text.find(" 1.00 s"), text.rfind(" 2.00 s")) << text;

@@ -11,23 +11,11 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
+#include "tests/scenarios/format/read/hf_model.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
 namespace {
-
-Transformer model_of(const std::string& json) {
-    auto config = parse_json(json, "config.json");
-    EXPECT_TRUE(config) << config.error().front().to_string();
-    auto section = model_of_hf_config(*config);
-    EXPECT_TRUE(section) << section.error().front().to_string();
-    Transformer model;
-    Errors errors;
-    std::vector<std::string> remarks;
-    read_model(section->section, Catalogue{"/nowhere"}, ".", model, remarks, errors);
-    EXPECT_TRUE(errors.empty()) << errors.front().to_string();
-    return model;
-}
 
 std::string error_of(const std::string& json) {
     const auto config = parse_json(json, "config.json");
@@ -40,7 +28,7 @@ std::string error_of(const std::string& json) {
 
 // The released file of openai-community/gpt2, without what has no effect on cost.
 TEST(HfConfig, Gpt2IsGptStyleAndTied) {
-    const Transformer model = model_of(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12,
+    const Transformer model = hf_model(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12,
         "n_head": 12, "n_positions": 1024, "n_ctx": 1024, "vocab_size": 50257,
         "activation_function": "gelu_new", "resid_pdrop": 0.1, "n_inner": null})");
     EXPECT_EQ(num_parameters(model), 124'439'808);  // as the model card says
@@ -53,7 +41,7 @@ TEST(HfConfig, Gpt2IsGptStyleAndTied) {
 }
 
 TEST(HfConfig, LlamaIsLlamaStyleGroupedAndUntied) {
-    const Transformer model = model_of(R"({"model_type": "llama", "hidden_size": 4096,
+    const Transformer model = hf_model(R"({"model_type": "llama", "hidden_size": 4096,
         "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
         "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 8192,
         "hidden_act": "silu"})");
@@ -68,13 +56,13 @@ TEST(HfConfig, MistralHasAWindowAndQwenHeadsOfTheirOwnSize) {
         "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
         "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 32768,
         "sliding_window": 4096})";
-    EXPECT_EQ(model_of(mistral).sliding_window, 4096);
+    EXPECT_EQ(hf_model(mistral).sliding_window, 4096);
     const std::string qwen = R"({"model_type": "qwen3", "hidden_size": 1024,
         "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16,
         "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
         "max_position_embeddings": 40960, "tie_word_embeddings": true, "sliding_window": 4096,
         "use_sliding_window": false})";
-    const Transformer model = model_of(qwen);
+    const Transformer model = hf_model(qwen);
     EXPECT_EQ(model.kv_channels, 128);
     EXPECT_TRUE(model.tied_embeddings);
     EXPECT_EQ(model.sliding_window, 0);
@@ -152,7 +140,7 @@ TEST(HfConfig, EveryOtherKeyIsIrrelevantForAReasonOrUnknown) {
 
 TEST(HfConfig, BiasesOfAllProductsAreSaid) {
     const Transformer model =
-        model_of("{" + std::string{kLlama} + R"(, "attention_bias": true, "mlp_bias": true})");
+        hf_model("{" + std::string{kLlama} + R"(, "attention_bias": true, "mlp_bias": true})");
     EXPECT_TRUE(model.add_bias_linear);
     EXPECT_TRUE(has(imported(R"("model_type": "qwen2", "hidden_size": 3584,
         "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
@@ -166,18 +154,18 @@ TEST(HfConfig, WindowsOfSomeLayersAreSaidWhereAPatternFits) {
         "intermediate_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4,
         "num_key_value_heads": 4, "vocab_size": 256, "max_position_embeddings": 128,
         "sliding_window": 16, "use_sliding_window": true, )";
-    const Transformer all = model_of(qwen + R"("max_window_layers": 0})");
+    const Transformer all = hf_model(qwen + R"("max_window_layers": 0})");
     EXPECT_EQ(all.sliding_window, 16);
     EXPECT_EQ(all.sliding_window_every, 1);
     const std::string half = qwen + R"("max_window_layers": 2})";
-    EXPECT_EQ(model_of(half).sliding_window, 0);
+    EXPECT_EQ(hf_model(half).sliding_window, 0);
     EXPECT_TRUE(has(imported(half.substr(1, half.size() - 2)).changes,
                     "a window of 16 tokens in 2 of 4 layers"));
-    EXPECT_EQ(model_of(qwen + R"("max_window_layers": 28})").sliding_window, 0);
+    EXPECT_EQ(hf_model(qwen + R"("max_window_layers": 28})").sliding_window, 0);
     for (const char* types :
          {R"(["full_attention", "sliding_attention", "full_attention", "sliding_attention"])",
           R"(["sliding_attention", "full_attention", "sliding_attention", "full_attention"])"}) {
-        const Transformer mixed = model_of(qwen + R"("layer_types": )" + types + "}");
+        const Transformer mixed = hf_model(qwen + R"("layer_types": )" + types + "}");
         EXPECT_EQ(mixed.sliding_window, 16);
         EXPECT_EQ(mixed.sliding_window_every, 2);
     }

@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/format/document/json_document.h"
-#include "scenarios/format/read/read_sections.h"
-#include "scenarios/format/read/reader.h"
+#include "tests/scenarios/format/read/hf_model.h"
 
 namespace orrery {
 namespace {
@@ -15,17 +14,6 @@ ResultOrErrors<HfModel> translated(const std::string& json) {
     const auto config = parse_json(json, "config.json");
     EXPECT_TRUE(config) << config.error().front().to_string();
     return model_of_hf_config(*config);
-}
-
-Transformer family_model(const std::string& json) {
-    auto section = translated(json);
-    EXPECT_TRUE(section) << section.error().front().to_string();
-    Transformer model;
-    Errors errors;
-    std::vector<std::string> remarks;
-    read_model(section->section, Catalogue{"/nowhere"}, ".", model, remarks, errors);
-    EXPECT_TRUE(errors.empty()) << errors.front().to_string();
-    return model;
 }
 
 std::string errors_of(const std::string& json) {
@@ -41,14 +29,14 @@ std::string errors_of(const std::string& json) {
 }
 
 TEST(HfFamilies, Phi3IsLlamaStyle) {
-    const Transformer mini = family_model(R"({"model_type": "phi3", "hidden_size": 3072,
+    const Transformer mini = hf_model(R"({"model_type": "phi3", "hidden_size": 3072,
         "intermediate_size": 8192, "num_hidden_layers": 32, "num_attention_heads": 32,
         "num_key_value_heads": 32, "vocab_size": 32064, "max_position_embeddings": 4096,
         "sliding_window": 2047, "hidden_act": "silu", "resid_pdrop": 0.0})");
     EXPECT_EQ(num_parameters(mini), 3'821'079'552);
     EXPECT_EQ(mini.sliding_window, 2047);
     EXPECT_EQ(mini.sliding_window_every, 1);
-    const Transformer medium = family_model(R"({"model_type": "phi3", "hidden_size": 5120,
+    const Transformer medium = hf_model(R"({"model_type": "phi3", "hidden_size": 5120,
         "intermediate_size": 17920, "num_hidden_layers": 40, "num_attention_heads": 40,
         "num_key_value_heads": 10, "vocab_size": 32064, "max_position_embeddings": 4096})");
     EXPECT_EQ(num_parameters(medium), 13'960'238'080);
@@ -56,7 +44,7 @@ TEST(HfFamilies, Phi3IsLlamaStyle) {
 }
 
 TEST(HfFamilies, GemmaIsGatedWithGeluAndHasHeadsOfTheirOwnSize) {
-    const Transformer gemma = family_model(R"({"model_type": "gemma", "hidden_size": 2048,
+    const Transformer gemma = hf_model(R"({"model_type": "gemma", "hidden_size": 2048,
         "intermediate_size": 16384, "num_hidden_layers": 18, "num_attention_heads": 8,
         "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 256000,
         "max_position_embeddings": 8192, "hidden_act": "gelu"})");
@@ -82,7 +70,7 @@ constexpr const char* kNeox = R"("model_type": "gpt_neox", "hidden_size": 2560,
 
 TEST(HfFamilies, GptNeoxIsSaidWithoutItsParallelResidualOnly) {
     const Transformer neox =
-        family_model(std::string{"{"} + kNeox + R"(, "use_parallel_residual": false})");
+        hf_model(std::string{"{"} + kNeox + R"(, "use_parallel_residual": false})");
     EXPECT_EQ(num_parameters(neox), 2'775'864'320);
     EXPECT_TRUE(neox.add_bias_linear);
     EXPECT_EQ(neox.position_embedding, PositionEmbedding::rope);
@@ -101,14 +89,14 @@ constexpr const char* kFalcon = R"("model_type": "falcon", "hidden_size": 4544,
 
 TEST(HfFamilies, FalconHasOneHeadOfKeysAndAParallelBlock) {
     const Transformer falcon =
-        family_model(std::string{"{"} + kFalcon +
+        hf_model(std::string{"{"} + kFalcon +
                  R"(, "alibi": false, "bias": false, "multi_query": true, "parallel_attn": true})");
     EXPECT_EQ(num_parameters(falcon), 6'921'720'704);
     EXPECT_TRUE(falcon.parallel_block);
     EXPECT_EQ(falcon.num_query_groups, 1);
     EXPECT_EQ(falcon.seq_length, 2048);
     EXPECT_FALSE(
-        family_model(std::string{"{"} + kFalcon + R"(, "parallel_attn": false})").parallel_block);
+        hf_model(std::string{"{"} + kFalcon + R"(, "parallel_attn": false})").parallel_block);
 }
 
 TEST(HfFamilies, FalconWithTwoNormsOrAlibiIsRefused) {
@@ -118,7 +106,7 @@ TEST(HfFamilies, FalconWithTwoNormsOrAlibiIsRefused) {
     EXPECT_NE(errors_of(std::string{"{"} + kFalcon + R"(, "alibi": true})").find("alibi true"),
               std::string::npos);
     const Transformer one_norm =
-        family_model(std::string{"{"} + kFalcon +
+        hf_model(std::string{"{"} + kFalcon +
                  R"(, "new_decoder_architecture": true, "num_ln_in_parallel_attn": 1,
                  "num_kv_heads": 1})");
     EXPECT_EQ(num_parameters(one_norm), 6'921'720'704);
@@ -135,7 +123,7 @@ TEST(HfFamilies, OptIsRefusedForReluAndCountsItsFurtherPositions) {
     EXPECT_NE(errors_of(std::string{"{"} + kOpt + "}").find("activation_function (absent"),
               std::string::npos);
     const std::string gelu = std::string{"{"} + kOpt + R"(, "activation_function": "gelu")";
-    EXPECT_EQ(num_parameters(family_model(gelu + "}")) + 2 * 768, 125'239'296);  // as OPT-125m
+    EXPECT_EQ(num_parameters(hf_model(gelu + "}")) + 2 * 768, 125'239'296);  // as OPT-125m
     EXPECT_NE(translated(gelu + "}")->changes.front().find("1536 parameters"), std::string::npos);
     EXPECT_NE(errors_of(gelu + R"(, "do_layer_norm_before": false})").find("do_layer_norm_before"),
               std::string::npos);

@@ -17,14 +17,10 @@ struct Read {
     std::string errors;
 };
 
-// Two servers on a switch each. `fabric`: more keys; the scenario lies beside the table.
-Read read(const std::string& table, const std::string& fabric = "") {
+// `text`: the cluster, whose fabric names table.csv beside its file.
+Read read_fabric(const std::string& table, const std::string& text) {
     const TestFolder folder;
-    std::ofstream(folder.path() / "cables.csv") << table;
-    const std::string text =
-        "nodes: 2\nnode: {base: dgx-h100, gpus_per_node: 1}\n"
-        "fabric: {kind: file, file: cables.csv, nics_per_node: 1, link_latency: 3 us" +
-        fabric + "}\n";
+    folder.write("table.csv", table);
     const auto document = parse_yaml(text, (folder.path() / "s.yaml").string());
     EXPECT_TRUE(document);
     DocumentNode section = *document;
@@ -34,6 +30,15 @@ Read read(const std::string& table, const std::string& fabric = "") {
     read_cluster(section, shipped_catalogue(), {}, out.cluster, device, errors);
     out.errors = lines_of(errors);
     return out;
+}
+
+// Two servers on a switch each. `fabric`: more keys.
+Read read(const std::string& table, const std::string& fabric = "") {
+    return read_fabric(
+        table,
+        "nodes: 2\nnode: {base: dgx-h100, gpus_per_node: 1}\n"
+        "fabric: {kind: file, file: table.csv, nics_per_node: 1, link_latency: 3 us" +
+            fabric + "}\n");
 }
 
 const std::string kTable =
@@ -56,12 +61,12 @@ TEST(ReadCables, ATableBecomesAFabric) {
 
 TEST(ReadCables, ErrorsNameTheRow) {
     const auto with = [](const std::string& row) { return read(kTable + row + "\n").errors; };
-    EXPECT_NE(with("a,b,fast,,1").find("cables.csv:6: error: bandwidth"), std::string::npos);
-    EXPECT_NE(with("a,b,1 Gbps,late,1").find("cables.csv:6: error: latency"), std::string::npos);
-    EXPECT_NE(with("a,b,1 Gbps,,0").find("cables.csv:6: error: 0 parallel"), std::string::npos);
-    EXPECT_NE(with("node 7 nic 0,b,1 Gbps,,1").find("cables.csv:6: error: the cluster has no NIC"),
+    EXPECT_NE(with("a,b,fast,,1").find("table.csv:6: error: bandwidth"), std::string::npos);
+    EXPECT_NE(with("a,b,1 Gbps,late,1").find("table.csv:6: error: latency"), std::string::npos);
+    EXPECT_NE(with("a,b,1 Gbps,,0").find("table.csv:6: error: 0 parallel"), std::string::npos);
+    EXPECT_NE(with("node 7 nic 0,b,1 Gbps,,1").find("table.csv:6: error: the cluster has no NIC"),
               std::string::npos);
-    EXPECT_NE(with("a,b").find("cables.csv:6"), std::string::npos);
+    EXPECT_NE(with("a,b").find("table.csv:6"), std::string::npos);
     EXPECT_NE(read("from,to\n").errors.find("bandwidth"), std::string::npos);
     EXPECT_NE(read(kTable.substr(0, kTable.find("a,b"))).errors.find("no cables lead"),
               std::string::npos);
@@ -88,22 +93,12 @@ TEST(ReadCables, KeysOfOtherKindsAndMissingFilesAreErrors) {
 
 // Three nodes of two NICs each.
 Read read_matrix(const std::string& table, const std::string& fabric = "") {
-    const TestFolder folder;
-    std::ofstream(folder.path() / "links.csv") << table;
-    const std::string text =
+    return read_fabric(
+        table,
         "nodes: 3\nnode: {base: dgx-h100, gpus_per_node: 2}\n"
-        "fabric: {kind: file, link_matrix: links.csv, nics_per_node: 2, nic_bandwidth: 200 Gbps, "
+        "fabric: {kind: file, link_matrix: table.csv, nics_per_node: 2, nic_bandwidth: 200 Gbps, "
         "link_latency: 3 us" +
-        fabric + "}\n";
-    const auto document = parse_yaml(text, (folder.path() / "s.yaml").string());
-    EXPECT_TRUE(document);
-    DocumentNode section = *document;
-    Read out;
-    DeviceSpec device;
-    Errors errors;
-    read_cluster(section, shipped_catalogue(), {}, out.cluster, device, errors);
-    out.errors = lines_of(errors);
-    return out;
+            fabric + "}\n");
 }
 
 const std::string kMatrix = "from,to,bandwidth,latency\n0,1,80 Gbps,\n2,0,100 Gbps,5 us\n";
@@ -131,7 +126,7 @@ TEST(ReadLinkMatrix, ErrorsNameTheRowOrThePair) {
     const auto with = [](const std::string& row) { return read_matrix(kMatrix + row).errors; };
     EXPECT_NE(with("").find("the pair 1 to 2 has no row"), std::string::npos) << with("");
     for (const char* row : {"1,1,1 Gbps,\n", "1,3,1 Gbps,\n", "-1,2,1 Gbps,\n", "a,2,1 Gbps,\n"}) {
-        EXPECT_NE(with(row).find("links.csv:4: error"), std::string::npos) << with(row);
+        EXPECT_NE(with(row).find("table.csv:4: error"), std::string::npos) << with(row);
         EXPECT_NE(with(row).find("are no two nodes"), std::string::npos) << with(row);
     }
     EXPECT_NE(with("1,2,fast,\n").find("bandwidth"), std::string::npos);
@@ -143,7 +138,7 @@ TEST(ReadLinkMatrix, ErrorsNameTheRowOrThePair) {
 
 TEST(ReadLinkMatrix, StandsInPlaceOfTheCables) {
     const std::string all = kMatrix + "1,2,60 Gbps,\n";
-    EXPECT_NE(read_matrix(all, ", file: links.csv").errors.find("file or link_matrix"),
+    EXPECT_NE(read_matrix(all, ", file: table.csv").errors.find("file or link_matrix"),
               std::string::npos);
     EXPECT_NE(read_matrix(all, ", tiers: 2").errors.find("the switches that its file lists"),
               std::string::npos);

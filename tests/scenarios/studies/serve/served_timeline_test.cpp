@@ -43,6 +43,15 @@ TEST(ServedTimeline, PartsHoldAllThatHappenedHoweverLongTheRunIs) {
     EXPECT_NEAR(timeline.loads().front()[3].computing, 0.4, 0.1);
 }
 
+TEST(ServedTimeline, RunsMayLastAsLongAsTheirClock) {
+    ServedTimeline timeline;
+    const Time late = Time::seconds(7.9e6);
+    timeline.completed(step(Time{}, 4_ms, 1));
+    timeline.completed(step(late, Time::seconds(1e5), 2));
+    EXPECT_NEAR(seconds_of(timeline, &PoolLoad::sequences) / 2e5, 1, 1e-6);
+    EXPECT_LE(timeline.loads().front().size(), ServedTimeline::kMostParts);
+}
+
 TEST(ServedTimeline, ShowsTheStepsAroundTheFullestMoment) {
     ServedTimeline timeline;
     for (int i = 0; i < 2000; ++i) {

@@ -8,7 +8,7 @@ namespace {
 
 ServingCase row_of(const char* engine, const char* model) {
     ServingCase row;
-    row.family = "imax-some-h200-agg";
+    row.source = "a table (InferenceMAX)";
     row.engine = engine;
     row.gpu = "h200";
     row.model = model;
@@ -30,7 +30,7 @@ TEST(InferenceMax, LimitsAreThoseOfItsScripts) {
     row.gpu = "b300";
     EXPECT_FALSE(inference_max_limits(row));
     row = row_of("vllm", "llama-3.1-70b");
-    row.family = "argonne-vllm-h100-80g";
+    row.source = "another table";
     EXPECT_FALSE(inference_max_limits(row));
 }
 

@@ -65,7 +65,7 @@ TEST(ServingSetUp, PrefillAndDecodeSpanServers) {
 
 TEST(ServingSetUp, ScriptsOfInferenceMaxDecideLimitsAndWaits) {
     ServingCase row = closed_row();
-    row.family = "imax-llama-3.1-70b-h200-agg";
+    row.source = "a table (InferenceMAX)";
     row.model = "llama-3.1-70b";
     EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.max_num_seqs, 64);
     row.engine = "trtllm";
@@ -75,7 +75,7 @@ TEST(ServingSetUp, ScriptsOfInferenceMaxDecideLimitsAndWaits) {
     EXPECT_EQ(waits.engine.prompt_wait_steps, 20U);
     EXPECT_EQ(waits.pools[0].limits.balanced_ranks, 16);
     EXPECT_EQ(waits.pools[0].limits.max_num_batched_tokens, 16'384);
-    row.family = "other";
+    row.source = "another table";
     EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.balanced_ranks, 1);
 }
 
