@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/execution_plan.h"
 
-#include "engine/contention.h"
+#include "engine/time_alone.h"
 
 namespace orrery {
 
@@ -16,19 +16,15 @@ Tapes tapes_of(const SimulationInput& input) {
 }
 
 Quotient fold(const SimulationInput& input,
-              const Tapes& tapes,
               Transfers& transfers,
               SharedRates& rates,
               bool alone) {
-    // What other programs may load can bind any rate, and tells apart links that are alike here.
-    const Accelerations& on = input.accelerations;
-    const std::vector<bool> contended = find_contended_links(
-        *input.program, tapes, *input.network, transfers, !on.uncontended_links || !alone);
-    const Partition partition =
-        on.folding && alone
-            ? coarsest_partition(input, transfers, contended)
-            : trivial_partition(transfers, input.program->num_ranks(), contended.size());
-    return make_quotient(input, transfers, partition, contended, rates, alone);
+    time_messages_alone(*input.network, transfers);
+    // Links that are alike here differ by what other programs load them with.
+    const Partition partition = input.accelerations.folding && alone
+                                    ? coarsest_partition(input, transfers)
+                                    : trivial_partition(input, transfers);
+    return make_quotient(input, transfers, partition, rates, alone);
 }
 
 std::vector<std::uint32_t> jobs_of_roles(const Program& program) {
@@ -46,7 +42,7 @@ ExecutionPlan::ExecutionPlan(const SimulationInput& simulation, SharedRates& rat
       tapes(tapes_of(simulation)),
       transfers(plan_transfers(
           *simulation.program, tapes, *simulation.network, simulation.events, simulation.load)),
-      quotient(fold(simulation, tapes, transfers, rates, alone)),
+      quotient(fold(simulation, transfers, rates, alone)),
       run_times(time_runs(simulation, tapes)),
       loaded_runs(time_loaded_runs(simulation, tapes, quotient)),
       groups(find_lockstep_groups(simulation, tapes, transfers, quotient)),

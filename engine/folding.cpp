@@ -53,10 +53,7 @@ std::uint32_t number_classes(const std::vector<Colour>& colours, std::vector<std
 
 class Refinement {
 public:
-    Refinement(const SimulationInput& input,
-               const Transfers& transfers,
-               const std::vector<bool>& contended)
-        : transfers_(transfers), contended_(contended) {
+    Refinement(const SimulationInput& input, const Transfers& transfers) : transfers_(transfers) {
         const Program& program = *input.program;
         for (std::uint32_t r = 0; r < program.num_ranks(); ++r) {
             const std::size_t role = index(program.role_of(to_id<RankId>(r)));
@@ -71,10 +68,8 @@ public:
                     {static_cast<std::uint32_t>(index(transfers.connection_of[c])), r, c - first});
             }
         }
-        const std::span<const LinkInfo> links = input.network->links();
-        for (std::size_t l = 0; l < links.size(); ++l) {
-            links_.push_back(contended[l] ? mix(1, links[l].capacity.bits_per_second())
-                                          : Colour{0});
+        for (const LinkInfo& link : input.network->links()) {
+            links_.push_back(mix(1, link.capacity.bits_per_second()));
         }
         tell_events_apart(input.events);
         for (std::uint32_t c = 0; c < transfers.connections.size(); ++c) {
@@ -145,12 +140,10 @@ private:
     void add_crossings(std::uint32_t c, std::uint32_t position, std::uint32_t part) {
         const auto add = [&](std::span<const LinkShare> shares, Colour way) {
             for (const LinkShare& share : shares) {
-                if (contended_[index(share.link)]) {
-                    crossings_.push_back(
-                        {c,
-                         static_cast<std::uint32_t>(index(share.link)),
-                         mix(mix(Colour{position}, std::int64_t{share.count}), way)});
-                }
+                crossings_.push_back(
+                    {c,
+                     static_cast<std::uint32_t>(index(share.link)),
+                     mix(mix(Colour{position}, std::int64_t{share.count}), way)});
             }
         };
         add(transfers_.shares_of(transfers_.parts[part]), 0);
@@ -185,12 +178,11 @@ private:
             sum[c.link] += mix(c.weight, connections_[c.connection]);
         }
         for (std::size_t l = 0; l < links_.size(); ++l) {
-            links_[l] = contended_[l] ? mix(links_[l], sum[l]) : Colour{0};
+            links_[l] = mix(links_[l], sum[l]);
         }
     }
 
     const Transfers& transfers_;
-    const std::vector<bool>& contended_;
     std::vector<Colour> ranks_;
     std::vector<Colour> connections_;
     std::vector<Colour> links_;
@@ -213,31 +205,27 @@ bool mostly_differ(const SimulationInput& input) {
 
 }  // namespace
 
-Partition trivial_partition(const Transfers& transfers,
-                            std::uint32_t num_ranks,
-                            std::size_t num_links) {
+Partition trivial_partition(const SimulationInput& input, const Transfers& transfers) {
     Partition out;
     const auto identity = [](std::vector<std::uint32_t>& classes, std::size_t n) {
         classes.resize(n);
         std::iota(classes.begin(), classes.end(), 0u);
         return static_cast<std::uint32_t>(n);
     };
-    out.rank_classes = identity(out.class_of_rank, num_ranks);
+    out.rank_classes = identity(out.class_of_rank, input.program->num_ranks());
     out.connection_classes = identity(out.class_of_connection, transfers.connections.size());
-    out.link_classes = identity(out.class_of_link, num_links);
+    out.link_classes = identity(out.class_of_link, input.network->links().size());
     return out;
 }
 
-Partition coarsest_partition(const SimulationInput& input,
-                             const Transfers& transfers,
-                             const std::vector<bool>& contended) {
+Partition coarsest_partition(const SimulationInput& input, const Transfers& transfers) {
     if (mostly_differ(input)) {
-        return trivial_partition(transfers, input.program->num_ranks(), contended.size());
+        return trivial_partition(input, transfers);
     }
-    Partition found = Refinement(input, transfers, contended).refine();
+    Partition found = Refinement(input, transfers).refine();
     // Connections and links need not have settled once every rank is on its own.
     if (found.rank_classes == input.program->num_ranks()) {
-        return trivial_partition(transfers, found.rank_classes, contended.size());
+        return trivial_partition(input, transfers);
     }
     return found;
 }

@@ -4,9 +4,8 @@
 // starts with (role, device), a link with its capacity. A colour splits until ranks of a colour
 // meet equal colours of connections, connections join equal colours of ranks and cross equal
 // colours of links equally often, and links are crossed by equal colours of connections equally
-// often. Links that never bind a rate (engine/contention.h) take no part. Then one rank, link and
-// connection of a class computes what all of them would, to the picosecond: in max-min sharing
-// equals stay equal.
+// often. Then one rank, link and connection of a class computes what all of them would, to the
+// picosecond: in max-min sharing equals stay equal.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +28,10 @@ struct Partition {
 };
 
 // Everyone on their own.
-Partition trivial_partition(const Transfers& transfers,
-                            std::uint32_t num_ranks,
-                            std::size_t num_links);
+Partition trivial_partition(const SimulationInput& input, const Transfers& transfers);
 
 // Classes are numbered by their lowest member.
-Partition coarsest_partition(const SimulationInput& input,
-                             const Transfers& transfers,
-                             const std::vector<bool>& contended);
+Partition coarsest_partition(const SimulationInput& input, const Transfers& transfers);
 
 // What the executor runs on: one representative (the lowest) of each class.
 struct RankClass {
@@ -56,7 +51,7 @@ struct ConnectionClass {
     std::uint32_t num_neighbours = 0;
 };
 
-// The footprint of a part that crosses no contended link.
+// The footprint of a part that crosses no link.
 inline constexpr FootprintId kNoLinks{UINT32_MAX};
 
 struct Quotient {
@@ -85,7 +80,6 @@ struct Quotient {
 Quotient make_quotient(const SimulationInput& input,
                        const Transfers& transfers,
                        const Partition& partition,
-                       const std::vector<bool>& contended,
                        SharedRates& rates,
                        bool alone = true);
 

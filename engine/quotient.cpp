@@ -62,13 +62,8 @@ public:
     QuotientBuilder(const SimulationInput& input,
                     const Transfers& transfers,
                     const Partition& partition,
-                    const std::vector<bool>& contended,
                     bool alone)
-        : input_(input),
-          transfers_(transfers),
-          partition_(partition),
-          contended_(contended),
-          alone_(alone) {}
+        : input_(input), transfers_(transfers), partition_(partition), alone_(alone) {}
 
     Quotient build(SharedRates& rates) {
         for (const std::uint32_t c : partition_.class_of_rank) {
@@ -165,9 +160,7 @@ private:
                     shares[ranges[connection_class].first + (p - own.first)];
                 for (const LinkShare& share : shares_of(p)) {
                     const std::size_t link = index(share.link);
-                    const bool lowest =
-                        contended_[link] && link_lowest[partition_.class_of_link[link]] == link;
-                    if (lowest) {
+                    if (link_lowest[partition_.class_of_link[link]] == link) {
                         folded.push_back(share);
                     }
                 }
@@ -346,7 +339,6 @@ private:
     const SimulationInput& input_;
     const Transfers& transfers_;
     const Partition& partition_;
-    const std::vector<bool>& contended_;
     bool alone_;
     std::vector<std::uint32_t> connection_lowest_;
     Quotient out_;
@@ -357,10 +349,9 @@ private:
 Quotient make_quotient(const SimulationInput& input,
                        const Transfers& transfers,
                        const Partition& partition,
-                       const std::vector<bool>& contended,
                        SharedRates& rates,
                        bool alone) {
-    return QuotientBuilder(input, transfers, partition, contended, alone).build(rates);
+    return QuotientBuilder(input, transfers, partition, alone).build(rates);
 }
 
 }  // namespace orrery

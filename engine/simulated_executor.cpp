@@ -4,13 +4,45 @@
 #include <algorithm>
 
 #include "engine/check.h"
-#include "engine/contention.h"
 #include "engine/execution_plan.h"
 #include "engine/world.h"
 
 namespace orrery {
 
 namespace {
+
+void add_link_bytes(const Transfers& transfers,
+                    const Connection& connection,
+                    std::vector<Bytes>& bytes) {
+    for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+        const ConnectionMessage& message = transfers.messages[connection.first_message + m];
+        for (std::uint32_t i = 0; i < message.num_phases; ++i) {
+            const Phase& phase = transfers.phases[message.first_phase + i];
+            for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
+                const Part& part = transfers.parts[phase.first_part + p];
+                for (const LinkShare& share : transfers.shares_of(part)) {
+                    const std::int64_t times = std::int64_t{share.count} * message.uses;
+                    bytes[index(share.link)] += part.bytes * times;
+                }
+            }
+        }
+    }
+}
+
+// Bytes that each link carries in a step of a job.
+std::vector<Bytes> link_bytes_per_step(const Program& program,
+                                       const Transfers& transfers,
+                                       std::size_t num_links,
+                                       std::uint32_t job) {
+    std::vector<Bytes> bytes(num_links);
+    for (const Connection& connection : transfers.connections) {
+        const RankId member = transfers.members_of(connection).front();
+        if (program.job_of(program.party_of(member)) == job) {
+            add_link_bytes(transfers, connection, bytes);
+        }
+    }
+    return bytes;
+}
 
 // Adds the share of its capacity that each link carries in the steps of a party.
 void add_utilisation(const SimulationInput& input,

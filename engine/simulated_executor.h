@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated executor: what a Program takes on modelled devices and a modelled network, by the
 // rules of engine/simulation.h. The way there: verify (engine/verifier.h), unroll the roles
-// (role_tape.h), plan every transfer (transfers.h), drop links that never bind (contention.h), fold
-// (folding.h), then run the steps in a world (world.h) over rank classes.
+// (role_tape.h), plan every transfer (transfers.h), fold (folding.h), then run the steps in a world
+// (world.h) over rank classes.
 #pragma once
 
 #include "engine/simulation.h"

@@ -77,8 +77,6 @@ struct PartyRun {
 // Ways to the same result in less time. Any of them may be switched off: no combination changes
 // what happens or when (tests/reference/accelerations_agree_test.cpp).
 struct Accelerations {
-    // Links that can slow no transfer down take no part (engine/contention.h).
-    bool uncontended_links = true;
     // Ranks and links that always behave alike are one (engine/folding.h).
     bool folding = true;
     // Ranks that behave alike for now share one state (engine/lockstep_groups.h).

@@ -140,4 +140,23 @@ Time time_alone(const Transfers& transfers,
     return now;
 }
 
+void time_messages_alone(const NetworkModel& network, Transfers& transfers) {
+    const bool contention = network.has_contention();
+    for (ConnectionMessage& message : transfers.messages) {
+        message.uncontended = true;
+        for (std::uint32_t i = 0; i < message.num_phases; ++i) {
+            const Phase& phase = transfers.phases[message.first_phase + i];
+            const Time flow = time_alone(transfers, phase, network.links(), contention);
+            message.uncontended_time =
+                message.uncontended_time == Time::max() || flow == Time::max()
+                    ? Time::max()
+                    : message.uncontended_time + phase.latency + flow;
+            for (std::uint32_t p = 0; contention && p < phase.num_parts; ++p) {
+                const Part& part = transfers.parts[phase.first_part + p];
+                message.uncontended = message.uncontended && part.num_shares == 0;
+            }
+        }
+    }
+}
+
 }  // namespace orrery

@@ -19,4 +19,8 @@ Time time_alone(const Transfers& transfers,
                 std::span<const LinkInfo> links,
                 bool contention);
 
+// Sets ConnectionMessage::uncontended_time, and ConnectionMessage::uncontended where a message
+// crosses no link, or where links of the network slow nothing down.
+void time_messages_alone(const NetworkModel& network, Transfers& transfers);
+
 }  // namespace orrery

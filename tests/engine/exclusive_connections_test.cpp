@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/contention.h"
+#include "engine/time_alone.h"
 #include "network/fluid.h"
 #include "tests/engine/random_program.h"
 
@@ -96,14 +96,10 @@ TEST(ExclusiveConnections, AreCommonInRandomPrograms) {
         c.input.network = &network;
         const Tapes tapes = build_tapes(c.program, c.input.launch_cost);
         Transfers transfers = plan_transfers(c.program, tapes, network);
-        const std::vector<bool> contended =
-            find_contended_links(c.program, tapes, network, transfers);
+        time_messages_alone(network, transfers);
         FluidRates rates{network.links()};
-        const Quotient quotient = make_quotient(c.input,
-                                                transfers,
-                                                coarsest_partition(c.input, transfers, contended),
-                                                contended,
-                                                rates);
+        const Quotient quotient =
+            make_quotient(c.input, transfers, coarsest_partition(c.input, transfers), rates);
         const auto all = mostly_exclusive(quotient);
         const auto lone = static_cast<std::size_t>(std::count(all.begin(), all.end(), true));
         shared += quotient.neighbours.size() > lone ? 1 : 0;

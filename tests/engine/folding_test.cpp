@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "engine/contention.h"
+#include "engine/time_alone.h"
 #include "engine/simulated_executor.h"
 #include "tests/engine/naive_rates.h"
 #include "tests/engine/program_builder.h"
@@ -21,17 +21,17 @@ using namespace orrery::literals;
 struct Planned {
     Tapes tapes;
     Transfers transfers;
-    std::vector<bool> contended;
 
     explicit Planned(const SimulationInput& input)
         : tapes(build_tapes(*input.program, input.launch_cost)),
-          transfers(plan_transfers(*input.program, tapes, *input.network)),
-          contended(find_contended_links(*input.program, tapes, *input.network, transfers)) {}
+          transfers(plan_transfers(*input.program, tapes, *input.network)) {
+        time_messages_alone(*input.network, transfers);
+    }
 };
 
 Partition fold(const SimulationInput& input) {
     const Planned planned(input);
-    return coarsest_partition(input, planned.transfers, planned.contended);
+    return coarsest_partition(input, planned.transfers);
 }
 
 // 4 data-parallel copies of 2 stages: all-reduce of each stage, a message from stage to stage.
@@ -80,41 +80,32 @@ TEST(Folding, ASlowRankSplitsThoseItMeets) {
     EXPECT_EQ(fold(input).class_of_rank, (std::vector<std::uint32_t>{0, 0, 1, 2, 0, 0, 0, 0}));
 }
 
-TEST(Folding, HashedPathsSplitOnlyWhereLinksCanFillUp) {
+TEST(Folding, HashedPathsSplitRanks) {
     const ProgramBuilder b = two_stages();
     ToyNetworkSpec spec = narrow_uplinks();
     spec.hashed = true;
-    const ToyNetwork narrow(spec);
-    EXPECT_GT(fold(b.input(narrow)).rank_classes, 2u);
-    // Every port's traffic at once fits into one uplink: paths make no difference.
-    spec.uplink_bps = 20 * spec.port_bps;
-    const ToyNetwork wide(spec);
-    EXPECT_EQ(fold(b.input(wide)).rank_classes, 2u);
+    const ToyNetwork network(spec);
+    EXPECT_GT(fold(b.input(network)).rank_classes, 2u);
 }
 
-TEST(Folding, LinksOfOneStreamOnlyAreNotContended) {
+TEST(Folding, MessagesKnowTheirTimeAlone) {
     ProgramBuilder b({{"tp", 4}, {"pp", 1}});
-    const GroupId tp = b.group("tp", 1);
-    b.collective(tp, 1000_B, kCompute);
+    b.collective(b.group("tp", 1), 1000_B, kCompute);
     ToyNetworkSpec spec = narrow_uplinks();
     spec.num_ranks = 4;
     spec.ranks_per_node = 4;
     const ToyNetwork network(spec);
-    {
-        const Planned planned(b.input(network));
-        EXPECT_TRUE(planned.transfers.messages.at(0).uncontended);
-        // A ring of one pass over the ports, latency by member.
-        EXPECT_EQ(planned.transfers.messages.at(0).uncontended_time, 4_us + 80_ns);
-    }
-    b.collective(tp, 500_B, kCompute);
-    EXPECT_TRUE(Planned(b.input(network)).transfers.messages.at(1).uncontended);
-    b.exchange({{true, 0, 1, -1, 10_B, 0}, {false, 0, -1, -1, 10_B, 0}}, kNet);
-    EXPECT_FALSE(Planned(b.input(network)).transfers.messages.at(0).uncontended);
+    const ConnectionMessage message = Planned(b.input(network)).transfers.messages.at(0);
+    EXPECT_FALSE(message.uncontended);
+    // A ring of one pass over the ports, latency by member.
+    EXPECT_EQ(message.uncontended_time, 4_us + 80_ns);
+    spec.contention = false;
+    const ToyNetwork apart(spec);
+    EXPECT_TRUE(Planned(b.input(apart)).transfers.messages.at(0).uncontended);
 }
 
 // The definition, checked one class at a time and without hashes.
 void expect_equitable(const Transfers& transfers,
-                      const std::vector<bool>& contended,
                       const Partition& partition,
                       std::uint64_t seed) {
     using Signature = std::map<std::vector<std::uint64_t>, std::uint64_t>;
@@ -140,7 +131,7 @@ void expect_equitable(const Transfers& transfers,
                     ++position;
                     for (const LinkShare& share : transfers.shares_of(part)) {
                         const std::size_t link = index(share.link);
-                        if (contended[link] && part.bytes > Bytes{}) {
+                        if (part.bytes > Bytes{}) {
                             ++own[{position, share.count, partition.class_of_link[link], 7, 7}];
                             ++links[link]
                                    [{partition.class_of_connection[c], position, share.count}];
@@ -155,11 +146,8 @@ void expect_equitable(const Transfers& transfers,
     }
     std::map<std::uint32_t, Signature> of_link_class;
     for (std::uint32_t l = 0; l < links.size(); ++l) {
-        if (contended[l]) {
-            const auto [first, added] =
-                of_link_class.try_emplace(partition.class_of_link[l], links[l]);
-            EXPECT_EQ(first->second, links[l]) << "seed " << seed << ", link " << l;
-        }
+        const auto [first, added] = of_link_class.try_emplace(partition.class_of_link[l], links[l]);
+        EXPECT_EQ(first->second, links[l]) << "seed " << seed << ", link " << l;
     }
     std::map<std::uint32_t, std::vector<std::uint32_t>> of_rank_class;
     for (std::uint32_t r = 0; r < partition.class_of_rank.size(); ++r) {
@@ -183,9 +171,8 @@ TEST(Folding, IsEquitableOnRandomPrograms) {
         c.input.program = &c.program;
         c.input.network = &network;
         const Planned planned(c.input);
-        const Partition partition =
-            coarsest_partition(c.input, planned.transfers, planned.contended);
-        expect_equitable(planned.transfers, planned.contended, partition, seed);
+        const Partition partition = coarsest_partition(c.input, planned.transfers);
+        expect_equitable(planned.transfers, partition, seed);
         folded += partition.rank_classes < c.program.num_ranks() ? 1 : 0;
     }
     EXPECT_GT(folded, 100u);
@@ -203,8 +190,7 @@ TEST(Folding, RepresentativesStandForTheSizeOfTheirClass) {
     const Quotient quotient =
         make_quotient(input,
                       planned.transfers,
-                      coarsest_partition(input, planned.transfers, planned.contended),
-                      planned.contended,
+                      coarsest_partition(input, planned.transfers),
                       rates);
     ASSERT_EQ(quotient.ranks.size(), 2u);
     EXPECT_EQ(quotient.ranks[RankClassId{1}].representative, RankId{4});

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/bundles.h"
-#include "engine/contention.h"
 #include "engine/lockstep_groups.h"
+#include "engine/time_alone.h"
 #include "network/fluid.h"
 
 namespace orrery {
@@ -17,11 +17,10 @@ struct FoundGroups {
 inline FoundGroups groups_and_bundles_of(const SimulationInput& input) {
     const Tapes tapes = build_tapes(*input.program, input.launch_cost);
     Transfers transfers = plan_transfers(*input.program, tapes, *input.network);
-    const std::vector<bool> contended =
-        find_contended_links(*input.program, tapes, *input.network, transfers);
-    const Partition partition = coarsest_partition(input, transfers, contended);
+    time_messages_alone(*input.network, transfers);
+    const Partition partition = coarsest_partition(input, transfers);
     FluidRates rates{input.network->links()};
-    const Quotient quotient = make_quotient(input, transfers, partition, contended, rates);
+    const Quotient quotient = make_quotient(input, transfers, partition, rates);
     const LockstepGroups groups = find_lockstep_groups(input, tapes, transfers, quotient);
     return {groups, find_bundles(input, tapes, transfers, quotient, groups, rates)};
 }

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/contention.h"
+#include "engine/time_alone.h"
 #include "network/fluid.h"
 #include "tests/engine/random_program.h"
 #include "tests/engine/toy_network.h"
@@ -54,11 +54,10 @@ TEST(LocalTimes, IsNeverLongerThanWhatATeamTakes) {
         c.input.traced_ranks.clear();
         const Tapes tapes = build_tapes(c.program, c.input.launch_cost);
         Transfers transfers = plan_transfers(c.program, tapes, network);
-        const std::vector<bool> contended =
-            find_contended_links(c.program, tapes, network, transfers);
-        const Partition partition = coarsest_partition(c.input, transfers, contended);
+        time_messages_alone(network, transfers);
+        const Partition partition = coarsest_partition(c.input, transfers);
         FluidRates rates{network.links()};
-        const Quotient quotient = make_quotient(c.input, transfers, partition, contended, rates);
+        const Quotient quotient = make_quotient(c.input, transfers, partition, rates);
         const LockstepGroups groups = find_lockstep_groups(c.input, tapes, transfers, quotient);
         const std::vector<RunTimes> runs = time_runs(c.input, tapes);
         const LocalTimes own(c.input, tapes, transfers, quotient, groups, runs);

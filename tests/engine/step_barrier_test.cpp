@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/contention.h"
+#include "engine/time_alone.h"
 #include "engine/simulated_executor.h"
 #include "network/fluid.h"
 #include "tests/engine/program_builder.h"
@@ -28,7 +28,7 @@ Tapes tapes_of(const SimulationInput& input) {
 bool has_barrier(const SimulationInput& input) {
     const Tapes tapes = tapes_of(input);
     Transfers transfers = plan_transfers(*input.program, tapes, *input.network);
-    find_contended_links(*input.program, tapes, *input.network, transfers);
+    time_messages_alone(*input.network, transfers);
     return find_step_barrier(input, tapes, transfers).has_value();
 }
 

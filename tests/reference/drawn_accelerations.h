@@ -18,7 +18,6 @@ struct NamedAcceleration {
 };
 
 inline constexpr std::array kAccelerations = {
-    NamedAcceleration{"uncontended_links", &Accelerations::uncontended_links},
     NamedAcceleration{"folding", &Accelerations::folding},
     NamedAcceleration{"lockstep_groups", &Accelerations::lockstep_groups},
     NamedAcceleration{"bundles", &Accelerations::bundles},
