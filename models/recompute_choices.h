@@ -116,8 +116,8 @@ inline constexpr ModuleRow kModuleRows[] = {
     // torchtitan's "op" option with its and Hugging Face's Llama.
     {.value = RecomputeModule::every_second_projection,
      .word = "every_second_projection",
-     .meaning = "the same where Q, K, V, gate and up are products of their own: K, attention's "
-                "output and up run again",
+     .meaning = "every_second_product where Q, K, V, gate and up are products of their own: K, "
+                "attention's output and up run again",
      .again = LayerPart::norms | LayerPart::key | LayerPart::projection | LayerPart::up |
               LayerPart::activation,
      .of_products = true},
