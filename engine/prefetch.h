@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Memory that is about to be written, asked for ahead.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A percentile over groups of values that all weigh the same.
 #pragma once
 
 #include <map>

@@ -448,8 +448,9 @@ Edge& add_attention(Tape& tape,
     Edge& exchanged_qkv = tape.edge();
     Edge& exchanged_context = tape.edge();
     Edge& context = tape.edge();
-    const bool again = recompute.has(RecomputeModule::core_attn);
-    const Lifetime internals = recompute.whole || again ? Lifetime::slot : Lifetime::micro_batch;
+    const bool again = recompute.parts.has(LayerPart::core);
+    const Lifetime internals =
+        recompute.whole.again || again ? Lifetime::slot : Lifetime::micro_batch;
     before = {&tape.add<SharedHeadsNode>(qkv),
               &tape.add<RotaryNode>(qkv),
               &tape.add<HeadExchangeNode>(qkv, exchanged_qkv)};
@@ -461,9 +462,7 @@ Edge& add_attention(Tape& tape,
     if (again) {
         makers.push_back(&core);
     }
-    if (!makers.empty()) {
-        tape.run_again_before(exchange, std::move(makers));
-    }
+    tape.run_again_before(exchange, std::move(makers));
     return context;
 }
 

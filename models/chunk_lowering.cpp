@@ -271,7 +271,7 @@ Value ChunkLowering::heads_backward(BlockBuilder& b,
         if (!later.empty()) {
             add(gradients[i], later);
         }
-        if (recompute_of_layer(0).whole) {
+        if (recompute_of_layer(0).whole.again) {
             ResidualStream again = predictions_[i].layer.input();
             predictions_[i].layer.run_again(b, again);
         }
@@ -349,11 +349,11 @@ void ChunkLowering::offload_input(BlockBuilder& b, std::size_t layer, const Valu
 // The layers of a unit that full recomputation runs again, before the backward pass of the last.
 void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     LayerRecompute recompute = recompute_of_layer(last);
-    if (!recompute.whole || !recompute.ends_unit) {
+    if (!recompute.whole.ends_unit) {
         return;
     }
     std::size_t first = last;
-    while (!recompute.begins_unit) {
+    while (!recompute.whole.begins_unit) {
         recompute = recompute_of_layer(--first);
     }
     ResidualStream stream = tapes_[first].input();

@@ -70,92 +70,101 @@ struct LayerNodes {
     }
 };
 
-void choose_expert_modules(Tape& tape,
-                           const LayerRecompute& recompute,
-                           const ExpertNodes& experts,
-                           const BranchOutputNode& output) {
-    if (recompute.has(RecomputeModule::moe)) {
+void choose_of_experts(Tape& tape, LayerParts parts, const LayerNodes& nodes) {
+    const ExpertNodes& experts = nodes.experts;
+    if (parts.has(LayerPart::experts)) {
         for (Node* node : experts.all) {
             node->set_saved(Lifetime::slot);
         }
-        tape.run_again_before(output, experts.all);
-    } else if (recompute.has(RecomputeModule::moe_act)) {
+        tape.run_again_before(*nodes.output, experts.all);
+    } else if (parts.has(LayerPart::expert_activation)) {
         experts.activation->set_saved(Lifetime::slot);
         tape.run_again_before(*experts.fc2, {experts.activation});
     }
 }
 
-// Keeps attention's output, and of the products none, the first of each two, or, where Q, K, V,
-// gate and up are products of their own, all but K and up. All else of the layer runs again.
-void choose_products(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
-    const bool none = recompute.has(RecomputeModule::linear);
-    const bool apart = recompute.has(RecomputeModule::every_second_projection);
+// Drops the MLP's parts and returns their nodes.
+std::vector<Node*> discard_of_mlp(LayerParts parts, const LayerNodes& nodes) {
+    std::vector<Node*> again;
+    if (parts.has(LayerPart::fc1 | LayerPart::up)) {
+        if (nodes.mlp_input != nodes.attention_reader ||
+            !parts.has(LayerPart::qkv | LayerPart::key)) {
+            again.push_back(nodes.mlp_input);
+        }
+        again.push_back(nodes.fc1);
+    }
+    if (parts.has(LayerPart::fc1)) {
+        nodes.fc1->set_saved(Lifetime::slot);
+    } else if (parts.has(LayerPart::up)) {
+        constexpr std::int8_t kUp = 1;
+        nodes.fc1->run_part_again(kUp);
+    }
+    if (parts.has(LayerPart::activation)) {
+        nodes.activation->set_saved(Lifetime::slot);
+        again.push_back(nodes.activation);
+    }
+    if (parts.has(LayerPart::fc2) && nodes.norm2 != nullptr) {
+        again.push_back(nodes.output);  // a parallel block's sum is not of the MLP alone
+    }
+    return again;
+}
+
+// What is between the products that a module keeps runs again in the order of the layer.
+void choose_between_products(Tape& tape, LayerParts parts, const LayerNodes& nodes) {
     std::vector<Node*> again{nodes.norm1};
     nodes.norm1->discard();
-    if (none || apart) {
+    if (parts.has(LayerPart::qkv | LayerPart::key)) {
         again.insert(again.end(), {nodes.attention_reader, nodes.qkv});
     }
-    if (none) {
+    if (parts.has(LayerPart::qkv)) {
         nodes.qkv->set_saved(Lifetime::slot);
+    } else if (parts.has(LayerPart::key)) {
+        constexpr std::int8_t kKey = 1;
+        nodes.qkv->run_part_again(kKey);
+    }
+    if (parts.has(LayerPart::heads)) {
         for (Node* const node : nodes.before_attention) {
             node->set_saved(Lifetime::slot);
             again.push_back(node);
         }
-        nodes.fc1->set_saved(Lifetime::slot);
-    } else if (apart) {
-        constexpr std::int8_t kKey = 1;
-        constexpr std::int8_t kUp = 1;
-        nodes.qkv->run_part_again(kKey);
-        nodes.fc1->run_part_again(kUp);
     }
     if (nodes.norm2 != nullptr) {
         nodes.attention_output->set_saved(Lifetime::slot);
         nodes.norm2->discard();
         again.insert(again.end(), {nodes.attention_output, nodes.norm2});
-        if (none || apart) {
-            again.push_back(nodes.mlp_input);
-        }
     }
-    if (none || apart) {
-        again.push_back(nodes.fc1);
-    }
-    nodes.activation->set_saved(Lifetime::slot);
-    again.push_back(nodes.activation);
+    const std::vector<Node*> mlp = discard_of_mlp(parts, nodes);
+    again.insert(again.end(), mlp.begin(), mlp.end());
     tape.run_again_before(*nodes.output, std::move(again));
 }
 
-void choose_modules(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
-    if ((recompute.modules & kWholeLayerModules) != 0) {
-        choose_products(tape, recompute, nodes);
+// Chooses the nodes that run again; attention chooses its own (add_attention_branch).
+void choose_parts(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
+    const LayerParts parts = recompute.parts;
+    if (recompute.of_products) {
+        choose_between_products(tape, parts, nodes);
         return;
     }
-    if (recompute.has(RecomputeModule::layernorm)) {
+    const bool dense = nodes.fc1 != nullptr;
+    if (parts.has(LayerPart::norms)) {
         NormNode* const mlp_norm = nodes.norm2 != nullptr ? nodes.norm2 : nodes.norm1;
         mlp_norm->discard_output();
         // An MLP that runs again is the first to read its norm's output.
-        const RecomputeModule all =
-            nodes.fc1 != nullptr ? RecomputeModule::mlp : RecomputeModule::moe;
-        const Node* reader = recompute.has(all) ? nodes.output : nodes.mlp_reader();
-        tape.run_again_before(*reader, {mlp_norm});
+        const bool reads = parts.has(dense ? LayerPart::fc1 : LayerPart::experts);
+        tape.run_again_before(reads ? *nodes.output : *nodes.mlp_reader(), {mlp_norm});
         if (mlp_norm != nodes.norm1) {
             nodes.norm1->discard_output();
             tape.run_again_before(*nodes.attention_reader, {nodes.norm1});
         }
     }
-    if (nodes.fc1 == nullptr) {
-        choose_expert_modules(tape, recompute, nodes.experts, *nodes.output);
-    } else if (recompute.has(RecomputeModule::mlp)) {
-        nodes.fc1->set_saved(Lifetime::slot);
-        nodes.activation->set_saved(Lifetime::slot);
-        std::vector<Node*> again{nodes.mlp_input, nodes.fc1, nodes.activation};
-        if (nodes.norm2 != nullptr) {  // a parallel block's sum is not of the MLP alone
-            again.push_back(nodes.output);
-        }
-        tape.run_again_before(*nodes.output, std::move(again));
-    } else if (recompute.has(RecomputeModule::activation)) {
-        nodes.activation->set_saved(Lifetime::slot);
-        tape.run_again_before(*nodes.fc2, {nodes.activation});
+    if (!dense) {
+        choose_of_experts(tape, parts, nodes);
+        return;
     }
+    std::vector<Node*> again = discard_of_mlp(parts, nodes);
+    const bool products = parts.has(LayerPart::fc1 | LayerPart::fc2);
+    const Node& reader = products ? static_cast<const Node&>(*nodes.output) : *nodes.fc2;
+    tape.run_again_before(reader, std::move(again));
 }
 
 // Everything up to attention's output as the projection reads it.
@@ -170,7 +179,7 @@ Edge& add_attention_branch(Tape& tape,
         nodes.norm1 = &tape.add<NormNode>("norm 1", p.norm1, norm1);
         LatentHeads heads = add_latent_heads(tape, model, p, norm1);
         nodes.attention_reader = heads.reader;
-        if (!recompute.has(RecomputeModule::mla_up_proj)) {
+        if (!recompute.parts.has(LayerPart::latent_heads)) {
             heads.makers.clear();
         }
         for (Node* node : heads.makers) {
@@ -246,7 +255,7 @@ Tape layer_tape(const Transformer& model,
                 const LayerRecompute& recompute,
                 LayerParameters& p,
                 std::int64_t layer) {
-    Tape tape{recompute.whole ? Lifetime::slot : Lifetime::micro_batch};
+    Tape tape{recompute.whole.again ? Lifetime::slot : Lifetime::micro_batch};
     LayerNodes nodes;
     tape.enter(CudaGraphPart::attn);
     Edge& context = add_attention_branch(tape, model, recompute, p, layer, nodes);
@@ -265,13 +274,13 @@ Tape layer_tape(const Transformer& model,
     if (model.layer_has_experts(layer)) {
         nodes.mlp_input = nullptr;
         add_expert_branch(tape, model, plan, p, layer, *mlp_input, nodes);
-        choose_modules(tape, recompute, nodes);
+        choose_parts(tape, recompute, nodes);
         return tape;
     }
     tape.enter(CudaGraphPart::mlp);
     if (plan.mlp_tile_tokens > 0) {
         add_tiled_mlp(tape, p, layer, *mlp_input, nodes);
-        choose_modules(tape, recompute, nodes);
+        choose_parts(tape, recompute, nodes);
         return tape;
     }
     if (!model.parallel_block) {
@@ -295,7 +304,7 @@ Tape layer_tape(const Transformer& model,
     if (model.parallel_block) {
         projection.set_output(*nodes.output, 0);
     }
-    choose_modules(tape, recompute, nodes);
+    choose_parts(tape, recompute, nodes);
     return tape;
 }
 

@@ -11,36 +11,12 @@
 #include <vector>
 
 #include "engine/kernel_call.h"
+#include "models/recompute_choices.h"
+#include "models/sharding_strategy.h"
 
 namespace orrery {
 
-// ZeRO 0, 1, 2, 3 (Rajbhandari et al., SC 2020).
-enum class ShardingStrategy : std::uint8_t { no_shard, optim, optim_grads, optim_grads_params };
 enum class Recompute : std::uint8_t { none, selective, full };
-// Which layers full recomputation is of: all, in units of recompute_num_layers that keep the input
-// of the first; the first recompute_num_layers of each chunk; every recompute_num_layers-th.
-enum class RecomputeMethod : std::uint8_t { uniform, block, every };
-// What selective recomputation is of, as bits.
-enum class RecomputeModule : std::uint32_t {
-    core_attn = 1,   // everything between Q, K, V and attention's output
-    layernorm = 2,   // outputs of the norms
-    activation = 4,  // output of the MLP's activation function
-    mlp = 8,         // the MLP, between its norm and the residual stream; not experts
-    // Everything but attention and each second product, the first kept (torchtitan's "op" option).
-    every_second_product = 16,
-    moe_act = 32,      // output of the experts' activation function
-    mla_up_proj = 64,  // queries, keys and values made from their latent vectors
-    moe = 128,         // the experts, from the router on
-    // The same where Q, K, V, gate and up are products of their own, as in torchtitan's and Hugging
-    // Face's Llama: K, attention's output and up run again.
-    every_second_projection = 256,
-    linear = 512,  // everything but attention: no product is kept
-};
-// The modules that say everything about a layer, and stand alone.
-inline constexpr std::uint32_t kWholeLayerModules =
-    static_cast<std::uint32_t>(RecomputeModule::every_second_product) |
-    static_cast<std::uint32_t>(RecomputeModule::every_second_projection) |
-    static_cast<std::uint32_t>(RecomputeModule::linear);
 // Parts of a layer that a CUDA graph of its own captures (Megatron-Core's --cuda-graph-scope).
 enum class CudaGraphPart : std::uint32_t {
     attn = 1,            // norm 1 to the attention's output
@@ -292,6 +268,17 @@ struct ParallelPlan {
     // buffer).
     bool fsdp_copy_out = false;
 
+    // The data-parallel ranks hold a part of the weights each, and gather them for each use.
+    bool shards_weights() const {
+        return row_of(data_parallel_sharding_strategy).weights == Held::shard;
+    }
+    bool shards_optimizer() const {
+        return row_of(data_parallel_sharding_strategy).optimizer == Held::shard;
+    }
+    // These modules are among those of selective recomputation.
+    bool recomputes(std::uint32_t modules) const {
+        return recompute_granularity == Recompute::selective && (recompute_modules & modules) != 0;
+    }
     std::int64_t num_micro_batches() const {
         return global_batch_size / (micro_batch_size * data_parallel_size);
     }

@@ -92,9 +92,7 @@ inline constexpr std::tuple kPlanFields{
                    "heads for sequence by all-to-all.",
         .values = kContextParallelComms, .translated_flags = {"--cp-comm-type"}),
     ORRERY_PLAN_FIELD(data_parallel_sharding_strategy, chunk,
-        .meaning = "What data-parallel ranks shard: nothing, optimizer states (ZeRO 1), "
-                   "gradients too (2), parameters too (3).",
-        .values = kShardingStrategies, .searched = true,
+        .meaning = kShardingMeaning, .values = kShardingStrategies, .searched = true,
         .flags = {"--data-parallel-sharding-strategy"},
         .translated_flags = {"--use-distributed-optimizer",
                              "--use-torch-fsdp2",
@@ -142,16 +140,13 @@ inline constexpr std::tuple kPlanFields{
         .values = kRecomputes, .searched = true, .flags = {"--recompute-granularity"},
         .translated_flags = {"--recompute-activations"}),
     ORRERY_PLAN_FIELD(recompute_method, pass,
-        .meaning = "Which layers full recomputation is of: all, in units of recompute_num_layers "
-                   "(uniform), the first recompute_num_layers of each chunk (block), or "
-                   "every recompute_num_layers-th (every).",
-        .values = kRecomputeMethods, .flags = {"--recompute-method"}),
+        .meaning = kMethodsMeaning, .values = kRecomputeMethods, .flags = {"--recompute-method"}),
     ORRERY_PLAN_FIELD(recompute_num_layers, pass,
         .meaning = "Number of layers that recompute_method uses.",
         .values = {1, 1'000'000}, .unit = "layers", .flags = {"--recompute-num-layers"}),
     ORRERY_PLAN_FIELD(recompute_modules, pass,
-        .meaning = "Modules of selective recomputation.",
-        .values = kRecomputeModules, .translated_flags = {"--recompute-modules"}),
+        .meaning = kModulesMeaning, .values = kRecomputeModules,
+        .translated_flags = {"--recompute-modules"}),
     ORRERY_PLAN_FIELD(schedule, pass,
         .meaning = "Order of a pipeline's passes; with virtual stages interleaved_1f1b if "
                    "not given.",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a plan's choices, as scenarios, tables and reports spell them.
+// The words of a plan's choices, as scenarios, tables and reports spell them. Those of choices that
+// are tables are beside their rows (models/recompute_choices.h, models/sharding_strategy.h).
 #pragma once
 
 #include "engine/field.h"
@@ -7,38 +8,10 @@
 
 namespace orrery {
 
-inline constexpr Choice<ShardingStrategy> kShardingStrategies[] = {
-    {"no_shard", ShardingStrategy::no_shard},
-    {"optim", ShardingStrategy::optim},
-    {"optim_grads", ShardingStrategy::optim_grads},
-    {"optim_grads_params", ShardingStrategy::optim_grads_params},
-};
-
 inline constexpr Choice<Recompute> kRecomputes[] = {
     {"none", Recompute::none},
     {"selective", Recompute::selective},
     {"full", Recompute::full},
-};
-
-inline constexpr Choice<RecomputeMethod> kRecomputeMethods[] = {
-    {"uniform", RecomputeMethod::uniform},
-    {"block", RecomputeMethod::block},
-    {"every", RecomputeMethod::every},
-};
-
-// Bits.
-inline constexpr Choice<std::uint32_t> kRecomputeModules[] = {
-    {"core_attn", static_cast<std::uint32_t>(RecomputeModule::core_attn)},
-    {"layernorm", static_cast<std::uint32_t>(RecomputeModule::layernorm)},
-    {"activation", static_cast<std::uint32_t>(RecomputeModule::activation)},
-    {"mlp", static_cast<std::uint32_t>(RecomputeModule::mlp)},
-    {"every_second_product", static_cast<std::uint32_t>(RecomputeModule::every_second_product)},
-    {"moe_act", static_cast<std::uint32_t>(RecomputeModule::moe_act)},
-    {"mla_up_proj", static_cast<std::uint32_t>(RecomputeModule::mla_up_proj)},
-    {"moe", static_cast<std::uint32_t>(RecomputeModule::moe)},
-    {"every_second_projection",
-     static_cast<std::uint32_t>(RecomputeModule::every_second_projection)},
-    {"linear", static_cast<std::uint32_t>(RecomputeModule::linear)},
 };
 
 // Bits.

@@ -11,27 +11,18 @@ namespace orrery {
 LayerRecompute recompute_of_layer(const ParallelPlan& plan,
                                   std::int64_t layer,
                                   std::int64_t layers) {
-    const std::int64_t number = std::max<std::int64_t>(plan.recompute_num_layers, 1);
     switch (plan.recompute_granularity) {
         case Recompute::none:
             return {};
         case Recompute::selective:
-            return {.modules = plan.recompute_modules};
+            return {.parts = parts_of(plan.recompute_modules),
+                    .of_products = (plan.recompute_modules & kProductModules) != 0};
         case Recompute::full:
             break;
     }
-    LayerRecompute one{.whole = true, .begins_unit = true, .ends_unit = true};
-    switch (plan.recompute_method) {
-        case RecomputeMethod::uniform:
-            one.begins_unit = layer % number == 0;
-            one.ends_unit = (layer + 1) % number == 0 || layer + 1 == layers;
-            return one;
-        case RecomputeMethod::block:
-            return layer < number ? one : LayerRecompute{};
-        case RecomputeMethod::every:
-            return (layer + 1) % number == 0 ? one : LayerRecompute{};
-    }
-    return {};
+    const MethodRow& method = kMethodRows[static_cast<std::size_t>(plan.recompute_method)];
+    const std::int64_t number = std::max<std::int64_t>(plan.recompute_num_layers, 1);
+    return {.whole = method.of(layer, layers, number)};
 }
 
 bool layers_recompute_alike(const ParallelPlan& plan) {
@@ -63,33 +54,27 @@ struct LinearShare {
 LinearShare linear_share(const Transformer& model,
                          const LayerRecompute& one,
                          std::int64_t layer) {
-    if (one.whole) {
+    if (one.whole.again) {
         return {1, 1};
     }
-    const auto all = static_cast<double>(2 * (model.query_size() + model.kv_size()));
-    // In a parallel block the projection is part of one sum with the second product.
-    const double projection =
-        model.parallel_block ? 0 : static_cast<double>(model.query_size()) / all;
-    const double before_last = model.gated_mlp() ? 2.0 / 3 : 0.5;
-    if (one.has(RecomputeModule::linear)) {
-        return {(static_cast<double>(model.query_size() + 2 * model.kv_size()) / all) + projection,
-                before_last};
-    }
-    if (one.has(RecomputeModule::every_second_projection)) {
-        return {static_cast<double>(model.kv_size()) / all + projection,
-                model.gated_mlp() ? 1.0 / 3 : 0.0};
-    }
-    if (one.has(RecomputeModule::every_second_product)) {
-        return {projection, 0};
-    }
-    const RecomputeModule mlp =
-        model.layer_has_experts(layer) ? RecomputeModule::moe : RecomputeModule::mlp;
+    const auto of = [&](LayerPart part, double share) { return one.parts.has(part) ? share : 0; };
+    const auto queries = static_cast<double>(model.query_size());
+    const auto keys = static_cast<double>(model.kv_size());
+    const double all = 2 * (queries + keys);
+    // In a parallel block both last products are terms of one sum, which does not run again.
+    const double last = model.parallel_block ? 0 : 1;
     LinearShare share;
-    if (one.has(mlp)) {
-        share.mlp = model.parallel_block ? before_last : 1;
-    }
-    if (one.has(RecomputeModule::mla_up_proj)) {
-        share.attention = latent_up_share(model);
+    share.attention = of(LayerPart::qkv, (queries + 2 * keys) / all) +
+                      of(LayerPart::key, keys / all) +
+                      of(LayerPart::projection, last * queries / all) +
+                      of(LayerPart::latent_heads, latent_up_share(model));
+    if (model.layer_has_experts(layer)) {
+        share.mlp = of(LayerPart::experts, 1);
+    } else {
+        const double fc2 = model.gated_mlp() ? 1.0 / 3 : 0.5;
+        share.mlp = of(LayerPart::fc1, 1 - fc2) +
+                    of(LayerPart::up, model.gated_mlp() ? 1.0 / 3 : 0) +
+                    of(LayerPart::fc2, last * fc2);
     }
     return share;
 }
@@ -104,7 +89,7 @@ RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& p
         for (std::int64_t layer = 0; layer < layers; ++layer, ++number) {
             const LayerRecompute one = recompute_of_layer(plan, layer, layers);
             const LinearShare linear = linear_share(model, one, number);
-            const double attention = one.whole || one.has(RecomputeModule::core_attn) ? 1 : 0;
+            const double attention = one.whole.again || one.parts.has(LayerPart::core) ? 1 : 0;
             const auto pairs = static_cast<double>(visible_attention_pairs(model, number));
             share.attention += attention;
             share.visible_attention += attention * pairs;

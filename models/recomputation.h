@@ -12,20 +12,12 @@
 namespace orrery {
 
 struct LayerRecompute {
-    // The whole layer runs again, with the layers of its unit, from what came into the first of
-    // them.
-    bool whole = false;
-    bool begins_unit = false;
-    bool ends_unit = false;
-    std::uint32_t modules = 0;  // RecomputeModule, if not the whole layer
+    UnitLayer whole;           // of full recomputation
+    LayerParts parts;          // that run again, if not the whole layer
+    bool of_products = false;  // they run again together (ModuleRow)
 
-    bool has(RecomputeModule module) const {
-        return (modules & static_cast<std::uint32_t>(module)) != 0;
-    }
     // What came in is kept as one tensor, for its layer or its unit to begin with.
-    bool keeps_input() const {
-        return (whole && begins_unit) || (modules & kWholeLayerModules) != 0;
-    }
+    bool keeps_input() const { return whole.begins_unit || of_products; }
 };
 
 // What layer `layer` (from 0) of a chunk of `layers` computes again.

@@ -352,8 +352,7 @@ private:
 
 bool layers_are_alike(const Transformer& model, const ParallelPlan& plan) {
     return model.sliding_window == 0 && model.linear_attention_every <= 1 &&
-           model.num_experts == 0 && layers_recompute_alike(plan) &&
-           plan.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params;
+           model.num_experts == 0 && layers_recompute_alike(plan) && !plan.shards_weights();
 }
 
 std::unique_ptr<Chunk> repeat_layers(ProgramTables& tables,

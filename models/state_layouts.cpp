@@ -2,32 +2,9 @@
 #include "models/state_layouts.h"
 
 #include <cmath>
-#include <iterator>
-
-#include "models/plan_words.h"
 
 namespace orrery {
 namespace {
-
-// Whether each rank has all of a state, or the ranks that share a copy of it a part each.
-enum class Held : std::uint8_t { whole, shard };
-
-struct StrategyRow {
-    Held weights;
-    Held gradients;
-    Held optimizer;
-    Lifetime gradient_buffer;
-};
-
-// By ShardingStrategy. The distributed optimizer reduce-scatters gradients from ZeRO 1 on. ZeRO 2
-// frees what is not its shard after the step; ZeRO 3 adds each micro-batch's to a shard.
-constexpr StrategyRow kStrategies[] = {
-    {Held::whole, Held::whole, Held::whole, Lifetime::persistent},
-    {Held::whole, Held::shard, Held::shard, Lifetime::persistent},
-    {Held::whole, Held::shard, Held::shard, Lifetime::step},
-    {Held::shard, Held::shard, Held::shard, Lifetime::slot},
-};
-static_assert(std::size(kStrategies) == std::size(kShardingStrategies), "each strategy has a row");
 
 MemoryTier tier_of(StateTier tier) {
     return tier == StateTier::device ? MemoryTier::hbm
@@ -46,8 +23,7 @@ bool StateLayouts::offloads(std::int64_t layer) const {
 
 StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, StateOf of) {
     const Mesh& mesh = ranks.mesh;
-    const StrategyRow& row =
-        kStrategies[static_cast<std::size_t>(plan.data_parallel_sharding_strategy)];
+    const ShardingRow& row = row_of(plan.data_parallel_sharding_strategy);
     const bool experts = of == StateOf::experts;
     const std::uint32_t copies = mesh.axis("dp") & ~ranks.shard_digits;
     const std::uint32_t shard_digits =
@@ -67,17 +43,16 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
         s.secondary_weights = along(mesh, ranks.secondary_digits, flat());
     }
     s.made_gradients = along(mesh, s.data_digits, partial());
-    s.gradients =
-        held(plan.reduce_scatter || row.gradient_buffer != Lifetime::persistent ? row.gradients
-                                                                                : Held::whole);
+    s.gradients = held(plan.reduce_scatter || row.frees_gradients ? row.gradients : Held::whole);
     s.optimizer = held(row.optimizer);
     s.weights_tier = tier_of(plan.param_offload_tier);
     s.offloaded_layers = plan.param_offload_fraction;
     s.gradients_tier = tier_of(plan.grad_offload_tier);
     // One rank that has all keeps it, whatever the strategy says of shards.
-    s.gradient_buffer = s.gradients_by_unit()      ? Lifetime::slot
-                        : row.weights == Held::shard ? Lifetime::persistent
-                                                     : row.gradient_buffer;
+    const bool freed = row.frees_gradients && row.weights == Held::whole;
+    s.gradient_buffer = s.gradients_by_unit() ? Lifetime::slot
+                        : freed               ? Lifetime::step
+                                              : Lifetime::persistent;
     s.optimizer_tier = !plan.optimizer_cpu_offload                        ? MemoryTier::hbm
                        : plan.optimizer_offload_tier == OffloadTier::file ? MemoryTier::nvme
                                                                           : MemoryTier::dram;

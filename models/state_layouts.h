@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How weights, gradients and optimizer state lie on the data-parallel and context-parallel digits
 // of the mesh, phase by phase. Every data-parallel strategy is a row of one table
-// (state_layouts.cpp), and its collectives are the transitions between the layouts of that row:
+// (models/sharding_strategy.h), and its collectives are the transitions between the layouts of that
+// row:
 //
 //   ZeRO 0 to 3      Rajbhandari et al., SC 2020
 //   hybrid sharding  Zhao et al., PyTorch FSDP, VLDB 2023, section 3.2.2: shards inside groups of

@@ -89,9 +89,11 @@ public:
     }
     // Nodes added from here on belong to this part of the layer.
     void enter(std::optional<CudaGraphPart> part) { part_ = part; }
-    // Nodes to run again, in this order, before the backward pass of `reader`.
+    // Nodes to run again, in this order, before the backward pass of `reader`; or none.
     void run_again_before(const Node& reader, std::vector<Node*> nodes) {
-        again_.push_back({&reader, std::move(nodes)});
+        if (!nodes.empty()) {
+            again_.push_back({&reader, std::move(nodes)});
+        }
     }
 
     // Leaves the block's output in `stream`.

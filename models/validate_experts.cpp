@@ -11,11 +11,10 @@
 namespace orrery {
 namespace {
 
-constexpr auto kExpertModules = static_cast<std::uint32_t>(RecomputeModule::moe_act) |
-                                static_cast<std::uint32_t>(RecomputeModule::moe);
+constexpr std::uint32_t kExpertModules = modules_with(kExpertParts);
 
-constexpr auto kExpertParts = static_cast<std::uint32_t>(CudaGraphPart::moe_router) |
-                              static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess);
+constexpr auto kExpertGraphs = static_cast<std::uint32_t>(CudaGraphPart::moe_router) |
+                               static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess);
 
 struct ExpertRules {
     const Transformer& model;
@@ -26,12 +25,12 @@ struct ExpertRules {
     void reject(std::string key, std::string what, std::string hint) {
         errors.push_back({std::move(key), std::move(what), std::move(hint)});
     }
-    bool recomputes_whole_layers() const {
-        return (plan.recompute_modules & kWholeLayerModules) != 0;
-    }
-    bool recomputes(RecomputeModule module) const {
-        return plan.recompute_granularity == Recompute::selective &&
-               (plan.recompute_modules & static_cast<std::uint32_t>(module)) != 0;
+    void reject_modules_of_products(const char* of_what, const char* hint) {
+        if ((plan.recompute_modules & kProductModules) != 0) {
+            reject("plan.recompute_modules",
+                   fmt::format("{} are of {}", words_of_modules(kProductModules), of_what),
+                   hint);
+        }
     }
     void require_divides(const char* key, std::int64_t size, const char* what, std::int64_t n) {
         if (size < 1 || n % size != 0) {
@@ -74,11 +73,10 @@ void ExpertRules::without_experts() {
     needless(plan.delay_wgrad_compute, "delay_wgrad_compute", "false");
     needless(plan.moe_shared_expert_overlap, "moe_shared_expert_overlap", "false");
     needless(plan.moe_router_fusion, "moe_router_fusion", "false");
-    needless((plan.cuda_graph_scope & kExpertParts) != 0, "cuda_graph_scope", "attn and mlp");
-    needless(plan.recompute_granularity == Recompute::selective &&
-                 (plan.recompute_modules & kExpertModules) != 0,
+    needless((plan.cuda_graph_scope & kExpertGraphs) != 0, "cuda_graph_scope", "attn and mlp");
+    needless(plan.recomputes(kExpertModules),
              "recompute_modules",
-             "without moe and moe_act");
+             "without " + words_of_modules(kExpertModules));
 }
 
 void ExpertRules::of_model() {
@@ -100,12 +98,7 @@ void ExpertRules::of_model() {
     if (plan.moe_shared_expert_overlap && model.moe_shared_expert_intermediate_size == 0) {
         reject("plan.moe_shared_expert_overlap", "the model has no shared expert", "false");
     }
-    if (recomputes_whole_layers()) {
-        reject(
-            "plan.recompute_modules",
-            "every_second_product, every_second_projection and linear are of layers with one MLP",
-            "core_attn, layernorm, mlp, moe_act, moe");
-    }
+    reject_modules_of_products("layers with one MLP", "core_attn, layernorm, mlp, moe_act, moe");
 }
 
 void ExpertRules::of_ranks() {
@@ -265,13 +258,11 @@ void ExpertRules::of_parts() {
                "parts have no biases, and no shared expert beside them",
                "1, or model.add_bias_linear and plan.moe_shared_expert_overlap: false");
     }
-    constexpr auto kBesideExperts = static_cast<std::uint32_t>(RecomputeModule::core_attn) |
-                                    static_cast<std::uint32_t>(RecomputeModule::layernorm);
-    if (parts && plan.recompute_granularity == Recompute::selective &&
-        (plan.recompute_modules & ~kBesideExperts) != 0) {
+    constexpr std::uint32_t kBesideExperts = modules_within(LayerPart::core | LayerPart::norms);
+    if (parts && plan.recomputes(~kBesideExperts)) {
         reject("plan.recompute_modules",
                "what experts make in parts does not run again by itself",
-               "core_attn or layernorm, or plan.moe_pipeline_degree: 1");
+               words_of_modules(kBesideExperts) + ", or plan.moe_pipeline_degree: 1");
     }
 }
 
@@ -323,7 +314,8 @@ void ExpertRules::of_overlap() {
     if (plan.moe_token_dispatcher_type == TokenDispatcher::allgather) {
         reject(key, "gathers of tokens are not overlapped", "false, or another dispatcher");
     }
-    if (plan.recompute_granularity == Recompute::full || recomputes(RecomputeModule::moe)) {
+    if (plan.recompute_granularity == Recompute::full ||
+        plan.recomputes(modules_with(LayerPart::experts))) {
         reject(key,
                "layers that run again would exchange their tokens again inside the backward pass",
                "false, or selective recomputation without moe");
@@ -337,7 +329,7 @@ void ExpertRules::of_overlap() {
                "pipelines overlap passes of two chunks",
                "false, a virtual_pipeline_model_parallel_size above 1, or plan.schedule dualpipe");
     }
-    if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
+    if (plan.shards_weights()) {
         reject(key,
                "weights gathered for one pass would be of the other's layers, too",
                "false, or data_parallel_sharding_strategy optim");
@@ -357,7 +349,7 @@ void ExpertRules::of_graphs() {
 
 void ExpertRules::latent_attention() {
     if (!model.multi_latent_attention) {
-        if (recomputes(RecomputeModule::mla_up_proj)) {
+        if (plan.recomputes(modules_with(LayerPart::latent_heads))) {
             reject("plan.recompute_modules",
                    "mla_up_proj is of latent attention",
                    "without it, or model.multi_latent_attention");
@@ -378,11 +370,7 @@ void ExpertRules::latent_attention() {
     if (model.qk_layernorm) {
         reject("model.qk_layernorm", "latent attention norms its latent vectors instead", "false");
     }
-    if (recomputes_whole_layers()) {
-        reject("plan.recompute_modules",
-               "every_second_product, every_second_projection and linear are of plain attention",
-               "others");
-    }
+    reject_modules_of_products("plain attention", "others");
 }
 
 }  // namespace

@@ -70,13 +70,11 @@ private:
                 "the MLP of a parallel block is part of one sum with attention",
                 "0");
         require(!model_.add_bias_linear, key, "tiles have no biases", "0");
-        constexpr auto kWithTiles = static_cast<std::uint32_t>(RecomputeModule::core_attn) |
-                                    static_cast<std::uint32_t>(RecomputeModule::layernorm);
-        require(plan_.recompute_granularity != Recompute::selective ||
-                    (plan_.recompute_modules & ~kWithTiles) == 0,
+        constexpr std::uint32_t kWithTiles = modules_within(LayerPart::core | LayerPart::norms);
+        require(!plan_.recomputes(~kWithTiles),
                 "plan.recompute_modules",
                 "a tile of the MLP runs again anyway",
-                "core_attn or layernorm, or plan.mlp_tile_tokens: 0");
+                words_of_modules(kWithTiles) + ", or plan.mlp_tile_tokens: 0");
     }
 
     void offload() {

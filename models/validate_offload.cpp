@@ -82,11 +82,10 @@ private:
     void weights() {
         const bool on = plan_.param_offload_tier != StateTier::device;
         const char* const key = "plan.param_offload_tier";
-        require(
-            !on || plan_.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params,
-            key,
-            "weights that leave the device are gathered for each use",
-            "device, or data_parallel_sharding_strategy optim_grads_params");
+        require(!on || plan_.shards_weights(),
+                key,
+                "weights that leave the device are gathered for each use",
+                "device, or data_parallel_sharding_strategy optim_grads_params");
         require(!on || plan_.optimizer_cpu_offload,
                 key,
                 "the host steps the weights that it holds",

@@ -10,6 +10,7 @@
 #include "kernels/attention/attention.h"
 #include "models/divisors.h"
 #include "models/pipeline_split.h"
+#include "models/recomputation.h"
 #include "models/stage_parties.h"
 #include "models/validate_experts.h"
 #include "models/validate_long_context.h"
@@ -311,10 +312,8 @@ void Rules::data_parallel_sharding() {
     if (dp == 0) {
         return;
     }
-    const bool all_sharded =
-        plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
-    if (plan.hsdp_shard_size > 0 &&
-        plan.data_parallel_sharding_strategy == ShardingStrategy::no_shard) {
+    const bool all_sharded = plan.shards_weights();
+    if (plan.hsdp_shard_size > 0 && !plan.shards_optimizer()) {
         reject("plan.hsdp_shard_size",
                "there is nothing to shard with data_parallel_sharding_strategy no_shard",
                "0, or optim, optim_grads or optim_grads_params");
@@ -360,11 +359,10 @@ void Rules::gather_with_optimizer_step() {
         return;
     }
     const std::string key = "plan.overlap_param_gather_with_optimizer_step";
-    const ShardingStrategy strategy = plan.data_parallel_sharding_strategy;
     if (!plan.overlap_param_gather) {
         reject(key, "it needs overlap_param_gather", "false, or set plan.overlap_param_gather");
     }
-    if (strategy != ShardingStrategy::optim && strategy != ShardingStrategy::optim_grads) {
+    if (plan.shards_weights() || !plan.shards_optimizer()) {
         reject(key,
                "no weights are gathered behind this optimizer",
                "false, or data_parallel_sharding_strategy optim or optim_grads");
@@ -377,14 +375,14 @@ void Rules::gather_with_optimizer_step() {
 }
 
 void Rules::recomputation() {
-    if ((plan.recompute_modules & kWholeLayerModules) != 0 &&
+    if ((plan.recompute_modules & kProductModules) != 0 &&
         !std::has_single_bit(plan.recompute_modules)) {
-        reject("plan.recompute_modules", "linear and every_second_* stand alone", "one of them");
+        reject("plan.recompute_modules",
+               words_of_modules(kProductModules) + " stand alone",
+               "one of them");
     }
-    const bool units = plan.recompute_granularity == Recompute::full &&
-                       plan.recompute_method == RecomputeMethod::uniform &&
-                       plan.recompute_num_layers > 1;
-    if (units && plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
+    const UnitLayer first = recompute_of_layer(plan, 0, plan.recompute_num_layers).whole;
+    if (first.again && !first.ends_unit && plan.shards_weights()) {
         reject("plan.recompute_num_layers",
                "layers that run again together need all their weights, which are gathered by unit",
                "1, or recompute_method block or every");

@@ -46,7 +46,7 @@ void check_dual_pipe(const Transformer& model,
                           fmt::format("DualPipe halves {} micro-batches", micro_batches),
                           "an even number of micro-batches"});
     }
-    if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
+    if (plan.shards_weights()) {
         errors.push_back(
             {"plan.data_parallel_sharding_strategy",
              "weights gathered for one pass of a pair would be of the other's layers, too",
@@ -96,9 +96,8 @@ void check_vocabulary_parallel(const Transformer& model, const ParallelPlan& pla
                fmt::format("{} tokens are not equal parts of {} stages", model.vocab_size, stages),
                fmt::format("a multiple of {}", stages * plan.tensor_model_parallel_size));
     }
-    const bool apart =
-        plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params ||
-        !plan.stage_tensor_model_parallel_sizes.empty() || plan.loss_tile_tokens > 0;
+    const bool apart = plan.shards_weights() || !plan.stage_tensor_model_parallel_sizes.empty() ||
+                       plan.loss_tile_tokens > 0;
     if (apart) {
         reject("plan.vocabulary_parallel",
                "the shared loss takes whole weights of equal stages, and no tiles",
@@ -114,8 +113,7 @@ Errors check_paired_schedule(const Transformer& model,
     Errors errors;
     check_dual_pipe(model, plan, num_gpus, errors);
     check_vocabulary_parallel(model, plan, errors);
-    const bool shards_all =
-        plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
+    const bool shards_all = plan.shards_weights();
     if (model.mtp_num_layers > 0 && shards_all) {
         errors.push_back({"model.mtp_num_layers",
                           "modules behind the last layer are not gathered by unit",

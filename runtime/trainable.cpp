@@ -183,9 +183,7 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "the optimizer in host memory steps fp32 copies of bf16 weights",
             "false, or precision bf16 with main_params_dtype fp32");
     require_state_on_device(plan, require);
-    constexpr auto kApart = static_cast<std::uint32_t>(RecomputeModule::every_second_projection);
-    require(plan.recompute_granularity != Recompute::selective ||
-                (plan.recompute_modules & kApart) == 0,
+    require(!plan.recomputes(modules_with(LayerPart::key | LayerPart::up)),
             "plan.recompute_modules",
             "training has Q, K and V in one product, and gate and up in another",
             "every_second_product");

@@ -25,8 +25,8 @@ std::string layers_of(const ParallelPlan& plan) {
     std::string text;
     for (std::int64_t layer = 0; layer < kSixLayers; ++layer) {
         const LayerRecompute one = recompute_of_layer(plan, layer, kSixLayers);
-        text += one.whole ? (one.keeps_input() ? "ia" : "a") : "-";
-        text += one.ends_unit ? "|" : "";
+        text += one.whole.again ? (one.keeps_input() ? "ia" : "a") : "-";
+        text += one.whole.ends_unit ? "|" : "";
     }
     return text;
 }

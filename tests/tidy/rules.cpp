@@ -260,13 +260,31 @@ Findings licence(const SourceTree& tree) {
     return found;
 }
 
+namespace {
+
+bool is_header(const SourceFile& file) {
+    return file.extension() == ".h" || file.extension() == ".cuh";
+}
+
+}  // namespace
+
 Findings pragma_once(const SourceTree& tree) {
     Findings found;
     for (const SourceFile& file : tree.files) {
         const auto lines = lines_of(file.text);
-        const bool header = file.extension() == ".h" || file.extension() == ".cuh";
-        if (header && std::find(lines.begin(), lines.end(), "#pragma once") == lines.end()) {
+        if (is_header(file) && std::find(lines.begin(), lines.end(), "#pragma once") == lines.end()) {
             found.push_back({"pragma_once", file.path, "has no #pragma once"});
+        }
+    }
+    return found;
+}
+
+Findings purpose(const SourceTree& tree) {
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        const auto lines = lines_of(file.text);
+        if (is_header(file) && (lines.size() < 2 || !lines[1].starts_with("// "))) {
+            found.push_back({"purpose", file.path, at(2, "does not say what the file is for")});
         }
     }
     return found;
@@ -463,6 +481,7 @@ Findings all_findings(const SourceTree& tree) {
                             line_length,
                             licence,
                             pragma_once,
+                            purpose,
                             file_names,
                             mirrored_test,
                             dead_source,

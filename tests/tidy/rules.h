@@ -30,6 +30,8 @@ Findings function_length(const SourceTree& tree);
 Findings line_length(const SourceTree& tree);
 Findings licence(const SourceTree& tree);
 Findings pragma_once(const SourceTree& tree);
+// A header says what it is for below its licence.
+Findings purpose(const SourceTree& tree);
 // No file is named for what it is to other files: common, utils, misc, helpers.
 Findings file_names(const SourceTree& tree);
 // engine/mesh.cpp has tests/engine/mesh_test.cpp.

@@ -24,7 +24,7 @@ using Paths = std::vector<std::string>;
 SourceTree tidy_tree() {
     return {{{"engine/CMakeLists.txt", "add_library(orrery_engine mesh.cpp)\n"},
              {"engine/mesh.cpp", kSpdx + "#include \"engine/mesh.h\"\nint f() { return 1; }\n"},
-             {"engine/mesh.h", kSpdx + "#pragma once\nint f();\n"},
+             {"engine/mesh.h", kSpdx + "// A mesh.\n#pragma once\nint f();\n"},
              {"tests/engine/CMakeLists.txt", "orrery_test(engine_test SOURCES mesh_test.cpp)\n"},
              {"tests/engine/mesh_test.cpp", kSpdx + "#include \"engine/mesh.h\"\n"}}};
 }
@@ -115,6 +115,13 @@ TEST(Rules, SourcesCarryTheLicenceAndHeadersTheirGuard) {
     EXPECT_EQ(pragma_once({{{"engine/a.h", kSpdx}, {"engine/b.cpp", kSpdx}}}).size(), 1u);
     EXPECT_EQ(paths(file_names({{{"engine/utils.h", ""}, {"engine/mesh.h", ""}}})),
               Paths{"engine/utils.h"});
+}
+
+TEST(Rules, AHeaderSaysWhatItIsFor) {
+    const SourceFile silent{"engine/a.h", kSpdx + "#pragma once\n"};
+    EXPECT_EQ(purpose({{silent, {"engine/b.cpp", kSpdx}}}).size(), 1u);
+    const SourceFile said{"engine/a.h", kSpdx + "// Meshes of ranks.\n#pragma once\n"};
+    EXPECT_EQ(purpose({{said}}).size(), 0u);
 }
 
 TEST(Rules, EverySourceHasATestAndAPlaceInTheBuild) {

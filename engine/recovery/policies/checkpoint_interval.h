@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checkpoints in the store, at an interval that is given or follows from the rates of failures
+// (closed_forms.h). The section `checkpoint` of a recovery plan chooses it, not the ladder.
 #pragma once
 
 #include "engine/recovery/recovery_policy.h"
@@ -7,8 +9,6 @@ namespace orrery {
 
 enum class IntervalRule : std::uint8_t { fixed, young, daly, exact, adaptive };
 
-// Checkpoints in the store, at an interval that is given or follows from the rates of failures
-// (closed_forms.h). The section `checkpoint` of a recovery plan chooses it, not the ladder.
 struct CheckpointInterval {
     IntervalRule rule = IntervalRule::fixed;
     WallTime fixed = WallTime::hours(1);

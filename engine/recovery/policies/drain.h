@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Nodes that are slow, expected to fail or about to be taken away leave after a checkpoint.
 #pragma once
 
 #include <tuple>
@@ -8,7 +9,6 @@
 
 namespace orrery {
 
-// Nodes that are slow, expected to fail or about to be taken away leave after a checkpoint.
 struct PreemptiveDrain {
     bool slow = true;
     bool operator==(const PreemptiveDrain&) const = default;

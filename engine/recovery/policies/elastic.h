@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The job goes on without the data-parallel units that lost a node, and takes them back later.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 
 namespace orrery {
 
-// The job goes on without the data-parallel units that lost a node, and takes them back later.
 struct ElasticDataParallel {
     std::uint32_t units_min = 1;
     bool operator==(const ElasticDataParallel&) const = default;

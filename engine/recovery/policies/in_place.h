@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Processes start again on the same nodes first, `attempts` times (NVRx, Unicron).
 #pragma once
 
 #include <tuple>
@@ -8,7 +9,6 @@
 
 namespace orrery {
 
-// Processes start again on the same nodes first, `attempts` times (NVRx, Unicron).
 struct InPlaceRestart {
     std::uint32_t attempts = 1;
     bool operator==(const InPlaceRestart&) const = default;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// All nodes of the suspects' domain go with them (ByteRobust).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,6 @@ namespace orrery {
 inline constexpr Choice<Scope> kEvictionWords[] = {
     {"rack", Scope::rack}, {"leaf", Scope::leaf}, {"pdu", Scope::pdu}, {"pod", Scope::pod}};
 
-// All nodes of the suspects' domain go with them (ByteRobust).
 struct OverEviction {
     Scope scope = Scope::rack;
     ClusterShape cluster;

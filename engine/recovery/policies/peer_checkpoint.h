@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each step is copied to other nodes' memories (GEMINI, SOSP 2023).
 #pragma once
 
 #include <tuple>
@@ -14,7 +15,6 @@ inline constexpr Choice<PeerPlacementKind> kPeerPlacementWords[] = {
     {"ring", PeerPlacementKind::ring},
     {"cross_dp", PeerPlacementKind::cross_data_parallel}};
 
-// Each step is copied to other nodes' memories (GEMINI, SOSP 2023).
 struct PeerCheckpoint {
     PeerPlacement placement;
     bool operator==(const PeerCheckpoint&) const = default;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// All members are tested before a restart after an incident: a kernel on each, loopback, pairs,
+// all-to-all, all-reduce with neighbours (MegaScale's self-check, NSDI 2024, section 4.3). Who
+// fails is replaced, and the new ones are tested, too. The times and probabilities are of a
+// campaign, which has no real nodes to test; all are assumed.
 #pragma once
 
 #include <tuple>
@@ -8,10 +12,6 @@
 
 namespace orrery {
 
-// All members are tested before a restart after an incident: a kernel on each, loopback, pairs,
-// all-to-all, all-reduce with neighbours (MegaScale's self-check, NSDI 2024, section 4.3). Who
-// fails is replaced, and the new ones are tested, too. The times and probabilities are of a
-// campaign, which has no real nodes to test; all are assumed.
 struct PreflightCheck {
     std::uint32_t rounds = 2;
     WallTime duration = WallTime::seconds(60);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// A node whose adapter, cable or leaf switch is lost goes on through the other one (dual ToR, or
+// another rail), and the job at the lower bandwidth's pace, until it is repaired or drained. The
+// network goes around the loss: a supervisor hears of a slow node, if at all.
 #pragma once
 
 #include <tuple>
@@ -8,9 +11,6 @@
 
 namespace orrery {
 
-// A node whose adapter, cable or leaf switch is lost goes on through the other one (dual ToR, or
-// another rail), and the job at the lower bandwidth's pace, until it is repaired or drained. The
-// network goes around the loss: a supervisor hears of a slow node, if at all.
 struct RailFailover {
     WallTime stall = WallTime::seconds(1);  // until traffic has moved (assumed)
     double bandwidth = 0.5;                 // that is left

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each node also computes what the next stage's node does, and goes on for it when that is lost
+// (Bamboo, NSDI 2023), until a node is there again.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +11,6 @@
 
 namespace orrery {
 
-// Each node also computes what the next stage's node does, and goes on for it when that is lost
-// (Bamboo, NSDI 2023), until a node is there again.
 struct RedundantComputation {
     WallTime failover = WallTime::seconds(10);  // assumed
     std::optional<double> overhead{};           // of every step, always: 1 + overhead as long

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A share of steps is computed twice and compared (Gemini): the verified step is known.
 #pragma once
 
 #include <tuple>
@@ -8,7 +9,6 @@
 
 namespace orrery {
 
-// A share of steps is computed twice and compared (Gemini): the verified step is known.
 struct ReplayCheck {
     double share = 0.0025;
     bool operator==(const ReplayCheck&) const = default;

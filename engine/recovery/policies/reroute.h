@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A dead stage's micro-batches go to its data-parallel peers (ReCycle, SOSP 2024).
 #pragma once
 
 #include <tuple>
@@ -7,7 +8,6 @@
 
 namespace orrery {
 
-// A dead stage's micro-batches go to its data-parallel peers (ReCycle, SOSP 2024).
 struct PipelineRerouting {
     bool operator==(const PipelineRerouting&) const = default;
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Wrong numbers: back `checkpoints` checkpoints, further each time, and skip the batches after.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 
 namespace orrery {
 
-// Wrong numbers: back `checkpoints` checkpoints, further each time, and skip the batches after.
 struct RollbackAndSkip {
     std::uint32_t checkpoints = 1;
     bool operator==(const RollbackAndSkip&) const = default;

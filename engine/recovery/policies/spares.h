@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Nodes that are ready take the places of lost ones (ByteRobust's warm standbys).
 #pragma once
 
 #include <tuple>
@@ -8,7 +9,6 @@
 
 namespace orrery {
 
-// Nodes that are ready take the places of lost ones (ByteRobust's warm standbys).
 struct HotSpares {
     std::optional<std::uint32_t> count{};
     std::optional<double> quantile{};

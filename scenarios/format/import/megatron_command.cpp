@@ -355,8 +355,10 @@ private:
         }
         std::vector<std::string> names;
         for (const CommandWord& module : modules->values) {
-            const auto is = [&](const auto& known) { return known.word == module.text; };
-            if (std::ranges::none_of(kRecomputeModules, is)) {
+            const auto is = [&](const ModuleRow& row) {
+                return row.of_megatron && row.word == module.text;
+            };
+            if (std::ranges::none_of(kModuleRows, is)) {
                 return complain(module.where, "--recompute-modules: no module " + module.text);
             }
             names.push_back(module.text);

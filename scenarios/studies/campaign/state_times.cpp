@@ -34,8 +34,7 @@ StateTimes state_times(const Scenario& scenario) {
     const double own = bytes / (sharded ? gpus : parts);
     const double weights = 2 * parameters / parts;
     // What a GPU has, which goes to its host as it is (MegaScale, section 4.4).
-    const bool all_sharded =
-        scenario.plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
+    const bool all_sharded = scenario.plan.shards_weights();
     const double resident =
         sharded && !all_sharded ? weights + (bytes - 2 * parameters) / gpus : own;
     const Bandwidth to_host = Bandwidth::bits_per_second(static_cast<std::int64_t>(

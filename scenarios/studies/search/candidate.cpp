@@ -49,8 +49,7 @@ ParallelPlan bounded_plan(ParallelPlan plan) {
     plan.moe_shared_expert_overlap = false;
     plan.overlap_moe_expert_parallel_comm = false;
     plan.delay_wgrad_compute = false;
-    plan.recompute_modules &= ~(static_cast<std::uint32_t>(RecomputeModule::moe) |
-                                static_cast<std::uint32_t>(RecomputeModule::moe_act));
+    plan.recompute_modules &= ~modules_with(kExpertParts);
     return plan;
 }
 

@@ -24,7 +24,7 @@ Time exposed(const ParallelPlan& plan, const PlanBound::DataTime& data, std::int
     const auto share = [](Time time, std::int64_t parts) {
         return Time::picoseconds(time.picoseconds() / std::max<std::int64_t>(1, parts));
     };
-    if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
+    if (plan.shards_weights()) {
         return share(data.weights, layers / chunks) + share(data.gradients, layers);
     }
     const bool staged = plan.pipeline_model_parallel_size > 1;
@@ -359,9 +359,9 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
                            std::size_t stage) {
     const auto stages = static_cast<std::size_t>(plan.pipeline_model_parallel_size);
     const std::vector<InFlight>& alive = in_flight(plan, static_cast<std::int64_t>(stage));
-    const ShardingStrategy strategy = plan.data_parallel_sharding_strategy;
     // ZeRO 2 holds whole gradients only while a chunk's micro-batches add to them.
-    const bool while_adding = strategy == ShardingStrategy::optim_grads;
+    const bool while_adding =
+        row_of(plan.data_parallel_sharding_strategy).frees_gradients && !plan.shards_weights();
     Cost sum;
     Bytes activations;
     for (std::size_t chunk = 0; chunk < alive.size(); ++chunk) {
@@ -405,8 +405,7 @@ Bound PlanBound::of(const ParallelPlan& plan) {
     const std::vector<Cost> places = costs_of_places(plan);
     const std::vector<std::int64_t> layers = layers_of_stages(model_, plan);
     const auto stages = static_cast<std::size_t>(plan.pipeline_model_parallel_size);
-    const bool all_sharded =
-        plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
+    const bool all_sharded = plan.shards_weights();
     const KindsOfStage first_kinds =
         stage_kinds_.several() ? stage_kinds_.of(plan).front() : KindsOfStage{};
     Bound bound;

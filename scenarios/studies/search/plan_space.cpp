@@ -6,6 +6,7 @@
 
 #include "engine/check.h"
 #include "models/divisors.h"
+#include "models/plan_words.h"
 #include "models/validate_plan.h"
 
 namespace orrery {
@@ -17,6 +18,13 @@ constexpr std::int64_t kMicroBatchMost = 16;  // likewise
 template <class T>
 std::vector<T> or_all(const std::vector<T>& listed, std::vector<T> all) {
     return listed.empty() ? std::move(all) : listed;
+}
+
+template <class T>
+std::vector<T> values_of(Choices<T> choices) {
+    std::vector<T> values(choices.size());
+    std::ranges::transform(choices, values.begin(), &Choice<T>::value);
+    return values;
 }
 
 std::vector<std::int64_t> divisors_up_to(std::int64_t n, std::int64_t most) {
@@ -255,19 +263,15 @@ void Enumeration::switches(PlanPoint point) {
     ParallelPlan& plan = point.plan;
     const bool with_step = plan.overlap_param_gather_with_optimizer_step;  // where it can be
     const std::int64_t sharing = plan.data_parallel_size * plan.context_parallel_size;
-    const auto sharding = sharing == 1 ? std::vector<ShardingStrategy>{ShardingStrategy::no_shard}
-                                       : or_all(space_.sharding,
-                                                {ShardingStrategy::no_shard,
-                                                 ShardingStrategy::optim,
-                                                 ShardingStrategy::optim_grads,
-                                                 ShardingStrategy::optim_grads_params});
+    const auto sharding =
+        sharing == 1 ? std::vector<ShardingStrategy>{ShardingStrategy::no_shard}
+                     : or_all(space_.sharding, values_of<ShardingStrategy>(kShardingStrategies));
     const bool placed = plan.pipeline_model_parallel_size > 1 && plan.data_parallel_size > 1 &&
                         plan.stage_tensor_model_parallel_sizes.empty();
     const auto orders =
         placed ? or_all(space_.rank_orders, {RankOrder::tp_cp_dp_pp, RankOrder::tp_cp_pp_dp})
                : std::vector<RankOrder>{RankOrder::tp_cp_dp_pp};
-    const auto recompute =
-        or_all(space_.recompute, {Recompute::none, Recompute::selective, Recompute::full});
+    const auto recompute = or_all(space_.recompute, values_of<Recompute>(kRecomputes));
     for (const ShardingStrategy strategy : sharding) {
         for (const Recompute granularity : recompute) {
             for (const bool overlap : or_all(space_.overlap, {true, false})) {
@@ -275,10 +279,9 @@ void Enumeration::switches(PlanPoint point) {
                     plan.data_parallel_sharding_strategy = strategy;
                     plan.recompute_granularity = granularity;
                     plan.overlap_grad_reduce = overlap && sharing > 1;
-                    plan.overlap_param_gather = overlap && strategy != ShardingStrategy::no_shard;
+                    plan.overlap_param_gather = overlap && plan.shards_optimizer();
                     plan.overlap_param_gather_with_optimizer_step =
-                        with_step && plan.overlap_param_gather &&
-                        strategy != ShardingStrategy::optim_grads_params &&
+                        with_step && plan.overlap_param_gather && !plan.shards_weights() &&
                         plan.virtual_pipeline_model_parallel_size > 1;
                     plan.tp_comm_overlap = overlap && plan.sequence_parallel;
                     plan.overlap_p2p = overlap && plan.pipeline_model_parallel_size > 1;

@@ -17,9 +17,11 @@ namespace {
 // The plan with all that its chunks' ops do not depend on at one value.
 ParallelPlan plan_of_chunks(const ParallelPlan& plan) {
     ParallelPlan chunks = within(plan, PlanScope::chunk);
-    // ZeRO 2 does what ZeRO 1 does: what it holds for how long is another matter.
-    if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads) {
-        chunks.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    // ZeRO 2 does what ZeRO 1 does with reduce_scatter: what it holds for how long is another
+    // matter.
+    if (plan.reduce_scatter) {
+        chunks.data_parallel_sharding_strategy =
+            with_equal_layouts(plan.data_parallel_sharding_strategy);
     }
     chunks.schedule = plan.schedule == ScheduleKind::zero_bubble ? ScheduleKind::zero_bubble
                                                                  : ScheduleKind::one_f_one_b;

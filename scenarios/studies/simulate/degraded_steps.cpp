@@ -27,8 +27,7 @@ UnitLayout layout_of(const Scenario& scenario) {
     UnitLayout layout;
     layout.shape = {.slots = static_cast<std::uint32_t>(nodes)};
     const bool hybrid = plan.hsdp_shard_size > 0 && plan.hsdp_shard_size < dp;
-    layout.shape.state_sharded =
-        plan.data_parallel_sharding_strategy != ShardingStrategy::no_shard && !hybrid;
+    layout.shape.state_sharded = plan.shards_optimizer() && !hybrid;
     const auto set = [&](std::int64_t units, std::int64_t stages_apart, std::int64_t per_place) {
         layout.shape.units = static_cast<std::uint32_t>(units);
         layout.shape.stages = static_cast<std::uint32_t>(stages_apart);

@@ -82,7 +82,7 @@ private:
 bool Alternatives::add_overlap(const std::string& column) {
     const ParallelPlan& p = row_.plan;
     const bool many = row_.num_gpus > p.model_parallel_size();
-    const bool shards = p.data_parallel_sharding_strategy != ShardingStrategy::no_shard;
+    const bool shards = p.shards_optimizer();
     const bool tensor = p.tensor_model_parallel_size > 1;
     if (column == plan_field<&Plan::overlap_grad_reduce>.name) {
         flip(plan_field<&Plan::overlap_grad_reduce>, many);
@@ -122,7 +122,7 @@ void Alternatives::add(const std::string& column) {
                row_.plan.virtual_pipeline_model_parallel_size > 1) {
         scale(plan_field<&Plan::virtual_pipeline_model_parallel_size>);
     } else if (column == plan_field<&Plan::data_parallel_sharding_strategy>.name) {
-        if (row_.plan.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params) {
+        if (!row_.plan.shards_weights()) {
             neighbours(plan_field<&Plan::data_parallel_sharding_strategy>,
                        ShardingStrategy::optim_grads);
         }
