@@ -10,6 +10,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/random.h"
 #include "kernels/residual/residual.h"
+#include "models/context_ring.h"
 #include "models/layer_lowering.h"
 #include "models/linear_attention.h"
 #include "models/relayout.h"
@@ -130,9 +131,10 @@ Value with_summed_heads(BlockBuilder& b, const Value& dqkv, Lifetime lifetime) {
 Value ring_hop(BlockBuilder& b,
                std::string_view name,
                const Value& block,
+               std::int64_t hop,
                int delta,
                Lifetime lifetime = Lifetime::slot) {
-    const std::uint32_t ring = b.layouts.context_digit;
+    const std::uint32_t ring = digit_of_hop(b.layouts, hop);
     Value received = b.value(name,
                              block.shape[kWidth],
                              from_neighbour(block.layout, ring, -delta, b.layouts.mesh),
@@ -153,10 +155,6 @@ Value ring_hop(BlockBuilder& b,
     return received;
 }
 
-std::int64_t ring_steps(const BlockBuilder& b) {
-    return b.layouts.stream_key_value ? b.layouts.mesh.size(b.layouts.context_digit) : 1;
-}
-
 void flash_forward(BlockBuilder& b,
                    const AttentionShape& own,
                    const Value& qkv,
@@ -164,13 +162,14 @@ void flash_forward(BlockBuilder& b,
                    AttentionActivations& a) {
     const Dtype dtype = qkv.dtype;
     constexpr auto cause = Cause::attention_inefficiency;
-    const std::int64_t steps = ring_steps(b);
+    const std::int64_t steps = ranks_of_ring(b.layouts);
     Value block = steps > 1 ? pack_key_value(b, qkv, qkv.layout, b.key_value_size()) : Value{};
     for (std::int64_t step = 0; step < steps; ++step) {
         Value next;
         if (step + 1 < steps) {
             const bool last = step + 2 == steps;
-            next = ring_hop(b, "key value ring", block, 1, last ? internals : Lifetime::slot);
+            next = ring_hop(
+                b, "key value ring", block, step + 1, 1, last ? internals : Lifetime::slot);
         }
         if (step == 0) {
             b.kernel("attention",
@@ -203,7 +202,7 @@ Value ring_backward(BlockBuilder& b,
                     const Value& dcontext,
                     Value dqkv) {
     const Dtype dtype = qkv.dtype;
-    const std::int64_t steps = ring_steps(b);
+    const std::int64_t steps = ranks_of_ring(b.layouts);
     Value block = a.last_block;
     Value sum;  // the gradient of the block of the step before
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -211,10 +210,10 @@ Value ring_backward(BlockBuilder& b,
         Value next;
         Value others;  // what the ranks before have added to this block's gradient
         if (!is_own) {
-            next = ring_hop(b, "key value ring backward", block, -1);
+            next = ring_hop(b, "key value ring backward", block, steps - 1 - step, -1);
         }
         if (step > 0) {
-            others = ring_hop(b, "key value gradient ring", sum, -1);
+            others = ring_hop(b, "key value gradient ring", sum, steps - step, -1);
         }
         sum = b.value("key value gradient",
                       block.shape[kWidth],
@@ -257,7 +256,7 @@ Value flash_backward(BlockBuilder& b,
                      Lifetime lifetime) {
     Value dqkv = b.value("attention backward", qkv.shape[kWidth], qkv.layout, lifetime);
     b.set_column_parts(dqkv, qkv.column_parts);
-    if (ring_steps(b) > 1) {
+    if (ranks_of_ring(b.layouts) > 1) {
         return ring_backward(b, own, qkv, a, dcontext, std::move(dqkv));
     }
     b.kernel("attention backward",

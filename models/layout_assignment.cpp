@@ -35,7 +35,7 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan,
     if (ring) {
         a.query = combined(a.tokens, heads);
         a.key_value = combined(batch, key_value_heads);
-        a.stream_key_value = mesh.size(a.context_digit) > 1;
+        a.stream_key_value = mesh.combined_size(cp) > 1;
     } else {
         const Layout exchanged = combined(batch, along(mesh, cp, sharded(kWidth)));
         a.query = combined(exchanged, heads);

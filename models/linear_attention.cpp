@@ -6,6 +6,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/residual/residual.h"
+#include "models/context_ring.h"
 #include "models/relayout.h"
 
 namespace orrery {
@@ -71,10 +72,6 @@ private:
     std::int64_t blocks_ = 0;
 };
 
-std::int64_t ranks_of_ring(const BlockBuilder& b) {
-    return b.layouts.stream_key_value ? b.layouts.mesh.size(b.layouts.context_digit) : 1;
-}
-
 // The matrices of a rank's heads, one of each.
 Value matrices(BlockBuilder& b,
                std::string_view name,
@@ -103,10 +100,11 @@ Value pass_on(BlockBuilder& b,
               std::string_view name,
               const LinearShape& shape,
               const Value& matrix,
+              std::int64_t hop,
               int delta) {
     Value received = matrices(b, name, shape, matrix.layout, Lifetime::slot);
     emit_hop(b.ops,
-             b.layouts.context_digit,
+             digit_of_hop(b.layouts, hop),
              delta,
              Bytes{shape.matrix_elements() * size_bytes(shape.dtype())},
              {.name = std::string{name},
@@ -127,8 +125,8 @@ Value sum_of_others(BlockBuilder& b,
                     Lifetime lifetime) {
     const Value sum = matrices(b, name, shape, own.layout, lifetime);
     Value passing = own;
-    for (std::int64_t hop = 1; hop < ranks_of_ring(b); ++hop) {
-        passing = pass_on(b, name, shape, passing, delta);
+    for (std::int64_t hop = 1; hop < ranks_of_ring(b.layouts); ++hop) {
+        passing = pass_on(b, name, shape, passing, hop, delta);
         b.kernel(name,
                  residual_add(shape.matrix_rows(), b.model.kv_channels, shape.dtype()),
                  kOfLinear,
@@ -155,7 +153,7 @@ void linear_attention_forward(BlockBuilder& b,
              kOfLinear,
              {&qkv},
              {&a.context});
-    const bool ring = ranks_of_ring(b) > 1;
+    const bool ring = ranks_of_ring(b.layouts) > 1;
     std::vector<const Value*> reads{&qkv, &matrix};
     if (ring) {
         a.before = sum_of_others(b, "linear attention ring", shape, matrix, 1, saved);
@@ -198,7 +196,7 @@ Value linear_attention_backward(BlockBuilder& b,
     std::vector<const Value*> of_queries{&qkv, &dcontext};
     std::vector<const Value*> of_keys{&qkv, &dmatrix};
     Value behind;
-    if (ranks_of_ring(b) > 1) {
+    if (ranks_of_ring(b.layouts) > 1) {
         behind =
             sum_of_others(b, "linear attention ring backward", shape, dmatrix, -1, Lifetime::slot);
         of_queries.push_back(&a.before);

@@ -158,15 +158,6 @@ void ExpertRules::of_ranks() {
                "ranks that share experts would be on several pipeline stages' sides",
                "tp-cp-dp-pp");
     }
-    const auto inside = [&](std::int64_t end) { return tp < end && end < model_ranks; };
-    if ((inside(etp) || inside(etp * ep)) &&
-        plan.context_parallel_comm == ContextParallelComm::ring) {
-        reject("plan.context_parallel_comm",
-               fmt::format("experts cut a ring of {} context-parallel ranks at {} ranks",
-                           plan.context_parallel_size,
-                           etp * ep),
-               "all_to_all, or an expert_model_parallel_size that ends elsewhere");
-    }
 }
 
 void ExpertRules::of_state() {

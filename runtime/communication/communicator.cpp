@@ -2,8 +2,10 @@
 #include "runtime/communication/communicator.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/pairwise_sum.h"
+#include "network/collectives/peer_order.h"
 
 namespace orrery {
 namespace {
@@ -182,14 +184,16 @@ Result<void> Communicator::all_to_all(ConstTensorView in, TensorView out) {
     const std::int64_t bytes = in.size / size() * size_bytes(in.dtype);
     auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
     std::vector<Message> messages;
-    for (std::uint32_t m = 0; m < size(); ++m) {
-        if (m == position_) {
+    for (const std::uint32_t distance : nccl_peer_order(size())) {
+        const std::uint32_t to = (position_ + distance) % size();
+        const std::uint32_t from = (position_ + size() - distance) % size();
+        if (distance == 0) {
             std::memmove(
-                out.data + m * bytes, in.data + m * bytes, static_cast<std::size_t>(bytes));
+                out.data + to * bytes, in.data + to * bytes, static_cast<std::size_t>(bytes));
             continue;
         }
-        messages.push_back(message(true, m, source + m * bytes, bytes));
-        messages.push_back(message(false, m, out.data + m * bytes, bytes));
+        messages.push_back(message(true, to, source + to * bytes, bytes));
+        messages.push_back(message(false, from, out.data + from * bytes, bytes));
     }
     return transport_.exchange(messages);
 }
@@ -201,25 +205,28 @@ Result<void> Communicator::all_to_all_parts(ConstTensorView in,
     ORRERY_CHECK(in.dtype == out.dtype && sent.size() == size() && received.size() == size());
     const std::int64_t element = size_bytes(in.dtype);
     auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
+    std::vector<std::int64_t> of_sent(size());  // where each member's part begins
+    std::vector<std::int64_t> of_received(size());
+    std::exclusive_scan(sent.begin(), sent.end(), of_sent.begin(), std::int64_t{0});
+    std::exclusive_scan(received.begin(), received.end(), of_received.begin(), std::int64_t{0});
+    ORRERY_CHECK(of_sent.back() + sent.back() <= in.size);
+    ORRERY_CHECK(of_received.back() + received.back() <= out.size);
     std::vector<Message> messages;
-    std::int64_t from = 0;
-    std::int64_t to = 0;
-    for (std::uint32_t m = 0; m < size(); ++m) {
-        std::byte* const first_sent = source + from * element;
-        std::byte* const first_received = out.data + to * element;
-        from += sent[m];
-        to += received[m];
-        ORRERY_CHECK(from <= in.size && to <= out.size);
-        if (m == position_) {
-            ORRERY_CHECK(sent[m] == received[m]);
-            std::memmove(first_received, first_sent, static_cast<std::size_t>(sent[m] * element));
+    for (const std::uint32_t distance : nccl_peer_order(size())) {
+        const std::uint32_t to = (position_ + distance) % size();
+        const std::uint32_t from = (position_ + size() - distance) % size();
+        std::byte* const first_sent = source + of_sent[to] * element;
+        std::byte* const first_received = out.data + of_received[from] * element;
+        if (distance == 0) {
+            ORRERY_CHECK(sent[to] == received[from]);
+            std::memmove(first_received, first_sent, static_cast<std::size_t>(sent[to] * element));
             continue;
         }
-        if (sent[m] > 0) {
-            messages.push_back(message(true, m, first_sent, sent[m] * element));
+        if (sent[to] > 0) {
+            messages.push_back(message(true, to, first_sent, sent[to] * element));
         }
-        if (received[m] > 0) {
-            messages.push_back(message(false, m, first_received, received[m] * element));
+        if (received[from] > 0) {
+            messages.push_back(message(false, from, first_received, received[from] * element));
         }
     }
     return transport_.exchange(messages);

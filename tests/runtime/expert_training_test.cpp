@@ -216,6 +216,11 @@ TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
         p.data_parallel_size = 2;
         p.expert_model_parallel_size = 4;
     });
+    compare("context that experts cut", [](ParallelPlan& p) {
+        p.context_parallel_size = 4;
+        p.data_parallel_size = 1;
+        p.expert_model_parallel_size = 2;
+    });
     compare("pipeline", [](ParallelPlan& p) {
         p.pipeline_model_parallel_size = 2;
         p.virtual_pipeline_model_parallel_size = 2;

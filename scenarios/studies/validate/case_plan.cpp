@@ -331,6 +331,11 @@ void set_zero(const PublishedCase& row, ParallelPlan& plan) {
     plan.grad_offload_tier = plan.optimizer_cpu_offload && says(off, "gradients:cpu")
                                  ? StateTier::host
                                  : StateTier::device;
+    // DeepSpeed turns gradients into the optimizer's type before they leave the device
+    // (async_inplace_copy_grad_to_fp32_buffer_from_gpu of deepspeed/runtime/zero/stage_1_and_2.py).
+    if (plan.grad_offload_tier == StateTier::host && row.stack.starts_with("deepspeed")) {
+        plan.gradient_dtype = Dtype::fp32;
+    }
 }
 
 // What a row has and no scenario can say, or nothing.

@@ -37,11 +37,13 @@ bool starts(const PublishedCase& row, std::string_view stack) {
     return row.stack.starts_with(stack);
 }
 
-// Dropout of a row that doesn't say: the default of Megatron-LM's arguments (and of its fork's) and
-// of NeMo's GPT-3 recipes is 0.1; Llama-style recipes and everything else run without.
+// Dropout of a row that doesn't say: the default of Megatron-LM's arguments (and of its forks',
+// whose model DeepSpeed's rows train) and of NeMo's GPT-3 recipes is 0.1; Llama-style recipes and
+// everything else run without.
 double default_dropout(const PublishedCase& row) {
     const bool gpt_of_nemo = starts(row, "nemo") && !row.model.gated_mlp();
-    const bool arguments = starts(row, "megatron-lm") || starts(row, "megatron-deepspeed");
+    const bool arguments = starts(row, "megatron-lm") || starts(row, "megatron-deepspeed") ||
+                           starts(row, "deepspeed");
     return arguments || gpt_of_nemo ? 0.1 : 0.0;
 }
 

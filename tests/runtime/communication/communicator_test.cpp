@@ -110,6 +110,44 @@ TEST(Communicator, EveryOtherOperationMovesWhatItShould) {
     });
 }
 
+// Keeps the peers of the messages that it is given, and carries nothing.
+class KeepsPeers final : public Transport {
+public:
+    std::uint32_t rank() const override { return 9; }
+    std::uint32_t num_ranks() const override { return 16; }
+    Result<void> exchange(std::span<const Message> messages) override {
+        for (const Message& m : messages) {
+            (m.is_send ? to : from).push_back(m.peer);
+        }
+        return {};
+    }
+    Result<void> post_send(const Message&) override { return {}; }
+    Result<void> flush() override { return {}; }
+
+    std::vector<std::uint32_t> to;
+    std::vector<std::uint32_t> from;
+};
+
+// Distances 1 3 6 2 7 5 4 from member 1 of 8, ahead to send and behind to receive.
+TEST(Communicator, ExchangesTurnToPeersInNcclsOrder) {
+    const std::vector<std::uint32_t> members{8, 9, 10, 11, 12, 13, 14, 15};
+    const std::vector<std::uint32_t> ahead{10, 12, 15, 11, 8, 14, 13};
+    const std::vector<std::uint32_t> behind{8, 14, 11, 15, 10, 12, 13};
+    const std::vector<float> in(16, 1);
+    std::vector<float> out(16);
+    KeepsPeers equal;
+    Communicator of_equal{equal, members, 1};
+    ASSERT_TRUE(of_equal.all_to_all(const_view_of(in), view_of(std::span{out})));
+    EXPECT_EQ(equal.to, ahead);
+    EXPECT_EQ(equal.from, behind);
+    KeepsPeers parts;
+    Communicator of_parts{parts, members, 1};
+    const std::vector<std::int64_t> twos(8, 2);
+    ASSERT_TRUE(of_parts.all_to_all_parts(const_view_of(in), twos, view_of(std::span{out}), twos));
+    EXPECT_EQ(parts.to, ahead);
+    EXPECT_EQ(parts.from, behind);
+}
+
 TEST(Communicator, GroupsWithCommonMembersDoNotMixTheirMessages) {
     constexpr std::uint32_t kRanks = 4;
     run_as_ranks(kRanks, [](std::unique_ptr<Transport> transport) {

@@ -169,8 +169,10 @@ TEST(CasePlan, ZeroPlusPlusAndOffloadAreWords) {
     EXPECT_EQ(plan.zero_hpz_partition_size, 16);
     EXPECT_TRUE(plan.optimizer_cpu_offload);
     EXPECT_EQ(plan.grad_offload_tier, StateTier::host);
+    EXPECT_EQ(plan.gradient_dtype, Dtype::fp32);
     row.offload = "optimizer:cpu";
     EXPECT_EQ(plan_of_row(row).grad_offload_tier, StateTier::device);
+    EXPECT_EQ(plan_of_row(row).gradient_dtype, Dtype::fp16);
 }
 
 // Megatron-Bridge's recipes: 61 layers on 16 virtual stages are 15 times 4 and the rest.

@@ -90,6 +90,19 @@ TEST(CaseScenario, FabricWordsBecomeFabrics) {
     EXPECT_TRUE(fabric_of(row, shipped()));
 }
 
+TEST(CaseScenario, ForksOfMegatronHaveItsDropout) {
+    PublishedCase row = training().at("MS-256-M");
+    const auto dropout_of = [&](const char* stack) {
+        row.stack = stack;
+        const auto scenario = scenario_of(row, shipped());
+        EXPECT_TRUE(scenario) << stack << ": " << scenario.error().to_string();
+        return scenario ? scenario->model.dropout : -1;
+    };
+    EXPECT_EQ(dropout_of("megatron-lm"), 0.1);
+    EXPECT_EQ(dropout_of("deepspeed"), 0.1);
+    EXPECT_EQ(dropout_of("torchtitan"), 0);
+}
+
 // A row says what a tray has; the NVLink domain is the rack.
 TEST(CaseScenario, TraysOfGb200ShareARacksNvlink) {
     PublishedCase row = training().at("MS-256-M");
