@@ -42,7 +42,9 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
         EXPECT_EQ(first_error(engine(std::string{"scheduler: sglang, "} + key), "{}"), "");
     }
     EXPECT_EQ(first_error(engine("prompts_together: 1, num_scheduler_steps: 1"), "{}"), "");
-    expect_error(engine("captures_generation: true"), "{}", "of which steps host_per_launch is");
+    expect_error(engine("host_per_launch: 0 us, captures_generation: true"),
+                 "{}",
+                 "of which steps host_per_launch is");
     EXPECT_EQ(first_error(engine("captures_generation: true, host_per_launch: 9 us"), "{}"), "");
 }
 
