@@ -96,7 +96,7 @@ Bytes serving_weight_bytes(const Transformer& model, const ServingPlan& plan, st
     for (std::int64_t layer = first; layer < first + layers_of_stage(model, plan, stage); ++layer) {
         const std::int64_t experts = model.layer_has_experts(layer) ? expert_elements(model) : 0;
         elements += share_of_ranks(layer_parameters(model, layer) - experts, tp) +
-                    share_of_ranks(experts, plan.ranks_of_stage());
+                    (plan.expert_ranks > 0 ? 0 : share_of_ranks(experts, plan.ranks_of_stage()));
     }
     std::int64_t bytes = elements * plan.weight_bits / 8;
     if (stage == 0) {
@@ -110,6 +110,16 @@ Bytes serving_weight_bytes(const Transformer& model, const ServingPlan& plan, st
         }
     }
     return Bytes{bytes};
+}
+
+Bytes expert_rank_bytes(const Transformer& model, const ServingPlan& plan) {
+    std::int64_t elements = 0;
+    for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
+        elements += model.layer_has_experts(layer)
+                        ? share_of_ranks(expert_elements(model), plan.expert_ranks)
+                        : 0;
+    }
+    return Bytes{elements * plan.weight_bits / 8};
 }
 
 Bytes serving_activation_bytes(const Transformer& model,

@@ -37,6 +37,9 @@ struct ServingPlan {
     std::int64_t context_parallel_size = 1;
     ContextExchange context_parallel_comm = ContextExchange::tree;
     ProductPrecision precision = ProductPrecision::bf16;
+    // Ranks that hold all experts, beside the others, which hold all else; 0: the others hold the
+    // experts, too (Zhang et al., Janus, arXiv:2512.13525).
+    std::uint32_t expert_ranks = 0;
     std::int64_t weight_bits = 16;  // 4 where weights are unpacked on the way to the product
     Dtype key_value_precision = Dtype::bf16;
     AttentionGeneration attention = AttentionGeneration::flash_2;
@@ -59,7 +62,8 @@ struct ServingPlan {
 
     std::int64_t ranks_of_stage() const { return tensor_model_parallel_size * data_parallel_size; }
     std::int64_t num_ranks() const {
-        return ranks_of_stage() * pipeline_model_parallel_size * context_parallel_size;
+        return ranks_of_stage() * pipeline_model_parallel_size * context_parallel_size +
+               expert_ranks;
     }
     // Ranks that share each expert.
     std::int64_t expert_tensor_size() const {
@@ -87,6 +91,9 @@ Bytes key_value_bytes_of_rank(const Transformer& model,
                               std::int64_t stage);
 // Weights on one rank of a stage. Embedding and output layer keep 16 bits.
 Bytes serving_weight_bytes(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
+
+// Experts on one of the ranks that hold nothing else.
+Bytes expert_rank_bytes(const Transformer& model, const ServingPlan& plan);
 
 // What a step of at most `tokens` tokens and `samples` sampled rows needs beside weights and cache:
 // the residual stream, the widest product with its operands, and logits in 16 and 32 bits.

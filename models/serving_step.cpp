@@ -312,9 +312,9 @@ private:
         const std::int64_t all =
             plan_.masks_experts ? std::max(own, tokens * model_.moe_router_topk) : own;
         if (plan_.masks_experts) {
-            add("expert order", expert_order(tokens * model_.moe_router_topk), 2 * layers_.experts);
+            add(kExpertOrder, expert_order(tokens * model_.moe_router_topk), 2 * layers_.experts);
         }
-        add("permute", moved_rows(own, std::min(own, tokens), model_.hidden_size), layers_.experts);
+        add(kPermute, moved_rows(own, std::min(own, tokens), model_.hidden_size), layers_.experts);
         quantise(own, model_.hidden_size, layers_.experts);
         expert_product("expert fc1",
                        groups,
@@ -325,7 +325,7 @@ private:
         add("expert activation", served_activation(model_, all, width), layers_.experts);
         quantise(all, width, layers_.experts);
         expert_product("expert fc2", groups, rows_of_group, all - own, model_.hidden_size, width);
-        add("unpermute",
+        add(kUnpermute,
             moved_rows(all, std::min(all, tokens), model_.hidden_size),
             layers_.experts);
     }

@@ -24,6 +24,12 @@ enum class ServingGroup : std::uint8_t { tensor, stage, context };
 // The attention kernel of the sequences that generate.
 inline constexpr std::string_view kDecodeAttention = "decode attention";
 
+// The first and the last op of a layer's routed experts; where ranks mask experts, another comes
+// before them.
+inline constexpr std::string_view kExpertOrder = "expert order";
+inline constexpr std::string_view kPermute = "permute";
+inline constexpr std::string_view kUnpermute = "unpermute";
+
 struct ServingOp {
     std::string_view name;
     // A collective of the group (bytes as engine/program.h counts them), or a message to the next

@@ -11,6 +11,7 @@
 #include "scenarios/report/perfetto_serving.h"
 #include "scenarios/report/served_load_sections.h"
 #include "scenarios/report/serving_report.h"
+#include "scenarios/studies/serve/chain_prices.h"
 #include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {
@@ -36,8 +37,12 @@ ResultOrErrors<StudyOutput> served(const ServeArguments& arguments, const Scenar
     if (!answer) {
         return unexpected<Errors>(Errors{answer.error()});
     }
-    return StudyOutput{.report = serving_sections(scenario, *answer, result, *timeline),
-                       .json = serving_json(scenario, *answer, *timeline),
+    const auto chain = chain_nodes(scenario);
+    if (!chain) {
+        return unexpected<Errors>(Errors{chain.error()});
+    }
+    return StudyOutput{.report = serving_sections(scenario, *answer, result, *timeline, *chain),
+                       .json = serving_json(scenario, *answer, *timeline, *chain),
                        .provenance = provenance_of("serve", scenario),
                        .product = arguments.output.empty() ? "" : requests_csv(*requests, result),
                        .write_trace = [answer = *answer, timeline](const std::string& file) {

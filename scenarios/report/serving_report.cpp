@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
+#include "scenarios/report/chain_section.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/report_words.h"
 #include "scenarios/report/scaling_section.h"
@@ -345,7 +346,8 @@ std::string words_of_pool(const ServingPoolSpec& pool) {
 Report serving_sections(const Scenario& scenario,
                         const ServingAnswer& answer,
                         const ServingResult& result,
-                        const ServedTimeline& timeline) {
+                        const ServedTimeline& timeline,
+                        const std::vector<ChainNodeUse>& chain) {
     Report report{.title = scenario.name};
     report.lines = {fmt::format("{} by {} on {}",
                                 scenario.model.name,
@@ -392,6 +394,9 @@ Report serving_sections(const Scenario& scenario,
     if (answer.row) {
         report.sections.push_back(row_section(*answer.row));
     }
+    if (!chain.empty()) {
+        report.sections.push_back(chain_section(chain));
+    }
     if (!answer.scaled.empty()) {
         report.sections.push_back(scaling_section(answer));
     }
@@ -415,7 +420,8 @@ Report serving_sections(const Scenario& scenario,
 
 std::string serving_json(const Scenario& scenario,
                          const ServingAnswer& answer,
-                         const ServedTimeline& timeline) {
+                         const ServedTimeline& timeline,
+                         const std::vector<ChainNodeUse>& chain) {
     Json of_pools = Json::array();
     for (const ServingAnswer::Pool& pool : answer.pools) {
         of_pools.push_back({{"role", name(pool.role)},
@@ -468,6 +474,9 @@ std::string serving_json(const Scenario& scenario,
                  {"faults", faults_json(answer)},
                  {"seed", answer.seed},
                  {"wall_s", answer.wall_s}};
+    if (!chain.empty()) {
+        json["chain"] = chain_json(chain);
+    }
     if (answer.slowdowns) {
         json["slowdowns"] = {{"ttft", summary_json(answer.slowdowns->ttft)},
                              {"tbt", summary_json(answer.slowdowns->tbt)},

@@ -98,5 +98,17 @@ TEST(ServingPlan, ExpertsThatTokensReach) {
     EXPECT_EQ(experts_reached_in_turn(deepseek_v3(), 128), 256);
 }
 
+// 58 layers of 256 experts with three matrices of 7,168 x 2,048.
+TEST(ServingPlan, RanksOfExpertsHoldNothingElse) {
+    const ServingPlan together{.data_parallel_size = 8, .weight_bits = 8};
+    const ServingPlan split{.data_parallel_size = 8, .expert_ranks = 16, .weight_bits = 8};
+    EXPECT_EQ(split.num_ranks(), 24);
+    const std::int64_t experts = 58LL * 256 * 3 * 7168 * 2048;
+    EXPECT_EQ(expert_rank_bytes(deepseek_v3(), split).count(), experts / 16);
+    EXPECT_EQ(serving_weight_bytes(deepseek_v3(), together, 0).count() -
+                  serving_weight_bytes(deepseek_v3(), split, 0).count(),
+              experts / 8);
+}
+
 }  // namespace
 }  // namespace orrery

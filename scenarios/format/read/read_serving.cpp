@@ -30,6 +30,10 @@ constexpr Choice<ContextExchange> kContextExchanges[] = {
     {"tree", ContextExchange::tree},
     {"ring", ContextExchange::ring},
 };
+constexpr Choice<LayerChain> kChains[] = {{"none", LayerChain::none},
+                                          {"one_node", LayerChain::one_node},
+                                          {"even", LayerChain::even},
+                                          {"ring", LayerChain::ring}};
 constexpr Choice<PoolRole> kRoles[] = {
     {name(PoolRole::aggregated), PoolRole::aggregated},
     {name(PoolRole::prefill), PoolRole::prefill},
@@ -115,6 +119,8 @@ constexpr Key kEngineRows[] = {
 
 constexpr Key kPoolRows[] = {
     choice<kRoles, &ServingPoolSpec::role>("role", "Part of a request that the pool serves."),
+    choice<kChains, &ServingPoolSpec::chain>(
+        "chain", "One instance on nodes that differ, by layers: the fastest node, all, or a ring."),
     key<&ServingPoolSpec::instances>("instances", "Copies of the model.")
         .range(1, 1'000'000)
         .of("instances"),
@@ -133,6 +139,10 @@ constexpr Key kPoolRows[] = {
     key<&ServingPoolSpec::plan, &ServingPlan::expert_model_parallel_size>(
         "expert_model_parallel_size", "Ranks of a stage that hold different experts.")
         .range(1, 1024)
+        .of("ranks"),
+    key<&ServingPoolSpec::plan, &ServingPlan::expert_ranks>(
+        "expert_ranks", "Ranks beside the others that hold all experts; 0: the others do.")
+        .range(0, 4096)
         .of("ranks"),
     key<&ServingPoolSpec::plan, &ServingPlan::context_parallel_size>(
         "context_parallel_size", "Ranks that share the cache of each sequence by position.")

@@ -54,13 +54,59 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
     needs_phases("num_scheduler_steps", engine.num_scheduler_steps > 1);
 }
 
+namespace {
+
+// A chain is one instance, which takes the nodes that it needs.
+void check_chain_of(MapReader& reader, const ServingPoolSpec& pool) {
+    const auto refuse = [&](const char* key, bool given) {
+        if (given) {
+            reader.complain(
+                key,
+                fmt::format("{} does not go with {}, whose instance has one GPU of each "
+                            "node that it takes",
+                            reader.full_name(key),
+                            reader.full_name("chain")),
+                "1, or chain: none");
+        }
+    };
+    refuse("instances", pool.instances > 1);
+    refuse("tensor_model_parallel_size", pool.plan.tensor_model_parallel_size > 1);
+    refuse("pipeline_model_parallel_size", pool.plan.pipeline_model_parallel_size > 1);
+    refuse("data_parallel_size", pool.plan.data_parallel_size > 1);
+    refuse("expert_model_parallel_size", pool.plan.expert_model_parallel_size > 1);
+    refuse("context_parallel_size", pool.plan.context_parallel_size > 1);
+    refuse("expert_ranks", pool.plan.expert_ranks > 0);
+    if (pool.role != PoolRole::aggregated) {
+        reader.complain("chain",
+                        fmt::format("{} serves whole requests, and the role is {}",
+                                    reader.full_name("chain"),
+                                    name(pool.role)),
+                        "role: aggregated");
+    }
+}
+
+}  // namespace
+
 void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoolSpec& pool) {
     const ServingPlan& plan = pool.plan;
+    if (pool.chain != LayerChain::none) {
+        check_chain_of(reader, pool);
+    }
     if (plan.context_parallel_size == 1 && plan.context_parallel_comm == ContextExchange::ring) {
         reader.complain("context_parallel_comm",
                         fmt::format("{} is of ranks that share a context",
                                     reader.full_name("context_parallel_comm")),
                         "context_parallel_size: 8");
+    }
+    if (plan.expert_ranks > 0 &&
+        (pool.role != PoolRole::aggregated || plan.pipeline_model_parallel_size > 1 ||
+         plan.expert_model_parallel_size > 1 || plan.context_parallel_size > 1)) {
+        reader.complain(
+            "expert_ranks",
+            fmt::format("{} are of an aggregated pool whose other ranks have no stages, "
+                        "experts or shares of a context",
+                        reader.full_name("expert_ranks")),
+            "data_parallel_size and tensor_model_parallel_size");
     }
     const BatchingRules* rules = find_batching_rules(engine.scheduler);
     if (pool.limits.long_prefill_token_threshold > 0 && rules != nullptr &&
@@ -93,7 +139,47 @@ void need_latencies(const DocumentNode& section, const char* key, bool has, Erro
 
 }  // namespace
 
+namespace {
+
+void refuse_tiers_of_split(const DocumentNode& section, const ServingSpec& spec, Errors& errors) {
+    const DocumentNode* cache = section.find("cache");
+    if (cache != nullptr && std::ranges::any_of(spec.pools, [](const ServingPoolSpec& pool) {
+            return pool.plan.expert_ranks > 0;
+        })) {
+        errors.push_back({cache->where(),
+                          "serving.cache does not go with expert_ranks: all ranks of an instance "
+                          "load their parts",
+                          "expert_ranks: 0"});
+    }
+}
+
+// What counts the ranks of equal instances, and a chain has none.
+void check_policies_of_chain(const DocumentNode& section, Errors& errors) {
+    for (const char* const key : {"speculation",
+                                  "autoscaler",
+                                  "power",
+                                  "cache",
+                                  "recovery",
+                                  "price_per_gpu_hour",
+                                  "busy_watts",
+                                  "weights"}) {
+        if (const DocumentNode* given = section.find(key)) {
+            errors.push_back({given->where(),
+                              fmt::format("serving.{} does not go with serving.pools.chain: it is "
+                                          "of instances with equal ranks",
+                                          key),
+                              "leave one of them out"});
+        }
+    }
+}
+
+}  // namespace
+
 void check_policies(const DocumentNode& section, const ServingSpec& spec, Errors& errors) {
+    if (spec.has_chain()) {
+        check_policies_of_chain(section, errors);
+    }
+    refuse_tiers_of_split(section, spec, errors);
     const ServingObjectives& due = spec.objectives;
     const bool latencies = due.ttft > Time{} || due.tpot > Time{};
     if (spec.admission == "objectives") {

@@ -3,6 +3,7 @@
 // batches, and the load that arrives.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -89,8 +90,24 @@ constexpr std::string_view name(PoolRole role) {
                                       : "aggregated";
 }
 
+// How layers lie on nodes that differ (studies/serve/layer_chain.h).
+enum class LayerChain : std::uint8_t {
+    none,  // instances have equal ranks
+    one_node,
+    even,
+    ring,
+};
+
+constexpr std::string_view name(LayerChain chain) {
+    return chain == LayerChain::one_node ? "one_node"
+           : chain == LayerChain::even   ? "even"
+           : chain == LayerChain::ring   ? "ring"
+                                         : "none";
+}
+
 struct ServingPoolSpec {
     PoolRole role = PoolRole::aggregated;
+    LayerChain chain = LayerChain::none;
     std::int64_t instances = 1;
     ServingPlan plan;
     // num_blocks 0: as many as the memory holds.
@@ -165,6 +182,10 @@ struct ServingSpec {
     // Of a real run: a checkpoint's folder or a safetensors file; empty: drawn from the seed.
     std::filesystem::path weights{};
 
+    bool has_chain() const {
+        return std::ranges::any_of(
+            pools, [](const ServingPoolSpec& pool) { return pool.chain != LayerChain::none; });
+    }
     std::int64_t num_gpus() const {
         std::int64_t gpus = 0;
         for (const ServingPoolSpec& pool : pools) {

@@ -207,6 +207,7 @@ void refuse_simulated(const Scenario& scenario, Errors& errors) {
            "slowdowns over an idle instance are",
            "ttft, tpot and e2e");
     refuse(!scenario.faults.processes.empty(), "faults", "faults of instances are", "none");
+    refuse(spec.has_chain(), "serving.pools.chain", "layers on nodes that differ are", "none");
 }
 
 }  // namespace

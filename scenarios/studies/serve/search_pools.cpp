@@ -302,6 +302,9 @@ Result<void> check(const Scenario& scenario, const std::vector<Request>& request
                     "a search needs objectives: without them every rate is good",
                     "objectives: {ttft: 2 s, tpot: 50 ms}");
     }
+    if (spec.has_chain()) {
+        return fail("serving.pools.chain", "a search varies pools of equal instances", "none");
+    }
     if (scenario.workload.request_rate <= 0 || requests.empty()) {
         return fail("workload.request_rate",
                     "a search needs arrivals whose rate it can change",

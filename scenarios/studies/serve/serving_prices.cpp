@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/rate_alone.h"
 #include "engine/serving/run_clock.h"
 #include "kernels/efficiency_table.h"
 #include "kernels/elementwise/elementwise.h"
 #include "models/serving_context.h"
+#include "models/serving_kernels.h"
 #include "network/collectives/direct_all_reduce.h"
 #include "network/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
@@ -35,6 +37,23 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
                     "served models have softmax attention: a step of a training has either",
                     "0");
     }
+    if (plan.expert_ranks > 0 && model.num_experts == 0) {
+        return fail("serving.pools.expert_ranks", "the model has no experts", "0");
+    }
+    if (plan.expert_ranks > model.num_experts) {
+        return fail("serving.pools.expert_ranks",
+                    fmt::format("{} ranks for {} experts", plan.expert_ranks, model.num_experts),
+                    fmt::format("at most {}", model.num_experts));
+    }
+    if (const auto memory = static_cast<double>(cluster.device.memory.count());
+        plan.expert_ranks > 0 && static_cast<double>(expert_rank_bytes(model, plan).count()) >
+                                     engine.memory_share * memory) {
+        return fail("serving.pools.expert_ranks",
+                    fmt::format("{:.1f} GB of experts on a GPU of {:.1f} GB",
+                                static_cast<double>(expert_rank_bytes(model, plan).count()) * 1e-9,
+                                memory * 1e-9),
+                    "more expert_ranks");
+    }
     if (plan.context_parallel_size > 1 && model.multi_latent_attention) {
         return fail("serving.pools.context_parallel_size",
                     "ranks that share a context exchange keys and values of heads, and latent "
@@ -59,6 +78,21 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
 }
 
 namespace {
+
+// Those that ranks of experts run, or all others but exchanges among the ranks of a stage, which
+// gather tokens for experts.
+std::vector<ServingOp> ops_of_experts(const std::vector<ServingOp>& ops, bool of_experts) {
+    std::vector<ServingOp> chosen;
+    bool inside = false;
+    for (const ServingOp& op : ops) {
+        inside = inside || op.name == kPermute || op.name == kExpertOrder;
+        if (inside == of_experts && (inside || op.group != ServingGroup::stage)) {
+            chosen.push_back(op);
+        }
+        inside = inside && op.name != kUnpermute;
+    }
+    return chosen;
+}
 
 // FP4 products follow the curve of FP8 at their own peak.
 DeviceSpec at_fp4(DeviceSpec device) {
@@ -211,7 +245,56 @@ Time ServingPrices::ring_hop_time(const SendCall& call) const {
     return slowest;
 }
 
+ServingPrices::PartTimes ServingPrices::part_times(const BatchShape& shape) const {
+    PartTimes times;
+    for (const ServingOp& op : ops_of_experts(serving_ops(model_, plan_, shape, 0), false)) {
+        times.attention = bounded_sum(times.attention, time_of(op, 0));
+    }
+    ServingPlan of_experts = plan_;
+    of_experts.tensor_model_parallel_size = 1;
+    of_experts.data_parallel_size = plan_.expert_ranks;
+    of_experts.expert_model_parallel_size = plan_.expert_ranks;
+    of_experts.expert_ranks = 0;
+    for (const ServingOp& op : ops_of_experts(serving_ops(model_, of_experts, shape, 0), true)) {
+        times.experts = bounded_sum(times.experts, time_of(op, 0));
+    }
+    // Each rank of experts gets a row once, however many of its experts the token has chosen. The
+    // busier side decides: a rank of attention sends, one of experts receives.
+    const auto ranks = static_cast<double>(plan_.expert_ranks);
+    const double reached =
+        ranks * (1 - std::pow(1 - 1 / ranks, static_cast<double>(model_.moe_router_topk)));
+    const double rows = static_cast<double>(shape.tokens) * reached;
+    const double busiest =
+        rows / std::min(static_cast<double>(plan_.ranks_of_stage()), ranks);
+    const SendCall call{Bytes{static_cast<std::int64_t>(std::ceil(busiest)) * model_.hidden_size *
+                              size_bytes(kServedStream)}};
+    const std::vector<RankId> pair{
+        to_id<RankId>(static_cast<std::size_t>(first_rank_)),
+        to_id<RankId>(static_cast<std::size_t>(first_rank_ + plan_.ranks_of_stage()))};
+    times.exchange =
+        bounded_product(time_without_contention(network_.plan(call, pair), network_.links()),
+                        2 * stage_layers(model_, plan_, 0).experts);
+    return times;
+}
+
+// Whole, or as two halves that take turns: while one is with the experts, the other is with
+// attention.
+Time ServingPrices::split_time(const BatchShape& shape) const {
+    const PartTimes whole = part_times(shape);
+    const Time in_turn = bounded_sum(bounded_sum(whole.attention, whole.experts), whole.exchange);
+    if (shape.generating + static_cast<std::int64_t>(shape.chunks.size()) < 2) {
+        return in_turn;
+    }
+    const PartTimes half = part_times(share_of(shape, 2));
+    const Time one = bounded_sum(bounded_sum(half.attention, half.experts), half.exchange);
+    const Time busiest = bounded_product(std::max(half.attention, half.experts), 2);
+    return std::min(in_turn, std::max(one, busiest));
+}
+
 Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
+    if (plan_.expert_ranks > 0) {
+        return split_time(shape);
+    }
     const BatchShape share = share_of_rank(shape, plan_);
     const auto [found, fresh] = fixed_.try_emplace({.stage_tokens = shape.tokens,
                                                     .rank_tokens = share.tokens,

@@ -74,6 +74,14 @@ private:
     // Of the host, for a kernel of a step that no graph captures; zero if one does.
     Time launch_time(bool prompts) const;
     std::int64_t launches_of(std::size_t stage);
+    // A step whose experts are on ranks of their own (models/serving_plan.h: expert_ranks).
+    struct PartTimes {
+        Time attention;  // and all else but experts
+        Time experts;
+        Time exchange;  // between the two
+    };
+    PartTimes part_times(const BatchShape& shape) const;
+    Time split_time(const BatchShape& shape) const;
     Time collective_time(const CollectiveCall& call, ServingGroup group, std::int64_t stage) const;
 
     Transformer model_;

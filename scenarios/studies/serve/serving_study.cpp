@@ -9,7 +9,10 @@
 
 #include "engine/serving/run_clock.h"
 #include "engine/statistics.h"
+#include "scenarios/format/specs/node_devices.h"
+#include "scenarios/studies/serve/cache_blocks.h"
 #include "scenarios/studies/serve/cache_transport.h"
+#include "scenarios/studies/serve/chain_prices.h"
 #include "scenarios/studies/serve/served_faults.h"
 #include "scenarios/studies/serve/serving_policies.h"
 #include "scenarios/studies/serve/serving_prices.h"
@@ -124,16 +127,10 @@ ServingAnswer::Pool use_of(const ServingResult& result,
     return use;
 }
 
-// The draft stands on the ranks of the first stage.
-ServingPlan draft_plan(ServingPlan plan) {
-    plan.pipeline_model_parallel_size = 1;
-    plan.expert_model_parallel_size = 1;
-    return plan;
-}
-
 // The objects that a run of a spec needs.
 struct Serving {
     std::vector<std::unique_ptr<ServingPrices>> prices;
+    std::unique_ptr<ChainPrices> chain;  // in place of them
     std::vector<std::unique_ptr<ServingPrices>> slower_prices;
     std::vector<std::unique_ptr<RequestRouter>> routers;
     std::vector<ServingPool> pools;
@@ -149,10 +146,6 @@ Result<void> add_pool(const Scenario& scenario,
                       const ServingPoolSpec& pool,
                       std::int64_t first_rank,
                       Serving& serving) {
-    auto prices = ServingPrices::make(scenario, scenario.model, pool.plan, spec.engine, first_rank);
-    if (!prices) {
-        return tl::unexpected(prices.error());
-    }
     const BatchingRules* rules = find_batching_rules(spec.engine.scheduler);
     if (rules == nullptr) {
         return fail("", fmt::format("no scheduler '{}'", spec.engine.scheduler));
@@ -162,6 +155,24 @@ Result<void> add_pool(const Scenario& scenario,
         return fail("", fmt::format("no router '{}'", pool.router));
     }
     SchedulerLimits limits = pool.limits;
+    std::int64_t stages = pool.plan.pipeline_model_parallel_size;
+    std::unique_ptr<ServingPrices> prices;
+    if (pool.chain != LayerChain::none) {
+        auto chain = ChainPrices::make(scenario, spec.engine, pool);
+        if (!chain) {
+            return tl::unexpected(chain.error());
+        }
+        serving.chain = std::move(*chain);
+        stages = static_cast<std::int64_t>(serving.chain->num_stages());
+        limits.num_blocks = chain_blocks(scenario.model, limits);
+    } else {
+        auto made =
+            ServingPrices::make(scenario, scenario.model, pool.plan, spec.engine, first_rank);
+        if (!made) {
+            return tl::unexpected(made.error());
+        }
+        prices = std::move(*made);
+    }
     if (limits.num_blocks == 0) {
         const auto blocks = cache_blocks(spec, pool, scenario.model, scenario.device);
         if (!blocks) {
@@ -172,7 +183,6 @@ Result<void> add_pool(const Scenario& scenario,
     limits.draft_tokens = spec.speculation.draft_tokens;
     limits.mixes_adapters = spec.engine.mixes_adapters;
     // Stages of a pipeline already wait for the batches before them.
-    const std::int64_t stages = pool.plan.pipeline_model_parallel_size;
     limits.plans_ahead = spec.engine.asynchronous && stages == 1;
     limits.micro_batches = static_cast<std::uint16_t>(spec.engine.seqs_of_each_stage ? stages : 1);
     limits.num_scheduler_steps = static_cast<std::uint16_t>(spec.engine.num_scheduler_steps);
@@ -182,14 +192,15 @@ Result<void> add_pool(const Scenario& scenario,
     limits.balanced_ranks =
         std::max(limits.balanced_ranks, static_cast<std::uint16_t>(pool.plan.data_parallel_size));
     limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
-    serving.pools.push_back({.num_instances = static_cast<std::size_t>(pool.instances),
-                             .gpus = pool.plan.num_ranks(),
-                             .rules = *rules,
-                             .limits = limits,
-                             .cost = prices->get(),
-                             .layers = scenario.model.num_layers,
-                             .acceptance = spec.speculation.acceptance,
-                             .seed = spec.seed});
+    serving.pools.push_back(
+        {.num_instances = static_cast<std::size_t>(pool.instances),
+         .gpus = serving.chain ? stages : pool.plan.num_ranks(),
+         .rules = *rules,
+         .limits = limits,
+         .cost = serving.chain ? static_cast<StepCost*>(serving.chain.get()) : prices.get(),
+         .layers = scenario.model.num_layers,
+         .acceptance = spec.speculation.acceptance,
+         .seed = spec.seed});
     if (spec.power.policy != "none") {
         constexpr double kSlower = 0.5;
         auto slower = ServingPrices::make(
@@ -207,9 +218,9 @@ Result<void> add_pool(const Scenario& scenario,
         if (!draft) {
             return tl::unexpected(draft.error());
         }
-        (*prices)->use_draft(std::move(*draft));
+        prices->use_draft(std::move(*draft));
     }
-    serving.prices.push_back(std::move(*prices));
+    serving.prices.push_back(std::move(prices));
     return {};
 }
 
@@ -221,6 +232,11 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
             fmt::format(
                 "the instances take {} GPUs, and the cluster has {}", spec.num_gpus(), gpus),
             "more nodes, fewer instances, or a smaller tensor or pipeline size");
+    }
+    if (!spec.has_chain()) {
+        if (const auto good = check_one_kind(scenario, "orrery serve without a chain"); !good) {
+            return tl::unexpected(good.error());
+        }
     }
     Serving serving;
     std::vector<PlacedPool> placed;
@@ -325,6 +341,11 @@ Result<void> add_faults(const Scenario& scenario,
     if (scenario.faults.processes.empty()) {
         return {};
     }
+    if (spec.has_chain()) {
+        return fail(scenario.cluster_where,
+                    "faults hit the ranks of equal instances, and serving.pools has a chain",
+                    "chain: none");
+    }
     if (serving.parts.scaling.policy != nullptr) {
         return fail(scenario.cluster_where,
                     "faults hit instances that are always there, and an autoscaler is given",
@@ -357,48 +378,6 @@ LatencySummary latency_summary(std::vector<double> seconds) {
             .p50 = nearest_rank(seconds, 50),
             .p90 = nearest_rank(seconds, 90),
             .p99 = nearest_rank(seconds, 99)};
-}
-
-Result<std::int64_t> cache_blocks(const ServingSpec& spec,
-                                  const ServingPoolSpec& pool,
-                                  const Transformer& model,
-                                  const DeviceSpec& device) {
-    const Speculation& speculation = spec.speculation;
-    const ServingPlan of_draft = draft_plan(pool.plan);
-    std::int64_t least = -1;
-    for (std::int64_t stage = 0; stage < pool.plan.pipeline_model_parallel_size; ++stage) {
-        const Bytes weights = serving_weight_bytes(model, pool.plan, stage);
-        const Bytes activations = serving_activation_bytes(
-            model, pool.plan, pool.limits.max_num_batched_tokens, pool.limits.max_num_seqs);
-        const bool drafts = stage == 0 && speculation.has_model();
-        const std::int64_t draft_weights =
-            drafts ? serving_weight_bytes(speculation.draft_model, of_draft, 0).count() : 0;
-        const std::int64_t used = weights.count() + draft_weights +
-                                  spec.engine.reserved_memory.count() + activations.count();
-        const std::int64_t shared = device.memory.count() - (spec.engine.share_of_rest ? used : 0);
-        const std::int64_t left =
-            static_cast<std::int64_t>(spec.engine.memory_share * static_cast<double>(shared)) -
-            (spec.engine.share_of_rest ? 0 : used);
-        const std::int64_t draft_token =
-            drafts ? key_value_bytes_of_rank(speculation.draft_model, of_draft, 0).count() : 0;
-        const std::int64_t block =
-            (key_value_bytes_of_rank(model, pool.plan, stage).count() + draft_token) *
-            pool.limits.block_size;
-        if (left < block) {
-            return fail("",
-                        fmt::format("{:.1f} GB of weights on a GPU of stage {} leave no room for a "
-                                    "key-value cache in {:.1f} GB",
-                                    static_cast<double>(weights.count()) * 1e-9,
-                                    stage,
-                                    static_cast<double>(device.memory.count()) * 1e-9),
-                        activations > weights
-                            ? "a smaller max_num_batched_tokens, whose activations take room"
-                            : "a larger tensor or pipeline size, or weights of fewer bits");
-        }
-        least = least < 0 ? left / block : std::min(least, left / block);
-    }
-    // Data-parallel ranks hold the caches of different requests, ranks of a context parts of each.
-    return least * pool.plan.data_parallel_size * pool.plan.context_parallel_size;
 }
 
 // What the GPUs cost and draw while the load is served.

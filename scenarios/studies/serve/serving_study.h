@@ -128,13 +128,6 @@ struct ServingAnswer {
     std::uint64_t seed = 0;
 };
 
-// Blocks of an instance's cache: what the fullest GPU has left beside its weights. An Error if that
-// is not a block, with the figures.
-Result<std::int64_t> cache_blocks(const ServingSpec& spec,
-                                  const ServingPoolSpec& pool,
-                                  const Transformer& model,
-                                  const DeviceSpec& device);
-
 // What requests met that were served, in simulated or in real time, by pools of these limits.
 ServingAnswer serving_answer(const ServingResult& served,
                              const std::vector<Request>& requests,

@@ -91,5 +91,25 @@ TEST(ServingRules, KeysOfALoadThatNoInstanceReadsAreErrors) {
     expect_error("{pools: {adapter_rank: 16}}", "{}", "requests are for none");
 }
 
+TEST(ServingRules, AChainIsOneInstanceWithoutPoliciesOfEqualRanks) {
+    EXPECT_EQ(first_error("{pools: {chain: ring}}", "{}"), "");
+    expect_error("{pools: {chain: ring, instances: 2}}", "{}", "serving.pools.chain");
+    expect_error("{pools: {chain: ring, tensor_model_parallel_size: 2}}", "{}", "pools.chain");
+    expect_error("{pools: {chain: even, expert_ranks: 2}}", "{}", "serving.pools.chain");
+    expect_error("{pools: {chain: even}, price_per_gpu_hour: 2}", "{}", "with equal ranks");
+    expect_error("{pools: {chain: even}, power: {policy: none}}", "{}", "with equal ranks");
+    EXPECT_EQ(first_error("{pools: {chain: none, instances: 2}}", "{}"), "");
+}
+
+TEST(ServingRules, RanksOfExpertsAreOfOneStage) {
+    EXPECT_EQ(first_error("{pools: {expert_ranks: 2}}", "{}"), "");
+    expect_error("{pools: {expert_ranks: 2, pipeline_model_parallel_size: 2}}", "{}", "stages");
+    expect_error("{pools: {expert_ranks: 2, expert_model_parallel_size: 2, data_parallel_size: 2}}",
+                 "{}",
+                 "serving.pools.expert_ranks");
+    expect_error(
+        "{pools: {expert_ranks: 2}, cache: {tiers: [{kind: dram}]}}", "{}", "expert_ranks");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -176,5 +176,44 @@ TEST(ServingPrices, HostsAreAsSlowAsTheirLaunches) {
     EXPECT_EQ(step_time(server, engine, batch_of(16, 0)), 20_ms);
 }
 
+// Experts alone on half of the GPUs, and halves of a batch that take turns between the two.
+TEST(ServingPrices, ExpertsOnRanksOfTheirOwnTakeTurnsWithAttention) {
+    Transformer model = llama(8, 4096, 14336, 8, 32000);
+    model.num_experts = 16;
+    model.moe_router_topk = 2;
+    model.moe_ffn_hidden_size = 8192;
+    const auto seconds = [&](const ServingPlan& plan, std::int64_t sequences) {
+        return ServingPrices::make(h100_server(), model, plan, {})
+            .value()
+            ->stage_time(generating(sequences, 2000), 0)
+            .seconds();
+    };
+    const ServingPlan together{.data_parallel_size = 8, .expert_model_parallel_size = 8};
+    const ServingPlan split{.data_parallel_size = 4, .expert_ranks = 4};
+    const ServingPlan more_experts{.data_parallel_size = 2, .expert_ranks = 6};
+    // One sequence has no other half.
+    EXPECT_GT(seconds(split, 2), 0.5 * seconds(split, 1));
+    // Attention reads the caches of 400 sequences: two ranks take longer than four.
+    EXPECT_GT(seconds(more_experts, 400), 1.5 * seconds(split, 400));
+    // Few tokens reach all experts: half as many ranks read them, while attention waits.
+    EXPECT_GT(seconds(split, 32), seconds(together, 32));
+}
+
+TEST(ServingPrices, RanksOfExpertsNeedExpertsThatFit) {
+    const auto error = [](const Transformer& model, std::uint32_t ranks) {
+        const auto made = ServingPrices::make(h100_server(), model, {.expert_ranks = ranks}, {});
+        return made ? std::string{} : made.error().what;
+    };
+    EXPECT_EQ(error(llama(8, 4096, 14336, 8, 32000), 4), "the model has no experts");
+    Transformer model = llama(8, 4096, 14336, 8, 32000);
+    model.num_experts = 2;
+    model.moe_router_topk = 1;
+    model.moe_ffn_hidden_size = 8192;
+    EXPECT_EQ(error(model, 4), "4 ranks for 2 experts");
+    EXPECT_EQ(error(model, 2), "");
+    model.num_experts = 256;
+    EXPECT_EQ(error(model, 1), "412.3 GB of experts on a GPU of 85.9 GB");
+}
+
 }  // namespace
 }  // namespace orrery

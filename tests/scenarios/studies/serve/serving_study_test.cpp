@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "scenarios/studies/serve/cache_blocks.h"
 #include "tests/models/known_models.h"
 #include "tests/scenarios/served_model.h"
 

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/layer_chain.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "engine/serving/run_clock.h"
+
+namespace orrery {
+
+namespace {
+
+using Nodes = std::vector<ChainNode>;
+using Shares = std::vector<ChainShare>;
+
+// Without what is read from the disk. `moves`: a token goes on to another node.
+Time alone_time(const ChainNode& node, const ChainShare& share, bool moves) {
+    const Time layers = bounded_sum(bounded_product(node.device_layer, share.device_layers),
+                                    bounded_product(node.host_layer, share.computed_by_host()));
+    return bounded_sum(bounded_sum(layers, moves ? node.hop : Time{}),
+                       share.output ? node.output : Time{});
+}
+
+// Layers that memory holds beside the output layer, which goes to the device if there is room.
+struct Room {
+    std::int64_t device = 0;
+    std::int64_t host = 0;
+};
+Room room_of(const ChainNode& node, bool output) {
+    Room room{.device = node.device_layers, .host = node.host_layers};
+    if (output) {
+        std::int64_t& taken = node.device_layers >= node.output_layers ? room.device : room.host;
+        taken = std::max<std::int64_t>(0, taken - node.output_layers);
+    }
+    return room;
+}
+
+// A share of all `layers`, the device's memory first.
+ChainShare share_of(const Nodes& nodes, std::size_t node, std::int64_t layers, bool output) {
+    const Room room = room_of(nodes[node], output);
+    ChainShare share{.node = node, .output = output};
+    share.device_layers = std::min(layers, room.device);
+    share.host_layers = std::min(layers - share.device_layers, room.host);
+    share.disk_layers = layers - share.device_layers - share.host_layers;
+    return share;
+}
+
+bool can_hold(const Nodes& nodes, const Shares& shares) {
+    return std::ranges::all_of(shares, [&](const ChainShare& share) {
+        return share.disk_layers == 0 || nodes[share.node].disk_layer < Time::max();
+    });
+}
+
+std::size_t fastest_output(const Nodes& nodes, const std::vector<std::size_t>& taken) {
+    return *std::ranges::min_element(taken, {}, [&](std::size_t node) {
+        return std::pair{nodes[node].output, node};
+    });
+}
+
+// Layers go to memories, the fastest first, and then one by one to the disk whose chain is fastest.
+Shares fastest_shares(const Nodes& nodes,
+                      const std::vector<std::size_t>& taken,
+                      std::int64_t layers) {
+    const std::size_t output = fastest_output(nodes, taken);
+    Shares shares;
+    std::vector<std::pair<Time, std::pair<std::size_t, bool>>> memories;
+    for (const std::size_t node : taken) {
+        memories.push_back({nodes[node].device_layer, {shares.size(), true}});
+        memories.push_back({nodes[node].host_layer, {shares.size(), false}});
+        shares.push_back({.node = node, .output = node == output});
+    }
+    std::ranges::sort(memories);
+    std::int64_t left = layers;
+    for (const auto& [time, place] : memories) {
+        ChainShare& share = shares[place.first];
+        const Room room = room_of(nodes[share.node], share.output);
+        const std::int64_t put = std::min(left, place.second ? room.device : room.host);
+        (place.second ? share.device_layers : share.host_layers) += put;
+        left -= put;
+    }
+    for (; left > 0; --left) {
+        std::size_t best = shares.size();
+        Time least = Time::max();
+        for (std::size_t i = 0; i < shares.size(); ++i) {
+            if (nodes[shares[i].node].disk_layer == Time::max()) {
+                continue;
+            }
+            ++shares[i].disk_layers;
+            if (const Time time = chain_time(nodes, shares, true); time < least) {
+                least = time;
+                best = i;
+            }
+            --shares[i].disk_layers;
+        }
+        if (best == shares.size()) {
+            return {};
+        }
+        ++shares[best].disk_layers;
+    }
+    std::erase_if(shares,
+                  [](const ChainShare& share) { return share.layers() == 0 && !share.output; });
+    return shares;
+}
+
+Time time_of(const Nodes& nodes, const Shares& shares) {
+    return shares.empty() ? Time::max() : chain_time(nodes, shares, true);
+}
+
+Shares ring_shares(const Nodes& nodes, std::int64_t layers) {
+    std::vector<std::size_t> taken(nodes.size());
+    std::iota(taken.begin(), taken.end(), std::size_t{0});
+    Shares best = fastest_shares(nodes, taken, layers);
+    while (taken.size() > 1) {
+        Shares smaller;
+        std::size_t without = 0;
+        for (std::size_t i = 0; i < taken.size(); ++i) {
+            std::vector<std::size_t> rest = taken;
+            rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+            Shares shares = fastest_shares(nodes, rest, layers);
+            if (time_of(nodes, shares) < time_of(nodes, smaller)) {
+                smaller = std::move(shares);
+                without = i;
+            }
+        }
+        if (smaller.empty() || time_of(nodes, smaller) > time_of(nodes, best)) {
+            break;
+        }
+        best = std::move(smaller);
+        taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(without));
+    }
+    return best;
+}
+
+Shares one_node_shares(const Nodes& nodes, std::int64_t layers) {
+    Shares best;
+    Time least = Time::max();
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+        Shares alone{share_of(nodes, node, layers, true)};
+        if (can_hold(nodes, alone) && chain_time(nodes, alone, false) < least) {
+            least = chain_time(nodes, alone, false);
+            best = std::move(alone);
+        }
+    }
+    return best;
+}
+
+Shares even_shares(const Nodes& nodes, std::int64_t layers) {
+    std::vector<std::size_t> all(nodes.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const std::size_t output = fastest_output(nodes, all);
+    const auto count = static_cast<std::int64_t>(nodes.size());
+    Shares shares;
+    for (const std::size_t node : all) {
+        const std::int64_t own =
+            layers / count + (static_cast<std::int64_t>(node) < layers % count ? 1 : 0);
+        shares.push_back(share_of(nodes, node, own, node == output));
+    }
+    return can_hold(nodes, shares) ? shares : Shares{};
+}
+
+}  // namespace
+
+bool prefetches(LayerChain kind) {
+    return kind == LayerChain::ring;
+}
+
+std::int64_t layers_from_disk(const ChainShare& share, bool prefetches) {
+    return share.disk_layers == 0 || prefetches ? share.disk_layers : share.computed_by_host();
+}
+
+std::vector<Time> chain_times(const Nodes& nodes, const Shares& shares, bool prefetches) {
+    std::vector<Time> times;
+    Time round;
+    for (const ChainShare& share : shares) {
+        times.push_back(alone_time(nodes[share.node], share, shares.size() > 1));
+        round = bounded_sum(round, times.back());
+    }
+    std::size_t latest = 0;
+    Time exposed;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        const std::int64_t read = layers_from_disk(shares[i], prefetches);
+        const Time reading =
+            read == 0 ? Time{} : bounded_product(nodes[shares[i].node].disk_layer, read);
+        if (!prefetches) {
+            times[i] = bounded_sum(times[i], reading);
+        } else if (const Time busy = bounded_sum(times[i], reading);
+                   busy > round && busy - round > exposed) {
+            exposed = busy - round;
+            latest = i;
+        }
+    }
+    if (exposed > Time{}) {
+        times[latest] = bounded_sum(times[latest], exposed);
+    }
+    return times;
+}
+
+Time chain_time(const Nodes& nodes, const Shares& shares, bool prefetches) {
+    Time sum;
+    for (const Time time : chain_times(nodes, shares, prefetches)) {
+        sum = bounded_sum(sum, time);
+    }
+    return sum;
+}
+
+Shares chain_shares(LayerChain kind, const Nodes& nodes, std::int64_t layers) {
+    if (nodes.empty()) {
+        return {};
+    }
+    switch (kind) {
+        case LayerChain::one_node:
+            return one_node_shares(nodes, layers);
+        case LayerChain::even:
+            return even_shares(nodes, layers);
+        default:
+            return ring_shares(nodes, layers);
+    }
+}
+
+}  // namespace orrery

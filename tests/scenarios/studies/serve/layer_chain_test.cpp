@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/layer_chain.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery {
+namespace {
+
+using namespace literals;
+
+constexpr bool kPrefetch = true;
+
+// A fast desktop, a laptop and a phone whose layers take ten times as long. Reading a layer takes
+// 100 ms.
+std::vector<ChainNode> home() {
+    return {{.name = "desktop",
+             .device_layers = 10,
+             .host_layers = 20,
+             .device_layer = 1_ms,
+             .host_layer = 5_ms,
+             .disk_layer = 100_ms,
+             .hop = 2_ms,
+             .output = 1_ms,
+             .output_layers = 2},
+            {.name = "laptop",
+             .device_layers = 6,
+             .host_layers = 8,
+             .device_layer = 2_ms,
+             .host_layer = 6_ms,
+             .disk_layer = 100_ms,
+             .hop = 2_ms,
+             .output = 2_ms,
+             .output_layers = 2},
+            {.name = "phone",
+             .host_layers = 4,
+             .device_layer = 50_ms,
+             .host_layer = 50_ms,
+             .disk_layer = 200_ms,
+             .hop = 2_ms,
+             .output = 20_ms,
+             .output_layers = 2}};
+}
+
+std::int64_t layers_of(const std::vector<ChainShare>& shares) {
+    std::int64_t sum = 0;
+    for (const ChainShare& share : shares) {
+        sum += share.layers();
+    }
+    return sum;
+}
+
+TEST(LayerChain, ASmallModelStaysOnOneNode) {
+    const auto ring = chain_shares(LayerChain::ring, home(), 8);
+    ASSERT_EQ(ring.size(), 1U);
+    EXPECT_EQ(ring[0].device_layers, 8);  // ten, less the two of the output layer
+    EXPECT_EQ(chain_time(home(), ring, kPrefetch), 9_ms);
+    EXPECT_EQ(chain_time(home(), chain_shares(LayerChain::one_node, home(), 8), false), 9_ms);
+}
+
+TEST(LayerChain, ARingTakesAnotherNodesDeviceBeforeTheHostsMemory) {
+    const auto ring = chain_shares(LayerChain::ring, home(), 14);
+    ASSERT_EQ(ring.size(), 2U);
+    EXPECT_EQ(ring[0].device_layers, 8);
+    EXPECT_EQ(ring[1].device_layers, 6);
+    // 8 x 1 + 6 x 2, the output layer, and two hops.
+    EXPECT_EQ(chain_time(home(), ring, kPrefetch), 25_ms);
+    // Alone, six layers are with the host: 8 x 1 + 6 x 5 + 1.
+    EXPECT_EQ(chain_time(home(), chain_shares(LayerChain::one_node, home(), 14), false), 39_ms);
+}
+
+TEST(LayerChain, AHopThatCostsMoreThanItSavesIsLeftOut) {
+    auto nodes = home();
+    nodes[0].hop = nodes[1].hop = 20_ms;
+    EXPECT_EQ(chain_shares(LayerChain::ring, nodes, 14).size(), 1U);
+}
+
+TEST(LayerChain, APassOverMoreThanThePageCacheHoldsReadsAllOfIt) {
+    const auto alone = chain_shares(LayerChain::one_node, home(), 30);
+    ASSERT_EQ(alone.size(), 1U);
+    EXPECT_EQ(alone[0].host_layers, 20);
+    EXPECT_EQ(alone[0].disk_layers, 2);
+    EXPECT_EQ(layers_from_disk(alone[0], false), 22);
+    EXPECT_EQ(layers_from_disk(alone[0], kPrefetch), 2);
+    // 8 x 1 + 22 x 5 + 1, and 22 x 100.
+    EXPECT_EQ(chain_time(home(), alone, false), 2319_ms);
+}
+
+TEST(LayerChain, ReadingHidesBehindTheOtherNodes) {
+    auto nodes = home();
+    nodes.pop_back();  // 42 layers less 2 fit
+    const auto fits = chain_shares(LayerChain::ring, nodes, 42);
+    const auto over = chain_shares(LayerChain::ring, nodes, 43);
+    EXPECT_EQ(layers_of(over), 43);
+    // One more layer of a host, and its reading behind a round of 176 ms.
+    EXPECT_EQ(chain_time(nodes, fits, kPrefetch), 177_ms);
+    const Time more = chain_time(nodes, over, kPrefetch);
+    EXPECT_GT(more, 177_ms);
+    EXPECT_LT(more, 177_ms + 100_ms);
+    // Without a disk the last layer has no place.
+    for (ChainNode& node : nodes) {
+        node.disk_layer = Time::max();
+    }
+    EXPECT_TRUE(chain_shares(LayerChain::ring, nodes, 43).empty());
+    EXPECT_TRUE(chain_shares(LayerChain::one_node, nodes, 43).empty());
+    EXPECT_TRUE(chain_shares(LayerChain::even, nodes, 100).empty());
+    EXPECT_TRUE(chain_shares(LayerChain::ring, {}, 1).empty());
+}
+
+TEST(LayerChain, EvenSharesIgnoreWhatNodesCan) {
+    const auto even = chain_shares(LayerChain::even, home(), 14);
+    ASSERT_EQ(even.size(), 3U);
+    EXPECT_EQ(even[0].layers(), 5);
+    EXPECT_EQ(even[2].layers(), 4);
+    EXPECT_GT(chain_time(home(), even, false),
+              4 * chain_time(home(), chain_shares(LayerChain::ring, home(), 14), kPrefetch));
+}
+
+}  // namespace
+}  // namespace orrery
