@@ -95,7 +95,7 @@ std::vector<std::int32_t> BytePairEncoding::encode(std::string_view text) const 
     std::unordered_map<std::string_view, std::vector<std::int32_t>> known;
     std::vector<std::int32_t> ids;
     while (!text.empty()) {
-        const std::string_view word = first_word(text).substr(0, kLongestWord);
+        const std::string_view word = first_word(text, kLongestWord);
         text.remove_prefix(word.size());
         if (known.size() == kMostRemembered) {
             known.clear();

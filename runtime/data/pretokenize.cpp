@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/data/pretokenize.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/spirit/home/support/char_encoding/unicode/query.hpp>
 #include <cstdint>
@@ -68,10 +69,11 @@ std::size_t contraction(std::string_view text) {
 }
 
 // Of white space: all of it at the end of the text, else all but its last character (one stays).
-std::size_t white_space(std::string_view text) {
+// More than `longest` bytes, but not necessarily all, of a longer run.
+std::size_t white_space(std::string_view text, std::size_t longest) {
     std::size_t end = 0;
     std::size_t last = 0;  // where the last character begins
-    for (Character c = character_at(text, 0); c.kind == CharacterClass::space;
+    for (Character c = character_at(text, 0); c.kind == CharacterClass::space && last <= longest;
          c = character_at(text, end)) {
         last = end;
         end += c.bytes;
@@ -81,19 +83,20 @@ std::size_t white_space(std::string_view text) {
 
 }  // namespace
 
-std::string_view first_word(std::string_view text) {
+std::string_view first_word(std::string_view text, std::size_t longest) {
     if (const std::size_t length = contraction(text); length > 0) {
-        return text.substr(0, length);
+        return text.substr(0, std::min(length, longest));
     }
     std::size_t end = text.starts_with(' ') ? 1 : 0;
     const CharacterClass kind = character_at(text, end).kind;
     if (kind == CharacterClass::space || kind == CharacterClass::end) {
-        return text.substr(0, white_space(text));
+        return text.substr(0, std::min(white_space(text, longest), longest));
     }
-    for (Character c = character_at(text, end); c.kind == kind; c = character_at(text, end)) {
+    for (Character c = character_at(text, end); c.kind == kind && end < longest;
+         c = character_at(text, end)) {
         end += c.bytes;
     }
-    return text.substr(0, end);
+    return text.substr(0, std::min(end, longest));
 }
 
 }  // namespace orrery

@@ -6,11 +6,14 @@
 // Unicode's; a byte that is no UTF-8 is anything else.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace orrery {
 
-// The first word of a text that isn't empty.
-std::string_view first_word(std::string_view text);
+// The first word of a text that isn't empty, or its first `longest` bytes: a run without end is
+// read no further than that.
+std::string_view first_word(std::string_view text,
+                            std::size_t longest = std::string_view::npos);
 
 }  // namespace orrery

@@ -33,7 +33,7 @@ std::vector<Word> count_words(std::string_view text) {
     std::unordered_map<std::string_view, std::size_t> known;
     std::vector<Word> words;  // in the order of their first occurrence
     while (!text.empty()) {
-        const std::string_view word = first_word(text).substr(0, BytePairEncoding::kLongestWord);
+        const std::string_view word = first_word(text, BytePairEncoding::kLongestWord);
         text.remove_prefix(word.size());
         const auto [entry, added] = known.try_emplace(word, words.size());
         if (added) {

@@ -60,5 +60,15 @@ TEST(Pretokenize, WordsJoinedAreTheText) {
     }
 }
 
+TEST(Pretokenize, ALongWordBeginsWithItsFirstBytes) {
+    for (const std::string text : {"Hello world", "'tis", "   a", "      ", "\u00A0\u00A0\u00A0b",
+                                   "größer", "a\n", " ", "12345678 x", "\t\t\t", "..... "}) {
+        for (std::size_t longest = 1; longest <= text.size() + 1; ++longest) {
+            EXPECT_EQ(first_word(text, longest), first_word(text).substr(0, longest))
+                << text << " " << longest;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace orrery
