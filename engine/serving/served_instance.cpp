@@ -52,6 +52,8 @@ std::optional<ServedInstance::Begun> ServedInstance::begin(Time now, Chosen& cho
         return std::nullopt;
     }
     time_stages(batch);
+    steps_awake_ = stage_free_.back() < now ? 0 : steps_awake_ + 1;
+    stages_.front() += cost_->after_idling(steps_awake_);
     Time end = now;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
         if (factor_ != 1) {
@@ -207,6 +209,7 @@ void ServedInstance::restart(Time now) {
     ORRERY_CHECK(down_);
     down_ = false;
     std::fill(stage_free_.begin(), stage_free_.end(), now);
+    steps_awake_ = -1;
 }
 
 }  // namespace orrery

@@ -100,8 +100,9 @@ private:
     std::deque<UnderWay> under_way_;
     std::vector<Time> stage_free_;
     std::vector<Time> stages_;
-    std::size_t open_loads_ = 0;  // that the last step under way waits for
-    Time computed_end_;           // of that step, without its loads
+    std::int64_t steps_awake_ = -1;  // before the last one, since it had nothing to compute
+    std::size_t open_loads_ = 0;     // that the last step under way waits for
+    Time computed_end_;              // of that step, without its loads
     InstanceTotals totals_;
     bool down_ = false;
     std::uint32_t failures_ = 0;

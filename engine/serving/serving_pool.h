@@ -17,7 +17,13 @@ public:
     virtual std::size_t num_stages() const { return 1; }
     // The time of each stage for this batch, which has steps. `stages` has num_stages() entries.
     virtual void times(const Batch& batch, std::vector<Time>& stages) = 0;
+    // What the first stage takes besides, `steps` steps after the instance had nothing to compute.
+    virtual Time after_idling(std::int64_t steps) const;
 };
+
+inline Time StepCost::after_idling(std::int64_t) const {
+    return {};
+}
 
 struct ServingPool {
     std::size_t num_instances = 1;

@@ -256,6 +256,7 @@ std::vector<LiveServer::Delivery> LiveServer::complete(Instance& instance,
 
 void LiveServer::work(std::size_t number) {
     Instance& instance = instances_[number];
+    std::int64_t steps_awake = 0;
     std::unique_lock lock{mutex_};
     while (!stops_ && status_) {
         if (const Result<void> moved = move_caches(number, lock); !moved) {
@@ -268,6 +269,7 @@ void LiveServer::work(std::size_t number) {
         const std::vector<DecodeChunk> chunks = begin(instance, batch);
         if (chunks.empty()) {
             wait_for_work(instance, lock);
+            steps_awake = 0;
             continue;
         }
         Draws draws;
@@ -306,6 +308,10 @@ void LiveServer::work(std::size_t number) {
         }
         instance.computes = false;
         cancel_marked();
+        if (limits_.on_step) {
+            limits_.on_step({number, batch, steps_awake, now() - began});
+        }
+        ++steps_awake;
     }
 }
 

@@ -49,10 +49,20 @@ struct Submitted {
     Ticket ticket = 0;  // unless refused
 };
 
+struct LiveStep {
+    std::size_t instance = 0;  // counted over all pools
+    const Batch& batch;
+    std::int64_t steps_awake = 0;  // of the instance before it, since it had nothing to compute
+    Time took{};                   // its tokens delivered
+};
+
 struct LiveLimits {
     std::int64_t context = 0;    // tokens of prompt and output together at most
     std::int64_t max_queue = 0;  // requests that wait or run at most; 0: any number
     std::uint64_t salt = 0;      // of prefix hashes
+    // Called by an instance's thread behind each step, while the server is locked: it must neither
+    // block nor call the server.
+    std::function<void(const LiveStep&)> on_step{};
 };
 
 struct LiveCounters {

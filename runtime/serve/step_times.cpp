@@ -190,13 +190,18 @@ Result<MeasuredStepCost> MeasuredStepCost::measure(DecodeStep& step,
     return MeasuredStepCost{fit_step_times(batches, seconds)};
 }
 
-void MeasuredStepCost::times(const Batch& batch, std::vector<Time>& stages) {
+double MeasuredStepCost::seconds_of(const Batch& batch) const {
     const Sizes sizes = sizes_of(batch, fit_.held_tokens);
-    double seconds = 0;
-    for (std::size_t i = 0; i < kSizes; ++i) {
-        seconds += sizes[i] * fit_.seconds[i];
-    }
-    stages.front() = Time::seconds(seconds);
+    return fit_.slower * std::inner_product(sizes.begin(), sizes.end(), fit_.seconds.begin(), 0.0);
+}
+
+void MeasuredStepCost::times(const Batch& batch, std::vector<Time>& stages) {
+    stages.front() = Time::seconds(seconds_of(batch));
+}
+
+Time MeasuredStepCost::after_idling(std::int64_t steps) const {
+    const auto number = static_cast<std::size_t>(steps);
+    return number < kWakingSteps ? Time::seconds(fit_.waking_s[number]) : Time{};
 }
 
 }  // namespace orrery

@@ -29,9 +29,14 @@ public:
     // CPU's caches.
     static constexpr std::size_t kSizes = 8;
     using Sizes = std::array<double, kSizes>;
+    // The first steps after an instance had nothing to compute take longer: threads and processes
+    // wake up, and caches and clock of the CPU are no longer as computation had left them.
+    static constexpr std::size_t kWakingSteps = 8;
     struct Fit {
         Sizes seconds{};         // of each size
         double held_tokens = 0;  // of context, by the caches
+        double slower = 1;       // a server's steps than these sums
+        std::array<double, kWakingSteps> waking_s{};
     };
 
     // Overwrites the cache. `context`: tokens of a sequence at most.
@@ -41,6 +46,8 @@ public:
     explicit MeasuredStepCost(const Fit& fit) : fit_(fit) {}
 
     void times(const Batch& batch, std::vector<Time>& stages) override;
+    Time after_idling(std::int64_t steps) const override;
+    double seconds_of(const Batch& batch) const;
     const Fit& fit() const { return fit_; }
 
 private:

@@ -15,8 +15,8 @@ ReportSection prediction(const RealServingAnswer& answer) {
         .title = "Predicted and measured",
         .note =
             "Predicted: the simulator serves the same requests with the same policies; a step "
-            "costs what a line through steps costs that were timed on this machine before the "
-            "run."};
+            "costs what steps on this machine took before the run, by themselves and in a "
+            "rehearsal of the load."};
     section.table.columns = {{""},
                              {"measured", Unit::seconds},
                              {"predicted", Unit::seconds},

@@ -27,6 +27,7 @@ counts = collections.Counter()
 texts = {}
 wrong = []
 gaps = []
+holds = []  # lines about the server's memory, files and threads
 
 
 def body_of(number: int, stream: bool = True) -> dict:
@@ -148,10 +149,32 @@ async def crawl(port: int, end: float) -> None:
         counts["crawling headers"] += 1
 
 
-async def soak(port: int, seconds: float, streams: int) -> dict:
+def held(pid: int) -> tuple[float, int, int]:
+    """MiB of memory, files and threads of a process."""
+    pages = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return (pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
+            len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task")))
+
+
+async def watch(pid: int, seconds: float, end: float) -> None:
+    """What the server holds in each fifth of the time. A leak makes each more than the last."""
+    most = [(0.0, 0, 0)] * 5
+    while (left := end - time.monotonic()) > 0:
+        fifth = min(4, int(5 * (1 - left / seconds)))
+        try:
+            most[fifth] = tuple(map(max, most[fifth], held(pid)))
+        except OSError:
+            return
+        await asyncio.sleep(0.5)
+    for name, values in zip(("MiB of memory", "open files", "threads"), zip(*most)):
+        holds.append(f"{name + ' at most, by fifths':32} "
+                     + "  ".join(f"{value:.0f}" for value in values))
+
+
+async def soak(port: int, pid: int, seconds: float, streams: int) -> dict:
     end = time.monotonic() + seconds
     await asyncio.gather(*(stream_on(port, i, end) for i in range(streams)),
-                         over_limits(port, end), hang_up(port, end),
+                         over_limits(port, end), hang_up(port, end), watch(pid, seconds, end),
                          *(crawl(port, end) for _ in range(4)))
     await asyncio.sleep(1)  # what was cancelled leaves
     asked = b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -176,7 +199,7 @@ def main() -> int:
             break
         except OSError:
             time.sleep(0.1)
-    metrics = asyncio.run(soak(port, seconds, streams))
+    metrics = asyncio.run(soak(port, server.pid, seconds, streams))
     died = server.poll() is not None
     server.send_signal(signal.SIGTERM)
     status = server.wait(60)
@@ -193,6 +216,8 @@ def main() -> int:
     print(f"{'longest stream, s':32} {gaps[-1]:12.3f}")
     for name, value in sorted(metrics.items()):
         print(f"{name.decode():32} {value.decode():>12}")
+    for line in holds:
+        print(line)
     for one in wrong[:20]:
         print("WRONG:", one)
     print(f"{len(wrong)} things went wrong in {seconds:.0f} s with {streams} streams")

@@ -7,9 +7,9 @@
 #include <chrono>
 
 #include "runtime/serve/cache_move_times.h"
-#include "runtime/serve/front_end_time.h"
 #include "runtime/serve/paged_decoder.h"
 #include "runtime/serve/prefix_hashes.h"
+#include "runtime/serve/rehearsal.h"
 #include "runtime/serve/replay_load.h"
 #include "runtime/serve/step_times.h"
 
@@ -31,13 +31,6 @@ Result<void> check_lengths(const std::vector<Request>& requests, std::int64_t co
     }
     return {};
 }
-
-// What was timed before the run.
-struct MeasuredCosts {
-    std::vector<MeasuredStepCost> steps;  // by pool
-    Time front_end;
-    CacheMoveTimes moves;
-};
 
 // Steps of one instance. While it is timed, the ranks of all others wait for a sign.
 class TimedStep final : public DecodeStep {
@@ -62,11 +55,9 @@ private:
     std::chrono::steady_clock::time_point last_sign_ = std::chrono::steady_clock::now();
 };
 
-Result<MeasuredCosts> measured_costs(const RealInstances& instances,
-                                     std::int64_t vocabulary,
-                                     std::int64_t context,
-                                     std::uint64_t seed) {
-    MeasuredCosts costs;
+// Overwrites the caches.
+Result<ServedCosts> timed_costs(const RealInstances& instances, std::int64_t context) {
+    ServedCosts costs;
     std::vector<MovingInstance> first;  // of each pool
     for (const RealPool& pool : instances.pools) {
         TimedStep timed{*pool.steps.front(), instances};
@@ -78,17 +69,6 @@ Result<MeasuredCosts> measured_costs(const RealInstances& instances,
         first.push_back(
             {.step = pool.steps.front(), .number = first.size(), .limits = pool.limits});
     }
-    const RealPool& prompts = instances.pools.front();
-    const auto front_end =
-        measured_front_end(prompts.rules,
-                           prompts.limits,
-                           prompts.steps,
-                           costs.steps.front(),
-                           {.context = context, .vocabulary = vocabulary, .seed = seed});
-    if (!front_end) {
-        return unexpected<Error>(front_end.error());
-    }
-    costs.front_end = *front_end;
     if (first.size() > 1) {
         const auto moves = measure_cache_moves(first[0], first[1], context);
         if (!moves) {
@@ -97,17 +77,6 @@ Result<MeasuredCosts> measured_costs(const RealInstances& instances,
         costs.moves = *moves;
     }
     return costs;
-}
-
-std::vector<ServingPool> simulated_pools(const RealInstances& instances, MeasuredCosts* costs) {
-    std::vector<ServingPool> pools;
-    for (const RealPool& pool : instances.pools) {
-        pools.push_back({.num_instances = pool.steps.size(),
-                         .rules = pool.rules,
-                         .limits = pool.limits,
-                         .cost = costs == nullptr ? nullptr : &costs->steps[pools.size()]});
-    }
-    return pools;
 }
 
 std::vector<std::unique_ptr<RequestRouter>> routers_of(const ServingSpec& spec) {
@@ -131,27 +100,28 @@ void set_moves(std::int64_t moves,
     answer.transfer_s = moves > 0 ? total.seconds() / static_cast<double>(moves) : 0;
 }
 
-// The same policies in simulated time.
+ServingAnswer answer_of(const Scenario& scenario,
+                        const RealInstances& instances,
+                        const std::vector<Request>& requests,
+                        const ServingResult& result) {
+    std::vector<ServingPool> pools;
+    for (const RealPool& pool : instances.pools) {
+        pools.push_back(
+            {.num_instances = pool.steps.size(), .rules = pool.rules, .limits = pool.limits});
+    }
+    return serving_answer(result, requests, scenario.serving, pools);
+}
+
 ServingAnswer predicted_answer(const Scenario& scenario,
                                const RealInstances& instances,
                                const std::vector<Request>& requests,
-                               MeasuredCosts costs) {
+                               const ServedCosts& costs) {
     const auto begin = std::chrono::steady_clock::now();
-    const std::vector<ServingPool> pools = simulated_pools(instances, &costs);
     const auto routers = routers_of(scenario.serving);
-    const ServingLoad load{.users = scenario.workload.users, .front_end = costs.front_end};
-    QueuedCacheTransport transport{costs.moves};
-    const ServingResult served =
-        pools.size() == 1
-            ? serve(requests, load, pools[0], *routers[0])
-            : serve(
-                  requests,
-                  load,
-                  SplitPools{.prompts = pools[0], .generation = pools[1], .transport = &transport},
-                  *routers[0],
-                  *routers[1]);
-    ServingAnswer answer = serving_answer(served, requests, scenario.serving, pools);
-    set_moves(transport.moves(), transport.tokens(), transport.total(), scenario.model, answer);
+    const SimulatedLoad simulated =
+        simulate_served(instances.live_pools(routers), requests, scenario.workload.users, costs);
+    ServingAnswer answer = answer_of(scenario, instances, requests, simulated.result);
+    set_moves(simulated.moves, simulated.moved_tokens, simulated.moving, scenario.model, answer);
     answer.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;
 }
@@ -170,12 +140,17 @@ SchedulerLimits real_limits(const Scenario& scenario, const ServingPoolSpec& poo
 }  // namespace
 
 std::vector<LivePool> RealInstances::live_pools() const {
+    return live_pools(routers);
+}
+
+std::vector<LivePool> RealInstances::live_pools(
+    const std::vector<std::unique_ptr<RequestRouter>>& with) const {
     std::vector<LivePool> live;
     for (std::size_t i = 0; i < pools.size(); ++i) {
         live.push_back({.rules = pools[i].rules,
                         .limits = pools[i].limits,
                         .instances = pools[i].steps,
-                        .router = routers[i].get()});
+                        .router = with[i].get()});
     }
     return live;
 }
@@ -329,9 +304,17 @@ ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,
         requests[i].prefix_hashes =
             prefix_hashes(prompts[i], instances.pools.front().limits.block_size, seed);
     }
-    const auto costs = measured_costs(instances, scenario.model.vocab_size, context, seed);
-    if (!costs) {
-        return unexpected<Errors>(Errors{costs.error()});
+    auto costs = timed_costs(instances, context);
+    const auto rehearsing = routers_of(scenario.serving);
+    const LoadToRehearse rehearsed{.requests = requests,
+                                   .users = scenario.workload.users,
+                                   .context = context,
+                                   .vocabulary = scenario.model.vocab_size,
+                                   .seed = seed};
+    const Result<void> done = costs ? rehearse(instances.live_pools(rehearsing), rehearsed, *costs)
+                                    : Result<void>{unexpected<Error>(costs.error())};
+    if (!done) {
+        return unexpected<Errors>(Errors{done.error()});
     }
     LiveServer server{instances.live_pools(), {.context = context, .salt = seed}};
     auto replayed = replay_load(server, requests, prompts, {.users = scenario.workload.users});
@@ -340,11 +323,9 @@ ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,
     if (!replayed) {
         return unexpected<Errors>(Errors{replayed.error()});
     }
-    RealServingAnswer answer{
-        .measured = serving_answer(
-            replayed->result, requests, scenario.serving, simulated_pools(instances, nullptr)),
-        .predicted = predicted_answer(scenario, instances, requests, *costs),
-        .outputs = std::move(replayed->outputs)};
+    RealServingAnswer answer{.measured = answer_of(scenario, instances, requests, replayed->result),
+                             .predicted = predicted_answer(scenario, instances, requests, *costs),
+                             .outputs = std::move(replayed->outputs)};
     set_moves(
         counters.moves, counters.moved_tokens, counters.moving, scenario.model, answer.measured);
     answer.measured.wall_s =

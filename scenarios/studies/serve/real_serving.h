@@ -42,8 +42,9 @@ struct RealInstances {
     std::vector<RealPool> pools;
     std::vector<std::unique_ptr<RequestRouter>> routers;  // of the pools
 
-    // As they are, with these routers.
+    // As they are, with these routers, or with those of another run.
     std::vector<LivePool> live_pools() const;
+    std::vector<LivePool> live_pools(const std::vector<std::unique_ptr<RequestRouter>>& with) const;
 };
 
 // Errors for what is only simulated: data and expert parallelism, several instances of several

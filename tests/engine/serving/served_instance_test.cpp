@@ -74,5 +74,33 @@ TEST(ServedInstance, ASlowOneTakesLongerFromItsNextStepOn) {
               Time::picoseconds(7'500'000'000));
 }
 
+class Drowsy : public TwoStages {
+public:
+    Time after_idling(std::int64_t steps) const override { return steps < 2 ? 10_ms : Time{}; }
+};
+
+// An instance of two stages that waits for its own last stage does not idle.
+TEST(ServedInstance, TheFirstStepsAfterAnIdleTimeTakeLonger) {
+    Drowsy cost;
+    const std::vector<Request> requests{{.prompt_tokens = 5, .output_tokens = 5}};
+    const ServingPool pool{.rules = *find_batching_rules("vllm_v1"),
+                           .limits = {.block_size = 4, .num_blocks = 10},
+                           .cost = &cost};
+    ServedInstance served{pool, 0, requests};
+    ServedInstance::Chosen chosen;
+    std::vector<Sampled> sampled;
+    served.scheduler().submit(RequestId{0});
+    const auto step = [&](Time now) {
+        const Time end = served.begin(now, chosen)->end;
+        served.complete(sampled);
+        return end - now;
+    };
+    EXPECT_EQ(step(1_ms), 15_ms);
+    EXPECT_EQ(step(16_ms), 15_ms);
+    EXPECT_EQ(step(31_ms), 5_ms);
+    EXPECT_EQ(step(37_ms), 15_ms);
+    EXPECT_EQ(served.totals().busy, 38_ms);
+}
+
 }  // namespace
 }  // namespace orrery

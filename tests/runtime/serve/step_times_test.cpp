@@ -50,5 +50,18 @@ TEST(StepTimes, AFitFindsTheFactorsAndTheCache) {
     }
 }
 
+TEST(StepTimes, AServersStepsAreSlowerAndTheFirstOnesMore) {
+    MeasuredStepCost cost{
+        {.seconds = {2e-3}, .held_tokens = 64, .slower = 1.5, .waking_s = {5e-3, 1e-3}}};
+    const Batch batch = batch_of_steps({{.new_tokens = 1, .context = 9, .samples = true}});
+    std::vector<Time> stages(1);
+    cost.times(batch, stages);
+    EXPECT_EQ(stages.front(), Time::seconds(3e-3));
+    EXPECT_EQ(cost.after_idling(0), Time::seconds(5e-3));
+    EXPECT_EQ(cost.after_idling(1), Time::seconds(1e-3));
+    EXPECT_EQ(cost.after_idling(2), Time{});
+    EXPECT_EQ(cost.after_idling(1 << 20), Time{});
+}
+
 }  // namespace
 }  // namespace orrery
