@@ -272,7 +272,7 @@ Findings pragma_once(const SourceTree& tree) {
     Findings found;
     for (const SourceFile& file : tree.files) {
         const auto lines = lines_of(file.text);
-        if (is_header(file) && std::find(lines.begin(), lines.end(), "#pragma once") == lines.end()) {
+        if (is_header(file) && std::ranges::find(lines, "#pragma once") == lines.end()) {
             found.push_back({"pragma_once", file.path, "has no #pragma once"});
         }
     }

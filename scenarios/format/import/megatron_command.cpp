@@ -355,9 +355,7 @@ private:
         }
         std::vector<std::string> names;
         for (const CommandWord& module : modules->values) {
-            const auto is = [&](const ModuleRow& row) {
-                return row.of_megatron && row.word == module.text;
-            };
+            const auto is = [&](const auto& m) { return m.of_megatron && m.word == module.text; };
             if (std::ranges::none_of(kModuleRows, is)) {
                 return complain(module.where, "--recompute-modules: no module " + module.text);
             }

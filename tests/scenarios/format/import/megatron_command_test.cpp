@@ -122,6 +122,8 @@ TEST(ImportMegatron, RecomputationIsOfLayersOrModules) {
               static_cast<std::uint32_t>(RecomputeModule::layernorm) |
                   static_cast<std::uint32_t>(RecomputeModule::mlp));
     EXPECT_NE(errors(with("--recompute-modules mo")).find("no module mo"), std::string::npos);
+    EXPECT_NE(errors(with("--recompute-modules linear")).find("no module linear"),
+              std::string::npos);  // Orrery's own
 }
 
 TEST(ImportMegatron, UnknownFlagsAreListedWithTheirValues) {

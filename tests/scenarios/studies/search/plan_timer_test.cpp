@@ -96,6 +96,21 @@ TEST(PlanTimer, GivesThePicosecondsOfCallsLaunchesAndGraphsOfOneSpace) {
     EXPECT_EQ(time(true, true, true), time(false, true, true));
 }
 
+// Without reduce_scatter ZeRO 1 reduces gradients to all ranks, and ZeRO 2 does not.
+TEST(PlanTimer, GivesThePicosecondsOfGradientsThatAllRanksGet) {
+    Scenario scenario = small_scenario("reduced", {"plan.reduce_scatter=false"});
+    scenario.network = NetworkFidelity::analytic;
+    testing::TimedPlans timed{scenario};
+    const auto time = [&](ShardingStrategy strategy) {
+        scenario.plan.data_parallel_sharding_strategy = strategy;
+        const auto step = timed.timer.step_of(scenario.plan);
+        EXPECT_TRUE(step) << step.error();
+        EXPECT_EQ(step->picoseconds(), simulate_scenario(scenario)->iteration.picoseconds());
+        return *step;
+    };
+    EXPECT_GT(time(ShardingStrategy::optim), time(ShardingStrategy::optim_grads));
+}
+
 // Rounds that are alike are left out.
 TEST(PlanTimer, GivesThePicosecondsOfManyMicroBatches) {
     expect_same_times(small_scenario("rounds", {"plan.global_batch_size=512"}), {}, 60);
