@@ -3,8 +3,8 @@
 // the block of every other.
 //
 // Experts may end inside the axis and cut it into several digits of the mesh. The ring then goes
-// round the first digit, takes one step along the next, goes round the first again, and so on: the
-// hop that has that number is a shift along one digit, the same on all ranks.
+// round the first digit, takes one step along the next, goes round the first again, and so on. Each
+// hop is a shift along one digit, the same on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace orrery {
 // 1 if nothing is passed on.
 std::int64_t ranks_of_ring(const LayoutAssignment& layouts);
 
-// The mesh digit along which hop 1 … ranks_of_ring() - 1 goes.
+// The mesh digit along which the hop with this number goes; the first is 1.
 std::uint32_t digit_of_hop(const LayoutAssignment& layouts, std::int64_t hop);
 
 }  // namespace orrery

@@ -22,7 +22,7 @@ TEST(PeerOrder, IsNccls) {
 TEST(PeerOrder, MeetsEveryPeerOnce) {
     for (std::uint32_t ranks = 0; ranks < 300; ++ranks) {
         Order all(ranks);
-        std::iota(all.begin(), all.end(), 0);
+        std::iota(all.begin(), all.end(), 0u);
         Order met = nccl_peer_order(ranks);
         std::ranges::sort(met);
         EXPECT_EQ(met, all);
