@@ -76,7 +76,7 @@ Command describe_diff() {
         .help = "Say how two scenarios, or two results of --json, differ",
         .options = joined(
             {{{"before", &arguments->before, "Scenario (YAML), or result (JSON)", "FILE", true},
-              {"after", &arguments->after, "The same, of what is compared with it", "FILE", true},
+              {"after", &arguments->after, "Scenario or result to compare it with", "FILE", true},
               {"--set",
                &arguments->overrides,
                "Change one key of the second scenario; can be repeated",

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -24,6 +24,21 @@ std::string asked(const std::string& question, const std::string& usual) {
     return line.empty() ? usual : line;
 }
 
+// A number from the terminal. What is no number is asked again; at the end of the input it is the
+// usual one.
+std::uint32_t asked_number(const std::string& question, const std::string& usual) {
+    while (true) {
+        const std::string answer = asked(question, usual);
+        std::uint32_t number = 0;
+        const char* const end = answer.data() + answer.size();
+        const auto read = std::from_chars(answer.data(), end, number);
+        if (answer == usual || (read.ec == std::errc{} && read.ptr == end)) {
+            return number;
+        }
+        fmt::print(stderr, "'{}' is no whole number.\n", answer);
+    }
+}
+
 void ask(InitArguments& arguments) {
     if (isatty(STDIN_FILENO) == 0) {
         return;
@@ -35,15 +50,11 @@ void ask(InitArguments& arguments) {
         arguments.scenario.node = asked("Server (orrery catalogue nodes)", "dgx-h100");
     }
     if (arguments.scenario.nodes == 0) {
-        const std::string answer = asked("Number of servers", "1");
-        arguments.scenario.nodes =
-            static_cast<std::uint32_t>(std::strtoul(answer.c_str(), nullptr, 10));
+        arguments.scenario.nodes = asked_number("Number of servers", "1");
     }
     if (arguments.scenario.tensor == 0) {
-        const std::string answer =
-            asked("Ranks that split each layer (tensor parallel)", "as few as fit");
         arguments.scenario.tensor =
-            static_cast<std::uint32_t>(std::strtoul(answer.c_str(), nullptr, 10));
+            asked_number("Ranks that split each layer (tensor parallel)", "as few as fit");
     }
 }
 
@@ -51,15 +62,23 @@ void ask(InitArguments& arguments) {
 
 int init_command(InitArguments arguments) {
     std::error_code ignored;
+    if (std::filesystem::is_directory(arguments.file, ignored)) {
+        return report_error({arguments.file, "is a folder", "the name of a file in it"});
+    }
     if (!arguments.overwrite && arguments.file != "-" &&
         std::filesystem::exists(arguments.file, ignored)) {
         return report_error({arguments.file, "is there already", "--overwrite replaces it"});
     }
     ask(arguments);
-    if (arguments.scenario.model.empty() || arguments.scenario.node.empty()) {
+    if (arguments.scenario.model.empty()) {
         return report_error({"init",
-                             "a model and a server are missing",
-                             "--model llama-3-8b --node dgx-h100; see orrery catalogue"});
+                             "a model is missing",
+                             "--model llama-3-8b, for example; see orrery catalogue models"});
+    }
+    if (arguments.scenario.node.empty()) {
+        return report_error({"init",
+                             "a server is missing",
+                             "--node dgx-h100, for example; see orrery catalogue nodes"});
     }
     const ResultOrErrors<std::string> text = first_scenario(arguments.scenario);
     if (!text) {

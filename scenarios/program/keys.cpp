@@ -24,13 +24,13 @@ int unknown_name(const Keys& all, const std::string& name) {
     for (const ScenarioKey& key : all) {
         known.push_back(key.key);
     }
-    const bool near = !nearest_names(name, known, 1).empty();
+    // What another program calls a key says more than names that look alike.
     const std::string called = key_called(name);
     return report_error({"keys",
                          fmt::format("'{}' is no key or section", name),
-                         near             ? nearest_hint(name, known)
-                         : called.empty() ? "orrery keys lists all"
-                                          : called});
+                         !called.empty()                         ? called
+                         : nearest_names(name, known, 1).empty() ? "orrery keys lists all"
+                                                                 : nearest_hint(name, known)});
 }
 
 int print_schema(const std::string& name) {

@@ -33,7 +33,8 @@ Result<OutputFormat> output_format(const ViewArguments& arguments) {
                     "one of table, json, csv, md");
     }
     if (arguments.json && found->second != OutputFormat::json) {
-        return fail("--json", "is short for --format json, and --format says another one", {});
+        return fail(
+            "--json", "is short for --format json, and --format says another one", "one of them");
     }
     return found->second;
 }

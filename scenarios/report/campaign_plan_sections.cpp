@@ -2,6 +2,7 @@
 // What a recovery plan did in a campaign: its figures, what it leaves, and its first run.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "scenarios/format/document/wall_time_text.h"
@@ -113,10 +114,10 @@ ReportSection recovery_plan_section(const PlanAnswer& p, double tokens) {
                      seconds_text(p.loss_p50_s),
                      seconds_text(p.loss_p95_s)));
     fact("evictions",
-         fmt::format("{:.1f}, of which {:.1f} healthy; at most {:.0f} nodes in repair at once",
+         fmt::format("{:.1f}, of which {:.1f} healthy; at most {} in repair at once",
                      p.evictions.mean,
                      p.false_evictions.mean,
-                     p.down_most));
+                     counted(std::llround(p.down_most), "node")));
     if (p.undetected.mean > 0) {
         fact("wrong numbers",
              fmt::format("unnoticed at the end of {:.0f} % of the runs", p.undetected.mean * 100));

@@ -18,6 +18,38 @@ namespace {
 
 constexpr std::size_t kClassesShown = 20;
 
+// A row for each plan, with the values themselves.
+ReportTable campaign_result(const CampaignAnswer& answer) {
+    ReportTable table;
+    table.columns = {{"scenario"},
+                     {"plan"},
+                     {"gpus", Unit::count},
+                     {"seeds", Unit::count},
+                     {"ettr", Unit::share},
+                     {"goodput", Unit::share},
+                     {"effective_mfu", Unit::share},
+                     {"interruptions", Unit::number},
+                     {"restarts", Unit::number},
+                     {"lost", Unit::wall_time},
+                     {"spares", Unit::count},
+                     {"mttr", Unit::wall_time}};
+    for (const PlanAnswer& plan : answer.plans) {
+        table.rows.push_back({answer.scenario,
+                              plan.name,
+                              answer.gpus,
+                              answer.seeds,
+                              plan.ettr.mean,
+                              plan.goodput.mean,
+                              plan.effective_mfu.mean,
+                              plan.interruptions.mean,
+                              plan.restarts.mean,
+                              plan.lost_h.mean * 3600,
+                              plan.spares,
+                              plan.mttr_s});
+    }
+    return table;
+}
+
 ReportSection plans(const CampaignAnswer& answer) {
     ReportSection section{.title = "Recovery plans",
                           .note =
@@ -108,6 +140,27 @@ ReportSection hours(const PlanAnswer& plan) {
     return section;
 }
 
+// One table beside the pictures: a row is a use of the nodes, a column a plan.
+ReportSection hours_of_plans(const CampaignAnswer& answer) {
+    ReportSection section{.title = "GPU-hours of a run by plan"};
+    section.table.columns = {{"use"}};
+    for (const PlanAnswer& plan : answer.plans) {
+        section.table.columns.push_back({.title = plan.name, .unit = Unit::count});
+    }
+    for (std::size_t use = 0; use < kNumNodeUses; ++use) {
+        std::vector<Cell> row{name(static_cast<NodeUse>(use))};
+        double most = 0;
+        for (const PlanAnswer& plan : answer.plans) {
+            row.emplace_back(plan.gpu_hours[use]);
+            most = std::max(most, plan.gpu_hours[use]);
+        }
+        if (most > 0) {
+            section.table.rows.push_back(std::move(row));
+        }
+    }
+    return section;
+}
+
 ReportSection timeline(const CampaignAnswer& answer) {
     PageTimeline picture{.scale = 1e-6};
     for (std::size_t use = 0; use < kNumNodeUses; ++use) {
@@ -174,6 +227,7 @@ std::vector<ReportFact> facts_of(const CampaignAnswer& a) {
 Report campaign_sections(const CampaignAnswer& answer) {
     Report report{.title = answer.scenario};
     report.facts = facts_of(answer);
+    report.result = campaign_result(answer);
     const PlanAnswer& best = *std::ranges::max_element(
         answer.plans, {}, [](const PlanAnswer& plan) { return plan.goodput.mean; });
     report.cards = {{cell_text(best.goodput.mean, Unit::share, 2), "goodput"},
@@ -191,6 +245,7 @@ Report campaign_sections(const CampaignAnswer& answer) {
     }
     if (answer.plans.size() > 1) {
         report.sections.push_back(plans(answer));
+        report.sections.push_back(hours_of_plans(answer));
     }
     for (const PlanAnswer& plan : answer.plans) {
         report.sections.push_back(recovery_plan_section(plan, answer.tokens));

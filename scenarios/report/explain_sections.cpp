@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/explain_report.h"
 #include "scenarios/report/memory_report.h"
@@ -56,14 +58,21 @@ std::string main_line(const Answer& answer) {
     for (const Limit& limit : limits(answer)) {
         all += limit.mfu;
     }
+    double gained = 0;
+    for (const LostMfu& part : answer.lost_mfu) {
+        gained -= std::min(0.0, part.mfu);
+    }
     return fmt::format(
         "A step takes {}: {:.1f} % of the peak is useful work (MFU). Of the {:.1f} points that are "
-        "lost, most go to {}: {:.1f}.",
+        "lost, most go to {}: {:.1f}.{}",
         to_short_text(answer.iteration),
         answer.mfu * 100,
         all * 100,
         group,
-        points * 100);
+        points * 100,
+        gained < 0.0005
+            ? ""
+            : fmt::format(" The MFU counts {:.1f} points that no kernel computes.", gained * 100));
 }
 
 std::string memory_verdict(const MemoryUse& memory) {

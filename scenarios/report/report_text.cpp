@@ -185,9 +185,20 @@ struct ColumnLayout {
     std::size_t gap = 2;  // between columns
 };
 
-// Columns of words shrink until a line is as wide as a report, between words first; those of
-// numbers never do. Next the columns move together, last words are broken. Where that is not
-// enough, all stay as wide as their cells.
+// Characters of a column of numbers that its title alone needs. Its words can stand below each
+// other.
+std::size_t spare_of_title(const std::vector<TextRow>& rows, std::size_t column) {
+    std::size_t least = longest_word(rows.front()[column]);
+    for (std::size_t k = 1; k < rows.size(); ++k) {
+        least = std::max(least, num_characters(rows[k][column]));
+    }
+    const std::size_t title = num_characters(rows.front()[column]);
+    return title - std::min(title, least);
+}
+
+// Columns of words shrink until a line is as wide as a report, between words first; numbers never
+// do. Next the columns move together, words are broken, and titles of numbers take several lines.
+// Where that is not enough, all stay as wide as their cells.
 ColumnLayout column_layout(const std::vector<TextRow>& rows, const std::vector<bool>& right) {
     const std::size_t columns = right.size();
     std::vector<std::size_t> natural(columns);
@@ -215,6 +226,10 @@ ColumnLayout column_layout(const std::vector<TextRow>& rows, const std::vector<b
     all = shrink(all, width, spare);
     for (std::size_t i = 0; i < columns; ++i) {
         spare[i] = right[i] || width[i] < kNarrowest ? 0 : width[i] - kNarrowest;
+    }
+    all = shrink(all, width, spare);
+    for (std::size_t i = 0; i < columns; ++i) {
+        spare[i] = right[i] ? spare_of_title(rows, i) : 0;
     }
     return {shrink(all, width, spare) > kReportColumns ? natural : width};
 }

@@ -334,15 +334,17 @@ ReportSection waterfall_section(const Answer& a, const std::string& title) {
     double left = 1;
     for (const LostMfu& lost : a.lost_mfu) {
         const auto meaning = std::ranges::find(meanings, lost.cause, &Limit::cause);
-        section.bars.push_back({.name = words_for(lost.cause),
-                                .text = cell_text(lost.mfu, Unit::share),
-                                .more = to_short_text(lost.time),
-                                .share = left,
-                                .begin = left - lost.mfu,
-                                .help = meaning == meanings.end() ? "" : meaning->words});
+        // The peak less the losses, and more the gains, is the MFU.
+        section.bars.push_back(
+            {.name = (lost.mfu < 0 ? "+ " : "- ") + words_for(lost.cause),
+             .text = cell_text(std::abs(lost.mfu), Unit::share),
+             .more = to_short_text(lost.time < Time{} ? Time{} - lost.time : lost.time),
+             .share = left,
+             .begin = left - lost.mfu,
+             .help = meaning == meanings.end() ? "" : meaning->words});
         left -= lost.mfu;
     }
-    section.bars.push_back({"MFU", cell_text(a.mfu, Unit::share), "", a.mfu});
+    section.bars.push_back({"= MFU", cell_text(a.mfu, Unit::share), "", a.mfu});
     return section;
 }
 

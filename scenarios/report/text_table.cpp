@@ -53,6 +53,21 @@ std::string wrapped(std::string_view prose, std::size_t width, std::size_t inden
     return line.empty() ? text : text + margin + line + "\n";
 }
 
+namespace {
+
+// The longest part of at most `width` characters that ends behind a dash, an underscore or a slash,
+// if it fills half a line; else the first `width` characters.
+std::string first_part(const std::string& word, std::size_t width) {
+    std::string part = cut(word, width);
+    const std::size_t joint = part.find_last_of("-_/");
+    if (joint != std::string::npos && 2 * num_characters(part.substr(0, joint + 1)) >= width) {
+        part.resize(joint + 1);
+    }
+    return part;
+}
+
+}  // namespace
+
 std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
     if (num_characters(cell) <= width) {
         return {cell};
@@ -61,7 +76,7 @@ std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) 
     std::istringstream wide{wrapped(cell, width, 0)};
     for (std::string line; std::getline(wide, line);) {
         while (num_characters(line) > width) {
-            lines.push_back(cut(line, width));
+            lines.push_back(first_part(line, width));
             line.erase(0, lines.back().size());
         }
         lines.push_back(line);

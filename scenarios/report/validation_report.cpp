@@ -5,9 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "scenarios/report/report_words.h"
 
 namespace orrery {
 namespace {
@@ -114,10 +117,11 @@ ReportSection overall(const Validation& validation) {
 
 Report validation_sections(const Validation& validation) {
     Report report{.title = "Predicted and published steps"};
-    report.lines = {validation.rows.empty() ? "No case can be simulated."
-                                            : fmt::format("{} cases simulated, {} not expressible",
-                                                          validation.rows.size(),
-                                                          validation.skipped.size())};
+    report.lines = {validation.rows.empty()
+                        ? "No case can be simulated."
+                        : fmt::format("{} simulated, {} not expressible",
+                                      counted(std::ssize(validation.rows), "case"),
+                                      validation.skipped.size())};
     if (!validation.rows.empty()) {
         report.sections = {steps_section(validation), validated_families(validation)};
     }

@@ -17,13 +17,13 @@ const take = (start, end) => {
   const from = text.indexOf(start);
   return text.slice(from, text.indexOf(end, from) + end.length);
 };
-const taken = ["seconds", "bytes", "marksOf", "readOut", "stackedSeries"].map(
+const taken = ["seconds", "bytes", "marksOf", "readOut", "readCell", "stackedSeries"].map(
   (name) => take(`function ${name}(`, "\n}\n"));
-const code = [take("const percent", ";\n"), take("const formats", "};\n"),
+const code = [take("const percent", ";\n"), take("const words", ";\n"), take("const formats", "};\n"),
   take("const kindColours", "};\n"), take("const restColours", ";\n"),
   take("const stackColour", ";\n"), ...taken].join("");
-const { marksOf, readOut, stackedSeries } =
-  new Function(code + "return { marksOf, readOut, stackedSeries };")();
+const { marksOf, readOut, readCell, stackedSeries } =
+  new Function(code + "return { marksOf, readOut, readCell, stackedSeries };")();
 )";
 
 TEST(PageScript, TheMemoryChartStacksTheKindsAndReadsOutEachKindsOwnBytes) {
@@ -46,6 +46,22 @@ console.log(readOut(series[0], "bytes", null, null), readOut({}, "s", 1.5, 0));
               "gradients 3,3 2.00 GiB\n"
               "weights 1,1 1.00 GiB\n"
               "– 1.50 s\n");
+}
+
+TEST(PageScript, ACellOfAHeatMapIsNamed) {
+    if (run_shell("command -v node", "/").status != 0) {
+        GTEST_SKIP() << "no node here";
+    }
+    const TemporaryFolder folder;
+    write_file(folder.path() / "script.js", std::string{kTake} + R"(
+const row = { name: "host_memory", values: [0.25, 1] };
+console.log(readCell({}, { ...row, cells: ["a -> b", "b -> a"] }, 0));
+console.log(readCell({ scale: ["low", "high"] }, { ...row, labels: ["first", "second"] }, 1));
+console.log(readCell({}, row, 1));
+)");
+    const Ran ran = run_shell("node script.js " ORRERY_SOURCE_DIR, folder.path());
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out, "host memory: a -> b, 25.0 %\nsecond\nhost memory: cell 1, 100.0 %\n");
 }
 
 TEST(PageScript, MarksOfAnAxisOfSharesDiffer) {

@@ -13,7 +13,8 @@ function barsOf(bars) {
     track.style.left = Math.max(0, Math.min(bar.begin, bar.share)) * 100 + "%";
     track.style.width = Math.min(1, Math.abs(bar.share - bar.begin)) * 100 + "%";
     drawn.append(element("span", bar.help ? { title: bar.help } : {}, bar.name), element("span", { class: "number" }, bar.text),
-      element("span", { class: "number soft" }, bar.more), element("div", { class: "track" }, track));
+      element("span", { class: "number soft" }, bar.more),
+      element("div", { class: "track" }, ...(bar.share === bar.begin ? [] : [track])));
   }
   return drawn;
 }
@@ -40,7 +41,7 @@ function stackOf(bars) {
 function meaningsOf(bars) {
   const told = bars.filter((bar) => bar.help);
   return told.length ? [element("details", { class: "meanings" }, element("summary", {}, "What the lines mean"),
-    element("ul", {}, ...told.map((bar) => element("li", {}, `${bar.name}: ${bar.help}`))))] : [];
+    element("ul", {}, ...told.map((bar) => element("li", {}, `${bar.name.replace(/^[-+] /, "")}: ${bar.help}`))))] : [];
 }
 
 function drawSection(section) {

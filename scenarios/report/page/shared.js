@@ -77,9 +77,20 @@ function legendOf(names, colours) {
 }
 
 function tableOf(table) {
-  const cell = (tag, text, i) => element(tag, (table.right ? table.right[i] : i >= table.left) ? { class: "number" } : {}, text);
+  const right = (i) => table.right ? table.right[i] : i >= table.left;
+  // A line may end behind a '-', in the middle of an arrow.
+  const cell = (tag, text, i) => element(tag, right(i) ? { class: "number" } : {}, text.replaceAll(" -> ", " → "));
+  // On a narrow screen the table scrolls; a column of sentences is not squeezed to a word a line.
+  const wide = table.head.map((word, i) => {
+    const longest = right(i) ? 0 : table.rows.reduce((most, row) => Math.max(most, row[i].length), 0);
+    return Math.min(longest, 36, Math.max(18, longest / 3));
+  });
   return element("div", { class: "wide" }, element("table", {},
-    element("thead", {}, element("tr", {}, ...table.head.map((word, i) => cell("th", word, i)))),
+    element("thead", {}, element("tr", {}, ...table.head.map((word, i) => {
+      const head = cell("th", word, i);
+      if (wide[i] > 12) head.style.minWidth = wide[i] + "ch";
+      return head;
+    }))),
     element("tbody", {}, ...table.rows.map((row) => element("tr", {}, ...row.map((text, i) => cell("td", text, i)))))));
 }
 
@@ -133,7 +144,7 @@ function chartOf(given) {
     const places = [...new Set(chart.xs)];
     const points = chart.series.some((s) => s.points);
     const marked = places.length <= 12 && !chart.log && !points && !chart.series.some((s) => s.area);
-    const horizontal = { size: 34, labelSize: 24, space: 84, splits: marked ? () => places : undefined,
+    const horizontal = { size: 34, labelSize: 24, space: (u, axis, least, most, width) => width < 400 ? 58 : 84, splits: marked ? () => places : undefined,
       incrs: steps(chart.x) };
     const series = chart.series.map((s, i) => {
       const stroke = colour(s.colour || palette[i % palette.length]);
@@ -160,10 +171,26 @@ function chartOf(given) {
   return element("div", {}, holder, element("p", { class: "hint" }, hint));
 }
 
-// Rows of cells from pale (0) to red (1): {rows: [{name, values, labels}], scale: what 0 and 1 stand for}.
+// What a heat map says of a cell: the cell's label, or its name with the share that it shows.
+function readCell(heat, row, cell) {
+  if (row.labels && row.labels[cell]) return row.labels[cell];
+  const name = row.cells ? row.cells[cell] : "cell " + cell;
+  return `${words(row.name)}: ${name}` + (heat.scale ? "" : `, ${percent(row.values[cell])}`);
+}
+
+// The hottest cell of each row in words: paper and narrow screens have no cursor that reads cells.
+function hottestOf(heat) {
+  const rows = heat.rows.filter((row) => row.values.length).map((row) => [row, row.values.indexOf(Math.max(...row.values))]);
+  const most = rows.sort(([a, i], [b, k]) => b.values[k] - a.values[i]).slice(0, 8);
+  return element("ul", { class: "hottest" }, ...most.map(([row, cell]) => element("li", {}, readCell(heat, row, cell))));
+}
+
+// Rows of cells from pale (0) to red (1): {rows: [{name, values, labels, cells}], scale: what 0 and 1 stand for}.
 function heatOf(heat) {
   const canvas = element("canvas", { class: "heat", role: "img", "aria-label": "heat map", tabindex: "0" });
-  const left = 170, row = 26;
+  const row = 26;
+  const chosen = { line: 0, cell: -1 };  // by the arrow keys
+  let left = 170;  // of the cells, behind the names of the rows
   const at = (value) => `hsl(${Math.round(36 - 36 * Math.min(1, value))} 85% 50% / ${(0.06 + 0.94 * Math.min(1, value)).toFixed(3)})`;
   const draw = () => {
     const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = heat.rows.length * row;
@@ -174,9 +201,10 @@ function heatOf(heat) {
     pen.scale(ratio, ratio);
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "middle";
+    left = Math.min(170, 16 + Math.max(...heat.rows.map((line) => pen.measureText(words(line.name)).width)));
     heat.rows.forEach((line, i) => {
       pen.fillStyle = colour("--soft");
-      pen.fillText(line.name, 4, i * row + row / 2, left - 10);
+      pen.fillText(words(line.name), 4, i * row + row / 2, left - 10);
       const cells = line.values.length, size = (width - left) / cells, shown = Math.min(cells, Math.floor(width - left));
       for (let k = 0; k < shown; ++k) {
           // More cells than pixels: the hottest cell of each pixel.
@@ -191,23 +219,36 @@ function heatOf(heat) {
       }
     });
   };
-  canvas.addEventListener("pointermove", (event) => {
-    const box = canvas.getBoundingClientRect();
-    const line = heat.rows[Math.floor((event.clientY - box.top) / row)];
-    const cell = line && Math.floor(((event.clientX - box.left - left) / (box.width - left)) * line.values.length);
+  const read = (line, cell, x, y) => {
     tip.hidden = !(line && cell >= 0 && cell < line.values.length);
     if (tip.hidden) return;
-    const label = line.labels && line.labels[cell] || line.name + " " + cell;
-    tip.textContent = heat.scale ? label : `${label}: ${percent(line.values[cell])}`;
-    tip.style.left = Math.min(event.clientX + 14, innerWidth - 280) + "px";
-    tip.style.top = event.clientY + 14 + "px";
+    tip.textContent = readCell(heat, line, cell);
+    tip.style.left = Math.max(0, Math.min(x + 14, innerWidth - 280)) + "px";
+    tip.style.top = y + 14 + "px";
+  };
+  const point = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const line = heat.rows[Math.floor((event.clientY - box.top) / row)];
+    read(line, line && Math.floor(((event.clientX - box.left - left) / (box.width - left)) * line.values.length), event.clientX, event.clientY);
+  };
+  canvas.addEventListener("pointermove", point);
+  canvas.addEventListener("pointerdown", point);
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    chosen.line = Math.max(0, Math.min(heat.rows.length - 1, chosen.line + step[0]));
+    const line = heat.rows[chosen.line], box = canvas.getBoundingClientRect();
+    chosen.cell = Math.max(0, Math.min(line.values.length - 1, chosen.cell + step[1]));
+    read(line, chosen.cell, box.left + left + ((chosen.cell + 0.5) * (box.width - left)) / line.values.length, box.top + (chosen.line + 0.5) * row);
   });
+  canvas.addEventListener("blur", () => { tip.hidden = true; });
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
   onResize(canvas, draw);
   onDarkChange(draw);
   const bar = element('i');
   bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(at).join(', ')})`;
-  return element('div', {}, canvas, element('p', {class: 'heat-scale'}, heat.scale ? heat.scale[0] : '0 %', bar, heat.scale ? heat.scale[1] : '100 %'));
+  return element('div', {}, canvas, element('p', {class: 'heat-scale'}, heat.scale ? heat.scale[0] : '0 %', bar, heat.scale ? heat.scale[1] : '100 %'), hottestOf(heat));
 }
 
 // The rank x time picture: one lane a stream of a rank, drawn on a canvas between `from` and `to`.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "tests/scenarios/program/command_run.h"
@@ -37,9 +39,16 @@ TEST(InitCommand, UnknownNamesAndMissingOnesAreErrors) {
                                        .scenario = {.model = "llama-3-9b", .node = "dgx-h100"}});
     EXPECT_EQ(unknown.status, kExitUserError);
     EXPECT_NE(unknown.err.find("llama-3-8b"), std::string::npos) << unknown.err;
-    EXPECT_EQ(
-        status({.file = (folder / "b.yaml").string(), .scenario = {.model = "llama-3-8b"}}).status,
-        kExitUserError);
+    const auto missing = [&](FirstScenario given) {
+        return status({.file = (folder / "b.yaml").string(), .scenario = std::move(given)}).err;
+    };
+    EXPECT_NE(missing({.model = "llama-3-8b"}).find("a server is missing"), std::string::npos);
+    EXPECT_NE(missing({.node = "dgx-h100"}).find("a model is missing"), std::string::npos);
+    const CommandRun at_folder = status({.file = folder.path().string(),
+                                         .scenario = {.model = "llama-3-8b", .node = "dgx-h100"},
+                                         .overwrite = true});
+    EXPECT_EQ(at_folder.status, kExitUserError);
+    EXPECT_NE(at_folder.err.find("is a folder"), std::string::npos) << at_folder.err;
     EXPECT_EQ(folder.num_files(), 0u);
 }
 

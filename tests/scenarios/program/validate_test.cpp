@@ -80,7 +80,7 @@ TEST(ValidateCommand, ComparesEveryRowAndSkipsWithAReason) {
     ASSERT_EQ(json["skipped"].size(), 2U);
     EXPECT_EQ(json["skipped"][1]["reason"],
               "plan.tensor_model_parallel_size 7 does not divide num_attention_heads 128");
-    EXPECT_NE(validate(file).out.find("1 cases simulated, 2 not expressible"), std::string::npos);
+    EXPECT_NE(validate(file).out.find("1 case simulated, 2 not expressible"), std::string::npos);
 }
 
 TEST(ValidateCommand, OnlyTheFamiliesThatAreAskedFor) {

@@ -25,5 +25,43 @@ TEST(CampaignPage, ShowsEveryPlanOverTimeAndFromRunToRun) {
     EXPECT_NE(html.find("nothing"), std::string::npos);
 }
 
+TEST(CampaignPage, ComparesTheGpuHoursOfThePlans) {
+    CampaignAnswer answer{.scenario = "weeks", .length = WallTime::days(1)};
+    answer.plans = {{.name = "spares"}, {.name = "nothing"}};
+    const auto hours = [&](std::size_t plan, NodeUse use) -> double& {
+        return answer.plans[plan].gpu_hours[static_cast<std::size_t>(use)];
+    };
+    hours(0, NodeUse::productive) = 1500;
+    hours(1, NodeUse::productive) = 1200;
+    hours(1, NodeUse::waiting) = 300;
+    const auto table_of = [&] {
+        for (const ReportSection& section : campaign_sections(answer).sections) {
+            if (section.title == "GPU-hours of a run by plan") {
+                return text_rows(section.table);
+            }
+        }
+        return std::vector<TextRow>{};
+    };
+    EXPECT_EQ(table_of(),
+              (std::vector<TextRow>{{"use", "spares", "nothing"},
+                                    {"productive", "1,500", "1,200"},
+                                    {"waiting", "0", "300"}}));
+    answer.plans.pop_back();
+    EXPECT_TRUE(table_of().empty());
+}
+
+TEST(CampaignPage, CsvHasARowForEachPlan) {
+    CampaignAnswer answer{.scenario = "weeks", .gpus = 64, .length = WallTime::days(1), .seeds = 3};
+    answer.plans = {{.name = "spares", .spares = 2}, {.name = "nothing"}};
+    answer.plans[0].ettr.mean = 0.75;
+    answer.plans[0].lost_h.mean = 0.5;
+    answer.fault_classes = {{.name = "gpu"}};
+    EXPECT_EQ(to_csv(campaign_sections(answer)),
+              "scenario,plan,gpus,seeds,ettr,goodput,effective_mfu,interruptions,restarts,lost [s],"
+              "spares,mttr [s]\n"
+              "weeks,spares,64,3,0.75,0,0,0,0,1800,2,0\n"
+              "weeks,nothing,64,3,0,0,0,0,0,0,0,0\n");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -23,6 +23,8 @@ TEST(CellLines, BreakBetweenWordsAndLongWordsWhereTheyMust) {
     EXPECT_EQ(cell_lines("one two", 7), Lines{"one two"});
     EXPECT_EQ(cell_lines("one two", 4), (Lines{"one", "two"}));
     EXPECT_EQ(cell_lines("abcdef g", 3), (Lines{"abc", "def", "g"}));
+    EXPECT_EQ(cell_lines("zero-plus_plus/dgx", 11), (Lines{"zero-plus_", "plus/dgx"}));
+    EXPECT_EQ(cell_lines("a-incomprehensible", 9), (Lines{"a-incompr", "ehensible"}));
     EXPECT_EQ(cell_lines("", 3), Lines{""});
     EXPECT_EQ(cell_lines("     ", 3), Lines{""});
 }
