@@ -94,7 +94,7 @@ run() { # name, model, plan, ranks, round
 }
 
 for ((round = 1; round <= rounds; ++round)); do
-    within_limit "$orrery" profile --ranks 2 -o "$folder/profile-$round.csv" >&2 || break
+    within_limit "$orrery" profile --nproc 2 -o "$folder/profile-$round.csv" >&2 || break
     for scenario in "${scenarios[@]}"; do
         IFS='|' read -r name model plan ranks <<<"$scenario"
         run "$name" "$model" "$plan" "$ranks" "$round" || break 2
