@@ -159,13 +159,11 @@ void BatchScheduler::fill(Batch& batch) {
         fill_by_phase(batch);
         return;
     }
-    bool room = true;
-    if (rules_.decodes_first) {
-        room = fill_running(Phase::generation, batch) && fill_running(Phase::prompt, batch);
-    } else {
-        room = fill_running(Phase::any, batch);
+    Filled filled = fill_running(rules_.decodes_first ? Phase::generation : Phase::any, batch);
+    if (filled.room && filled.skipped) {
+        filled = fill_running(Phase::prompt, batch);
     }
-    if (room) {
+    if (filled.room) {
         fill_waiting(batch);
     }
 }
@@ -184,15 +182,17 @@ void BatchScheduler::fill_by_phase(Batch& batch) {
     }
 }
 
-bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
-    bool room = true;
+BatchScheduler::Filled BatchScheduler::fill_running(Phase phase, Batch& batch) {
+    Filled filled;
     for (std::size_t i = 0; i < running_.size() && budget_ > 0 && !step_is_full(batch); ++i) {
         const RequestId id = running_[i];
         Sequence& sequence = at(id);
         const std::int64_t left = sequence.total - sequence.computed;
-        const bool other_phase =
-            phase != Phase::any && sequence.generates() != (phase == Phase::generation);
-        if (left <= 0 || sequence.awaits_cache || other_phase) {
+        if (left <= 0 || sequence.awaits_cache) {
+            continue;
+        }
+        if (phase != Phase::any && sequence.generates() != (phase == Phase::generation)) {
+            filled.skipped = true;
             continue;
         }
         // After a preemption a sequence that computes whole prompts may exceed the budget: it then
@@ -204,16 +204,16 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
         const std::int64_t drafted = std::min(drafts_of(sequence), budget_ - tokens);
         tokens += std::max<std::int64_t>(drafted, 0);
         while (!reserve(sequence, sequence.computed + tokens)) {
-            room = false;
+            filled.room = false;
             const bool itself = running_.back() == id;
             preempt_last(batch);
             if (itself) {
-                return false;
+                return filled;
             }
         }
-        schedule(id, tokens, std::max<std::int64_t>(drafted, 0), batch);
+        schedule(id, sequence, tokens, std::max<std::int64_t>(drafted, 0), batch);
     }
-    return room;
+    return filled;
 }
 
 void BatchScheduler::fill_waiting(Batch& batch) {
@@ -226,9 +226,10 @@ void BatchScheduler::fill_waiting(Batch& batch) {
            static_cast<std::int64_t>(running_.size()) < most_running() && !step_is_full(batch) &&
            may_join(waiting_.front())) {
         const RequestId id = waiting_.front();
+        Sequence& sequence = at(id);
         const PrefixHit hit = prefix_hit(requests_[static_cast<std::size_t>(id)],
-                                         (at(id).total - 1) / limits_.block_size);
-        std::int64_t tokens = most_in_a_step(at(id).total - hit.blocks * limits_.block_size);
+                                         (sequence.total - 1) / limits_.block_size);
+        std::int64_t tokens = most_in_a_step(sequence.total - hit.blocks * limits_.block_size);
         if (rules_.chunks_prompts) {
             tokens = std::min(tokens, budget_);
         } else if (tokens > budget_ && !batch.steps.empty()) {
@@ -237,8 +238,8 @@ void BatchScheduler::fill_waiting(Batch& batch) {
         if (!admit_head(hit, tokens, batch)) {
             return;
         }
-        if (!at(id).awaits_cache) {
-            schedule(id, tokens, 0, batch);
+        if (!sequence.awaits_cache) {
+            schedule(id, sequence, tokens, 0, batch);
         }
     }
 }
@@ -371,10 +372,10 @@ bool BatchScheduler::reserve(Sequence& sequence, std::int64_t tokens) {
 }
 
 void BatchScheduler::schedule(RequestId id,
+                              Sequence& sequence,
                               std::int64_t new_tokens,
                               std::int64_t drafted,
                               Batch& batch) {
-    Sequence& sequence = at(id);
     batch.steps.push_back({.request = id,
                            .new_tokens = new_tokens,
                            .context = sequence.computed,
@@ -385,16 +386,15 @@ void BatchScheduler::schedule(RequestId id,
     sequence.computed += new_tokens;
     budget_ -= new_tokens;
     pending_tokens_ -= new_tokens - drafted;
-    publish_prefix(id);
+    publish_prefix(id, sequence);
 }
 
 // As vLLM does, a block is findable as soon as a step computes its last token: a request of the
 // same step may share it, since it reads the block only in its own attention.
-void BatchScheduler::publish_prefix(RequestId id) {
+void BatchScheduler::publish_prefix(RequestId id, Sequence& sequence) {
     if (!limits_.enable_prefix_caching) {
         return;
     }
-    Sequence& sequence = at(id);
     const std::vector<std::uint64_t>& hashes =
         requests_[static_cast<std::size_t>(id)].prefix_hashes;
     const std::int64_t full =

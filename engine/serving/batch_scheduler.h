@@ -206,8 +206,12 @@ private:
     std::int64_t watermark_blocks() const;
     std::int64_t most_in_a_step(std::int64_t tokens) const;
     void fill(Batch& batch);
-    // Gives running sequences of the phase their tokens. False if one had to be preempted.
-    bool fill_running(Phase phase, Batch& batch);
+    struct Filled {
+        bool room = true;      // no sequence had to be preempted
+        bool skipped = false;  // a sequence was of the other phase
+    };
+    // Gives running sequences of the phase their tokens.
+    Filled fill_running(Phase phase, Batch& batch);
     void fill_waiting(Batch& batch);
     void fill_by_phase(Batch& batch);
     bool waits_for_ranks();
@@ -236,9 +240,14 @@ private:
     }
     // Proposals that a step of the sequence verifies: none beyond its last output.
     std::int64_t drafts_of(const Sequence& sequence) const;
-    void schedule(RequestId id, std::int64_t new_tokens, std::int64_t drafted, Batch& batch);
+    // `sequence` is the request's.
+    void schedule(RequestId id,
+                  Sequence& sequence,
+                  std::int64_t new_tokens,
+                  std::int64_t drafted,
+                  Batch& batch);
     void preempt_last(Batch& batch);
-    void publish_prefix(RequestId id);
+    void publish_prefix(RequestId id, Sequence& sequence);
 
     BatchingRules rules_;
     SchedulerLimits limits_;
