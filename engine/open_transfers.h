@@ -20,8 +20,7 @@ inline constexpr LockstepGroupId kNoGroup{UINT32_MAX};
 struct alignas(64) ConnectionState {
     std::uint32_t first_message = 0;  // Transfers::messages
     std::uint32_t num_members = 0;
-    LockstepGroupId group_of_several = kNoGroup;  // the lockstep group of several that meets on it
-    LockstepGroupId group = kNoGroup;             // the same, be it of one
+    LockstepGroupId group = kNoGroup;  // the lockstep group that meets on it, be it of one
     OpenTransferId open = kNoTransfer;
     std::uint32_t first_neighbour = 0;  // Quotient::neighbours
     std::uint32_t num_neighbours = 0;

@@ -23,9 +23,14 @@ inline std::vector<std::int64_t> other_values(std::int64_t value) {
 inline std::vector<double> other_values(double value) {
     return {value * 2, value / 2, 0.5};
 }
-// Of recompute_modules.
+// Of recompute_modules: each by itself, and pairs.
 inline std::vector<std::uint32_t> other_values(std::uint32_t) {
-    return {1, 2, 4, 8, 16, 3, 6, 32, 64, 128, 256, 512};
+    std::vector<std::uint32_t> all;
+    for (const ModuleRow& row : kModuleRows) {
+        all.push_back(static_cast<std::uint32_t>(row.value));
+    }
+    all.insert(all.end(), {3, 6});
+    return all;
 }
 inline std::vector<std::vector<std::int64_t>> other_values(const std::vector<std::int64_t>&) {
     return {{1, 3, 3, 1}, {3, 5}, {5, 3}, {1, 2, 2, 3}, {2, 1}, {1, 2}, {2, 1, 1}};
