@@ -216,11 +216,6 @@ TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
         p.data_parallel_size = 2;
         p.expert_model_parallel_size = 4;
     });
-    compare("context that experts cut", [](ParallelPlan& p) {
-        p.context_parallel_size = 4;
-        p.data_parallel_size = 1;
-        p.expert_model_parallel_size = 2;
-    });
     compare("pipeline", [](ParallelPlan& p) {
         p.pipeline_model_parallel_size = 2;
         p.virtual_pipeline_model_parallel_size = 2;
@@ -244,6 +239,14 @@ TEST(ExpertTraining, LayoutsTrainWhatOneRankTrains) {
     compare("shared expert beside the exchange",
             [](ParallelPlan& p) { p.moe_shared_expert_overlap = true; });
     compare("gradients apart", [](ParallelPlan& p) { p.gradient_accumulation_fusion = false; });
+}
+
+TEST(ExpertTraining, ExpertsThatCutARingTrainWhatOneRankTrains) {
+    const Transformer model = tiny_experts();
+    const Training one = checked(model, expert_plan(1, 1));
+    ParallelPlan plan = expert_plan(2, 1);
+    plan.context_parallel_size = 4;
+    expect_near(one, checked(model, plan));
 }
 
 TEST(ExpertTraining, SplitExpertsTrainWhatOneRankTrains) {
