@@ -173,7 +173,8 @@ Result<void> ChainPrices::add_kinds(const Scenario& scenario,
         kinds_.push_back({.node = node.cluster.node,
                           .one = std::move(*one),
                           .two = std::move(*two),
-                          .has_host = node.cluster.node.host_memory > Bytes{}});
+                          .has_host = node.cluster.node.host_memory > Bytes{} &&
+                                       node.device.generation != "cpu"});
     }
     return {};
 }

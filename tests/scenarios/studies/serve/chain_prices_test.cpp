@@ -90,8 +90,8 @@ TEST(ChainPrices, WhatAChainHasNotIsAnError) {
 TEST(ChainPrices, ACacheIsOfOneSequenceUnlessItsBlocksAreGiven) {
     Transformer model{.num_layers = 1};
     model.seq_length = 1000;
-    EXPECT_EQ(chain_blocks(model, {.num_blocks = 0, .block_size = 16}), 64);
-    EXPECT_EQ(chain_blocks(model, {.num_blocks = 7, .block_size = 16}), 7);
+    EXPECT_EQ(chain_blocks(model, {.block_size = 16, .num_blocks = 0}), 64);
+    EXPECT_EQ(chain_blocks(model, {.block_size = 16, .num_blocks = 7}), 7);
 }
 
 }  // namespace
