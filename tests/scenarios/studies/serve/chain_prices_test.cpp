@@ -19,7 +19,8 @@ std::string home(const std::string& desktop_memory, const std::string& pools) {
         return "{name: " + name + ", device: " + device +
                ", gpus_per_node: 1, intra_node: pcie, pcie_bandwidth: 16 GB/s, host_memory: " +
                memory +
-               ", host_memory_bandwidth: 50 GB/s, nvme_drives: 1, nvme_read_bandwidth: 3 GB/s}";
+               ", host_memory_bandwidth: 50 GB/s, nvme_drives: 1, nvme_read_bandwidth: 3 GB/s, "
+               "nvme_write_bandwidth: 3 GB/s}";
     };
     return "kind: serving\ncluster:\n  kinds:\n    - {nodes: 1, node: " +
            node("desktop", desktop_memory) + "}\n    - {nodes: 1, node: " + node("laptop", "8 GB") +
