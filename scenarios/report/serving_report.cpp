@@ -475,7 +475,7 @@ std::string serving_json(const Scenario& scenario,
                  {"seed", answer.seed},
                  {"wall_s", answer.wall_s}};
     if (!chain.empty()) {
-        json["chain"] = chain_json(chain);
+        json["chain"] = chain_json<Json>(chain);
     }
     if (answer.slowdowns) {
         json["slowdowns"] = {{"ttft", summary_json(answer.slowdowns->ttft)},
