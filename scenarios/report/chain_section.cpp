@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/report/chain_section.h"
 
-#include <nlohmann/json.hpp>
-
 namespace orrery {
 
 ReportSection chain_section(const std::vector<ChainNodeUse>& nodes) {
@@ -26,19 +24,6 @@ ReportSection chain_section(const std::vector<ChainNodeUse>& nodes) {
                                       node.token_s});
     }
     return section;
-}
-
-nlohmann::ordered_json chain_json(const std::vector<ChainNodeUse>& nodes) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const ChainNodeUse& node : nodes) {
-        list.push_back({{"node", node.node},
-                        {"device_layers", node.device_layers},
-                        {"host_layers", node.host_layers},
-                        {"disk_layers", node.disk_layers},
-                        {"output", node.output},
-                        {"token_s", node.token_s}});
-    }
-    return list;
 }
 
 }  // namespace orrery

@@ -343,6 +343,31 @@ std::string words_of_pool(const ServingPoolSpec& pool) {
     return text;
 }
 
+namespace {
+
+// Sections of what not every load has.
+void add_parts_of_pools(const ServingAnswer& answer,
+                        const std::vector<ChainNodeUse>& chain,
+                        Report& report) {
+    if (answer.row) {
+        report.sections.push_back(row_section(*answer.row));
+    }
+    if (!chain.empty()) {
+        report.sections.push_back(chain_section(chain));
+    }
+    if (!answer.scaled.empty()) {
+        report.sections.push_back(scaling_section(answer));
+    }
+    if (!answer.tiers.empty()) {
+        report.sections.push_back(tiers_section(answer));
+    }
+    if (!answer.faults.empty()) {
+        report.sections.push_back(faults_section(answer));
+    }
+}
+
+}  // namespace
+
 Report serving_sections(const Scenario& scenario,
                         const ServingAnswer& answer,
                         const ServingResult& result,
@@ -391,21 +416,7 @@ Report serving_sections(const Scenario& scenario,
     }
     report.sections = {
         latencies(answer), request_times_section(answer), pools(scenario, answer)};
-    if (answer.row) {
-        report.sections.push_back(row_section(*answer.row));
-    }
-    if (!chain.empty()) {
-        report.sections.push_back(chain_section(chain));
-    }
-    if (!answer.scaled.empty()) {
-        report.sections.push_back(scaling_section(answer));
-    }
-    if (!answer.tiers.empty()) {
-        report.sections.push_back(tiers_section(answer));
-    }
-    if (!answer.faults.empty()) {
-        report.sections.push_back(faults_section(answer));
-    }
+    add_parts_of_pools(answer, chain, report);
     if (answer.slowdowns) {
         report.sections.insert(report.sections.begin() + 1, slowdowns(*answer.slowdowns, wanted));
     }
@@ -475,7 +486,7 @@ std::string serving_json(const Scenario& scenario,
                  {"seed", answer.seed},
                  {"wall_s", answer.wall_s}};
     if (!chain.empty()) {
-        json["chain"] = chain_json(chain);
+        json["chain"] = chain_json<Json>(chain);
     }
     if (answer.slowdowns) {
         json["slowdowns"] = {{"ttft", summary_json(answer.slowdowns->ttft)},

@@ -91,6 +91,10 @@ void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoo
     const ServingPlan& plan = pool.plan;
     if (pool.chain != LayerChain::none) {
         check_chain_of(reader, pool);
+    } else if (pool.weight_scale_bits > 0) {
+        reader.complain("weight_scale_bits",
+                        fmt::format("{} is of a chain", reader.full_name("weight_scale_bits")),
+                        "chain: ring");
     }
     if (plan.context_parallel_size == 1 && plan.context_parallel_comm == ContextExchange::ring) {
         reader.complain("context_parallel_comm",

@@ -43,6 +43,18 @@ Time bytes_time(double bytes, double bits_per_second) {
                : Time::max();
 }
 
+// Of a weight with its scales.
+double stored_bits(const ServingPoolSpec& pool) {
+    return static_cast<double>(pool.plan.weight_bits) + static_cast<double>(pool.weight_scale_bits);
+}
+
+// What devices read: whole bits.
+ServingPlan read_plan(const ServingPoolSpec& pool) {
+    ServingPlan plan = pool.plan;
+    plan.weight_bits = static_cast<std::int64_t>(std::ceil(stored_bits(pool)));
+    return plan;
+}
+
 bool layers_differ(const Transformer& model) {
     for (std::int64_t layer = 1; layer < model.num_layers; ++layer) {
         if (model.layer_has_experts(layer) != model.layer_has_experts(0)) {
@@ -123,10 +135,11 @@ ChainPrices::ChainPrices(const Scenario& scenario,
           options.contention = false;
           return options;
       }()) {
-    const auto bits = static_cast<double>(pool.plan.weight_bits);
-    layer_bytes_ = static_cast<double>((serving_weight_bytes(with_layers(model_, 2), pool.plan, 0) -
-                                        serving_weight_bytes(with_layers(model_, 1), pool.plan, 0))
-                                           .count());
+    const double bits = stored_bits(pool);
+    const Bytes layer = serving_weight_bytes(with_layers(model_, 2), pool.plan, 0) -
+                        serving_weight_bytes(with_layers(model_, 1), pool.plan, 0);
+    layer_bytes_ =
+        static_cast<double>(layer.count()) * bits / static_cast<double>(pool.plan.weight_bits);
     layer_cache_bytes_ = static_cast<double>(key_value_bytes(model_, pool.plan).count()) /
                          static_cast<double>(model_.num_layers);
     output_share_ = bits / 16;
@@ -144,7 +157,7 @@ Result<std::unique_ptr<ChainPrices>> ChainPrices::make(const Scenario& scenario,
     }
     std::unique_ptr<ChainPrices> prices{
         new ChainPrices(scenario, engine, pool, std::move(*fabric))};
-    if (const auto added = prices->add_kinds(scenario, engine, pool.plan); !added) {
+    if (const auto added = prices->add_kinds(scenario, engine, read_plan(pool)); !added) {
         return tl::unexpected(added.error());
     }
     prices->add_nodes(scenario, pool);
@@ -173,7 +186,8 @@ Result<void> ChainPrices::add_kinds(const Scenario& scenario,
         kinds_.push_back({.node = node.cluster.node,
                           .one = std::move(*one),
                           .two = std::move(*two),
-                          .has_host = node.cluster.node.host_memory > Bytes{}});
+                          .has_host = node.cluster.node.host_memory > Bytes{} &&
+                                      node.device.generation != "cpu"});
     }
     return {};
 }

@@ -40,7 +40,7 @@ private:
         NodeSpec node;
         std::unique_ptr<ServingPrices> one;
         std::unique_ptr<ServingPrices> two;
-        bool has_host = false;  // a memory of its own, beside the device's
+        bool has_host = false;  // computes, too; a device that is a CPU has the host's memory
     };
     ChainPrices(const Scenario& scenario,
                 const ServingEngine& engine,

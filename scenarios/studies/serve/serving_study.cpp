@@ -141,6 +141,42 @@ struct Serving {
     ServingParts parts;
 };
 
+// The model that proposes stands beside the first stage.
+Result<void> add_draft(const Scenario& scenario,
+                       const ServingSpec& spec,
+                       const ServingPoolSpec& pool,
+                       std::int64_t first_rank,
+                       ServingPrices* prices) {
+    if (!spec.speculation.has_model() || prices == nullptr) {
+        return {};
+    }
+    auto draft = ServingPrices::make(
+        scenario, spec.speculation.draft_model, draft_plan(pool.plan), spec.engine, first_rank);
+    if (!draft) {
+        return tl::unexpected(draft.error());
+    }
+    prices->use_draft(std::move(*draft));
+    return {};
+}
+
+void set_engine_limits(const ServingSpec& spec,
+                       const ServingPoolSpec& pool,
+                       std::int64_t stages,
+                       SchedulerLimits& limits) {
+    limits.draft_tokens = spec.speculation.draft_tokens;
+    limits.mixes_adapters = spec.engine.mixes_adapters;
+    // Stages of a pipeline already wait for the batches before them.
+    limits.plans_ahead = spec.engine.asynchronous && stages == 1;
+    limits.micro_batches = static_cast<std::uint16_t>(spec.engine.seqs_of_each_stage ? stages : 1);
+    limits.num_scheduler_steps = static_cast<std::uint16_t>(spec.engine.num_scheduler_steps);
+    limits.prompts_together = static_cast<std::uint16_t>(spec.engine.prompts_together);
+    limits.prompt_free_share = spec.engine.prompt_free_share;
+    limits.order = spec.engine.queue_order;
+    limits.balanced_ranks =
+        std::max(limits.balanced_ranks, static_cast<std::uint16_t>(pool.plan.data_parallel_size));
+    limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
+}
+
 Result<void> add_pool(const Scenario& scenario,
                       const ServingSpec& spec,
                       const ServingPoolSpec& pool,
@@ -180,18 +216,7 @@ Result<void> add_pool(const Scenario& scenario,
         }
         limits.num_blocks = *blocks;
     }
-    limits.draft_tokens = spec.speculation.draft_tokens;
-    limits.mixes_adapters = spec.engine.mixes_adapters;
-    // Stages of a pipeline already wait for the batches before them.
-    limits.plans_ahead = spec.engine.asynchronous && stages == 1;
-    limits.micro_batches = static_cast<std::uint16_t>(spec.engine.seqs_of_each_stage ? stages : 1);
-    limits.num_scheduler_steps = static_cast<std::uint16_t>(spec.engine.num_scheduler_steps);
-    limits.prompts_together = static_cast<std::uint16_t>(spec.engine.prompts_together);
-    limits.prompt_free_share = spec.engine.prompt_free_share;
-    limits.order = spec.engine.queue_order;
-    limits.balanced_ranks =
-        std::max(limits.balanced_ranks, static_cast<std::uint16_t>(pool.plan.data_parallel_size));
-    limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
+    set_engine_limits(spec, pool, stages, limits);
     serving.pools.push_back(
         {.num_instances = static_cast<std::size_t>(pool.instances),
          .gpus = serving.chain ? stages : pool.plan.num_ranks(),
@@ -212,13 +237,8 @@ Result<void> add_pool(const Scenario& scenario,
         serving.pools.back().slower_clock = kSlower;
         serving.slower_prices.push_back(std::move(*slower));
     }
-    if (spec.speculation.has_model()) {
-        auto draft = ServingPrices::make(
-            scenario, spec.speculation.draft_model, draft_plan(pool.plan), spec.engine, first_rank);
-        if (!draft) {
-            return tl::unexpected(draft.error());
-        }
-        prices->use_draft(std::move(*draft));
+    if (const auto drafts = add_draft(scenario, spec, pool, first_rank, prices.get()); !drafts) {
+        return tl::unexpected(drafts.error());
     }
     serving.prices.push_back(std::move(prices));
     return {};

@@ -17,7 +17,7 @@ TEST(ChainSection, ANodeIsARow) {
     EXPECT_EQ(cell_text(section.table.rows[0][1], Unit::count), "20");
     EXPECT_EQ(cell_text(section.table.rows[0][4], Unit::words), "here");
     EXPECT_EQ(cell_text(section.table.rows[1][3], Unit::count), "2");
-    const auto json = chain_json(nodes);
+    const auto json = chain_json<nlohmann::ordered_json>(nodes);
     EXPECT_EQ(json[1]["host_layers"], 3);
     EXPECT_EQ(json[0]["output"], true);
 }

@@ -99,6 +99,9 @@ TEST(ServingRules, AChainIsOneInstanceWithoutPoliciesOfEqualRanks) {
     expect_error("{pools: {chain: even}, price_per_gpu_hour: 2}", "{}", "with equal ranks");
     expect_error("{pools: {chain: even}, power: {policy: none}}", "{}", "with equal ranks");
     EXPECT_EQ(first_error("{pools: {chain: none, instances: 2}}", "{}"), "");
+    EXPECT_EQ(first_error("{pools: {chain: ring, weight_scale_bits: 0.8}}", "{}"), "");
+    expect_error("{pools: {weight_scale_bits: 0.8}}", "{}", "is of a chain");
+    expect_error("{pools: {chain: ring, weight_scale_bits: 9}}", "{}", "weight_scale_bits");
 }
 
 TEST(ServingRules, RanksOfExpertsAreOfOneStage) {

@@ -19,7 +19,8 @@ std::string home(const std::string& desktop_memory, const std::string& pools) {
         return "{name: " + name + ", device: " + device +
                ", gpus_per_node: 1, intra_node: pcie, pcie_bandwidth: 16 GB/s, host_memory: " +
                memory +
-               ", host_memory_bandwidth: 50 GB/s, nvme_drives: 1, nvme_read_bandwidth: 3 GB/s}";
+               ", host_memory_bandwidth: 50 GB/s, nvme_drives: 1, nvme_read_bandwidth: 3 GB/s, "
+               "nvme_write_bandwidth: 3 GB/s}";
     };
     return "kind: serving\ncluster:\n  kinds:\n    - {nodes: 1, node: " +
            node("desktop", desktop_memory) + "}\n    - {nodes: 1, node: " + node("laptop", "8 GB") +
@@ -55,6 +56,9 @@ TEST(ChainPrices, ATokenReadsTheLayersWhereTheyAre) {
     // The laptop's GPU takes layers from the desktop's memory.
     EXPECT_LT(token_s("32 GB", "{chain: ring}"), 0.8 * in_memory);
     EXPECT_LT(token_s("4 GB", "{chain: ring}"), 0.2 * from_disk);
+    // Scales take room and time.
+    EXPECT_GT(token_s("32 GB", "{chain: one_node, weight_bits: 4, weight_scale_bits: 0.9}"),
+              1.1 * token_s("32 GB", "{chain: one_node, weight_bits: 4}"));
     // A quarter of the bits is read in less time, and more of them fit into GPUs.
     EXPECT_LT(token_s("32 GB", "{chain: one_node, weight_bits: 4}"), 0.25 * in_memory);
 }
@@ -90,8 +94,8 @@ TEST(ChainPrices, WhatAChainHasNotIsAnError) {
 TEST(ChainPrices, ACacheIsOfOneSequenceUnlessItsBlocksAreGiven) {
     Transformer model{.num_layers = 1};
     model.seq_length = 1000;
-    EXPECT_EQ(chain_blocks(model, {.num_blocks = 0, .block_size = 16}), 64);
-    EXPECT_EQ(chain_blocks(model, {.num_blocks = 7, .block_size = 16}), 7);
+    EXPECT_EQ(chain_blocks(model, {.block_size = 16, .num_blocks = 0}), 64);
+    EXPECT_EQ(chain_blocks(model, {.block_size = 16, .num_blocks = 7}), 7);
 }
 
 }  // namespace
