@@ -115,6 +115,7 @@ CampaignSpec random_campaign(std::uint64_t scenario) {
                       .false_positive = dice.heads() ? 0.0 : 0.3};
     spec.repair = {.time = {DistributionKind::lognormal, dice.time(100, 1e5), 1.5},
                    .crews = dice.below(3),
+                   .first_time_fix = dice.heads() ? 1.0 : 0.5,
                    .worse_most = dice.heads() ? 1.0 : 3.0};
     spec.forecast = {.recall = dice.heads() ? 0.0 : 0.6, .precision = 0.5};
     spec.checkpoint = {.interval = dice.time(30, 1e4),
