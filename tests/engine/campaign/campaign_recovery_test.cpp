@@ -22,6 +22,19 @@ TEST(CampaignRecovery, CopiesInMemorySaveTheWork) {
     EXPECT_EQ(run.recoveries, std::vector<WallTime>{s(30 + 10 + 100 + 5)});
 }
 
+TEST(CampaignRecovery, ANodesOwnCopySavesTheWorkOfAHangButNotOfALostNode) {
+    CampaignSpec spec = crash_of_one(FaultKind::job_hang);
+    spec.faults[0].events[0].nodes = {};
+    spec.checkpoint.memory_interval = s(1);
+    spec.policies = {InPlaceRestart{}, HotSpares{}, LocalCheckpoint{}};
+    EXPECT_EQ(run_campaign(spec, 1).recoveries, std::vector<WallTime>{s(600 + 20 + 5)});
+
+    CampaignSpec lost = crash_of_one();
+    lost.checkpoint.memory_interval = s(1);
+    lost.policies = {HotSpares{}, LocalCheckpoint{}};
+    EXPECT_EQ(run_campaign(lost, 1).recoveries, std::vector<WallTime>{s(30 + 10 + 100 + 50)});
+}
+
 TEST(CampaignRecovery, ARepairThatDoesNotMendIsFollowedByAnother) {
     const RepairSpec repair{.time = {DistributionKind::fixed, s(100)}, .first_time_fix = 0.25};
     double sum = 0;

@@ -57,6 +57,7 @@ std::vector<PolicySpec> random_policies(Dice& dice, const CampaignSpec& spec) {
         ElasticDataParallel{.units_min = 1 + dice.below(3)},
         PipelineRerouting{},
         PeerCheckpoint{{static_cast<PeerPlacementKind>(dice.below(3)), 2 + dice.below(2)}},
+        LocalCheckpoint{},
         PreemptiveDrain{.slow = dice.heads()},
         OverEviction{.scope = dice.heads() ? Scope::rack : Scope::pdu, .cluster = spec.cluster},
         RollbackAndSkip{.checkpoints = 1 + dice.below(3)},
