@@ -36,6 +36,7 @@ struct RepairSpec {
     Distribution time{.kind = DistributionKind::fixed, .scale = WallTime::days(1)};
     WallTime test = WallTime::seconds(3600);  // of a healthy node that was accused
     std::uint32_t crews = 0;                  // repairs at a time; 0: no limit
+    double first_time_fix = 1;  // share of the repairs that mend; after the others comes another
     // A node that was repaired r times fails 1 + (most - 1) min(r, repairs) / repairs times as
     // often.
     double worse_most = 1;
@@ -44,7 +45,12 @@ struct RepairSpec {
     double infant = 1;
     WallTime infancy;
     bool operator==(const RepairSpec&) const = default;
+
+    double mean_s() const { return time.mean_s() / first_time_fix; }
 };
+
+// The time until a node is mended: of one repair, or of several.
+WallTime sample(const RepairSpec& repair, CounterRandom& random);
 
 struct Forecast {
     double recall = 0;     // share of the stopping faults of nodes that a warning foresees

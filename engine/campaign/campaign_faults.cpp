@@ -59,7 +59,7 @@ void CampaignWorld::on_announce(std::uint32_t index) {
             }
             CounterRandom random{seed_, event.id, static_cast<std::uint32_t>(Chance::repair)};
             pool_[n].repair =
-                event.duration > WallTime{} ? event.duration : sample(spec_.repair.time, random);
+                event.duration > WallTime{} ? event.duration : sample(spec_.repair, random);
             o.nodes.push_back(n);
         }
         o.fault = event.kind;

@@ -60,7 +60,7 @@ bool CampaignWorld::fail_over(const FaultEvent& event) {
     slow.factor = 1 + (detour_->slowdown - 1) / std::max(1e-9, spec_.speed.slow_slope);
     if (slow.duration == WallTime{}) {
         CounterRandom random{seed_, event.id, static_cast<std::uint32_t>(Chance::repair)};
-        slow.duration = sample(spec_.repair.time, random);
+        slow.duration = sample(spec_.repair, random);
     }
     slow_down(slow);
     for (NodeNumber n = event.nodes.first; n < end; ++n) {

@@ -7,6 +7,21 @@
 #include "engine/check.h"
 
 namespace orrery {
+namespace {
+
+// A repair outlasts the campaign at most by a century: times must not overflow.
+constexpr WallTime kLongestRepair = WallTime::days(36525);
+
+}  // namespace
+
+WallTime sample(const RepairSpec& repair, CounterRandom& random) {
+    WallTime time = sample(repair.time, random);
+    while (repair.first_time_fix < 1 && time < kLongestRepair &&
+           random.uniform() > repair.first_time_fix) {
+        time = time + std::min(sample(repair.time, random), kLongestRepair);
+    }
+    return time;
+}
 
 Observation CampaignWorld::observation(ObservationKind kind) const {
     const std::int64_t step = spec_.speed.step.microseconds();
@@ -173,14 +188,13 @@ void CampaignWorld::evict(NodeNumber n) {
     WallTime duration = node.repair;
     if (duration == WallTime{}) {
         CounterRandom random{seed_, node.fault_id, static_cast<std::uint32_t>(Chance::repair)};
-        duration = lasting ? sample(spec_.repair.time, random) : spec_.repair.test;
+        duration = lasting ? sample(spec_.repair, random) : spec_.repair.test;
     }
     std::erase(slow_, n);
     std::erase(sick_, n);
     std::erase(corrupt_, n);
     std::vector<Repair> begun;
-    // A repair outlasts the campaign at most by a century: times must not overflow.
-    pool_.send_to_repair(n, now_, std::min(duration, WallTime::days(36525)), begun);
+    pool_.send_to_repair(n, now_, std::min(duration, kLongestRepair), begun);
     result_.down_most = std::max(result_.down_most, pool_.count(NodePlace::repair));
     begin_repairs(begun);
 }

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/program/exit_status.h"
@@ -24,37 +24,33 @@ std::string asked(const std::string& question, const std::string& usual) {
     return line.empty() ? usual : line;
 }
 
-// A number from the terminal. What is no number is asked again; at the end of the input it is the
-// usual one.
+// Asks again for what is no number. 0: the usual one.
 std::uint32_t asked_number(const std::string& question, const std::string& usual) {
-    while (true) {
-        const std::string answer = asked(question, usual);
-        std::uint32_t number = 0;
-        const char* const end = answer.data() + answer.size();
-        const auto read = std::from_chars(answer.data(), end, number);
-        if (answer == usual || (read.ec == std::errc{} && read.ptr == end)) {
-            return number;
+    for (std::string answer = asked(question, usual); answer != usual;) {
+        std::int64_t number = 0;
+        if (std::istringstream{answer} >> number && number > 0 && number <= 1'000'000) {
+            return static_cast<std::uint32_t>(number);
         }
-        fmt::print(stderr, "'{}' is no whole number.\n", answer);
+        answer = asked(question, usual);
     }
+    return 0;
 }
 
-void ask(InitArguments& arguments) {
+void ask(FirstScenario& wanted) {
     if (isatty(STDIN_FILENO) == 0) {
         return;
     }
-    if (arguments.scenario.model.empty()) {
-        arguments.scenario.model = asked("Model (orrery catalogue models)", "llama-3-8b");
+    if (wanted.model.empty()) {
+        wanted.model = asked("Model (orrery catalogue models)", "llama-3-8b");
     }
-    if (arguments.scenario.node.empty()) {
-        arguments.scenario.node = asked("Server (orrery catalogue nodes)", "dgx-h100");
+    if (wanted.node.empty()) {
+        wanted.node = asked("Server (orrery catalogue nodes)", "dgx-h100");
     }
-    if (arguments.scenario.nodes == 0) {
-        arguments.scenario.nodes = asked_number("Number of servers", "1");
+    if (wanted.nodes == 0) {
+        wanted.nodes = asked_number("Number of servers", "1");
     }
-    if (arguments.scenario.tensor == 0) {
-        arguments.scenario.tensor =
-            asked_number("Ranks that split each layer (tensor parallel)", "as few as fit");
+    if (wanted.tensor == 0) {
+        wanted.tensor = asked_number("Ranks of a layer (tensor parallel)", "as few as fit");
     }
 }
 
@@ -62,23 +58,17 @@ void ask(InitArguments& arguments) {
 
 int init_command(InitArguments arguments) {
     std::error_code ignored;
-    if (std::filesystem::is_directory(arguments.file, ignored)) {
-        return report_error({arguments.file, "is a folder", "the name of a file in it"});
-    }
-    if (!arguments.overwrite && arguments.file != "-" &&
-        std::filesystem::exists(arguments.file, ignored)) {
+    const auto status = std::filesystem::status(arguments.file, ignored);
+    const bool exists = std::filesystem::exists(status) && !std::filesystem::is_directory(status);
+    if (exists && !arguments.overwrite && arguments.file != "-") {
         return report_error({arguments.file, "is there already", "--overwrite replaces it"});
     }
-    ask(arguments);
-    if (arguments.scenario.model.empty()) {
+    ask(arguments.scenario);
+    const bool no_model = arguments.scenario.model.empty();
+    if (no_model || arguments.scenario.node.empty()) {
         return report_error({"init",
-                             "a model is missing",
-                             "--model llama-3-8b, for example; see orrery catalogue models"});
-    }
-    if (arguments.scenario.node.empty()) {
-        return report_error({"init",
-                             "a server is missing",
-                             "--node dgx-h100, for example; see orrery catalogue nodes"});
+                             no_model ? "a model is missing" : "a server is missing",
+                             "--model llama-3-8b --node dgx-h100; see orrery catalogue"});
     }
     const ResultOrErrors<std::string> text = first_scenario(arguments.scenario);
     if (!text) {

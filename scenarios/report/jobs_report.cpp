@@ -192,7 +192,7 @@ Report jobs_sections(const JobsAnswer& answer) {
                            "A cell is a link; its colour the share of its capacity that all jobs "
                            "together use."};
     for (const LinkHeat& each : answer.heat) {
-        heat.heat.push_back({each.link_class, each.utilisation});
+        heat.heat.push_back({each.link_class, each.utilisation, {}, each.links});
     }
     report.sections.push_back(std::move(heat));
     report.footer = fmt::format("Orrery {}, seed {}.", answer.version, answer.seed);

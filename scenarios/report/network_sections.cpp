@@ -164,7 +164,7 @@ ReportSection fabric(const NetworkAnswer& answer) {
             "A cell is a link; its colour the share of its capacity in use over the whole time. "
             "Bars: the mean of a class's links, and its busiest link."};
     for (const LinkHeat& heat : answer.heat) {
-        section.heat.push_back({heat.link_class, heat.utilisation});
+        section.heat.push_back({heat.link_class, heat.utilisation, {}, heat.links});
     }
     for (const LinkClassUse& use : answer.classes) {
         section.bars.push_back(

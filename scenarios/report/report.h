@@ -131,7 +131,8 @@ struct PageChart {
 struct PageHeatRow {
     std::string name;
     std::vector<double> values;  // 0 … 1
-    std::vector<std::string> labels{};
+    std::vector<std::string> labels{};  // what a page says at each value, or nothing
+    std::vector<std::string> cells{};   // names of the values of a map of shares, or nothing
 };
 
 struct PageSpan {

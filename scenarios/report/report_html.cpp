@@ -74,6 +74,9 @@ Json section_json(const ReportSection& section) {
     for (const PageHeatRow& row : section.heat) {
         json["heat"]["rows"].push_back(
             {{"name", row.name}, {"values", row.values}, {"labels", row.labels}});
+        if (!row.cells.empty()) {
+            json["heat"]["rows"].back()["cells"] = row.cells;
+        }
     }
     if (!section.heat_scale.empty()) {
         json["heat"]["scale"] = section.heat_scale;

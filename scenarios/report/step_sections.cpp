@@ -160,7 +160,7 @@ ReportSection links_of(const Answer& a) {
                                 .share = use.max});
     }
     for (const LinkHeat& heat : a.heat) {
-        section.heat.push_back({heat.link_class, heat.utilisation});
+        section.heat.push_back({heat.link_class, heat.utilisation, {}, heat.links});
     }
     return section;
 }

@@ -19,9 +19,9 @@ const take = (start, end) => {
 };
 const taken = ["seconds", "bytes", "marksOf", "readOut", "readCell", "stackedSeries"].map(
   (name) => take(`function ${name}(`, "\n}\n"));
-const code = [take("const percent", ";\n"), take("const words", ";\n"), take("const formats", "};\n"),
-  take("const kindColours", "};\n"), take("const restColours", ";\n"),
-  take("const stackColour", ";\n"), ...taken].join("");
+const code = [take("const percent", ";\n"), take("const words", ";\n"),
+  take("const formats", "};\n"), take("const kindColours", "};\n"),
+  take("const restColours", ";\n"), take("const stackColour", ";\n"), ...taken].join("");
 const { marksOf, readOut, readCell, stackedSeries } =
   new Function(code + "return { marksOf, readOut, readCell, stackedSeries };")();
 )";

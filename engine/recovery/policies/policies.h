@@ -13,6 +13,7 @@
 #include "engine/recovery/policies/drain.h"
 #include "engine/recovery/policies/elastic.h"
 #include "engine/recovery/policies/in_place.h"
+#include "engine/recovery/policies/local_checkpoint.h"
 #include "engine/recovery/policies/over_eviction.h"
 #include "engine/recovery/policies/peer_checkpoint.h"
 #include "engine/recovery/policies/preflight.h"
@@ -32,6 +33,7 @@ using PolicySpec = std::variant<InPlaceRestart,
                                 ElasticDataParallel,
                                 PipelineRerouting,
                                 PeerCheckpoint,
+                                LocalCheckpoint,
                                 PreemptiveDrain,
                                 OverEviction,
                                 RollbackAndSkip,

@@ -65,6 +65,10 @@ constexpr KeyTable<CampaignPlan> kDomainKeys =
 constexpr Key kRepairRows[] = {
     key<&RepairSpec::time>("time", "Time of a repair."),
     key<&RepairSpec::test>("test", "Time to test a healthy node that was accused."),
+    key<&RepairSpec::first_time_fix>("first_time_fix",
+                                     "Share of the repairs that mend the node. After the others it "
+                                     "is repaired again.")
+        .range(0.01, 1),
     key<&RepairSpec::crews>("crews", "Repairs at a time; 0: any number.").range(0, 1'000'000),
     key<&RepairSpec::worse_most>("worse_most", "A worn-out node fails this many times as often.")
         .range(1, 100),

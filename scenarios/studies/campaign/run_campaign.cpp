@@ -94,8 +94,7 @@ std::uint32_t spares_of(const Scenario& scenario, const RecoveryPlan& plan) {
     // Nodes that are taken out before the first is back: the quantile of a binomial, as ByteRobust
     // sizes warm standbys (with a window of a day).
     const RepairSpec& repair = scenario.campaign.repair;
-    const double window =
-        rule->window > WallTime{} ? rule->window.days() : repair.time.mean_s() / 86400;
+    const double window = rule->window > WallTime{} ? rule->window.days() : repair.mean_s() / 86400;
     double daily = 0;
     for (const FaultProcess& process : scenario.faults.processes) {
         const FaultKindInfo& kind = info(process.kind);

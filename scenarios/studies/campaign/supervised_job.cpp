@@ -192,7 +192,7 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
     job.limits.attempts_max = plan.attempts_max;
     job.detection = *detection;
     job.repair = std::chrono::milliseconds{
-        static_cast<std::int64_t>(1e3 * scenario.campaign.repair.time.mean_s())};
+        static_cast<std::int64_t>(1e3 * scenario.campaign.repair.mean_s())};
     job.steps = training.steps;
     job.keeps_copies = memory_placement(scenario).has_value();
     job.checkpoint_folder = training.checkpoint_folder;

@@ -48,30 +48,31 @@ std::vector<LinkHeat> heat_by_class(const Fabric& fabric,
                                     std::span<const std::int64_t> bytes,
                                     Time duration,
                                     std::size_t most) {
-    std::vector<LinkHeat> heat(fabric.link_class_names().size());
+    std::vector<std::vector<std::size_t>> members(fabric.link_class_names().size());
     for (std::size_t link = 0; link < bytes.size(); ++link) {
-        const LinkInfo& info = fabric.links()[link];
-        heat[info.link_class].utilisation.push_back(
-            utilisation(info.capacity, bytes[link], duration));
+        members[fabric.links()[link].link_class].push_back(link);
     }
-    for (std::size_t c = 0; c < heat.size(); ++c) {
-        heat[c].link_class = fabric.link_class_names()[c];
-        std::vector<double>& all = heat[c].utilisation;
-        const std::size_t each = (all.size() + most - 1) / std::max<std::size_t>(1, most);
-        if (each > 1) {
-            std::vector<double> coarse;
-            for (std::size_t i = 0; i < all.size(); i += each) {
-                const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i);
-                const auto end =
-                    all.begin() + static_cast<std::ptrdiff_t>(std::min(i + each, all.size()));
-                coarse.push_back(*std::max_element(begin, end));
-            }
-            all = std::move(coarse);
+    std::vector<LinkHeat> heat;
+    for (std::size_t c = 0; c < members.size(); ++c) {
+        const std::vector<std::size_t>& all = members[c];
+        if (std::ranges::all_of(all, [&](std::size_t link) { return bytes[link] == 0; })) {
+            continue;
+        }
+        LinkHeat& one = heat.emplace_back();
+        one.link_class = fabric.link_class_names()[c];
+        const auto use = [&](std::size_t link) {
+            return utilisation(fabric.links()[link].capacity, bytes[link], duration);
+        };
+        const std::size_t cells = std::max<std::size_t>(1, most);
+        const std::size_t each = (all.size() + cells - 1) / cells;
+        for (std::size_t i = 0; i < all.size(); i += each) {
+            const std::span<const std::size_t> cell =
+                std::span{all}.subspan(i, std::min(each, all.size() - i));
+            const std::size_t busiest = *std::ranges::max_element(cell, {}, use);
+            one.utilisation.push_back(use(busiest));
+            one.links.push_back(fabric.link_name(to_id<LinkId>(busiest)));
         }
     }
-    std::erase_if(heat, [](const LinkHeat& one) {
-        return std::ranges::all_of(one.utilisation, [](double use) { return use == 0; });
-    });
     return heat;
 }
 

@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-inline constexpr std::size_t kHeatCells = 2048;  // of a class of links, on a page
+inline constexpr std::size_t kHeatCells = 1024;  // of a class of links: a page is no wider
 
 // Utilisation = bytes / (capacity x duration), with the capacities of the fabric.
 std::vector<LinkClassUse> use_by_class(const Fabric& fabric,
@@ -24,7 +24,7 @@ std::vector<LinkId> busiest_links(const Fabric& fabric,
                                   std::span<const std::int64_t> bytes,
                                   std::size_t most);
 // By class, without classes that carried nothing. Of a class with more than `most` links, each
-// value is the largest of neighbouring ones.
+// value is the largest of neighbouring ones, and its link is the first that has it.
 std::vector<LinkHeat> heat_by_class(const Fabric& fabric,
                                     std::span<const std::int64_t> bytes,
                                     Time duration,

@@ -69,10 +69,11 @@ struct LinkClassUse {
     double max = 0;
 };
 
-// Of all links of a class, in the fabric's order.
+// Of all links of a class, in the fabric's order. Each value belongs to the link of the same place.
 struct LinkHeat {
     std::string link_class;
     std::vector<double> utilisation;
+    std::vector<std::string> links{};
 };
 
 struct BusyLink {

@@ -22,6 +22,46 @@ TEST(CampaignRecovery, CopiesInMemorySaveTheWork) {
     EXPECT_EQ(run.recoveries, std::vector<WallTime>{s(30 + 10 + 100 + 5)});
 }
 
+TEST(CampaignRecovery, ANodesOwnCopySavesTheWorkOfAHangButNotOfALostNode) {
+    CampaignSpec spec = crash_of_one(FaultKind::job_hang);
+    spec.faults[0].events[0].nodes = {};
+    spec.checkpoint.memory_interval = s(1);
+    spec.policies = {InPlaceRestart{}, HotSpares{}, LocalCheckpoint{}};
+    EXPECT_EQ(run_campaign(spec, 1).recoveries, std::vector<WallTime>{s(600 + 20 + 5)});
+
+    CampaignSpec lost = crash_of_one();
+    lost.checkpoint.memory_interval = s(1);
+    lost.policies = {HotSpares{}, LocalCheckpoint{}};
+    EXPECT_EQ(run_campaign(lost, 1).recoveries, std::vector<WallTime>{s(30 + 10 + 100 + 50)});
+}
+
+TEST(CampaignRecovery, ARepairThatDoesNotMendIsFollowedByAnother) {
+    const RepairSpec repair{.time = {DistributionKind::fixed, s(100)}, .first_time_fix = 0.25};
+    double sum = 0;
+    for (std::uint64_t id = 0; id < 4000; ++id) {
+        CounterRandom random{1, id, 2};
+        const WallTime time = sample(repair, random);
+        EXPECT_EQ(time.microseconds() % s(100).microseconds(), 0);
+        sum += time.seconds();
+    }
+    EXPECT_NEAR(sum / 4000, repair.mean_s(), 15);
+    EXPECT_EQ(repair.mean_s(), 400);
+
+    // One repair of the crashed node takes 5,000 s.
+    CampaignSpec spec = crash_of_one();
+    spec.policies = {HotSpares{}};
+    const auto away = [&](double first_time_fix, std::uint64_t seed) {
+        spec.repair.first_time_fix = first_time_fix;
+        return run_campaign(spec, seed).nodes[NodeUse::repair];
+    };
+    EXPECT_EQ(away(1, 1), s(5000).microseconds());
+    std::int64_t most = 0;
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        most = std::max(most, away(0.5, seed));
+    }
+    EXPECT_GE(most, s(10000).microseconds());
+}
+
 TEST(CampaignRecovery, ElasticityShrinksAndRegrows) {
     CampaignSpec spec = crash_of_one(FaultKind::node_crash, 8);
     spec.policies = {ElasticDataParallel{}};

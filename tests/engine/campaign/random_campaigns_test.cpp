@@ -57,6 +57,7 @@ std::vector<PolicySpec> random_policies(Dice& dice, const CampaignSpec& spec) {
         ElasticDataParallel{.units_min = 1 + dice.below(3)},
         PipelineRerouting{},
         PeerCheckpoint{{static_cast<PeerPlacementKind>(dice.below(3)), 2 + dice.below(2)}},
+        LocalCheckpoint{},
         PreemptiveDrain{.slow = dice.heads()},
         OverEviction{.scope = dice.heads() ? Scope::rack : Scope::pdu, .cluster = spec.cluster},
         RollbackAndSkip{.checkpoints = 1 + dice.below(3)},
@@ -115,6 +116,7 @@ CampaignSpec random_campaign(std::uint64_t scenario) {
                       .false_positive = dice.heads() ? 0.0 : 0.3};
     spec.repair = {.time = {DistributionKind::lognormal, dice.time(100, 1e5), 1.5},
                    .crews = dice.below(3),
+                   .first_time_fix = dice.heads() ? 1.0 : 0.5,
                    .worse_most = dice.heads() ? 1.0 : 3.0};
     spec.forecast = {.recall = dice.heads() ? 0.0 : 0.6, .precision = 0.5};
     spec.checkpoint = {.interval = dice.time(30, 1e4),

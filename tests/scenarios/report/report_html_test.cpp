@@ -22,7 +22,9 @@ TEST(ReportHtml, HasItsDataItsLibraryAndTheLicence) {
                                          .y = {"y", ""},
                                          .xs = {1, 2},
                                          .series = {{"s", {1.5, std::nullopt}, true}}}},
-                     {.title = "heat", .heat = {{"row", {0, 0.5}}}, .heat_scale = {"low", "high"}},
+                     {.title = "heat",
+                      .heat = {{"row", {0, 0.5}, {}, {"left", "right"}}},
+                      .heat_scale = {"low", "high"}},
                      {.title = "table", .table = words_table({{"a", "b"}, {"1", "2"}})},
                      {.title = "lanes",
                       .timeline = PageTimeline{.kinds = {"k"}, .lanes = {{"l", {{0, 5, 10}}}}}}};
@@ -34,6 +36,7 @@ TEST(ReportHtml, HasItsDataItsLibraryAndTheLicence) {
     EXPECT_EQ(data["lines"][0], "</script><b>");
     EXPECT_TRUE(data["sections"][0]["chart"]["series"][0]["values"][1].is_null());
     EXPECT_EQ(data["sections"][1]["heat"]["rows"][0]["values"][1], 0.5);
+    EXPECT_EQ(data["sections"][1]["heat"]["rows"][0]["cells"][1], "right");
     EXPECT_EQ(data["sections"][1]["heat"]["scale"][1], "high");
     EXPECT_EQ(data["sections"][2]["table"]["rows"].size(), 1u);
     EXPECT_EQ(data["sections"][3]["timeline"]["lanes"][0]["bars"][0][2], 10);

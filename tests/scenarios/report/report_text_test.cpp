@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <sstream>
-#include <string>
-
 #include "scenarios/report/report.h"
 
 namespace orrery {
@@ -101,26 +97,6 @@ TEST(ReportText, ColumnsMoveTogetherBeforeAWordIsBroken) {
     EXPECT_NE(text.find("\n  " + std::string(15, 'w') + " " + std::string(15, 'w')),
               std::string::npos)
         << text;
-}
-
-TEST(ReportText, TitlesOfNumbersTakeSeveralLinesWhereATableIsTooWide) {
-    ReportSection section{.title = "s"};
-    section.table.columns = {{"use"}};
-    std::vector<Cell> row{"lost"};
-    for (int i = 0; i < 8; ++i) {
-        section.table.columns.push_back({"spares and copies", Unit::count});
-        row.emplace_back(1234);
-    }
-    section.table.rows = {row};
-    const std::string text = to_text({.title = "t", .sections = {section}});
-    std::istringstream lines{text};
-    std::size_t widest = 0;
-    for (std::string line; std::getline(lines, line);) {
-        widest = std::max(widest, line.size());
-    }
-    EXPECT_LE(widest, 100U) << text;
-    EXPECT_NE(text.find("  lost"), std::string::npos) << text;
-    EXPECT_NE(text.find("spares and"), std::string::npos) << text;
 }
 
 TEST(ReportText, CurvesAreBlocksWhereAReportWantsThem) {

@@ -12,6 +12,7 @@ TEST(Policies, EachSaysWhatItDoesNotCover) {
                                              ElasticDataParallel{},
                                              PipelineRerouting{},
                                              PeerCheckpoint{},
+                                             LocalCheckpoint{},
                                              PreemptiveDrain{},
                                              OverEviction{},
                                              RollbackAndSkip{},
@@ -91,6 +92,20 @@ TEST(Policies, OverEvictionTakesTheWholeDomain) {
     nodes = {1, 2};
     ladder[0]->widen(state, nodes);
     EXPECT_EQ(nodes, (std::vector<NodeNumber>{0, 1, 2, 3}));
+}
+
+TEST(Policies, ANodesOwnCopyOutlivesItsProcessesOnly) {
+    const PolicyLadder ladder = make_ladder({LocalCheckpoint{}});
+    JobState state{{.slots = 4}, 5};
+    const auto source = [&](std::int64_t durable, std::int64_t memory) {
+        const Observation fault{.durable_step = durable, .memory_step = memory};
+        return ladder[0]->restore(fault, state, RestartExtent::in_place);
+    };
+    EXPECT_EQ(source(10, 14), RestoreSource::memory);
+    EXPECT_FALSE(source(14, 10).has_value());
+    state.evicted = {2};
+    EXPECT_FALSE(source(10, 14).has_value());
+    EXPECT_EQ(first_answer(ladder, &RecoveryPolicy::copies)->copies, 1U);
 }
 
 TEST(Policies, ElasticityNeedsAnotherUnit) {

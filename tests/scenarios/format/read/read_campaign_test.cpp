@@ -19,7 +19,8 @@ TEST(ReadCampaign, FillsEveryKey) {
         errors_of(
             "{days: 54, seeds: 7, tokens: 15.6e12, step_time: 6 s, flap_timeout: 18, "
             "flap_retries: 3, domains: {nodes_per_rack: 4, nodes_per_leaf: 16, nodes_per_pdu: 8, "
-            "nodes_per_pod: 64}, repair: {time: {mean: 2 d}, test: 2 h, crews: 3, worse_most: 4, "
+            "nodes_per_pod: 64}, repair: {time: {mean: 2 d}, test: 2 h, "
+            "first_time_fix: 0.8, crews: 3, worse_most: 4, "
             "worse_repairs: 10, infant: 2, infancy: 5 d}, forecast: {recall: 0.4, precision: 0.7, "
             "lead: 5 min}, storage: {write_bandwidth: 50 GB/s, read_bandwidth: 70 GB/s, "
             "shared_network: true, bytes_per_parameter: 12, planning: 62 s}, "
@@ -37,6 +38,7 @@ TEST(ReadCampaign, FillsEveryKey) {
     EXPECT_EQ(plan.step_time, WallTime::seconds(6));
     EXPECT_EQ(plan.shape.nodes_per_pod, 64u);
     EXPECT_EQ(plan.repair.time, (Distribution{DistributionKind::exponential, WallTime::days(2)}));
+    EXPECT_EQ(plan.repair.first_time_fix, 0.8);
     EXPECT_EQ(plan.repair.crews, 3u);
     EXPECT_EQ(plan.forecast.precision, 0.7);
     EXPECT_TRUE(plan.storage.shared);

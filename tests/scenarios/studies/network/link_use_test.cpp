@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "network/fluid.h"
 #include "tests/scenarios/network_cluster.h"
 
@@ -36,6 +38,27 @@ TEST(LinkUse, ClassesCountAllLinksAndTheBusiestComeFirst) {
             EXPECT_DOUBLE_EQ(use.mean, 0.5 / 8);
         }
     }
+}
+
+TEST(LinkUse, HeatNamesTheLinkOfEachCell) {
+    const Fabric fabric = fabric_of(leaf_spine_scenario(2));
+    std::vector<std::int64_t> bytes(fabric.links().size(), 0);
+    bytes[index(*fabric.find_link("leaf 0 -> spine 0"))] = 5'000'000;
+    const std::vector<LinkHeat> all = heat_by_class(fabric, bytes, 1_ms, 100);
+    ASSERT_EQ(all.size(), 1U);
+    ASSERT_EQ(all[0].links.size(), 8U);
+    for (std::size_t i = 0; i < 8; ++i) {
+        EXPECT_DOUBLE_EQ(all[0].utilisation[i], all[0].links[i] == "leaf 0 -> spine 0" ? 0.5 : 0);
+    }
+    // Of three neighbours the busiest one is the cell.
+    const std::vector<LinkHeat> coarse = heat_by_class(fabric, bytes, 1_ms, 3);
+    ASSERT_EQ(coarse[0].utilisation.size(), 3U);
+    const auto hot = std::ranges::find(coarse[0].links, "leaf 0 -> spine 0");
+    ASSERT_NE(hot, coarse[0].links.end());
+    EXPECT_DOUBLE_EQ(coarse[0].utilisation[static_cast<std::size_t>(hot - coarse[0].links.begin())],
+                     0.5);
+    EXPECT_TRUE(heat_by_class(fabric, std::vector<std::int64_t>(bytes.size()), 1_ms, 3).empty());
+    EXPECT_EQ(heat_by_class(fabric, bytes, 1_ms, 0)[0].links.size(), 1U);
 }
 
 TEST(LinkUse, LinksBetweenMemoryTiersCountWhereSomethingIsCopied) {
