@@ -20,12 +20,12 @@ Result<Place> find_place() {
     return Place{job->rank, job->num_ranks};
 }
 
-Result<World> join_world(std::chrono::milliseconds patience) {
+Result<ProcessWorld> join_world(std::chrono::milliseconds patience) {
     const Result<ProcessJob> job = find_job(process_environment());
     if (!job) {
         return unexpected<Error>(job.error());
     }
-    World world{.rank = job->rank, .num_ranks = job->num_ranks, .transport = nullptr};
+    ProcessWorld world{.rank = job->rank, .num_ranks = job->num_ranks, .transport = nullptr};
     if (job->num_ranks == 1) {
         return world;
     }
@@ -37,7 +37,7 @@ Result<World> join_world(std::chrono::milliseconds patience) {
     return world;
 }
 
-std::optional<std::uint32_t> first_to_fail(World& world, bool failed) {
+std::optional<std::uint32_t> first_to_fail(ProcessWorld& world, bool failed) {
     // The larger, the earlier the rank; 0: it has no error.
     float told = failed ? static_cast<float>(world.num_ranks - world.rank) : 0.0f;
     if (world.transport != nullptr) {

@@ -15,7 +15,7 @@
 
 namespace orrery {
 
-struct World {
+struct ProcessWorld {
     std::uint32_t rank = 0;
     std::uint32_t num_ranks = 1;
     std::unique_ptr<Transport> transport;  // null if alone
@@ -32,11 +32,11 @@ Result<Place> find_place();
 // How long a rank waits for another: to meet, and for each message.
 inline constexpr std::chrono::milliseconds kPatience{120'000};
 // Waits for the others if there are any.
-Result<World> join_world(std::chrono::milliseconds patience = kPatience);
+Result<ProcessWorld> join_world(std::chrono::milliseconds patience = kPatience);
 
 // Whether this is the rank to tell of an error: the first rank that has one. All ranks ask at
 // the same place; empty if none has one.
-std::optional<std::uint32_t> first_to_fail(World& world, bool failed);
+std::optional<std::uint32_t> first_to_fail(ProcessWorld& world, bool failed);
 
 // Runs this program once more for every rank, with these arguments, and waits for all. The exit
 // status of the rank that failed first.

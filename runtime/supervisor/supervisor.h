@@ -51,7 +51,7 @@ struct SupervisedJob {
 inline constexpr std::chrono::milliseconds kSettle{150};
 
 // One stop of the training.
-struct Interruption {
+struct RunInterruption {
     std::string what;
     std::int64_t step = 0;     // that had been reached
     std::int64_t told_us = 0;  // when the recovery machine heard of it
@@ -70,7 +70,7 @@ struct StartTimes {
 
 struct SupervisedRun {
     int status = 0;
-    std::vector<Interruption> interruptions;
+    std::vector<RunInterruption> interruptions;
     std::vector<StartTimes> starts;
     std::vector<RecoveryExchange> log{};  // of the recovery machine
     double step_s = 0;  // mean of the steps

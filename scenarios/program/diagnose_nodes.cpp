@@ -30,7 +30,7 @@ int start_node_checks(const DiagnoseArguments& arguments) {
 }
 
 int check_as_rank(const DiagnoseArguments& arguments) {
-    const Result<World> world = join_world();
+    const Result<ProcessWorld> world = join_world();
     if (!world) {
         return report_error(world.error());
     }

@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-RunRecorder::RunRecorder(RecordOptions options, const World& world, Executor& executor)
+RunRecorder::RunRecorder(RecordOptions options, const ProcessWorld& world, Executor& executor)
     : options_(std::move(options)), world_(world), executor_(executor) {}
 
 // Where the recording lies until the trace is drawn if it is not to be kept.
@@ -27,7 +27,7 @@ std::string RunRecorder::words_of_machine() const {
 }
 
 Result<std::unique_ptr<RunRecorder>> RunRecorder::start(const RecordOptions& options,
-                                                        const World& world,
+                                                        const ProcessWorld& world,
                                                         Executor& executor) {
     if (options.folder.empty() && options.trace_file.empty()) {
         return nullptr;

@@ -29,18 +29,18 @@ class RunRecorder {
 public:
     // Null if nothing is wanted.
     static Result<std::unique_ptr<RunRecorder>> start(const RecordOptions& options,
-                                                      const World& world,
+                                                      const ProcessWorld& world,
                                                       Executor& executor);
     // All ranks together.
     ResultOrErrors<void> finish();
 
 private:
-    RunRecorder(RecordOptions options, const World& world, Executor& executor);
+    RunRecorder(RecordOptions options, const ProcessWorld& world, Executor& executor);
     std::filesystem::path folder() const;
     std::string words_of_machine() const;
 
     RecordOptions options_;
-    const World& world_;
+    const ProcessWorld& world_;
     Executor& executor_;
     StepRecorder recorder_;
 };

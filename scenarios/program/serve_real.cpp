@@ -36,7 +36,7 @@ ResultOrErrors<StudyOutput> served_for_real(const Scenario& scenario, Transport*
                        .product = requests_csv(*requests, result)};
 }
 
-int follow(const ServeArguments& arguments, const Scenario& scenario, World& world) {
+int follow(const ServeArguments& arguments, const Scenario& scenario, ProcessWorld& world) {
     const Errors errors = follow_instance(scenario, *world.transport);
     return errors.empty() ? kExitOk : report_errors(placed(errors, arguments.file));
 }
@@ -93,7 +93,7 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
     // The threads of the transport must inherit that signals are kept, so this comes before them.
     // The launcher passes a signal to all ranks; rank 0 answers it, and the others end with rank 0.
     const StopSignals signals;
-    Result<World> world = join_world();
+    Result<ProcessWorld> world = join_world();
     if (!world) {
         return report_error(world.error());
     }

@@ -99,7 +99,7 @@ int train_command(const TrainArguments& arguments) {
     std::signal(SIGXFSZ, SIG_IGN);
     CheckpointOnSignal stop{scenario->job.training};
     const double patience = scenario->job.training.distributed_timeout.seconds();
-    Result<World> world = join_world(std::chrono::milliseconds{std::llround(1e3 * patience)});
+    auto world = join_world(std::chrono::milliseconds{std::llround(1e3 * patience)});
     return world ? train_rank(*world, *scenario, *tokens, arguments, stop)
                  : report_error(world.error());
 }

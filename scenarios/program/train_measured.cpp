@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-bool all_well(World& world, const Errors& own, int& status) {
+bool all_well(ProcessWorld& world, const Errors& own, int& status) {
     const bool failed = !own.empty() && own.front().cause != ErrorCause::another_rank;
     const auto teller = first_to_fail(world, failed);
     if (!teller) {
@@ -19,7 +19,7 @@ bool all_well(World& world, const Errors& own, int& status) {
     return false;
 }
 
-int train_measured(World& world,
+int train_measured(ProcessWorld& world,
                    const Scenario& scenario,
                    Trainer& trainer,
                    const Reports& reports,

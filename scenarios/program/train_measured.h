@@ -13,11 +13,11 @@ namespace orrery {
 
 // Whether no rank has failed. If one has, the first reports its error, and `status` is the exit
 // status.
-bool all_well(World& world, const Errors& own, int& status);
+bool all_well(ProcessWorld& world, const Errors& own, int& status);
 
 // `reports` and the files of the run are ready. `status` is what the lines of the reports leave,
 // too. Returns the exit status.
-int train_measured(World& world,
+int train_measured(ProcessWorld& world,
                    const Scenario& scenario,
                    Trainer& trainer,
                    const Reports& reports,

@@ -8,7 +8,7 @@
 #include "scenarios/studies/train/training_run.h"
 
 namespace orrery {
-int train_rank(World& world,
+int train_rank(ProcessWorld& world,
                const Scenario& scenario,
                const Tokens& tokens,
                const TrainArguments& arguments,

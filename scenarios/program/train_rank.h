@@ -12,7 +12,7 @@
 namespace orrery {
 
 // Returns the exit status.
-int train_rank(World& world,
+int train_rank(ProcessWorld& world,
                const Scenario& scenario,
                const Tokens& tokens,
                const TrainArguments& arguments,

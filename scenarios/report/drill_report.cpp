@@ -33,7 +33,7 @@ std::string row(const char* who, const Incident& i, std::optional<double> seen_s
 }
 
 std::optional<double> seen_of(const SupervisedRun& run, const Incident& i) {
-    for (const Interruption& one : run.interruptions) {
+    for (const RunInterruption& one : run.interruptions) {
         if (one.told_us == i.begin_us) {
             return one.detect_s;
         }

@@ -90,8 +90,8 @@ std::vector<LostMfu> losses(const Answer& answer) {
 
 }  // namespace
 
-std::vector<Limit> limits(const Answer& answer) {
-    std::vector<Limit> list;
+std::vector<LossOfMfu> limits(const Answer& answer) {
+    std::vector<LossOfMfu> list;
     for (const LostMfu& part : losses(answer)) {
         list.push_back({part.cause, part.mfu, part.time, words_of(part.cause)->words});
     }

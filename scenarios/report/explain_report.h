@@ -11,14 +11,14 @@
 namespace orrery {
 
 // A cause of lost MFU, with what it depends on.
-struct Limit {
+struct LossOfMfu {
     Cause cause{};
     double mfu = 0;
     Time time;
     std::string words;
 };
 // The largest first.
-std::vector<Limit> limits(const Answer& answer);
+std::vector<LossOfMfu> limits(const Answer& answer);
 
 // The group of causes that loses most ("kernels"), and what it loses.
 std::pair<std::string, double> main_limit(const Answer& answer);

@@ -20,7 +20,7 @@ ReportSection limits_of(const Answer& answer) {
     section.table.shown = kLimitsShown;
     section.table.columns = {
         {"cause"}, {"points of MFU", Unit::share}, {"time", Unit::seconds}, {"what it is"}};
-    for (const Limit& limit : limits(answer)) {
+    for (const LossOfMfu& limit : limits(answer)) {
         section.table.rows.push_back({words_for(limit.cause), limit.mfu, limit.time, limit.words});
     }
     return section;
@@ -55,7 +55,7 @@ ReportSection suggestions_of(const Explanation& explanation, ChangeKind kind, co
 std::string main_line(const Answer& answer) {
     const auto [group, points] = main_limit(answer);
     double all = 0;
-    for (const Limit& limit : limits(answer)) {
+    for (const LossOfMfu& limit : limits(answer)) {
         all += limit.mfu;
     }
     double gained = 0;

@@ -327,13 +327,13 @@ std::string footer_of(const Answer& a) {
 
 ReportSection waterfall_section(const Answer& a, const std::string& title) {
     ReportSection section{.title = title};
-    std::vector<Limit> meanings = limits(a);
+    std::vector<LossOfMfu> meanings = limits(a);
     meanings.push_back({.cause = Cause::counted_not_executed,
                         .words = "FLOPs that the MFU counts and kernels skip: a gain"});
     section.bars.push_back({"device peak", "100.0 %", to_short_text(a.iteration), 1});
     double left = 1;
     for (const LostMfu& lost : a.lost_mfu) {
-        const auto meaning = std::ranges::find(meanings, lost.cause, &Limit::cause);
+        const auto meaning = std::ranges::find(meanings, lost.cause, &LossOfMfu::cause);
         // The peak less the losses, and more the gains, is the MFU.
         section.bars.push_back(
             {.name = (lost.mfu < 0 ? "+ " : "- ") + words_for(lost.cause),

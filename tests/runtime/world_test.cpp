@@ -9,7 +9,7 @@ namespace orrery {
 namespace {
 
 TEST(World, OfAProcessByItselfHasOneRank) {
-    const Result<World> world = join_world();
+    const Result<ProcessWorld> world = join_world();
     ASSERT_TRUE(world) << world.error().to_string();
     EXPECT_EQ(world->num_ranks, 1U);
     EXPECT_EQ(world->transport, nullptr);
@@ -25,7 +25,7 @@ TEST(World, WithSenselessVariablesIsAnError) {
 
 // What the ranks of the tests below run: this program with a filter.
 TEST(World, DISABLED_IsARankOfThree) {
-    Result<World> world = join_world();
+    Result<ProcessWorld> world = join_world();
     ASSERT_TRUE(world) << world.error().to_string();
     EXPECT_EQ(world->num_ranks, 3U);
     EXPECT_EQ(world->transport->rank(), world->rank);

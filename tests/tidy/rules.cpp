@@ -422,54 +422,6 @@ Findings machine_path(const SourceTree& tree) {
     return found;
 }
 
-Findings parallel_size(const SourceTree& tree) {
-    static const Names allowed{"models/expert_nodes.cpp",
-                               "models/pipeline_split.cpp",
-                               "models/plan.h",
-                               "models/plan_fields.h",
-                               "models/rank_mesh.cpp",
-                               "models/router_load.cpp",
-                               "models/serving_context.cpp",
-                               "models/serving_plan.cpp",
-                               "models/serving_plan.h",
-                               "models/serving_step.cpp",
-                               "models/stage_parties.cpp",
-                               "models/validate_experts.cpp",
-                               "models/validate_long_context.cpp",
-                               "models/validate_offload.cpp",
-                               "models/validate_plan.cpp",
-                               "models/validate_plan.h",
-                               "models/validate_schedule.cpp"};
-    static const std::regex size{R"(\w+_parallel_size\b)"};
-    Findings found;
-    for (const SourceFile& file : tree.files) {
-        if (file.room() != "models" || !file.is_cpp()) {
-            continue;
-        }
-        const std::string code = without_comments_and_literals(file.text);
-        const bool reads = std::regex_search(code, size);
-        if (reads && allowed.count(file.path) == 0) {
-            found.push_back({"parallel_size", file.path, "reads a parallel size"});
-        } else if (!reads && allowed.count(file.path) > 0) {
-            found.push_back({"parallel_size", file.path, "may read parallel sizes needlessly"});
-        }
-    }
-    return found;
-}
-
-Findings one_emitter(const SourceTree& tree) {
-    static const Names allowed{"models/relayout.cpp", "models/segment_builder.cpp"};
-    static const std::regex emits{R"((ops|tables_?|tables\(\))\.(collective|copy)\()"};
-    Findings found;
-    for (const SourceFile& file : tree.files) {
-        if (file.room() == "models" && file.is_cpp() && allowed.count(file.path) == 0 &&
-            std::regex_search(without_comments_and_literals(file.text), emits)) {
-            found.push_back({"one_emitter", file.path, "emits past models/relayout.h"});
-        }
-    }
-    return found;
-}
-
 Findings all_findings(const SourceTree& tree) {
     Findings all;
     for (const auto rule : {include_direction,
@@ -489,7 +441,8 @@ Findings all_findings(const SourceTree& tree) {
                             cuda_reach,
                             machine_path,
                             parallel_size,
-                            one_emitter}) {
+                            one_emitter,
+                            one_definition}) {
         const Findings found = rule(tree);
         all.insert(all.end(), found.begin(), found.end());
     }

@@ -50,6 +50,8 @@ Findings machine_path(const SourceTree& tree);
 Findings parallel_size(const SourceTree& tree);
 // In models/, only models/relayout.cpp adds collectives and copies to a Program.
 Findings one_emitter(const SourceTree& tree);
+// No two headers define a type of one name: the linker would mix their functions.
+Findings one_definition(const SourceTree& tree);
 
 Findings all_findings(const SourceTree& tree);
 

@@ -176,5 +176,18 @@ TEST(Rules, OnlyRelayoutsEmitCollectivesAndCopies) {
               0u);
 }
 
+TEST(Rules, NoTwoHeadersDefineOneType) {
+    const auto header = [](std::string path, std::string code) {
+        return SourceFile{std::move(path), "namespace orrery {\n" + std::move(code) + "}\n"};
+    };
+    const SourceFile world = header("engine/world.h", "class World {};\n");
+    EXPECT_EQ(one_definition({{world, header("runtime/world.h", "struct World {\n};\n")}}).size(),
+              1u);
+    EXPECT_EQ(one_definition({{world, header("engine/execution.h", "class World;\n")}}).size(), 0u);
+    EXPECT_EQ(one_definition({{world, {"a/b.h", "namespace orrery::cpu {\nclass World {};\n}\n"}}})
+                  .size(),
+              0u);
+}
+
 }  // namespace
 }  // namespace orrery::tidy

@@ -69,7 +69,7 @@ private:
     const Tokens& tokens_;
     const Order& order_;
     Drill drill_;
-    World world_;
+    ProcessWorld world_;
     std::optional<MemoryCopies> copies_;
     std::chrono::steady_clock::time_point came_;  // to the meeting
     std::chrono::microseconds meeting_{0};
@@ -80,13 +80,14 @@ private:
     std::int64_t sent_ = 0;
 };
 
-Result<void> join_as_ordered(World& world, const Order& order, const Scenario& scenario) {
+Result<void> join_as_ordered(ProcessWorld& world, const Order& order, const Scenario& scenario) {
     setenv("RANK", std::to_string(order.rank).c_str(), 1);
     setenv("LOCAL_RANK", std::to_string(order.rank).c_str(), 1);
     setenv("WORLD_SIZE", std::to_string(order.num_ranks).c_str(), 1);
     setenv("ORRERY_STORE", order.store.c_str(), 1);
     const double patience = scenario.job.training.distributed_timeout.seconds();
-    Result<World> joined = join_world(std::chrono::milliseconds{std::llround(1e3 * patience)});
+    Result<ProcessWorld> joined =
+        join_world(std::chrono::milliseconds{std::llround(1e3 * patience)});
     if (!joined) {
         return unexpected<Error>(joined.error());
     }

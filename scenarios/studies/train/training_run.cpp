@@ -130,7 +130,7 @@ Errors load_weights(Trainer& trainer, const Scenario& scenario) {
 }
 
 Errors resume_latest(Trainer& trainer,
-                     World& world,
+                     ProcessWorld& world,
                      const std::filesystem::path& folder,
                      const TextSink& note) {
     const auto candidates = resumable(folder);

@@ -42,7 +42,7 @@ Errors load_weights(Trainer& trainer, const Scenario& scenario);
 // Goes on from the latest checkpoint that is whole. The rank that sees a torn or changed one tells
 // `note`. A checkpoint of another run is an error.
 Errors resume_latest(Trainer& trainer,
-                     World& world,
+                     ProcessWorld& world,
                      const std::filesystem::path& folder,
                      const TextSink& note);
 std::string resumed_line(std::int64_t done, std::int64_t asked);

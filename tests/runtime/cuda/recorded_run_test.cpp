@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kRecordedSteps = 7;
 
 // As train_command() goes about it.
-void record(const Scenario& scenario, const std::filesystem::path& folder, World& world) {
+void record(const Scenario& scenario, const std::filesystem::path& folder, ProcessWorld& world) {
     TrainingJob job = scenario.job.training;
     job.device = DeviceChoice::cuda;
     auto trainer =
@@ -60,7 +60,7 @@ protected:
         scenario_ = *scenario;
         run_as_ranks(2, [&](std::unique_ptr<Transport> transport) {
             simulated::begin_device(11 + transport->rank());
-            World world{
+            ProcessWorld world{
                 .rank = transport->rank(), .num_ranks = 2, .transport = std::move(transport)};
             record(scenario_, folder_ / "", world);
         });
