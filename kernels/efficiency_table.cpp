@@ -55,6 +55,9 @@ std::string_view dtype_class(Dtype dtype) {
     return "fp16";
 }
 
+// Rows whose values are logarithms, of either sign.
+constexpr std::string_view kLogarithms = "step.shift.";
+
 ResultOrErrors<EfficiencyTable> read_efficiency_table(const std::string& path) {
     const auto rows =
         read_csv(path, {"name", "generation", "dtype", "value", "sigma", "source"}, false);
@@ -66,7 +69,8 @@ ResultOrErrors<EfficiencyTable> read_efficiency_table(const std::string& path) {
     for (const CsvRow& row : *rows) {
         const auto value = parse_number(row.fields[3]);
         const auto sigma = parse_number(row.fields[4]);
-        if (!value || *value < 0) {
+        const bool logarithm = row.fields[0].starts_with(kLogarithms);
+        if (!value || (*value < 0 && !logarithm)) {
             errors.push_back({row.where, "value '" + row.fields[3] + "' is not a number >= 0", ""});
         }
         if (!sigma || *sigma < 0) {

@@ -363,8 +363,8 @@ void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
     answer.model_flops_per_step_causal = flops.causal_attention;
     answer.hardware_flops_per_step = flops.hardware_full_attention;
     answer.uncertainty = relative_sigma(result, costs_);
-    answer.unseen = costs_.kernels.sources.roofline > 0 ? costs_.residual.unseen : Unseen::nothing;
-    answer.shift = answer.unseen == Unseen::nothing ? 0 : costs_.residual.shift;
+    answer.unseen = costs_.kernels.sources.roofline > 0 ? costs_.unseen : Unseen::nothing;
+    answer.shift = answer.unseen == Unseen::nothing ? 0 : spread_of(costs_, result.iteration).shift;
 }
 
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {

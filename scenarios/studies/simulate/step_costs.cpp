@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cost_model.h"
@@ -101,6 +102,7 @@ Result<StepCosts> step_costs(const Program& program,
         return tl::unexpected(factors.error());
     }
     StepCosts costs;
+    costs.num_ranks = static_cast<std::int64_t>(program.num_ranks());
     costs.communication = calibrated_factor(
         *factors, calibration_factor("communication"), scenario.device.generation);
     costs.step = options.without == Cause::host
@@ -128,8 +130,9 @@ Result<StepCosts> step_costs(const Program& program,
         if (kind == 0 || kernels.relative_sigma > costs.kernels.relative_sigma) {
             costs.kernels = kernels;
         }
-        if (kind == 0 || residual.sigma > costs.residual.sigma) {
-            costs.residual = residual;
+        if (kind == 0 || residual.sigma > costs.spreads.back().sigma) {
+            costs.unseen = residual.unseen;
+            costs.spreads = spreads_of(scenario, device, *factors);
         }
         if (kind == 0 || launch > costs.launch) {
             costs.launch = launch;
@@ -138,6 +141,52 @@ Result<StepCosts> step_costs(const Program& program,
         costs.devices.push_back(std::move(timings));
     }
     return costs;
+}
+
+double doublings_of_pace(std::int64_t num_gpus, double step_s) {
+    constexpr double kSlow = 8;  // GPUs for a second
+    const double pace = static_cast<double>(num_gpus) / kSlow;
+    return step_s > 0 && pace > step_s ? std::log2(pace / step_s) : 0;
+}
+
+StepSpread StepSpread::at(std::int64_t num_gpus, double step_s) const {
+    const double doublings = std::log2(static_cast<double>(std::max<std::int64_t>(1, num_gpus)));
+    return {.sigma = sigma * std::exp(sigma_doubling * doublings_of_pace(num_gpus, step_s)),
+            .shift = shift + shift_doubling * doublings};
+}
+
+std::vector<StepSpread> spreads_of(const Scenario& scenario,
+                                   const DeviceSpec& device,
+                                   const EfficiencyTable& factors) {
+    const StepEfficiency step{factors, device};
+    const auto value = [&](std::string_view row) {
+        return factors.value_or(row, device.generation, "*", 0.0);
+    };
+    const StepResidual dense = step.residual(scenario.software, scenario.plan.precision);
+    StepSpread spread{.sigma = dense.sigma, .shift = dense.shift};
+    // A device that was not seen may be the lesser part of what was not.
+    const bool by_software = dense.sigma == value(residual_name(Unseen::software)) ||
+                             dense.sigma == value(residual_name(Unseen::lineage));
+    if (dense.unseen != Unseen::nothing && by_software) {
+        spread.shift_doubling = value(kShiftDoubling);
+        spread.sigma_doubling = value(kSpreadDoubling);
+    }
+    std::vector<StepSpread> spreads{spread};
+    const bool experts = scenario.model.num_experts > 0;
+    const StepResidual whole = step.residual(scenario.software, scenario.plan.precision, experts);
+    if (whole.sigma > dense.sigma) {
+        spreads.push_back({.sigma = whole.sigma, .shift = whole.shift});
+    }
+    return spreads;
+}
+
+StepSpread spread_of(const StepCosts& costs, Time iteration) {
+    StepSpread widest;
+    for (const StepSpread& spread : costs.spreads) {
+        const StepSpread here = spread.at(costs.num_ranks, iteration.seconds());
+        widest = here.sigma > widest.sigma ? here : widest;
+    }
+    return widest;
 }
 
 double sigma_beside_kernels(const CauseTimes& critical_path, Time iteration, double launch_sigma) {
@@ -151,12 +200,12 @@ double relative_sigma(const SimulationResult& result, const StepCosts& costs) {
     const double host = result.critical_path[Cause::launch] / result.iteration;
     // Kernels that the curves predict: what steps of other families differ by (step.residual).
     const double curves = costs.kernels.sources.roofline;
-    const double residual = costs.residual.sigma;
+    const double residual = spread_of(costs, result.iteration).sigma;
     const double kernels =
         residual > 0 ? std::hypot(residual * curves, costs.kernels.relative_sigma * (1 - curves))
                      : costs.kernels.relative_sigma;
     // What unseen software or devices differ by was measured on whole steps, host included.
-    const bool whole = costs.residual.unseen != Unseen::nothing && curves > 0;
+    const bool whole = costs.unseen != Unseen::nothing && curves > 0;
     // The fitted steps' own products were near measured ones: what the distance adds comes on top.
     const double far = residual > 0 ? costs.kernels.distance_sigma : 0;
     return std::hypot(

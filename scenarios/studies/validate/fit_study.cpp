@@ -3,11 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "engine/parallel.h"
+#include "kernels/catalogue.h"
+#include "scenarios/studies/search/cluster_costs.h"
 #include "scenarios/studies/validate/expert_fit.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/step_table.h"
+#include "scenarios/studies/validate/step_validation.h"
 
 namespace orrery {
 namespace {
@@ -37,6 +42,18 @@ EfficiencyTable rows_of_host_calls(const EfficiencyTable& table) {
         }
     }
     return host;
+}
+
+void add_assumed(const std::vector<PublishedCase>& cases,
+                 const Catalogue& catalogue,
+                 const CostTables& tables,
+                 std::uint32_t jobs,
+                 std::vector<StepSample>& samples) {
+    for_each_index(samples.size(), jobs, [&](std::size_t i) {
+        StepSample& sample = samples[i];
+        const auto row = std::ranges::find(cases, sample.name, &PublishedCase::name);
+        sample.assumed = spread_of_assumed(*row, catalogue, tables, sample.fits);
+    });
 }
 
 // All that the table depends on, as it was typed.
@@ -86,19 +103,24 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
     }
     fitted.calls = std::move(*calls);
     fit_calls(fitted.calls, fitted.fit.table);
-    const auto others = sample_steps(unseen_cases(*unseen, fitted.fit.samples, catalogue),
-                                     catalogue,
-                                     spec.jobs,
-                                     rows_of_host_calls(fitted.fit.table));
+    const auto other_cases = unseen_cases(*unseen, fitted.fit.samples, catalogue);
+    auto others =
+        sample_steps(other_cases, catalogue, spec.jobs, rows_of_host_calls(fitted.fit.table));
     if (!others) {
         return give_up(others.error());
     }
+    const auto curves =
+        read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
+    if (!curves) {
+        return unexpected<Errors>(curves.error());
+    }
+    add_assumed(other_cases, catalogue, {*curves, fitted.fit.table}, spec.jobs, *others);
     fitted.unseen = unseen_errors(fitted.fit.samples, *others, spec.jobs);
     auto with_experts = expert_errors(*experts, catalogue, fitted.fit.table, spec.jobs);
     if (!with_experts) {
         return give_up(with_experts.error());
     }
-    fitted.unseen.pools[Unseen::experts] = std::move(*with_experts);
+    fitted.unseen.pools[Unseen::experts] = unseen_steps(*with_experts);
     set_residuals(fitted.fit.samples, fitted.unseen, fitted.fit.table);
     if (spec.floor) {
         fitted.floor = ratio_floor(fitted.fit.samples);

@@ -123,14 +123,16 @@ StepSample decompose(const PublishedCase& row,
                                           scenario.cluster.num_servers());
     double kernel_time = 0;
     double attention_time = 0;
+    double far = 0;
     for (std::size_t k = 0; k < counts.size(); ++k) {
         const KernelCall& call = program.kernels[k];
-        const double seconds = slowest * cost.time(call).duration.seconds() *
-                               static_cast<double>(counts[k]) /
+        const KernelTime time = cost.time(call);
+        const double seconds = slowest * time.duration.seconds() * static_cast<double>(counts[k]) /
                                static_cast<double>(program.roles.size());
         sample.kernels[{std::string{StepEfficiency::factor_name(call)},
                         std::string{dtype_class(call.dtype)}}] += seconds;
         sample.kinds[{call.kind, std::string{dtype_class(call.dtype)}}] += seconds;
+        far += seconds * time.distance_sigma;
         kernel_time += seconds;
         if (descriptor_of(call.kind).efficiency == EfficiencyClass::attention) {
             attention_time += seconds;
@@ -144,6 +146,7 @@ StepSample decompose(const PublishedCase& row,
         }
     }
     sample.communication = answer.iteration.seconds() - kernel_time - sample.bubble;
+    sample.distance = far / answer.iteration.seconds();
     return sample;
 }
 
@@ -320,6 +323,7 @@ Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
     }
     StepSample sample = decompose(row, *scenario, *answer, kernels);
     const double launches = StepEfficiency{host, scenario->device}.launch_sigma(scenario->plan);
+    sample.fits = answer->memory.fits;
     sample.beside_kernels =
         sigma_beside_kernels(answer->critical_path, answer->iteration, launches);
     if (restarts(*scenario)) {

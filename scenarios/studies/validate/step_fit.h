@@ -49,6 +49,11 @@ struct StepSample {
     double communication = 0;  // and everything else that factors don't stretch
     // Relative standard deviation by communication and host, which no factor is about.
     double beside_kernels = 0;
+    // By the distance of its products from measured ones, and by columns that its source does not
+    // state (assumed_inputs.h).
+    double distance = 0;
+    double assumed = 0;
+    bool fits = true;  // in the memory that the device has
 };
 
 struct StepFit {

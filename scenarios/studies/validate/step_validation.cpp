@@ -89,29 +89,6 @@ std::optional<double> plain_step(const Scenario& scenario, const CostTables& tab
                                                   : std::nullopt;
 }
 
-// What the assumed columns spread, on a network without contention: what matters is the difference.
-// `fits`: the row's own step does, and so have the others to.
-double spread_of(const PublishedCase& row,
-                 const Catalogue& catalogue,
-                 const CostTables& tables,
-                 bool fits) {
-    if (row.assumed.empty()) {
-        return 0;
-    }
-    const PredictRow predict = [&](const PublishedCase& other) -> std::optional<double> {
-        Result<Scenario> scenario = scenario_of(other, catalogue);
-        if (!scenario) {
-            return std::nullopt;
-        }
-        scenario->network = NetworkFidelity::analytic;
-        spray_packets(scenario->cluster.fabric);
-        take_few_replicas(*scenario);
-        return plain_step(*scenario, tables, fits);
-    };
-    const std::optional<double> here = predict(row);
-    return here ? assumed_spread(row, *here, predict) : 0;
-}
-
 // What a search would have to choose a plan for.
 std::string choice_of(const PublishedCase& row) {
     return fmt::format("{} {} {} x {} {} {} {} {} {} {}",
@@ -223,7 +200,7 @@ CaseOutcome validate_case(const PublishedCase& row,
     timed->stack = row.stack;
     timed->choice = choice_of(row);
     timed->model = row.model.name;
-    timed->sigma = std::hypot(timed->sigma, spread_of(row, catalogue, tables, timed->fits));
+    timed->sigma = std::hypot(timed->sigma, spread_of_assumed(row, catalogue, tables, timed->fits));
     return std::move(*timed);
 }
 
@@ -258,6 +235,27 @@ ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue) {
         }
     }
     return Control{rows};
+}
+
+double spread_of_assumed(const PublishedCase& row,
+                         const Catalogue& catalogue,
+                         const CostTables& tables,
+                         bool fits) {
+    if (row.assumed.empty()) {
+        return 0;
+    }
+    const PredictRow predict = [&](const PublishedCase& other) -> std::optional<double> {
+        Result<Scenario> scenario = scenario_of(other, catalogue);
+        if (!scenario) {
+            return std::nullopt;
+        }
+        scenario->network = NetworkFidelity::analytic;
+        spray_packets(scenario->cluster.fabric);
+        take_few_replicas(*scenario);
+        return plain_step(*scenario, tables, fits);
+    };
+    const std::optional<double> here = predict(row);
+    return here ? assumed_spread(row, *here, predict) : 0;
 }
 
 Validation validate_steps(const std::vector<PublishedCase>& cases,

@@ -16,6 +16,8 @@
 
 namespace orrery {
 
+struct CostTables;
+
 struct StepValidationOptions {
     std::filesystem::path catalogue;
     EfficiencyTable step_table;
@@ -26,6 +28,14 @@ struct StepValidationOptions {
 // The rows that the control's constants are fitted on ship with the catalogue.
 std::filesystem::path control_table(const std::filesystem::path& catalogue);
 ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue);
+
+// Relative standard deviation of a row's step by the columns that its source does not state, on a
+// network without contention: what matters is the difference. `fits`: the row's own step does, and
+// so have the others to.
+double spread_of_assumed(const PublishedCase& row,
+                         const Catalogue& catalogue,
+                         const CostTables& tables,
+                         bool fits);
 
 // Without the summaries of families (summarise_families()). A case's interval also holds what the
 // columns spread that its source does not state.

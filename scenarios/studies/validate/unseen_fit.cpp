@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -19,6 +20,13 @@ namespace {
 
 constexpr double kSpreadShare = 0.9;
 constexpr double kSpreadSigma = 0.2;  // of a spread that some fifteen families tell
+// Where the doublings' parts are looked for. Errors beyond the cap, as in the fit of factors, tell
+// that something is missing, not how much it grows.
+constexpr double kFarthestError = 0.4;
+constexpr double kShiftMost = 0.05;
+constexpr double kShiftStep = 0.001;
+constexpr double kSigmaMost = 0.6;
+constexpr double kSigmaStep = 0.025;
 constexpr std::array<std::pair<Unseen, const char*>, 5> kSources{
     {{Unseen::nothing, "fit: families left out"},
      {Unseen::software, "fit: software left out"},
@@ -29,15 +37,94 @@ constexpr std::array<std::pair<Unseen, const char*>, 5> kSources{
 constexpr std::array kLeftOutBy{
     Unseen::nothing, Unseen::software, Unseen::lineage, Unseen::device};
 
-double log_error(const StepSample& sample, const EfficiencyTable& table) {
-    return std::log(predict_step(sample, table) / sample.measured_s);
+// The part of a deviation that the interval of the step does not hold besides.
+double unexplained(const UnseenStep& step, double away) {
+    const double explained = kQuantile95 * step.explained;
+    return std::sqrt(std::max(0.0, away * away - explained * explained));
 }
 
-// The part of an error that communication and host do not explain, whose own spread the interval of
-// a step has besides.
-double unexplained(const StepSample& sample, double error) {
-    const double explained = kQuantile95 * sample.beside_kernels;
-    return std::copysign(std::sqrt(std::max(0.0, error * error - explained * explained)), error);
+UnseenStep unseen_step(const StepSample& sample, const EfficiencyTable& table) {
+    const double predicted_s = predict_step(sample, table);
+    return {.error = std::log(predicted_s / sample.measured_s),
+            .explained = std::hypot(sample.beside_kernels, sample.distance, sample.assumed),
+            .num_gpus = sample.num_gpus,
+            .predicted_s = predicted_s};
+}
+
+bool has_trend(Unseen kind) {
+    return kind == Unseen::software || kind == Unseen::lineage;
+}
+
+// How far the logarithm of a step's error is from what its pool makes of it.
+double deviation(const UnseenStep& step, const StepSpread& spread) {
+    return step.error + spread.at(step.num_gpus, step.predicted_s).shift;
+}
+
+// One figure of each step of a pool.
+template <class Figure>
+FamilyErrors figures_of(const UnseenSteps& pool, const Figure& figure) {
+    FamilyErrors figures;
+    for (const auto& [name, steps] : pool) {
+        for (const UnseenStep& step : steps) {
+            figures[name].push_back(figure(step));
+        }
+    }
+    return figures;
+}
+
+double mean_of(const FamilyErrors& figures) {
+    double sum = 0;
+    for (const auto& [name, values] : figures) {
+        sum +=
+            std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    }
+    return figures.empty() ? 0 : sum / static_cast<double>(figures.size());
+}
+
+// The pool's shift where a doubling of the GPUs adds this much.
+StepSpread shift_of(const UnseenSteps& pool, Unseen kind, double doubling) {
+    StepSpread spread{.shift_doubling = doubling};
+    if (kind != Unseen::nothing) {
+        spread.shift = 0 - centre_of(figures_of(pool, [&](const UnseenStep& step) {
+                           return deviation(step, spread);
+                       }));
+    }
+    return spread;
+}
+
+// The pool's sigma around its shift where a doubling of the pace adds this much.
+void set_sigma(const UnseenSteps& pool, double doubling, StepSpread& spread) {
+    spread.sigma_doubling = doubling;
+    spread.sigma = 1;
+    spread.sigma = spread_between(figures_of(pool, [&](const UnseenStep& step) {
+        return unexplained(step, deviation(step, spread)) /
+               spread.at(step.num_gpus, step.predicted_s).sigma;
+    }));
+}
+
+// Of 90 % intervals, without what the steps' intervals hold besides.
+double interval_score(const UnseenSteps& pool, const StepSpread& spread) {
+    return mean_of(figures_of(pool, [&](const UnseenStep& step) {
+        const double half = kQuantile95 * spread.at(step.num_gpus, step.predicted_s).sigma;
+        const double outside = unexplained(step, deviation(step, spread)) - half;
+        return 2 * half + 2 / (1 - kSpreadShare) * std::max(0.0, outside);
+    }));
+}
+
+// The value from 0 with the least cost; of equal ones the smallest.
+template <class Cost>
+double cheapest(double last, double step, const Cost& cost) {
+    double best = 0;
+    double least = cost(0.0);
+    const int values = static_cast<int>(std::lround(last / step));
+    for (int i = 1; i <= values; ++i) {
+        const double value = i * step;
+        if (const double here = cost(value); here < least) {
+            best = value;
+            least = here;
+        }
+    }
+    return best;
 }
 
 SeenSteps seen_of(const std::vector<StepSample>& samples) {
@@ -92,7 +179,7 @@ bool lacks_only(const SeenSteps& seen, const StepSample& sample, Unseen kind) {
 }
 
 struct LeftOutErrors {
-    std::vector<double> pool;  // of steps that lack what was left out alone
+    std::vector<UnseenStep> pool;  // of steps that lack what was left out alone
     std::map<std::string, std::vector<double>> families;  // of all
 };
 
@@ -106,10 +193,10 @@ LeftOutErrors errors_without(const std::vector<StepSample>& samples, const LeftO
     LeftOutErrors errors;
     for (const StepSample& sample : samples) {
         if (name_of(sample, left_out.kind) == left_out.name) {
-            const double error = log_error(sample, table);
-            errors.families[sample.family].push_back(error);
+            const UnseenStep step = unseen_step(sample, table);
+            errors.families[sample.family].push_back(step.error);
             if (lacks_only(seen, sample, left_out.kind)) {
-                errors.pool.push_back(unexplained(sample, error));
+                errors.pool.push_back(step);
             }
         }
     }
@@ -171,8 +258,7 @@ UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
     for (const StepSample& sample : others) {
         for (const Unseen kind : {Unseen::software, Unseen::lineage, Unseen::device}) {
             if (lacks_only(seen, sample, kind)) {
-                errors.pools[kind][name_of(sample, kind)].push_back(
-                    unexplained(sample, log_error(sample, table)));
+                errors.pools[kind][name_of(sample, kind)].push_back(unseen_step(sample, table));
             }
         }
     }
@@ -182,22 +268,19 @@ UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
 void set_residuals(const std::vector<StepSample>& fitted,
                    const UnseenErrors& errors,
                    EfficiencyTable& table) {
+    std::map<Unseen, StepSpread> spreads = spreads_of(errors.pools);
+    const auto set = [&](std::string_view name, double value, const char* source) {
+        table.set(name, "*", "*", {.value = value, .sigma = kSpreadSigma, .source = source});
+    };
     for (const auto& [kind, source] : kSources) {
-        const auto pool = errors.pools.find(kind);
-        const FamilyErrors of = pool == errors.pools.end() ? FamilyErrors{} : pool->second;
-        const double centre = kind == Unseen::nothing ? 0 : centre_of(of);
-        table.set(
-            residual_name(kind),
-            "*",
-            "*",
-            {.value = spread_between(of, centre), .sigma = kSpreadSigma, .source = source});
+        set(residual_name(kind), spreads[kind].sigma, source);
         if (kind != Unseen::nothing) {
-            table.set(shift_name(kind),
-                      "*",
-                      "*",
-                      {.value = 0 - centre, .sigma = kSpreadSigma, .source = source});
+            set(shift_name(kind), spreads[kind].shift, source);
         }
     }
+    constexpr const char* kTrend = "fit: software and lineages left out";
+    set(kShiftDoubling, spreads[Unseen::lineage].shift_doubling, kTrend);
+    set(kSpreadDoubling, spreads[Unseen::lineage].sigma_doubling, kTrend);
     std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> families;
     for (const StepSample& sample : fitted) {
         families[{software_of(sample.stack), sample.generation, sample.dtype}].insert(
@@ -214,18 +297,70 @@ void set_residuals(const std::vector<StepSample>& fitted,
     }
 }
 
-double left_out_coverage(const FamilyErrors& errors, bool shifted) {
-    double sum = 0;
-    for (const auto& [family, of_family] : errors) {
-        FamilyErrors others = errors;
-        others.erase(family);
-        const double centre = shifted ? centre_of(others) : 0;
-        const double half_width = kQuantile95 * spread_between(others, centre);
-        const auto within = [&](double error) { return std::abs(error - centre) <= half_width; };
-        sum += static_cast<double>(std::ranges::count_if(of_family, within)) /
-               static_cast<double>(of_family.size());
+UnseenSteps unseen_steps(const FamilyErrors& errors) {
+    UnseenSteps steps;
+    for (const auto& [name, of_name] : errors) {
+        for (const double error : of_name) {
+            steps[name].push_back({.error = error});
+        }
     }
-    return errors.empty() ? 0 : sum / static_cast<double>(errors.size());
+    return steps;
+}
+
+std::map<Unseen, StepSpread> spreads_of(const UnseenPools& pools) {
+    const auto sum_of = [&](const auto& cost) {
+        double sum = 0;
+        for (const auto& [kind, pool] : pools) {
+            const bool tells = has_trend(kind) && pool.size() >= kGroupsOfCentre;
+            sum += tells ? cost(kind, pool) : 0;
+        }
+        return sum;
+    };
+    const double of_shift = cheapest(kShiftMost, kShiftStep, [&](double doubling) {
+        return sum_of([&](Unseen kind, const UnseenSteps& pool) {
+            const StepSpread spread = shift_of(pool, kind, doubling);
+            return mean_of(figures_of(pool, [&](const UnseenStep& step) {
+                return std::min(kFarthestError, std::abs(deviation(step, spread)));
+            }));
+        });
+    });
+    const auto fitted = [&](Unseen kind, const UnseenSteps& pool, double of_sigma) {
+        StepSpread spread = shift_of(pool, kind, has_trend(kind) ? of_shift : 0);
+        set_sigma(pool, has_trend(kind) ? of_sigma : 0, spread);
+        return spread;
+    };
+    const double of_sigma = cheapest(kSigmaMost, kSigmaStep, [&](double doubling) {
+        return sum_of([&](Unseen kind, const UnseenSteps& pool) {
+            return interval_score(pool, fitted(kind, pool, doubling));
+        });
+    });
+    std::map<Unseen, StepSpread> spreads;
+    for (const auto& [kind, pool] : pools) {
+        spreads[kind] = fitted(kind, pool, of_sigma);
+    }
+    return spreads;
+}
+
+double left_out_coverage(const UnseenPools& pools, Unseen kind) {
+    const auto of_kind = pools.find(kind);
+    if (of_kind == pools.end()) {
+        return 0;
+    }
+    FamilyErrors within;
+    for (const auto& [name, steps] : of_kind->second) {
+        UnseenPools others = pools;
+        for (auto& [other, pool] : others) {
+            pool.erase(name);
+        }
+        const StepSpread spread = spreads_of(others)[kind];
+        for (const UnseenStep& step : steps) {
+            const double sigma =
+                std::hypot(spread.at(step.num_gpus, step.predicted_s).sigma, step.explained);
+            const double away = std::abs(deviation(step, spread));
+            within[name].push_back(away <= kQuantile95 * sigma ? 1 : 0);
+        }
+    }
+    return mean_of(within);
 }
 
 }  // namespace orrery

@@ -8,6 +8,12 @@
 // lineage others were run on. Steps of software that no fitted step ran on
 // (published/training_more.csv) are left out of every fit, and so are steps of models with experts
 // (expert_fit.h).
+//
+// Of unseen software and lineages two figures are conditional on the step: the shift grows with the
+// doublings of its GPUs, and the spread with those of its pace (doublings_of_pace()). The first
+// comes from the least mean distance to the median, the second from the least interval score
+// (Gneiting and Raftery, Strictly Proper Scoring Rules, 2007: width + what lies outside, by 2 over
+// the share that may), both over all software and lineages left out together.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/studies/simulate/step_costs.h"
 #include "scenarios/studies/simulate/step_efficiency.h"
 #include "scenarios/studies/validate/step_fit.h"
 
@@ -31,10 +38,26 @@ double centre_of(const FamilyErrors& errors);
 // that of a normal: a relative standard deviation. 0 without errors.
 double spread_between(const FamilyErrors& errors, double centre = 0);
 
+// A step by factors that were fitted without it.
+struct UnseenStep {
+    double error = 0;      // natural logarithm of predicted / measured
+    double explained = 0;  // relative standard deviation that its interval has besides
+    std::int64_t num_gpus = 1;
+    double predicted_s = 0;
+    bool operator==(const UnseenStep&) const = default;
+};
+using UnseenSteps = std::map<std::string, std::vector<UnseenStep>>;
+UnseenSteps unseen_steps(const FamilyErrors& errors);
+
+// By what was left out: families (nothing is unseen but they), software, lineages, generations; of
+// experts families, of which none was fitted on.
+using UnseenPools = std::map<Unseen, UnseenSteps>;
+
+// The spread of each pool's steps, around its shift; of each the doublings' part is the same.
+std::map<Unseen, StepSpread> spreads_of(const UnseenPools& pools);
+
 struct UnseenErrors {
-    // By what was left out: families (nothing is unseen but they), software, lineages, generations;
-    // of experts families, of which none was fitted on.
-    std::map<Unseen, FamilyErrors> pools;
+    UnseenPools pools;
     // All fitted steps, by factors that were fitted without their family.
     FamilyErrors families;
 };
@@ -56,8 +79,8 @@ void set_residuals(const std::vector<StepSample>& fitted,
                    const UnseenErrors& errors,
                    EfficiencyTable& table);
 
-// Share of the steps whose error lies within the 90 % interval that the spread of all *other*
-// families gives, families weighing the same. `shifted`: around the others' median error.
-double left_out_coverage(const FamilyErrors& errors, bool shifted = false);
+// Share of a pool's steps that lie within the 90 % interval which all pools give without what was
+// left out with them, families (software, lineages, generations) weighing the same.
+double left_out_coverage(const UnseenPools& pools, Unseen kind);
 
 }  // namespace orrery

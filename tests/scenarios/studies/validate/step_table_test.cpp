@@ -46,6 +46,7 @@ TEST(StepTable, AChangedFileIsAnotherFingerprint) {
 TEST(StepTable, ReadsBack) {
     EfficiencyTable table;
     table.set("sustained.gemm", "ampere", "fp16", {.value = 1.25, .sigma = 0.05, .source = "x"});
+    table.set("step.shift.software", "*", "*", {.value = -0.05, .sigma = 0.2, .source = "x"});
     const std::filesystem::path file = std::filesystem::path{testing::TempDir()} / "steps.csv";
     std::ofstream{file} << step_efficiency_csv(table, kCommand, catalogue_inputs(kCatalogueRoot));
     const auto read = read_efficiency_table(file.string());

@@ -38,10 +38,73 @@ TEST(SpreadBetween, IsTheNinetiethPercentileOfBalancedFamilies) {
 }
 
 TEST(LeftOutCoverage, JudgesAFamilyByTheOthers) {
-    FamilyErrors errors{{"a", {0.1}}, {"b", {0.1, 0.3}}, {"c", {0.1}}};
+    const UnseenPools pools{
+        {Unseen::nothing, unseen_steps({{"a", {0.1}}, {"b", {0.1, 0.3}}, {"c", {0.1}}})}};
     // The others of a and c reach 0.3, those of b 0.1: one of its two steps is within.
-    EXPECT_NEAR(left_out_coverage(errors), (1 + 0.5 + 1) / 3, 1e-12);
-    EXPECT_EQ(left_out_coverage({}), 0);
+    EXPECT_NEAR(left_out_coverage(pools, Unseen::nothing), (1 + 0.5 + 1) / 3, 1e-12);
+    EXPECT_EQ(left_out_coverage(pools, Unseen::software), 0);
+}
+
+// Twelve stacks, each on 8 to 1,024 GPUs: `error` of the stack and the doublings.
+template <class Error>
+UnseenPools stacks(const Error& error, double seconds = 1) {
+    UnseenPools pools;
+    for (int stack = 0; stack < 12; ++stack) {
+        for (int doublings = 3; doublings <= 10; ++doublings) {
+            pools[Unseen::lineage][std::to_string(stack)].push_back(
+                {.error = error(stack, doublings),
+                 .num_gpus = std::int64_t{1} << doublings,
+                 .predicted_s = seconds});
+        }
+    }
+    return pools;
+}
+
+TEST(SpreadsOf, TheShiftGrowsWithTheGpus) {
+    const UnseenPools pools =
+        stacks([](int stack, int doublings) { return 0.01 * (stack % 3 - 1) - 0.02 * doublings; });
+    const StepSpread spread = spreads_of(pools).at(Unseen::lineage);
+    EXPECT_NEAR(spread.shift_doubling, 0.02, 1e-9);
+    EXPECT_NEAR(spread.shift, 0, 1e-9);
+    EXPECT_NEAR(spread.sigma, 0.01 / kQuantile95, 1e-9);
+    EXPECT_EQ(spread.sigma_doubling, 0);
+    EXPECT_NEAR(left_out_coverage(pools, Unseen::lineage), 1, 1e-12);
+    // Without the trend of the others, families on many GPUs alone would lie outside.
+    const UnseenSteps& steps = pools.at(Unseen::lineage);
+    FamilyErrors plain;
+    for (const auto& [name, of_name] : steps) {
+        for (const UnseenStep& step : of_name) {
+            plain[name].push_back(step.error);
+        }
+    }
+    EXPECT_GT(spread_between(plain, centre_of(plain)), 5 * spread.sigma);
+}
+
+TEST(SpreadsOf, TheSpreadGrowsWithThePace) {
+    const auto error = [](int stack, int doublings) {
+        return 0.02 * (stack % 3 - 1) * std::exp(0.3 * (doublings - 3));
+    };
+    const StepSpread spread = spreads_of(stacks(error)).at(Unseen::lineage);
+    EXPECT_NEAR(spread.sigma_doubling, 0.3, 0.05);
+    EXPECT_NEAR(spread.sigma * std::exp(7 * spread.sigma_doubling),
+                0.02 * std::exp(2.1) / kQuantile95,
+                0.02);
+    // The same errors in steps of minutes, whose pace is that of eight GPUs, are of one spread.
+    EXPECT_EQ(spreads_of(stacks(error, 200)).at(Unseen::lineage).sigma_doubling, 0);
+}
+
+TEST(SpreadsOf, WhatAStepsIntervalHoldsBesidesIsNoneOfThem) {
+    UnseenPools pools = stacks([](int stack, int) { return 0.1 * (stack % 3 - 1); });
+    const double whole = spreads_of(pools).at(Unseen::lineage).sigma;
+    EXPECT_NEAR(whole, 0.1 / kQuantile95, 1e-9);
+    for (auto& [name, steps] : pools.at(Unseen::lineage)) {
+        for (UnseenStep& step : steps) {
+            step.explained = 0.8 * whole;
+        }
+    }
+    EXPECT_NEAR(spreads_of(pools).at(Unseen::lineage).sigma, 0.6 * whole, 1e-9);
+    EXPECT_NEAR(left_out_coverage(pools, Unseen::lineage), 1, 1e-12);
+    EXPECT_TRUE(spreads_of({}).empty());
 }
 
 // Stacks that mostly take longer than predicted.
@@ -61,9 +124,11 @@ TEST(LeftOutCoverage, MayBeAroundTheMedianOfTheOthers) {
         errors[group] = {-0.3};
     }
     errors["f"] = {0.3};
-    EXPECT_NEAR(left_out_coverage(errors), 1, 1e-12);
+    const UnseenPools pools{{Unseen::nothing, unseen_steps(errors)},
+                            {Unseen::experts, unseen_steps(errors)}};
+    EXPECT_NEAR(left_out_coverage(pools, Unseen::nothing), 1, 1e-12);
     // The others of f are all at -0.3: it lies outside.
-    EXPECT_NEAR(left_out_coverage(errors, true), 5.0 / 6, 1e-12);
+    EXPECT_NEAR(left_out_coverage(pools, Unseen::experts), 5.0 / 6, 1e-12);
 }
 
 // Megatron's kin on Ampere, 10 % apart; another lineage 20 % slower; Hopper 30 % slower still.
@@ -100,7 +165,7 @@ TEST(UnseenErrors, AreOfStepsThatLackWhatWasLeftOutAlone) {
     EXPECT_EQ(names(Unseen::lineage), "composer megatron-lm three ");
     // k lacks more than its device; of composer, Ampere is seen without Hopper.
     EXPECT_EQ(names(Unseen::device), "ampere blackwell hopper ");
-    EXPECT_GT(std::abs(errors.pools.at(Unseen::device).at("hopper").front()), 0.15)
+    EXPECT_GT(std::abs(errors.pools.at(Unseen::device).at("hopper").front().error), 0.15)
         << "nothing is known of Hopper";
 }
 
@@ -116,7 +181,7 @@ TEST(SetResiduals, WritesASpreadForEachKindAndWhatWasSeen) {
     UnseenErrors errors = unseen_errors(fitted, other_steps());
     EXPECT_FALSE(errors.pools.contains(Unseen::experts)) << "no sample has any";
     for (const char* family : {"l", "m", "n", "o", "p"}) {
-        errors.pools[Unseen::experts][family] = {-0.2, -0.1, -0.3};
+        errors.pools[Unseen::experts].merge(unseen_steps({{family, {-0.2, -0.1, -0.3}}}));
     }
     EfficiencyTable table;
     set_residuals(fitted, errors, table);
@@ -124,7 +189,11 @@ TEST(SetResiduals, WritesASpreadForEachKindAndWhatWasSeen) {
     EXPECT_GT(value("step.residual.software"), value("step.residual"));
     EXPECT_GT(value("step.residual.lineage"), value("step.residual.software"));
     EXPECT_GT(value("step.residual.device"), 0);
-    EXPECT_NEAR(value("step.shift.lineage"), -centre_of(errors.pools.at(Unseen::lineage)), 1e-12);
+    const StepSpread lineage = spreads_of(errors.pools).at(Unseen::lineage);
+    EXPECT_EQ(value("step.residual.lineage"), lineage.sigma);
+    EXPECT_EQ(value("step.shift.lineage"), lineage.shift);
+    EXPECT_EQ(value("step.shift.doubling"), lineage.shift_doubling);
+    EXPECT_EQ(value("step.residual.doubling"), lineage.sigma_doubling);
     EXPECT_NEAR(value("step.shift.experts"), 0.2, 1e-12);
     EXPECT_NEAR(value("step.residual.experts"), 0.1 / kQuantile95, 1e-12);
     EXPECT_EQ(table.find("step.shift.nothing", "ampere", "fp16"), nullptr);
