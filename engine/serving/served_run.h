@@ -110,6 +110,8 @@ private:
     void complete(std::size_t number);
     Time end_wait(RequestId id);
     void end_request(RequestId id);
+    void hold_to(Time bound, Time time, std::size_t& longer);
+    void report_progress();
 
     // Keys and values move (serving_transfers.cpp).
     void hand_over(RequestId id, std::size_t from);
@@ -160,6 +162,17 @@ private:
     bool closed_;
     Time front_end_;
     bool slow_gaps_;
+    bool token_gaps_;
+    ServingLoad::Bounds bounds_;
+    // Requests that took longer than each bound.
+    struct Longer {
+        std::size_t first_token = 0;
+        std::size_t output_token = 0;
+        std::size_t end_to_end = 0;
+    };
+    Longer longer_;
+    std::function<void(double)> progress_;
+    std::size_t ended_requests_ = 0;
     ServingParts parts_;
     std::vector<Pool> pools_;
     std::vector<ServedInstance> instances_;

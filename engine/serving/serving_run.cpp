@@ -25,6 +25,9 @@ ServedRun::ServedRun(const std::vector<Request>& requests,
       closed_(load.users > 0),
       front_end_(load.front_end),
       slow_gaps_(load.slow_gaps),
+      token_gaps_(load.token_gaps),
+      bounds_(load.bounds),
+      progress_(load.progress),
       parts_(parts) {
     result_.records.resize(requests.size());
     result_.outages.resize(faults.outages.size());
@@ -63,7 +66,7 @@ ServingResult ServedRun::run() {
     for (Pool& pool : pools_) {
         list_available(pool);
     }
-    while (!events_.empty()) {
+    while (!events_.empty() && !result_.gave_up) {
         const Event event = events_.pop();
         // Ends of transfers that have changed since are known by their generation.
         if (event.target == kTransfer && event.generation != transfer_generation_) {
@@ -86,7 +89,8 @@ ServingResult ServedRun::run() {
     end_power();
     for (const ServedInstance& instance : instances_) {
         const BatchScheduler& scheduler = instance.scheduler();
-        ORRERY_CHECK(result_.out_of_time || scheduler.num_running() + scheduler.num_waiting() == 0);
+        ORRERY_CHECK(result_.out_of_time || result_.gave_up ||
+                     scheduler.num_running() + scheduler.num_waiting() == 0);
         result_.instances.push_back(instance.totals());
     }
     return std::move(result_);
@@ -300,15 +304,32 @@ void ServedRun::record_tokens(RequestId request, std::int64_t tokens) {
     for (std::int64_t token = 0; token < tokens; ++token) {
         if (record.output_tokens++ == 0) {
             record.first_token = now_;
+            hold_to(bounds_.first_token, record.time_to_first_token(), longer_.first_token);
         } else {
             const Time gap = now_ - last_token_[id];
             record.longest_gap = std::max(record.longest_gap, gap);
             if (slow_gaps_) {
                 gaps_[id].push_back(gap);
             }
-            result_.token_gaps.push_back(gap);
+            if (token_gaps_) {
+                result_.token_gaps.push_back(gap);
+            }
         }
         last_token_[id] = now_;
+    }
+}
+
+// A nearest rank of 99 % leaves a hundredth of the values above it, rounded down.
+void ServedRun::hold_to(Time bound, Time time, std::size_t& longer) {
+    if (bound > Time{} && time > bound && ++longer > requests_.size() / 100) {
+        result_.gave_up = true;
+    }
+}
+
+void ServedRun::report_progress() {
+    const std::size_t step = std::max<std::size_t>(1, requests_.size() / 1000);
+    if (++ended_requests_ % step == 0 && progress_) {
+        progress_(static_cast<double>(ended_requests_) / static_cast<double>(requests_.size()));
     }
 }
 
@@ -364,6 +385,9 @@ void ServedRun::end_request(RequestId id) {
     record.last_token = now_;
     result_.end = now_;
     --in_system_;
+    report_progress();
+    hold_to(bounds_.output_token, record.time_per_output_token(), longer_.output_token);
+    hold_to(bounds_.end_to_end, record.end_to_end(), longer_.end_to_end);
     if (slow_gaps_) {
         record.slow_gap = slow_gap_of(gaps_[number_of(id)]);
         gaps_[number_of(id)] = {};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/serving/admission.h"
@@ -60,7 +61,17 @@ struct ServingLoad {
     std::int64_t users = 0;  // 0: an open load
     // From the arrival of a request until it is queued; requests do not wait for each other's.
     Time front_end{};
-    bool slow_gaps = false;  // RequestRecord::slow_gap is wanted
+    bool slow_gaps = false;   // RequestRecord::slow_gap is wanted
+    bool token_gaps = false;  // ServingResult::token_gaps is wanted
+    // The run gives up as soon as the 99th percentile of one of these times is certain to be above
+    // its bound; zero: no bound.
+    struct Bounds {
+        Time first_token;
+        Time output_token;
+        Time end_to_end;
+    };
+    Bounds bounds{};
+    std::function<void(double)> progress{};  // gets the share of the requests that have ended
 };
 
 struct ServingResult {
@@ -77,11 +88,12 @@ struct ServingResult {
     };
     std::vector<InstanceCount> instance_counts;
     RowTotals row;  // where it has a limit
-    // Every time between two output tokens of a request.
+    // Every time between two output tokens of a request, where the load asks for them.
     std::vector<Time> token_gaps;
     Time end;  // the last token
     // The run came to kLastInstant (engine/serving/run_clock.h) before its last request had ended.
     bool out_of_time = false;
+    bool gave_up = false;  // at ServingLoad::bounds
     std::int64_t events = 0;
     // Integral over time of the number of requests in the system. By Little's law it equals the sum
     // of the end-to-end times.

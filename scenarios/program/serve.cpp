@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/serve.h"
 
+#include <functional>
 #include <memory>
 
 #include "scenarios/program/any_scenario.h"
@@ -19,7 +20,9 @@ namespace {
 
 constexpr std::size_t kMostTraced = 1'000'000;  // steps
 
-ResultOrErrors<StudyOutput> served(const ServeArguments& arguments, const Scenario& scenario) {
+ResultOrErrors<StudyOutput> served(const ServeArguments& arguments,
+                                   const Scenario& scenario,
+                                   const std::function<void(double)>& progress) {
     const auto requests =
         requests_of(scenario.workload, scenario.serving.pools.front().limits.block_size);
     if (!requests) {
@@ -31,7 +34,7 @@ ResultOrErrors<StudyOutput> served(const ServeArguments& arguments, const Scenar
     const auto answer = serve_scenario(scenario,
                                        scenario.serving,
                                        *requests,
-                                       {.users = scenario.workload.users},
+                                       {.users = scenario.workload.users, .progress = progress},
                                        &result,
                                        timeline.get());
     if (!answer) {
@@ -62,8 +65,8 @@ int serve_command(const ServeArguments& arguments) {
     }
     note_faults_left_out(*scenario, FaultUser::serving);
     return run_study(arguments,
-                     {.source = arguments.file, .label = "serving", .study = [&](const auto&) {
-                          return served(arguments, *scenario);
+                     {.source = arguments.file, .label = "serving", .study = [&](const auto& done) {
+                          return served(arguments, *scenario, done);
                       }});
 }
 

@@ -33,6 +33,10 @@ void check_engine(MapReader& reader, const ServingEngine& engine);
 void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoolSpec& pool);
 // `section` is serving.
 void check_policies(const DocumentNode& section, const ServingSpec& spec, Errors& errors);
+void check_recovery(const DocumentNode& section,
+                    const ServingSpec& spec,
+                    bool has_faults,
+                    Errors& errors);
 // `section` is the workload.
 void check_load(const DocumentNode& section,
                 const DocumentNode* serving_section,

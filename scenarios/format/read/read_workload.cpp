@@ -22,7 +22,7 @@ constexpr Choice<AdapterPopularity> kPopularities[] = {
 
 constexpr Key kWorkloadRows[] = {
     key<&WorkloadSpec::num_requests>("num_requests", "Requests in all.")
-        .range(1, 100'000'000)
+        .range(1, 10'000'000)
         .of("requests"),
     key<&WorkloadSpec::users>(
         "users", "Closed load: users that send a request when their last one ended; 0: open.")

@@ -262,6 +262,7 @@ void read_served(DocumentNode& root,
     });
     read_section(root, reader, "serving", required, errors, [&](DocumentNode& section) {
         read_serving(section, catalogue, folder, scenario.serving, errors);
+        check_recovery(section, scenario.serving, root.find("faults") != nullptr, errors);
     });
     read_section(root, reader, "workload", required, errors, [&](DocumentNode& section) {
         read_workload(section, folder, scenario.workload, errors);

@@ -208,6 +208,26 @@ void check_policies(const DocumentNode& section, const ServingSpec& spec, Errors
     }
 }
 
+void check_recovery(const DocumentNode& section,
+                    const ServingSpec& spec,
+                    bool has_faults,
+                    Errors& errors) {
+    const DocumentNode* recovery = section.find("recovery");
+    if (recovery == nullptr || has_faults) {
+        return;
+    }
+    // Instances that an autoscaler adds start up, too.
+    const bool scales = spec.autoscaler.policy != "none";
+    for (const DocumentNode& key : recovery->keys) {
+        if (!scales || (key.text != "start_up" && key.text != "weight_loading")) {
+            errors.push_back({key.where(),
+                              fmt::format("serving.recovery.{} is of faults, and there are none",
+                                          key.text),
+                              "faults: [{t: 2 min, at: \"node:0\", kind: node_crash}]"});
+        }
+    }
+}
+
 void check_load(const DocumentNode& section,
                 const DocumentNode* serving_section,
                 const ServingSpec& serving,

@@ -68,18 +68,31 @@ public:
     // Whether the objectives are met.
     Result<bool> attempt(double share) {
         ServingResult served;
-        auto answer = serve_scenario(scenario_, spec_, stretched(requests_, share), {}, &served);
+        const ServingLoad load{.token_gaps = alone_.has_value(),
+                               .bounds = {.first_token = objectives_.ttft,
+                                          .output_token = objectives_.tpot,
+                                          .end_to_end = objectives_.e2e}};
+        auto answer = serve_scenario(scenario_, spec_, stretched(requests_, share), load, &served);
         if (!answer) {
             return tl::unexpected(answer.error());
+        }
+        if (served.gave_up) {
+            missed_ = share;
+            return false;
         }
         if (alone_) {
             answer->slowdowns = slowdowns_of(served, *alone_);
         }
-        const bool good = all_met(*answer, objectives_);
+        return judge(share, std::move(*answer));
+    }
+
+    // The same for a share whose run is known.
+    bool judge(double share, ServingAnswer answer) {
+        const bool good = all_met(answer, objectives_);
         (good ? met_ : missed_) = share;
         if (good) {
             best_ = HighestRate{.rate = scenario_.workload.request_rate * share,
-                                .answer = std::move(*answer)};
+                                .answer = std::move(answer)};
         }
         return good;
     }
@@ -129,12 +142,15 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const std::vector<Request>& requests,
                                       const ServingObjectives& objectives,
                                       int bisections,
-                                      double most) {
+                                      double most,
+                                      const ServingAnswer* at_stated_rate) {
     RateSearch search(scenario, spec, requests, objectives, most);
     if (const auto begun = search.begin(); !begun) {
         return tl::unexpected(begun.error());
     }
-    if (const auto first = search.attempt(1); !first) {
+    if (at_stated_rate != nullptr && !objectives.any_slowdown()) {
+        search.judge(1, *at_stated_rate);
+    } else if (const auto first = search.attempt(1); !first) {
         return tl::unexpected(first.error());
     }
     return search.finish(bisections);

@@ -24,13 +24,15 @@ inline constexpr double kMostShare = 100;
 // the workload's request_rate, which must be above zero; other rates stretch their arrivals. The
 // result is below the largest rate by 1.25^(1/2^bisections) at most, and at most `most` times the
 // stated rate. An Error if a hundredth of the stated rate misses an objective, or a larger one at
-// which the load would last longer than kLongestLoad_s.
+// which the load would last longer than kLongestLoad_s. `at_stated_rate` is the answer at the
+// stated rate, where it is known; slowdowns are not taken from it.
 Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const ServingSpec& spec,
                                       const std::vector<Request>& requests,
                                       const ServingObjectives& objectives,
                                       int bisections = kRateBisections,
-                                      double most = kMostShare);
+                                      double most = kMostShare,
+                                      const ServingAnswer* at_stated_rate = nullptr);
 
 // The same if the objectives are met at `rate`, which is above zero; else nothing, after one run.
 Result<std::optional<HighestRate>> find_higher_rate(const Scenario& scenario,

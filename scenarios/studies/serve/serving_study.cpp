@@ -460,20 +460,23 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
     ServingLoad queued = load;
     queued.front_end = spec.engine.host_per_request;
     queued.slow_gaps = spec.objectives.tbt > Time{};
+    queued.token_gaps = load.token_gaps || spec.objectives.any_slowdown();
     serving->parts.observer = observer;
-    ServingResult served = run(*serving, requests, queued);
+    ServingResult own;
+    ServingResult& served = result != nullptr ? *result : own;
+    served = run(*serving, requests, queued);
     if (served.out_of_time) {
         return fail("workload",
                     fmt::format("the load would take longer than {:.0f} days",
                                 kLastInstant.seconds() / 86'400),
                     "fewer requests or tokens, or faster instances");
     }
+    if (served.gave_up) {
+        return ServingAnswer{};
+    }
     ServingAnswer answer = serving_answer(served, requests, spec, serving->pools);
-    if (const FabricTransport* transport = serving->transport.get();
-        transport != nullptr && transport->ended() > 0) {
-        answer.transfers = transport->ended();
-        answer.transferred = transport->moved();
-        answer.transfer_s = transport->total().seconds() / static_cast<double>(transport->ended());
+    if (serving->transport) {
+        report_transfers(*serving->transport, answer);
     }
     if (serving->tiers) {
         report_tiers(spec, *serving->tiers, *serving->transport, served, requests, answer);
@@ -490,9 +493,6 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
         answer.slowdowns = slowdowns_of(served, *alone);
     }
     answer.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (result != nullptr) {
-        *result = std::move(served);
-    }
     return answer;
 }
 

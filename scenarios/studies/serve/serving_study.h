@@ -135,7 +135,7 @@ ServingAnswer serving_answer(const ServingResult& served,
                              std::span<const ServingPool> pools);
 
 // The cluster, the device and the model are the scenario's. `result` gets every request's record,
-// and `observer` every step, if they are not null.
+// and `observer` every step, if they are not null. The answer of a run that gave up is empty.
 Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingSpec& spec,
                                      const std::vector<Request>& requests,

@@ -88,6 +88,14 @@ Result<std::unique_ptr<CacheTiers>> tiers_of(const Scenario& scenario,
         tiers, spec.cache.writes, spec.cache.loading, hosts.first_instance.size());
 }
 
+void report_transfers(const FabricTransport& transport, ServingAnswer& answer) {
+    if (transport.ended() > 0) {
+        answer.transfers = transport.ended();
+        answer.transferred = transport.moved();
+        answer.transfer_s = transport.total().seconds() / static_cast<double>(transport.ended());
+    }
+}
+
 void report_tiers(const ServingSpec& spec,
                   const CacheTiers& tiers,
                   const FabricTransport& transport,

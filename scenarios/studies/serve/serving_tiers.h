@@ -26,6 +26,9 @@ void report_tiers(const ServingSpec& spec,
                   const std::vector<Request>& requests,
                   ServingAnswer& answer);
 
+// The keys and values that moved between the pools, for the answer.
+void report_transfers(const FabricTransport& transport, ServingAnswer& answer);
+
 // Blocks of a tier with `capacity` on a server, of an instance that spans `servers` of them.
 std::int64_t tier_blocks(Bytes capacity,
                          const Transformer& model,

@@ -16,7 +16,8 @@ Result<ServingResult> serve_alone(const Scenario& scenario,
     alone.pools.front().role = PoolRole::aggregated;
     alone.pools.front().instances = 1;
     ServingResult result;
-    const auto answer = serve_scenario(scenario, alone, requests, {.users = 1}, &result);
+    const ServingLoad load{.users = 1, .token_gaps = true};
+    const auto answer = serve_scenario(scenario, alone, requests, load, &result);
     if (!answer) {
         return tl::unexpected(answer.error());
     }

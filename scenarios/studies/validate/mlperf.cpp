@@ -132,20 +132,35 @@ std::int64_t mlperf_prompt_chunk(const ServingCase& row) {
 std::int64_t mlperf_requests(const ServingCase& row) {
     constexpr double kLeast_s = 600;
     constexpr std::int64_t kLeast = 4000;  // for percentiles that repeat
-    // Of DeepSeek-R1, whose longest outputs take as long as all others: the configurations ask for
-    // 5 to 10 passes of the data set by each replica.
+    // Of DeepSeek-R1, whose longest outputs take longer than ten minutes: the configurations of
+    // both scenarios ask for 5 to 10 passes of the data set by each replica ("min_query_count").
     constexpr std::int64_t kPasses = 5 * 4388;
+    const std::int64_t least = row.model == kDeepSeek ? kPasses : kLeast;
     if (row.load == "offline") {
-        return row.model == kDeepSeek ? kPasses : std::max(kLeast, 2 * row.max_num_seqs);
+        return row.model == kDeepSeek ? least : std::max(least, 2 * row.max_num_seqs);
     }
     const double rate = row.request_rate / static_cast<double>(row.replicas);
-    return std::max<std::int64_t>(kLeast, std::llround(kLeast_s * rate));
+    return std::max<std::int64_t>(least, std::llround(kLeast_s * rate));
 }
 
 // adp_balancing_batching_wait_iters of NVIDIA's configurations for DeepSeek-R1.
 std::uint32_t mlperf_prompt_batching(const ServingCase& row) {
     const bool balances = is_mlperf(row) && by_tensorrt(row) && row.model == kDeepSeek;
     return !balances ? 0 : row.load == "offline" ? 10 : 3;
+}
+
+double mlperf_token_rate(const ServingResult& result) {
+    std::int64_t tokens = 0;
+    Time end;
+    for (const RequestRecord& record : result.records) {
+        if (record.finished()) {
+            tokens += record.output_tokens;
+            end = record.last_token;
+        }
+    }
+    return tokens == 0
+               ? 0
+               : static_cast<double>(tokens) / (end - result.records.front().arrival).seconds();
 }
 
 bool runs_whole_data_set(const ServingCase& row) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "engine/result.h"
+#include "engine/serving/serving_run.h"
 #include "scenarios/format/read/length_table.h"
 #include "scenarios/format/specs/serving_spec.h"
 #include "scenarios/studies/serve/collected_load.h"
@@ -27,10 +28,14 @@ void set_mlperf_options(const ServingCase& row, ServingEngine& engine);
 // SchedulerLimits::prompt_batching_steps.
 std::uint32_t mlperf_prompt_batching(const ServingCase& row);
 
-// Of one replica: runs last ten minutes at least ("min_duration").
+// Of one replica: runs last ten minutes at least ("min_duration"), those of DeepSeek-R1 longer.
 std::int64_t mlperf_requests(const ServingCase& row);
 // The requests are those of the whole run, with its end, not of a part of it.
 bool runs_whole_data_set(const ServingCase& row);
+// Output tokens a second of a Poisson load, as the load generator counts: all tokens over the time
+// at which the request that came last is done, whatever still runs then (loadgen/results.cc,
+// "Completed tokens per second").
+double mlperf_token_rate(const ServingResult& result);
 // Requests of a Poisson load are dealt out to the replicas in turn, or by their load: of the times
 // between those of one replica, the standard deviation over the mean.
 double mlperf_arrival_variation(const ServingCase& row);

@@ -100,7 +100,8 @@ Result<ServingAnswer> latencies_of(const ServingCase& row,
                                      {.ttft = Time::seconds(row.ttft_objective_s) - set_up.held,
                                       .tpot = Time::seconds(row.tpot_objective_s)},
                                      kBisections,
-                                     kMostAbove);
+                                     kMostAbove,
+                                     &at_published_rate);
     if (!highest) {
         return tl::unexpected(highest.error());
     }
@@ -131,7 +132,10 @@ Result<std::vector<ServingMetric>> predict_row(const ServingCase& row,
     // MLPerf's runs last at least ten minutes (inference rules, "Scenarios"); the others have as
     // many requests as their tables state, begin empty and end empty.
     const bool steady = row.load == "offline" && is_mlperf(row) && !runs_whole_data_set(row);
-    const double rate = steady ? steady_output_rate(result) : answer->output_tokens_per_s;
+    const double rate = steady ? steady_output_rate(result)
+                        : is_mlperf(row) && row.load == "poisson"
+                            ? mlperf_token_rate(result)
+                            : answer->output_tokens_per_s;
     const auto latencies = latencies_of(row, *set_up, *answer);
     if (!latencies) {
         return tl::unexpected(latencies.error());

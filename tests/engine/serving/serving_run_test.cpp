@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <tuple>
 
 #include "engine/counter_random.h"
 #include "tests/engine/serving/serving_stand_ins.h"
@@ -31,7 +33,8 @@ ServingResult run(const std::vector<Request>& requests,
                   const ServingPool& pool,
                   std::int64_t users = 0,
                   const char* router = "round_robin") {
-    ServingResult result = serve(requests, {.users = users}, pool, *make_request_router(router, 5));
+    const ServingLoad load{.users = users, .token_gaps = true};
+    ServingResult result = serve(requests, load, pool, *make_request_router(router, 5));
     // Little's law, to the picosecond.
     __int128 sojourns = 0;
     for (const RequestRecord& record : result.records) {
@@ -134,6 +137,104 @@ TEST(ServingRun, ContinuousBatchingSharesTheProcessor) {
     const ServingResult result = run(poisson(20'000, 4, 200), pool_of(cost));
     EXPECT_NEAR(mean_end_to_end(result), 6.8333, 0.15);
     EXPECT_EQ(result.token_gaps.size(), 20'000U * 199);
+}
+
+// The server is idle for (1 - r O c)^(a/c + 1) of the time.
+TEST(ServingRun, ContinuousBatchingIdlesAsItsBirthsAndDeathsSay) {
+    LinearCost slow(20_ms, 200_us);
+    EXPECT_NEAR(mean_end_to_end(run(poisson(20'000, 8, 200), pool_of(slow))), 5.9412, 0.15);
+    LinearCost cost(1_ms, 500_us);
+    const ServingResult result = run(poisson(20'000, 4, 200), pool_of(cost));
+    EXPECT_NEAR(mean_end_to_end(result), 0.5, 0.01);
+    EXPECT_NEAR(1 - result.instances.front().busy / result.end, 0.216, 0.01);
+}
+
+// The share of requests that find this many in the system when they come.
+double share_that_finds(const ServingResult& result, std::ptrdiff_t sequences) {
+    std::vector<Time> ends;
+    for (const RequestRecord& record : result.records) {
+        ends.push_back(record.last_token);
+    }
+    std::ranges::sort(ends);
+    std::ptrdiff_t came = 0;
+    std::ptrdiff_t found = 0;
+    for (const RequestRecord& record : result.records) {
+        const auto ended = std::ranges::upper_bound(ends, record.arrival) - ends.begin();
+        found += came++ - ended >= sequences ? 1 : 0;
+    }
+    return static_cast<double>(found) / static_cast<double>(came);
+}
+
+// At most B sequences run, and lengths have no memory: births at r, deaths at n / (O (a + c n)).
+TEST(ServingRun, ALimitOfSequencesMakesRequestsWait) {
+    struct Case {
+        std::int64_t most;
+        double rate;
+        double end_to_end;
+        double full;
+    };
+    LinearCost cost(20_ms, 500_us);
+    CounterRandom random(14, 0, 1);
+    for (const Case& one : {Case{32, 4, 7.5877, 0.3621}, {16, 2, 5.2241, 0.0951}}) {
+        std::vector<Request> requests = poisson(40'000, one.rate, 1);
+        for (Request& request : requests) {
+            // Geometric with a mean of 200.
+            request.output_tokens = 1 + static_cast<std::int64_t>(
+                                            std::log(random.uniform()) / std::log(1 - 1.0 / 200));
+        }
+        const ServingResult result = run(requests, pool_of(cost, one.most));
+        EXPECT_NEAR(mean_end_to_end(result) / one.end_to_end, 1, 0.06);
+        EXPECT_NEAR(share_that_finds(result, one.most), one.full, 0.03);
+    }
+}
+
+// Two and eight servers whose requests go to the one with the least work: Erlang's queue, a mean
+// wait of C / (c - a) service times. Twenty tokens are a service time, and a step computes one.
+TEST(ServingRun, ManyServersWaitAsErlangSays) {
+    constexpr int kTokens = 20;
+    for (const auto& [servers, load, wait] : {std::tuple{2U, 1.6, 1.777778}, {8U, 7.2, 0.876916}}) {
+        CounterRandom random(15, 0, 1);
+        std::vector<std::int64_t> tokens;
+        for (int i = 0; i < 200'000; ++i) {
+            tokens.push_back(static_cast<std::int64_t>(std::ceil(kTokens * random.exponential())));
+        }
+        const double service = 1e-3 *
+                               static_cast<double>(std::accumulate(
+                                   tokens.begin(), tokens.end(), std::int64_t{0})) /
+                               static_cast<double>(tokens.size());
+        std::vector<Request> requests = poisson(tokens.size(), load / service, 1);
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            requests[i].prompt_tokens = tokens[i];
+        }
+        LinearCost cost(1_ms, Time{});
+        ServingPool pool = pool_of(cost, 1, servers);
+        pool.limits.max_num_batched_tokens = 1;
+        const double found = mean_end_to_end(run(requests, pool, 0, "least_tokens")) - service;
+        EXPECT_NEAR(found / (wait * service), 1, 0.1);
+    }
+}
+
+// Two of 100 requests may not be above a bound whose percentile leaves one there.
+TEST(ServingRun, GivesUpWhereABoundIsCertainToBeMissed) {
+    LinearCost cost(20_ms, Time::picoseconds(500'000'000));
+    const std::vector<Request> requests = poisson(200, 4, 200);
+    const auto with = [&](const ServingLoad::Bounds& bounds) {
+        const ServingLoad load{.bounds = bounds};
+        return serve(requests, load, pool_of(cost), *make_request_router("random", 5));
+    };
+    const ServingResult whole = with({});
+    std::vector<Time> first;
+    for (const RequestRecord& record : whole.records) {
+        first.push_back(record.time_to_first_token());
+    }
+    std::ranges::sort(first);
+    EXPECT_FALSE(with({.first_token = first[197]}).gave_up);
+    const ServingResult ended = with({.first_token = first[196] - Time::picoseconds(1)});
+    EXPECT_TRUE(ended.gave_up);
+    EXPECT_LT(ended.end, whole.end);
+    EXPECT_TRUE(with({.output_token = 20_ms}).gave_up);
+    EXPECT_TRUE(with({.end_to_end = 20_ms}).gave_up);
+    EXPECT_TRUE(whole.token_gaps.empty());
 }
 
 // Stages of equal length s and m batches of one sequence each: every sequence gets a token in

@@ -79,6 +79,16 @@ TEST(ServingRules, PoliciesNeedWhatTheyLookAt) {
     EXPECT_EQ(first_error("{speculation: {draft_tokens: 0, acceptance: 0.5}}", "{}"), "");
 }
 
+TEST(ServingRules, ARecoveryWithoutFaultsIsAnError) {
+    EXPECT_EQ(first_error("{recovery: {lost_cache: copy}}", "{}"),
+              "s.yaml:4:22: error: serving.recovery.lost_cache is of faults, and there are none "
+              "(hint: faults: [{t: 2 min, at: \"node:0\", kind: node_crash}])");
+    expect_error("{recovery: {start_up: 9 s}}", "{}", "serving.recovery.start_up is of faults");
+    const std::string scales = "{autoscaler: {policy: rate}, pools: {instances: 2}, recovery: ";
+    EXPECT_EQ(first_error(scales + "{start_up: 9 s, weight_loading: 1 GB/s}}", "{}"), "");
+    expect_error(scales + "{lost_cache: copy}}", "{}", "serving.recovery.lost_cache is of faults");
+}
+
 TEST(ServingRules, KeysOfALoadThatNoInstanceReadsAreErrors) {
     EXPECT_EQ(first_error("{}", "{prediction_error: 0.5}"),
               "s.yaml:5:30: error: workload.prediction_error is of lengths that order the queue "

@@ -215,5 +215,17 @@ TEST(ServingPrices, RanksOfExpertsNeedExpertsThatFit) {
     EXPECT_EQ(error(model, 1), "412.3 GB of experts on a GPU of 85.9 GB");
 }
 
+// A DGX A100 has an older host than a DGX H100.
+TEST(ServingPrices, TheHostOfADgxA100IsSlower) {
+    const ServingEngine engine{.host_per_step = 100_ms, .asynchronous = true};
+    Scenario server = h100_server();
+    server.device.generation = "ampere";
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 100_ms);
+    server.cluster.node.amd_cpu = true;
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 142_ms);
+    server.device.generation = "hopper";
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 100_ms);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -23,7 +23,9 @@ ServingResult served(const Scenario& scenario, double rate) {
     WorkloadSpec load = scenario.workload;
     load.request_rate = rate;
     ServingResult result;
-    EXPECT_TRUE(serve_scenario(scenario, scenario.serving, synthetic_requests(load), {}, &result));
+    const std::vector<Request> requests = synthetic_requests(load);
+    EXPECT_TRUE(
+        serve_scenario(scenario, scenario.serving, requests, {.token_gaps = true}, &result));
     return result;
 }
 

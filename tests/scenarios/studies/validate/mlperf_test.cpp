@@ -95,13 +95,20 @@ TEST(Mlperf, HarnessesDifferByRoundAndGpu) {
     EXPECT_EQ(engine.max_num_batched_tokens, 1024);
 }
 
-// Ten minutes of a replica's share, which comes in turn with those of the others.
+// Ten minutes of a replica's share, which comes in turn with those of the others; of DeepSeek-R1
+// five passes of the data set in any case.
 TEST(Mlperf, TheLoadOfAReplica) {
     ServingCase row = server_row();
+    EXPECT_EQ(mlperf_requests(row), 21940);
+    row.request_rate = 400;
+    EXPECT_EQ(mlperf_requests(row), 60000);
+    row.request_rate = 80;
+    row.model = "llama-2-70b";
     EXPECT_EQ(mlperf_requests(row), 12000);
     EXPECT_DOUBLE_EQ(mlperf_arrival_variation(row), 0.5);
     row.request_rate = 1;
     EXPECT_EQ(mlperf_requests(row), 4000);
+    row.model = "deepseek-r1";
     row.load = "offline";
     EXPECT_TRUE(runs_whole_data_set(row));
     EXPECT_EQ(mlperf_requests(row), 21940);
@@ -109,6 +116,20 @@ TEST(Mlperf, TheLoadOfAReplica) {
     row.max_num_seqs = 4096;
     EXPECT_FALSE(runs_whole_data_set(row));
     EXPECT_EQ(mlperf_requests(row), 8192);
+}
+
+// Of three requests the second ends last, and one that was refused counts nothing.
+TEST(Mlperf, TokensAreCountedUntilTheLastRequestIsDone) {
+    const auto record = [](double arrival, double end, std::int64_t tokens) {
+        return RequestRecord{.arrival = Time::seconds(arrival),
+                             .last_token = Time::seconds(end),
+                             .output_tokens = tokens};
+    };
+    ServingResult result;
+    result.records = {record(1, 5, 30), record(2, 100, 500), record(3, 11, 70)};
+    result.records.push_back({.arrival = Time::seconds(4), .refused = true});
+    EXPECT_DOUBLE_EQ(mlperf_token_rate(result), 60);
+    EXPECT_EQ(mlperf_token_rate({}), 0);
 }
 
 TEST(Mlperf, OutputsHaveTheMeanOfTheRowAndTheSpreadOfTheDataSet) {
