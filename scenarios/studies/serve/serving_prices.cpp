@@ -32,6 +32,13 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
                                 cluster.cluster.num_ranks()),
                     "more nodes, or a smaller tensor or pipeline size");
     }
+    if (model.num_attention_heads % plan.tensor_model_parallel_size != 0) {
+        return fail("serving.pools.tensor_model_parallel_size",
+                    fmt::format("{} tensor-parallel ranks do not divide the {} attention heads",
+                                plan.tensor_model_parallel_size,
+                                model.num_attention_heads),
+                    "a divisor of the heads");
+    }
     if (model.linear_attention_every > 0) {
         return fail("model.linear_attention_every",
                     "served models have softmax attention: a step of a training has either",

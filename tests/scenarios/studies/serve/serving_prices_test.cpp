@@ -215,6 +215,14 @@ TEST(ServingPrices, RanksOfExpertsNeedExpertsThatFit) {
     EXPECT_EQ(error(model, 1), "412.3 GB of experts on a GPU of 85.9 GB");
 }
 
+TEST(ServingPrices, TensorParallelRanksDivideTheHeads) {
+    const Transformer model = llama(8, 4096, 14336, 8, 32000);
+    const auto made = ServingPrices::make(
+        h100_server(), model, {.tensor_model_parallel_size = 3}, ServingEngine{});
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().what, "3 tensor-parallel ranks do not divide the 32 attention heads");
+}
+
 // A DGX A100 has an older host than a DGX H100.
 TEST(ServingPrices, TheHostOfADgxA100IsSlower) {
     const ServingEngine engine{.host_per_step = 100_ms, .asynchronous = true};
