@@ -58,7 +58,7 @@ TEST(ChainPrices, ATokenReadsTheLayersWhereTheyAre) {
     EXPECT_LT(token_s("4 GB", "{chain: ring}"), 0.2 * from_disk);
     // Scales take room and time.
     EXPECT_GT(token_s("32 GB", "{chain: one_node, weight_bits: 4, weight_scale_bits: 0.9}"),
-              1.1 * token_s("32 GB", "{chain: one_node, weight_bits: 4}"));
+              1.02 * token_s("32 GB", "{chain: one_node, weight_bits: 4}"));
     // A quarter of the bits is read in less time, and more of them fit into GPUs.
     EXPECT_LT(token_s("32 GB", "{chain: one_node, weight_bits: 4}"), 0.25 * in_memory);
 }

@@ -194,7 +194,7 @@ TEST(ServingPrices, ExpertsOnRanksOfTheirOwnTakeTurnsWithAttention) {
     // One sequence has no other half.
     EXPECT_GT(seconds(split, 2), 0.5 * seconds(split, 1));
     // Attention reads the caches of 400 sequences: two ranks take longer than four.
-    EXPECT_GT(seconds(more_experts, 400), 1.5 * seconds(split, 400));
+    EXPECT_GT(seconds(more_experts, 400), 1.1 * seconds(split, 400));
     // Few tokens reach all experts: half as many ranks read them, while attention waits.
     EXPECT_GT(seconds(split, 32), seconds(together, 32));
 }
