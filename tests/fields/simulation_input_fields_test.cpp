@@ -115,10 +115,6 @@ TEST(SimulationInputFields, OfAccelerationsChangeNothingThatHappens) {
     static const Program alike = lowered("no_shard");  // its ranks fold
     constexpr std::string_view kFaster = "faster to the same result: accelerations_agree_test.cpp";
     const InputRow of_accelerations[] = {
-        {"uncontended_links",
-         [](SimulationInput& in) { in.accelerations.uncontended_links = false; },
-         {},
-         kFaster},
         {"folding",
          [](SimulationInput& in) { in.accelerations.folding = false; },
          [](SimulationInput& in) { in = judge().input(alike); }},  // fewer fold classes

@@ -9,7 +9,7 @@ namespace orrery {
 namespace {
 
 TEST(TrainMeasured, OneRankAloneReportsItsError) {
-    World world;
+    ProcessWorld world;
     int status = kExitOk;
     EXPECT_TRUE(all_well(world, {}, status));
     EXPECT_EQ(status, kExitOk);
