@@ -14,10 +14,10 @@ namespace orrery {
 
 Report replay_sections(const std::string& name, const ReplayAnswer& answer) {
     Report report{.title = name};
-    report.lines = {fmt::format("{} ranks, {} operations, {} flows; rank {} ends last",
-                                thousands(answer.ranks),
-                                thousands(answer.ops),
-                                thousands(answer.flows),
+    report.lines = {fmt::format("{}, {}, {}; rank {} ends last",
+                                counted(answer.ranks, "rank"),
+                                counted(answer.ops, "operation"),
+                                counted(answer.flows, "flow"),
                                 index(answer.slowest))};
     report.cards = {{to_short_text(answer.step), "step"}};
     ReportSection path{.title = "Along the critical path"};

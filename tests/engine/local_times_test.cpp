@@ -40,7 +40,7 @@ void expect_bounds(const LocalTimes& own,
 
 TEST(LocalTimes, IsNeverLongerThanWhatATeamTakes) {
     int cases = 0;
-    for (std::uint64_t seed = 3001; seed <= 4800; ++seed) {
+    for (std::uint64_t seed = 3001; seed <= 5600; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         RandomCase c = random_case(seed, false);
         c.network.hashed = true;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each node copies its state to its own host memory after a step (DLRover's flash checkpoint,
+// NVRx's local checkpoint). The copy outlives the processes, not the node.
 #pragma once
 
 #include <tuple>
@@ -9,8 +11,6 @@
 
 namespace orrery {
 
-// Each node copies its state to its own host memory after a step (DLRover's flash checkpoint,
-// NVRx's local checkpoint). The copy outlives the processes, not the node.
 struct LocalCheckpoint {
     bool operator==(const LocalCheckpoint&) const = default;
 
