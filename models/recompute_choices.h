@@ -199,8 +199,8 @@ inline constexpr UnitLayer kUnitOfOne{true, true, true};
 struct MethodRow {
     RecomputeMethod value;
     std::string_view word;
-    std::string_view meaning;  // n: recompute_num_layers
-    // Layer `layer` (from 0) of a chunk of `layers`.
+    std::string_view meaning;
+    // Layer `layer` (from 0) of a chunk of `layers`; `n` is recompute_num_layers.
     UnitLayer (*of)(std::int64_t layer, std::int64_t layers, std::int64_t n);
 };
 

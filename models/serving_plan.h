@@ -39,7 +39,7 @@ struct ServingPlan {
     ProductPrecision precision = ProductPrecision::bf16;
     // Ranks that hold all experts, beside the others, which hold all else; 0: the others hold the
     // experts, too (Zhang et al., Janus, arXiv:2512.13525).
-    std::uint32_t expert_ranks = 0;
+    std::int64_t expert_ranks = 0;
     std::int64_t weight_bits = 16;  // 4 where weights are unpacked on the way to the product
     Dtype key_value_precision = Dtype::bf16;
     AttentionGeneration attention = AttentionGeneration::flash_2;

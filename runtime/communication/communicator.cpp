@@ -180,22 +180,9 @@ Result<void> Communicator::reduce_scatter(ConstTensorView in, TensorView out) {
 }
 
 Result<void> Communicator::all_to_all(ConstTensorView in, TensorView out) {
-    ORRERY_CHECK(in.size == out.size && in.dtype == out.dtype && in.size % size() == 0);
-    const std::int64_t bytes = in.size / size() * size_bytes(in.dtype);
-    auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
-    std::vector<Message> messages;
-    for (const std::uint32_t distance : nccl_peer_order(size())) {
-        const std::uint32_t to = (position_ + distance) % size();
-        const std::uint32_t from = (position_ + size() - distance) % size();
-        if (distance == 0) {
-            std::memmove(
-                out.data + to * bytes, in.data + to * bytes, static_cast<std::size_t>(bytes));
-            continue;
-        }
-        messages.push_back(message(true, to, source + to * bytes, bytes));
-        messages.push_back(message(false, from, out.data + from * bytes, bytes));
-    }
-    return transport_.exchange(messages);
+    ORRERY_CHECK(in.size == out.size && in.size % size() == 0);
+    const std::vector<std::int64_t> equal(size(), in.size / size());
+    return all_to_all_parts(in, equal, out, equal);
 }
 
 Result<void> Communicator::all_to_all_parts(ConstTensorView in,

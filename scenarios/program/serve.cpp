@@ -12,7 +12,6 @@
 #include "scenarios/report/perfetto_serving.h"
 #include "scenarios/report/served_load_sections.h"
 #include "scenarios/report/serving_report.h"
-#include "scenarios/studies/serve/chain_prices.h"
 #include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {
@@ -40,12 +39,8 @@ ResultOrErrors<StudyOutput> served(const ServeArguments& arguments,
     if (!answer) {
         return unexpected<Errors>(Errors{answer.error()});
     }
-    const auto chain = chain_nodes(scenario);
-    if (!chain) {
-        return unexpected<Errors>(Errors{chain.error()});
-    }
-    return StudyOutput{.report = serving_sections(scenario, *answer, result, *timeline, *chain),
-                       .json = serving_json(scenario, *answer, *timeline, *chain),
+    return StudyOutput{.report = serving_sections(scenario, *answer, result, *timeline),
+                       .json = serving_json(scenario, *answer, *timeline),
                        .provenance = provenance_of("serve", scenario),
                        .product = arguments.output.empty() ? "" : requests_csv(*requests, result),
                        .write_trace = [answer = *answer, timeline](const std::string& file) {

@@ -346,14 +346,12 @@ std::string words_of_pool(const ServingPoolSpec& pool) {
 namespace {
 
 // Sections of what not every load has.
-void add_parts_of_pools(const ServingAnswer& answer,
-                        const std::vector<ChainNodeUse>& chain,
-                        Report& report) {
+void add_parts_of_pools(const ServingAnswer& answer, Report& report) {
     if (answer.row) {
         report.sections.push_back(row_section(*answer.row));
     }
-    if (!chain.empty()) {
-        report.sections.push_back(chain_section(chain));
+    if (!answer.chain.empty()) {
+        report.sections.push_back(chain_section(answer.chain));
     }
     if (!answer.scaled.empty()) {
         report.sections.push_back(scaling_section(answer));
@@ -371,8 +369,7 @@ void add_parts_of_pools(const ServingAnswer& answer,
 Report serving_sections(const Scenario& scenario,
                         const ServingAnswer& answer,
                         const ServingResult& result,
-                        const ServedTimeline& timeline,
-                        const std::vector<ChainNodeUse>& chain) {
+                        const ServedTimeline& timeline) {
     Report report{.title = scenario.name};
     report.lines = {fmt::format("{} by {} on {}",
                                 scenario.model.name,
@@ -416,7 +413,7 @@ Report serving_sections(const Scenario& scenario,
     }
     report.sections = {
         latencies(answer), request_times_section(answer), pools(scenario, answer)};
-    add_parts_of_pools(answer, chain, report);
+    add_parts_of_pools(answer, report);
     if (answer.slowdowns) {
         report.sections.insert(report.sections.begin() + 1, slowdowns(*answer.slowdowns, wanted));
     }
@@ -431,8 +428,7 @@ Report serving_sections(const Scenario& scenario,
 
 std::string serving_json(const Scenario& scenario,
                          const ServingAnswer& answer,
-                         const ServedTimeline& timeline,
-                         const std::vector<ChainNodeUse>& chain) {
+                         const ServedTimeline& timeline) {
     Json of_pools = Json::array();
     for (const ServingAnswer::Pool& pool : answer.pools) {
         of_pools.push_back({{"role", name(pool.role)},
@@ -485,8 +481,8 @@ std::string serving_json(const Scenario& scenario,
                  {"faults", faults_json(answer)},
                  {"seed", answer.seed},
                  {"wall_s", answer.wall_s}};
-    if (!chain.empty()) {
-        json["chain"] = chain_json<Json>(chain);
+    if (!answer.chain.empty()) {
+        json["chain"] = chain_json<Json>(answer.chain);
     }
     if (answer.slowdowns) {
         json["slowdowns"] = {{"ttft", summary_json(answer.slowdowns->ttft)},

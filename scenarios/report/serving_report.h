@@ -8,7 +8,6 @@
 #include "engine/serving/serving_run.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/report/report.h"
-#include "scenarios/studies/serve/layer_chain.h"
 #include "scenarios/studies/serve/served_timeline.h"
 #include "scenarios/studies/serve/serving_study.h"
 
@@ -20,12 +19,10 @@ std::string words_of_pool(const ServingPoolSpec& pool);
 Report serving_sections(const Scenario& scenario,
                         const ServingAnswer& answer,
                         const ServingResult& result,
-                        const ServedTimeline& timeline = {},
-                        const std::vector<ChainNodeUse>& chain = {});
+                        const ServedTimeline& timeline = {});
 // Seconds, tokens and bytes; docs/schema/serve.schema.json.
 std::string serving_json(const Scenario& scenario,
                          const ServingAnswer& answer,
-                         const ServedTimeline& timeline = {},
-                         const std::vector<ChainNodeUse>& chain = {});
+                         const ServedTimeline& timeline = {});
 
 }  // namespace orrery

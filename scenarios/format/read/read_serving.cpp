@@ -157,9 +157,9 @@ constexpr Key kPoolRows[] = {
         .range(2, 16)
         .of("bits")
         .by("of precision"),
-    plain("weight_scale_bits", KeyShape::real, "Of a chain: bits of scales beside a weight's.")
-        .range(0.0, 8.0)
-        .by("0"),
+    key<&ServingPoolSpec::weight_scale_bits>("weight_scale_bits",
+                                             "Of a chain: bits of scales beside a weight's.")
+        .range(0.0, 8.0),
     choice<kCached, &ServingPoolSpec::plan, &ServingPlan::key_value_precision>(
         "key_value_precision", "Type of cached keys and values."),
     choice<kAttention, &ServingPoolSpec::plan, &ServingPlan::attention>("attention_kernel",
@@ -310,9 +310,6 @@ void read_pool(const DocumentNode& map,
     read_keys(reader, kPoolKeys, pool);
     if (map.find("weight_bits") == nullptr) {
         pool.plan.weight_bits = bits_of(pool.plan.precision);
-    }
-    if (double scales = 0; reader.real("weight_scale_bits", scales, 0, 8)) {
-        pool.weight_scale_bits = static_cast<float>(scales);
     }
     check_name(reader, "router", pool.router, request_router_names());
     if (pool.plan.ranks_of_stage() % pool.plan.expert_model_parallel_size != 0) {

@@ -157,7 +157,7 @@ void refuse_tiers_of_split(const DocumentNode& section, const ServingSpec& spec,
     }
 }
 
-// What counts the ranks of equal instances, and a chain has none.
+// These sections of `serving` act on instances whose ranks are equal. A chain's nodes differ.
 void check_policies_of_chain(const DocumentNode& section, Errors& errors) {
     for (const char* const key : {"speculation",
                                   "autoscaler",

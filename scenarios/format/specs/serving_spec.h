@@ -108,7 +108,7 @@ constexpr std::string_view name(LayerChain chain) {
 struct ServingPoolSpec {
     PoolRole role = PoolRole::aggregated;
     LayerChain chain = LayerChain::none;
-    float weight_scale_bits = 0;  // of a chain: beside ServingPlan::weight_bits of each weight
+    double weight_scale_bits = 0;  // of a chain: beside ServingPlan::weight_bits of each weight
     std::int64_t instances = 1;
     ServingPlan plan;
     // num_blocks 0: as many as the memory holds.

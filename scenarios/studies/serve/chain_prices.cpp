@@ -45,7 +45,7 @@ Time bytes_time(double bytes, double bits_per_second) {
 
 // Of a weight with its scales.
 double stored_bits(const ServingPoolSpec& pool) {
-    return static_cast<double>(pool.plan.weight_bits) + static_cast<double>(pool.weight_scale_bits);
+    return static_cast<double>(pool.plan.weight_bits) + pool.weight_scale_bits;
 }
 
 // What devices read: whole bits.
@@ -106,18 +106,6 @@ std::vector<ChainNodeUse> ChainPrices::use() const {
                         .token_s = times[i].seconds()});
     }
     return uses;
-}
-
-Result<std::vector<ChainNodeUse>> chain_nodes(const Scenario& scenario) {
-    if (!scenario.serving.has_chain()) {
-        return std::vector<ChainNodeUse>{};
-    }
-    const auto prices =
-        ChainPrices::make(scenario, scenario.serving.engine, scenario.serving.pools.front());
-    if (!prices) {
-        return tl::unexpected(prices.error());
-    }
-    return (*prices)->use();
 }
 
 std::int64_t chain_blocks(const Transformer& model, const SchedulerLimits& limits) {

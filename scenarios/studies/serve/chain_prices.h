@@ -34,8 +34,8 @@ public:
     std::vector<ChainNodeUse> use() const;
 
 private:
-    // Prices of a kind of nodes. `one` and `two` are of models with so many layers: a layer is what
-    // they differ by.
+    // Prices of a kind of nodes, of a model with one layer and of one with two. The second less the
+    // first is the price of a layer.
     struct Kind {
         NodeSpec node;
         std::unique_ptr<ServingPrices> one;
@@ -66,9 +66,6 @@ private:
     double layer_cache_bytes_ = 0;  // keys and values of a token in a layer
     double output_share_ = 1;       // stored bytes of a weight over those of 16 bits
 };
-
-// What the nodes of the scenario's chain hold; none without a chain.
-Result<std::vector<ChainNodeUse>> chain_nodes(const Scenario& scenario);
 
 // Tokens of the cache of a chain: of num_blocks, or of one sequence of the model's length, which
 // such engines reserve when they start.

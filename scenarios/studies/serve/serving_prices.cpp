@@ -86,8 +86,8 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
 
 namespace {
 
-// Those that ranks of experts run, or all others but exchanges among the ranks of a stage, which
-// gather tokens for experts.
+// The ops of a layer's experts, or those of all else. Exchanges among the ranks of a stage gather
+// tokens for experts on the same ranks: neither list has them.
 std::vector<ServingOp> ops_of_experts(const std::vector<ServingOp>& ops, bool of_experts) {
     std::vector<ServingOp> chosen;
     bool inside = false;

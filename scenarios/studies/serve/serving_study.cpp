@@ -475,6 +475,7 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
         return ServingAnswer{};
     }
     ServingAnswer answer = serving_answer(served, requests, spec, serving->pools);
+    answer.chain = serving->chain ? serving->chain->use() : std::vector<ChainNodeUse>{};
     if (serving->transport) {
         report_transfers(*serving->transport, answer);
     }

@@ -15,6 +15,7 @@
 #include "engine/serving/serving_run.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/serving_spec.h"
+#include "scenarios/studies/serve/layer_chain.h"
 #include "scenarios/studies/serve/request_times.h"
 #include "scenarios/studies/serve/synthetic_load.h"
 
@@ -124,6 +125,7 @@ struct ServingAnswer {
     std::int64_t transfers = 0;
     Bytes transferred;
     double transfer_s = 0;  // mean, from the decision to the last byte
+    std::vector<ChainNodeUse> chain;  // the nodes of a chain of layers, or none
     double wall_s = 0;
     std::uint64_t seed = 0;
 };

@@ -164,10 +164,7 @@ std::vector<StepSpread> spreads_of(const Scenario& scenario,
     };
     const StepResidual dense = step.residual(scenario.software, scenario.plan.precision);
     StepSpread spread{.sigma = dense.sigma, .shift = dense.shift};
-    // A device that was not seen may be the lesser part of what was not.
-    const bool by_software = dense.sigma == value(residual_name(Unseen::software)) ||
-                             dense.sigma == value(residual_name(Unseen::lineage));
-    if (dense.unseen != Unseen::nothing && by_software) {
+    if (dense.widest == Unseen::software || dense.widest == Unseen::lineage) {
         spread.shift_doubling = value(kShiftDoubling);
         spread.sigma_doubling = value(kSpreadDoubling);
     }

@@ -145,6 +145,7 @@ void StepEfficiency::widen(StepResidual& residual, Unseen unseen) const {
     const double sigma = table_.value_or(residual_name(unseen), device_.generation, "*", 0.0);
     if (sigma > residual.sigma) {
         residual.sigma = sigma;
+        residual.widest = unseen;
         residual.shift = table_.value_or(shift_name(unseen), device_.generation, "*", 0.0);
     }
 }

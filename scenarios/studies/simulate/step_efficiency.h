@@ -49,6 +49,7 @@ std::string shift_name(Unseen unseen);
 struct StepResidual {
     double sigma = 0;  // relative standard deviation
     Unseen unseen = Unseen::nothing;
+    Unseen widest = Unseen::nothing;  // whose spread `sigma` is: the least of what is unseen may be
     // The spread is around the prediction times e^shift: steps that lack as much took that many
     // times as long in the median.
     double shift = 0;

@@ -65,7 +65,8 @@ TEST(ChainPrices, ATokenReadsTheLayersWhereTheyAre) {
 
 TEST(ChainPrices, TheAnswerSaysWhichNodesHoldWhat) {
     const Scenario scenario = read_home("32 GB", "{chain: ring}");
-    const auto nodes = chain_nodes(scenario).value();
+    const auto requests = requests_of(scenario.workload).value();
+    const auto nodes = serve_scenario(scenario, scenario.serving, requests, {}).value().chain;
     ASSERT_EQ(nodes.size(), 2U);
     EXPECT_EQ(nodes[0].node, "desktop");
     EXPECT_EQ(nodes[0].device_layers + nodes[0].host_layers + nodes[1].device_layers +

@@ -200,7 +200,7 @@ TEST(ServingPrices, ExpertsOnRanksOfTheirOwnTakeTurnsWithAttention) {
 }
 
 TEST(ServingPrices, RanksOfExpertsNeedExpertsThatFit) {
-    const auto error = [](const Transformer& model, std::uint32_t ranks) {
+    const auto error = [](const Transformer& model, std::int64_t ranks) {
         const auto made = ServingPrices::make(h100_server(), model, {.expert_ranks = ranks}, {});
         return made ? std::string{} : made.error().what;
     };
