@@ -70,6 +70,7 @@ Command describe_calibrate() {
     const auto arguments = std::make_shared<CalibrateArguments>();
     return {
         .name = "calibrate",
+        .group = CommandGroup::measure,
         .help = "Make a profile of what recorded runs measured: kernels, communication, the host",
         .options =
             joined({{{"runs", &arguments->runs, "Folders of orrery train --record", "RUN", true},

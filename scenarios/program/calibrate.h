@@ -16,6 +16,5 @@ struct CalibrateArguments : ViewArguments {
 
 // Returns the exit status.
 int calibrate_command(const CalibrateArguments& arguments);
-Command describe_calibrate();
 
 }  // namespace orrery

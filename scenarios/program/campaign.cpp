@@ -94,6 +94,7 @@ Command describe_campaign() {
     const auto arguments = std::make_shared<CampaignArguments>();
     return {
         .name = "campaign",
+        .group = CommandGroup::predict,
         .help = "Weeks of training with faults and recovery: goodput, lost work, spares",
         .options = joined(
             {{scenario_option(arguments->file), override_option(arguments->overrides)},

@@ -20,6 +20,4 @@ struct CampaignArguments : ViewArguments {
 // Returns the exit status.
 int campaign_command(const CampaignArguments& arguments);
 
-Command describe_campaign();
-
 }  // namespace orrery

@@ -66,6 +66,7 @@ Command describe_catalogue() {
     const auto arguments = std::make_shared<CatalogueArguments>();
     return {
         .name = "catalogue",
+        .group = CommandGroup::scenarios,
         .help = "List the devices, nodes, fabrics, models … that are known, with their sources",
         .options =
             joined({{{"name", &arguments->name, "A section or an entry: that one whole", "NAME"}},

@@ -15,6 +15,5 @@ struct CatalogueArguments : ViewArguments {
 };
 
 int catalogue_command(const CatalogueArguments& arguments);
-Command describe_catalogue();
 
 }  // namespace orrery

@@ -88,6 +88,7 @@ Command describe_check() {
     const auto arguments = std::make_shared<CheckArguments>();
     return {
         .name = "check",
+        .group = CommandGroup::scenarios,
         .help = "Read and validate scenarios and studies without running them",
         .options = joined({{{"files",
                              &arguments->files,

@@ -17,6 +17,5 @@ struct CheckArguments : ViewArguments {
 };
 
 int check_command(const CheckArguments& arguments);
-Command describe_check();
 
 }  // namespace orrery

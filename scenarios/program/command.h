@@ -47,15 +47,15 @@ std::string_view title_of(CommandGroup group);
 
 struct Command {
     std::string name;
+    CommandGroup group = CommandGroup::help;
     std::string help;  // one line
     std::vector<CommandOption> options;
     std::vector<std::string> examples;  // what follows "orrery "
     std::function<int()> run;           // returns the exit status; owns what the options set
-    CommandGroup group = CommandGroup::help;
 };
 
-// In the order of `orrery --help`, with the options of every command. Each call gives commands with
-// variables of their own.
+// In the order of `orrery --help`: by group, with the options of every command. Each call gives
+// commands with variables of their own. CMakeLists.txt has the list.
 std::vector<Command> all_commands();
 
 }  // namespace orrery

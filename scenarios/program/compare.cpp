@@ -43,6 +43,7 @@ Command describe_compare() {
     const auto arguments = std::make_shared<CompareArguments>();
     return {
         .name = "compare",
+        .group = CommandGroup::measure,
         .help = "Show a recorded run beside its prediction: step, kernels, communication, memory",
         .options = joined(
             {{{"run", &arguments->run, "Folder of orrery train --record", "RUN", true},

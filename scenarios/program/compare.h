@@ -16,6 +16,5 @@ struct CompareArguments : ViewArguments {
 
 // Returns the exit status.
 int compare_command(const CompareArguments& arguments);
-Command describe_compare();
 
 }  // namespace orrery

@@ -34,6 +34,7 @@ Command describe_completion() {
     const auto shell = std::make_shared<std::string>();
     return {
         .name = "completion",
+        .group = CommandGroup::help,
         .help = "Print a script that completes this program's command lines in a shell",
         .options = {{"shell", shell.get(), "bash, zsh or fish", "SHELL", true}},
         .examples = {"completion bash"},

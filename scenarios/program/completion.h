@@ -19,6 +19,5 @@ Result<std::string> completion_script(const std::string& shell,
                                       const std::vector<Command>& commands);
 
 int completion_command(const std::string& shell);
-Command describe_completion();
 
 }  // namespace orrery

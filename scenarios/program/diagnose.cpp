@@ -96,6 +96,7 @@ Command describe_diagnose() {
     const auto arguments = std::make_shared<DiagnoseArguments>();
     return {
         .name = "diagnose",
+        .group = CommandGroup::measure,
         .help = "Find slow and unreachable nodes: heat map of ranks, pre-flight checks",
         .options = joined(
             {{{"what",

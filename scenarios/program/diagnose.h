@@ -21,6 +21,5 @@ struct DiagnoseArguments : ViewArguments {
 
 // Returns the exit status: 1 if somebody is suspected.
 int diagnose_command(const DiagnoseArguments& arguments);
-Command describe_diagnose();
 
 }  // namespace orrery

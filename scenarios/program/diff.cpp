@@ -73,6 +73,7 @@ Command describe_diff() {
     const auto arguments = std::make_shared<DiffArguments>();
     return {
         .name = "diff",
+        .group = CommandGroup::scenarios,
         .help = "Say how two scenarios, or two results of --json, differ",
         .options = joined(
             {{{"before", &arguments->before, "Scenario (YAML), or result (JSON)", "FILE", true},

@@ -18,6 +18,5 @@ struct DiffArguments : ViewArguments {
 };
 
 int diff_command(const DiffArguments& arguments);
-Command describe_diff();
 
 }  // namespace orrery

@@ -58,6 +58,7 @@ Command describe_discover() {
     const auto arguments = std::make_shared<DiscoverArguments>();
     return {
         .name = "discover",
+        .group = CommandGroup::measure,
         .help = "Write the cluster part of a scenario from this machine: GPUs, or else CPU cores",
         .options = joined(
             {{output_option(arguments->output, "Write the cluster to a file (YAML)"),

@@ -16,6 +16,5 @@ struct DiscoverArguments : ViewArguments {
 
 // Returns the exit status.
 int discover_command(const DiscoverArguments& arguments);
-Command describe_discover();
 
 }  // namespace orrery

@@ -61,6 +61,7 @@ Command describe_explain() {
     const auto arguments = std::make_shared<ExplainArguments>();
     return {
         .name = "explain",
+        .group = CommandGroup::predict,
         .help = "Say what limits a scenario, and which change would help most",
         .options = joined(
             {{scenario_option(arguments->file),

@@ -23,6 +23,5 @@ struct ExplainArguments : ViewArguments {
 };
 
 int explain_command(const ExplainArguments& arguments);
-Command describe_explain();
 
 }  // namespace orrery

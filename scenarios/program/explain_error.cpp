@@ -43,6 +43,7 @@ Command describe_explain_error() {
     const auto arguments = std::make_shared<ExplainErrorArguments>();
     return {
         .name = "explain-error",
+        .group = CommandGroup::judge,
         .help = "One published case: its waterfall, and which assumption moves it most",
         .options = joined(
             {{{"case", &arguments->name, "Name of the case", "NAME", true},

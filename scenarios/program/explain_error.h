@@ -18,6 +18,4 @@ struct ExplainErrorArguments : ViewArguments {
 // Returns the exit status.
 int explain_error_command(const ExplainErrorArguments& arguments);
 
-Command describe_explain_error();
-
 }  // namespace orrery

@@ -52,6 +52,7 @@ Command describe_export() {
     const auto arguments = std::make_shared<ExportArguments>();
     return {
         .name = "export",
+        .group = CommandGroup::train,
         .help = "Write a checkpoint's weights and config.json for Hugging Face transformers",
         .options =
             joined({{{"checkpoint",

@@ -19,6 +19,4 @@ struct ExportArguments : ViewArguments {
 // Returns the exit status.
 int export_command(const ExportArguments& arguments);
 
-Command describe_export();
-
 }  // namespace orrery

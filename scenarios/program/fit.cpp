@@ -56,6 +56,7 @@ Command describe_fit() {
     FitSpec* const spec = &arguments->spec;
     return {
         .name = "fit",
+        .group = CommandGroup::judge,
         .help = "Fit the catalogue's general factors of a training step, or its kernel times",
         .options =
             joined({{{"cases",

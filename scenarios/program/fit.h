@@ -16,6 +16,4 @@ struct FitArguments : ViewArguments {
 // Returns the exit status.
 int fit_command(const FitArguments& arguments);
 
-Command describe_fit();
-
 }  // namespace orrery

@@ -83,6 +83,7 @@ Command describe_generate() {
     const auto arguments = std::make_shared<GenerateArguments>();
     return {
         .name = "generate",
+        .group = CommandGroup::train,
         .help = "Let a trained model go on from a text, token by token",
         .options = joined(
             {{{"checkpoint",

@@ -23,6 +23,4 @@ struct GenerateArguments : ViewArguments {
 // Returns the exit status.
 int generate_command(const GenerateArguments& arguments);
 
-Command describe_generate();
-
 }  // namespace orrery

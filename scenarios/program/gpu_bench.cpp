@@ -72,6 +72,7 @@ Command describe_gpu_bench() {
     const auto arguments = std::make_shared<GpuBenchArguments>();
     return {
         .name = "gpu-bench",
+        .group = CommandGroup::measure,
         .help = "Check this machine's GPU kernels, train on it, and compare with the prediction",
         .options = gpu_bench_options(*arguments),
         .examples = {"gpu-bench scenarios/gpt2-124m-1gpu.yaml"},

@@ -20,6 +20,4 @@ int gpu_bench_command(const GpuBenchArguments& arguments);
 
 inline constexpr int kExitCheckFailed = kStatusOfWrongResults;
 
-Command describe_gpu_bench();
-
 }  // namespace orrery

@@ -40,6 +40,7 @@ Command describe_import() {
                                "NAME"};
     return {
         .name = "import",
+        .group = CommandGroup::exchange,
         .help = "Make a scenario or a profile from the files of other programs",
         .options =
             {{"format", &arguments->format, "megatron, hf, nccl-tests or log", "FORMAT", true},

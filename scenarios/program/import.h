@@ -27,6 +27,5 @@ struct ImportArguments {
 };
 
 int import_command(const ImportArguments& arguments);
-Command describe_import();
 
 }  // namespace orrery

@@ -93,6 +93,7 @@ Command describe_init() {
     };
     return {
         .name = "init",
+        .group = CommandGroup::scenarios,
         .help = "Write a first scenario, from options or by asking",
         .options =
             {{"file", &arguments->file, "File to write; '-' is standard output", "FILE", true},

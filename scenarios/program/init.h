@@ -16,6 +16,5 @@ struct InitArguments {
 };
 
 int init_command(InitArguments arguments);
-Command describe_init();
 
 }  // namespace orrery

@@ -77,6 +77,7 @@ Command describe_keys() {
     const auto arguments = std::make_shared<KeysArguments>();
     return {
         .name = "keys",
+        .group = CommandGroup::scenarios,
         .help = "List keys of a scenario: their values, defaults and meanings",
         .options =
             joined({{{"name", &arguments->name, "A section, a key or a kind of file", "NAME"},

@@ -15,6 +15,5 @@ struct KeysArguments : ViewArguments {
 };
 
 int keys_command(const KeysArguments& arguments);
-Command describe_keys();
 
 }  // namespace orrery

@@ -56,6 +56,7 @@ Command describe_man() {
     const auto arguments = std::make_shared<ManArguments>();
     return {
         .name = "man",
+        .group = CommandGroup::help,
         .help = "Print a manual page, or write all of them",
         .options = {{"command", &arguments->command, "The program's own page if absent", "COMMAND"},
                     {"-o,--output", &arguments->folder, "Write all pages there", "FOLDER"}},

@@ -15,6 +15,5 @@ struct ManArguments {
 };
 
 int man_command(const ManArguments& arguments);
-Command describe_man();
 
 }  // namespace orrery

@@ -58,6 +58,7 @@ Command describe_merge() {
     const auto arguments = std::make_shared<MergeArguments>();
     return {
         .name = "merge",
+        .group = CommandGroup::predict,
         .help = "Join the results of a sweep's shards in one file",
         .options = joined(
             {{{"files", &arguments->files, "Results of orrery sweep", "FILE", true},

@@ -17,6 +17,4 @@ struct MergeArguments : ViewArguments {
 
 int merge_command(const MergeArguments& arguments);
 
-Command describe_merge();
-
 }  // namespace orrery

@@ -100,6 +100,7 @@ Command describe_network() {
     const auto arguments = std::make_shared<NetworkArguments>();
     return {
         .name = "network",
+        .group = CommandGroup::predict,
         .help = "Run a collective or a flow pattern alone on a scenario's network",
         .options = network_options(*arguments),
         .examples = {"network scenarios/network-clos-64.yaml --pattern all_reduce",

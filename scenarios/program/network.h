@@ -26,6 +26,5 @@ struct NetworkArguments : ViewArguments {
 
 // Returns the exit status.
 int network_command(const NetworkArguments& arguments);
-Command describe_network();
 
 }  // namespace orrery

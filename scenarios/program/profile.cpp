@@ -57,6 +57,7 @@ Command describe_profile() {
         spec->ranks_max, "Most processes side by side (as many as there are cores, or GPUs)");
     return {
         .name = "profile",
+        .group = CommandGroup::measure,
         .help = "Measure this machine's kernels and communication, in real training steps",
         .options =
             joined({{device_option(spec->device, "cpu (if not given) or cuda"),

@@ -14,6 +14,5 @@ struct ProfileArguments : ViewArguments {
 
 // Returns the exit status.
 int profile_command(const ProfileArguments& arguments);
-Command describe_profile();
 
 }  // namespace orrery

@@ -62,6 +62,7 @@ Command describe_replay() {
     const auto arguments = std::make_shared<ReplayArguments>();
     return {
         .name = "replay",
+        .group = CommandGroup::exchange,
         .help = "Run a step of another tool (Chakra traces, SimAI workload) on a cluster",
         .options = joined(
             {{{"trace",

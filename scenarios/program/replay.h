@@ -17,6 +17,5 @@ struct ReplayArguments : ViewArguments {
 };
 
 int replay_command(const ReplayArguments& arguments);
-Command describe_replay();
 
 }  // namespace orrery

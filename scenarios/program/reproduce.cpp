@@ -95,6 +95,7 @@ Command describe_reproduce() {
     const auto arguments = std::make_shared<ReproduceArguments>();
     return {
         .name = "reproduce",
+        .group = CommandGroup::judge,
         .help = "Simulate published systems and judge each published figure by a fixed rule",
         .options = joined(
             {{{"names",

@@ -18,6 +18,5 @@ struct ReproduceArguments : ViewArguments {
 };
 
 int reproduce_command(const ReproduceArguments& arguments);
-Command describe_reproduce();
 
 }  // namespace orrery

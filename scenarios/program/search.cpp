@@ -27,6 +27,7 @@ Command describe_search() {
     const auto arguments = std::make_shared<SearchArguments>();
     return {
         .name = "search",
+        .group = CommandGroup::predict,
         .help = "Find the best plan on one or several clusters, or the best pools of a served load",
         .options = joined(
             {{scenario_option(arguments->file),

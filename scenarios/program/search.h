@@ -24,6 +24,4 @@ struct SearchArguments : ViewArguments {
 // Returns the exit status.
 int search_command(const SearchArguments& arguments);
 
-Command describe_search();
-
 }  // namespace orrery

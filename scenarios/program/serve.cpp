@@ -69,6 +69,7 @@ Command describe_serve() {
     const auto arguments = std::make_shared<ServeArguments>();
     return {
         .name = "serve",
+        .group = CommandGroup::predict,
         .help = "Serve a load of requests in simulated time, or for real",
         .options =
             joined({{scenario_option(arguments->file, "of kind serving"),

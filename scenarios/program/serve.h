@@ -22,6 +22,4 @@ struct ServeArguments : ViewArguments {
 // Returns the exit status.
 int serve_command(const ServeArguments& arguments);
 
-Command describe_serve();
-
 }  // namespace orrery

@@ -78,6 +78,7 @@ Command describe_show() {
     const auto arguments = std::make_shared<ShowArguments>();
     return {
         .name = "show",
+        .group = CommandGroup::scenarios,
         .help = "Print a scenario as it is simulated: overrides, catalogue entries, defaults",
         .options =
             joined({{scenario_option(arguments->file, "a cluster is enough"),

@@ -17,6 +17,5 @@ struct ShowArguments : ViewArguments {
 };
 
 int show_command(const ShowArguments& arguments);
-Command describe_show();
 
 }  // namespace orrery

@@ -74,6 +74,7 @@ Command describe_simulate() {
     scenario.required = false;  // --from stands in its place
     return {
         .name = "simulate",
+        .group = CommandGroup::predict,
         .help = "Simulate a training step of a scenario: step time, MFU, memory",
         .options = joined(
             {{scenario,

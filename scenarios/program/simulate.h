@@ -24,6 +24,4 @@ struct SimulateArguments : ViewArguments {
 // Returns the exit status.
 int simulate_command(const SimulateArguments& arguments);
 
-Command describe_simulate();
-
 }  // namespace orrery

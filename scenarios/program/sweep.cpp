@@ -103,6 +103,7 @@ Command describe_sweep() {
     const auto arguments = std::make_shared<SweepArguments>();
     return {
         .name = "sweep",
+        .group = CommandGroup::predict,
         .help = "Simulate the points of a study that have no result yet; can be stopped any time",
         .options = sweep_options(*arguments),
         .examples = {"sweep scenarios/sweep-70b-plans.yaml",

@@ -19,6 +19,4 @@ struct SweepArguments : ViewArguments {
 
 int sweep_command(const SweepArguments& arguments);
 
-Command describe_sweep();
-
 }  // namespace orrery

@@ -43,6 +43,7 @@ Command describe_tokenize() {
     const auto arguments = std::make_shared<TokenizeArguments>();
     return {
         .name = "tokenize",
+        .group = CommandGroup::train,
         .help = "Make a token file of texts, one token a byte or by byte-pair encoding",
         .options = joined(
             {{{"texts",

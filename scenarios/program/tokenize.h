@@ -15,6 +15,4 @@ struct TokenizeArguments : ViewArguments {
 // Returns the exit status.
 int tokenize_command(const TokenizeArguments& arguments);
 
-Command describe_tokenize();
-
 }  // namespace orrery

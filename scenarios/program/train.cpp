@@ -44,10 +44,8 @@ int train_command(const TrainArguments& arguments) {
     if (Member::is_one()) {
         return train_member(arguments);
     }
-    ReadOptions read;
-    read.overrides = arguments.overrides;
-    read.for_training = true;
-    ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    ResultOrErrors<Scenario> scenario =
+        read_scenario(arguments.file, {.overrides = arguments.overrides, .for_training = true});
     if (!scenario) {
         return report_errors(scenario.error());
     }
@@ -108,6 +106,7 @@ Command describe_train() {
     const auto arguments = std::make_shared<TrainArguments>();
     return {
         .name = "train",
+        .group = CommandGroup::train,
         .help = "Train a scenario's model for real, on this machine's GPUs or CPU",
         .options = train_options(*arguments),
         .examples = {"train scenarios/train-tiny-cpu.yaml --set job.steps=40",

@@ -38,6 +38,4 @@ ResultOrErrors<RunClaim> claim_run(const TrainingJob& job, const TrainArguments&
 // Returns the exit status.
 int train_command(const TrainArguments& arguments);
 
-Command describe_train();
-
 }  // namespace orrery

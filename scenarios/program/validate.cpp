@@ -66,6 +66,7 @@ Command describe_validate() {
     const auto arguments = std::make_shared<ValidateArguments>();
     return {
         .name = "validate",
+        .group = CommandGroup::judge,
         .help = "Simulate published cases and compare with their measured step times",
         .options = joined(
             {{{"cases",

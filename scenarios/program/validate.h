@@ -25,6 +25,4 @@ struct ValidateArguments : ViewArguments {
 // Returns the exit status.
 int validate_command(const ValidateArguments& arguments);
 
-Command describe_validate();
-
 }  // namespace orrery
