@@ -57,7 +57,12 @@ KernelCall update_of(const ParallelPlan& plan, const StateLayouts& state, std::i
     const Dtype gradient = state.gradient_dtype;
     return plan.optimizer == Optimizer::lamb
                ? lamb(elements, weight, gradient, master_copy_of(plan))
-               : adamw(elements, weight, gradient, master_copy_of(plan), plan.moments_dtype);
+               : adamw(elements,
+                       weight,
+                       gradient,
+                       master_copy_of(plan),
+                       plan.moments_dtype,
+                       plan.fused_optimizer ? UpdateForm::one_kernel : UpdateForm::by_operator);
 }
 
 void round_stochastically(ProgramTables& tables, const std::vector<TensorId>& weights) {
@@ -193,8 +198,18 @@ void lower_step(SegmentBuilder& b,
                 .cause = Cause::optimizer,
                 .reads = operands.gradients,
                 .writes = operands.weights,
-                .accumulates = {operands.state}};
+                .accumulates = {operands.state},
+                .launches = plan.fused_optimizer ? std::uint8_t{1} : kOperatorsOfAdamw};
     spec.reads.push_back(b.tables().scalars());
+    if (!plan.fused_optimizer) {
+        spec.writes.push_back(fp32_tensor(
+            b.tables(),
+            "roots of second moments",
+            Lifetime::slot,
+            TensorKind::workspace,
+            layouts.state.optimizer,
+            operands.elements * size_bytes(plan.moments_dtype) / size_bytes(Dtype::fp32)));
+    }
     if (plan.optimizer == Optimizer::lamb) {
         spec.reads.push_back(lower_lamb_update(b, plan, layouts, operands));
     }

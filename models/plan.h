@@ -195,6 +195,9 @@ struct ParallelPlan {
     // apply_rotary_emb), or on as many bytes in 16 bits (Hugging Face's rotate_half). false: one
     // kernel.
     bool eager_rope = false;
+    // The optimizer's step is one kernel (Apex, PyTorch's fused AdamW). false: a kernel for each
+    // operator of its formula (PyTorch's foreach AdamW, its default).
+    bool fused_optimizer = true;
     std::int64_t loss_metrics = 0;  // losses that are computed again, for reports, unfused
     // Every op is a call of an eager framework (PyTorch), whose host time is many times a launch's
     // (scenarios/studies/simulate/step_efficiency.h), unless it is compiled or in a graph; false:

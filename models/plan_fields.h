@@ -162,6 +162,9 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(optimizer, pass,
         .meaning = "Optimizer.",
         .values = kOptimizers, .flags = {"--optimizer"}),
+    ORRERY_PLAN_FIELD(fused_optimizer, chunk,
+        .meaning = "The optimizer's step is one kernel; false: a kernel for each operator of its "
+                   "formula."),
     ORRERY_PLAN_FIELD(optimizer_cpu_offload, chunk,
         .meaning = "Optimizer state lies in the host's memory, and the host steps the weights.",
         .flags = {"--optimizer-cpu-offload"}),

@@ -35,6 +35,10 @@ private:
                 "plan.optimizer_cpu_offload",
                 "the host steps with Adam only",
                 "false, or adam");
+        require(plan_.fused_optimizer || (!host && plan_.optimizer == Optimizer::adam),
+                "plan.fused_optimizer",
+                host ? "the host steps by one kernel" : "the operators are Adam's",
+                host ? "true, or optimizer_cpu_offload: false" : "true, or optimizer: adam");
         require(host || plan_.optimizer_offload_tier == OffloadTier::host,
                 "plan.optimizer_offload_tier",
                 "the device holds the optimizer's state",

@@ -86,6 +86,10 @@ void require_own_ops(const ParallelPlan& plan, Requirements& require) {
             "plan.eager_rope",
             "the rotary embedding is one kernel in training",
             "false");
+    require(plan.fused_optimizer,
+            "plan.fused_optimizer",
+            "the optimizer's step is one kernel in training",
+            "true");
     require(plan.fused_projections,
             "plan.fused_projections",
             "training has Q, K and V in one product, and gate and up in another",

@@ -5,7 +5,7 @@
 // written; parameter written). fp32 parameters are their own master, others may be.
 //   dims = {n}; dtype = of the parameters (adamw, lamb_update, lamb) or gradients; variant of these
 //   three = dtype of the gradients (+ 8 without a master copy of parameters that are not fp32, + 16
-//   with bf16 moments), of gradient_accumulate = dtype of the sum.
+//   with bf16 moments, + 32 operator by operator), of gradient_accumulate = dtype of the sum.
 #pragma once
 
 #include "kernels/memory_bound.h"
@@ -15,16 +15,22 @@ namespace orrery {
 // Whether the step ends on an fp32 copy of the parameters (the default) or on themselves.
 enum class MasterCopy : std::uint8_t { fp32, none };
 
+// One kernel, or a kernel for each operator of the formula (PyTorch's foreach AdamW).
+enum class UpdateForm : std::uint8_t { one_kernel, by_operator };
+
 inline constexpr int kWithoutMaster = 8;  // more than any Dtype
 inline constexpr int kSmallMoments = 16;
+inline constexpr int kByOperator = 32;
 
 inline int optimizer_variant(Dtype parameter,
                              Dtype gradient,
                              MasterCopy master,
-                             Dtype moments = Dtype::fp32) {
+                             Dtype moments = Dtype::fp32,
+                             UpdateForm form = UpdateForm::one_kernel) {
     const bool own = parameter != Dtype::fp32 && master == MasterCopy::none;
     return static_cast<int>(gradient) + (own ? kWithoutMaster : 0) +
-           (moments == Dtype::fp32 ? 0 : kSmallMoments);
+           (moments == Dtype::fp32 ? 0 : kSmallMoments) +
+           (form == UpdateForm::one_kernel ? 0 : kByOperator);
 }
 inline Dtype gradient_of_optimizer(const KernelCall& call) {
     return static_cast<Dtype>(call.variant % kWithoutMaster);
@@ -34,7 +40,10 @@ inline bool has_master(const KernelCall& call) {
     return call.dtype != Dtype::fp32 && call.variant % kSmallMoments < kWithoutMaster;
 }
 inline Dtype moments_of_optimizer(const KernelCall& call) {
-    return call.variant < kSmallMoments ? Dtype::fp32 : Dtype::bf16;
+    return call.variant % kByOperator < kSmallMoments ? Dtype::fp32 : Dtype::bf16;
+}
+inline UpdateForm form_of_optimizer(const KernelCall& call) {
+    return call.variant < kByOperator ? UpdateForm::one_kernel : UpdateForm::by_operator;
 }
 // fp32 values a parameter in the optimizer's state: both moments and the master.
 inline std::int64_t optimizer_states(const KernelCall& call) {
@@ -54,18 +63,33 @@ inline std::int64_t parameter_copy_size(Dtype parameter, MasterCopy master) {
     return parameter == Dtype::fp32 || master == MasterCopy::none ? 0 : size_bytes(parameter);
 }
 
+// Operator by operator, parameter w, moments m and v (torch/optim/adamw.py, _multi_tensor_adamw):
+// w decays, m moves towards the gradient, v decays and gets its square, a temporary becomes the
+// root of v, is divided and gets epsilon added, and w gets m over it. Each reads its operands and
+// writes its result.
+inline constexpr std::uint8_t kOperatorsOfAdamw = 8;
+inline std::int64_t adamw_bytes(std::int64_t stepped,
+                                std::int64_t gradient,
+                                std::int64_t moment,
+                                UpdateForm form) {
+    return form == UpdateForm::one_kernel ? gradient + 4 * moment + 2 * stepped
+                                          : 2 * gradient + 14 * moment + 4 * stepped;
+}
+
 inline KernelCall adamw(std::int64_t n,
                         Dtype parameter = Dtype::bf16,
                         Dtype gradient = Dtype::fp32,
                         MasterCopy master = MasterCopy::fp32,
-                        Dtype moments = Dtype::fp32) {
+                        Dtype moments = Dtype::fp32,
+                        UpdateForm form = UpdateForm::one_kernel) {
     return memory_bound_call(
         KernelKind::adamw,
         parameter,
-        optimizer_variant(parameter, gradient, master, moments),
+        optimizer_variant(parameter, gradient, master, moments, form),
         {n},
         14.0 * static_cast<double>(n),
-        n * (size_bytes(gradient) + 4 * size_bytes(moments) + 2 * stepped_size(parameter, master) +
+        n * (adamw_bytes(
+                 stepped_size(parameter, master), size_bytes(gradient), size_bytes(moments), form) +
              parameter_copy_size(parameter, master)));
 }
 

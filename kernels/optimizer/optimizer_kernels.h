@@ -48,7 +48,7 @@ inline std::string why_no_update(const KernelCall& call,
 }
 
 inline bool optimizer_takes(const KernelCall& key) {
-    return key.variant % kWithoutMaster < kNumDtypes;
+    return key.variant % kWithoutMaster < kNumDtypes && key.variant < 2 * kByOperator;
 }
 inline MasterCopy master_of(const KernelCall& key) {
     return has_master(key) ? MasterCopy::fp32 : MasterCopy::none;
@@ -136,7 +136,12 @@ struct Adamw {
         .takes = optimizer_takes,
         .call =
             [](const KernelCall& key) {
-                return adamw(key.dims[0], key.dtype, gradient_of_optimizer(key), master_of(key));
+                return adamw(key.dims[0],
+                             key.dtype,
+                             gradient_of_optimizer(key),
+                             master_of(key),
+                             moments_of_optimizer(key),
+                             form_of_optimizer(key));
             },
         .operands = operands,
         .why_not = [](const KernelCall& call,

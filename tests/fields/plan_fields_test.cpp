@@ -93,6 +93,7 @@ const Row kPlanRows[] = {
      [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
     {"eager_norm", [](Scenario& s) { s.plan.eager_norm = true; }},
     {"fused_projections", [](Scenario& s) { s.plan.fused_projections = false; }},
+    {"fused_optimizer", [](Scenario& s) { s.plan.fused_optimizer = false; }},
     {"eager_rope",
      [](Scenario& s) { s.plan.eager_rope = true; },
      [](Scenario& s) { s.model.position_embedding = PositionEmbedding::rope; }},

@@ -61,6 +61,52 @@ std::int64_t state_on(const Program& program, MemoryTier tier) {
     return bytes;
 }
 
+// An fp32 weight, its gradient and moments m, v: decay (8 bytes), m (12), decay of v (8), v (12),
+// root (8), division (8), epsilon (8), update (16).
+TEST(OptimizerLowering, OperatorsMoveTheirOperandsOneByOne) {
+    ParallelPlan plan{.global_batch_size = 2};
+    plan.data_parallel_size = 2;
+    plan.precision = Dtype::fp32;
+    const Program fused = lowered(plan);
+    plan.fused_optimizer = false;
+    const Program apart = lowered(plan);
+    const auto step = [](const Program& program) {
+        const std::vector<const Op*> steps = ends_named(program, "optimizer");
+        EXPECT_EQ(steps.size(), 1u);
+        return *steps.front();
+    };
+    const KernelCall& one = fused.kernel(step(fused));
+    const KernelCall& all = apart.kernel(step(apart));
+    const std::int64_t parameters = num_parameters(stepped_model());
+    EXPECT_EQ(one.dims[0], parameters);
+    EXPECT_EQ(one.bytes, 28 * parameters);
+    EXPECT_EQ(all.bytes, 80 * parameters);
+    EXPECT_EQ(step(fused).launches, 1);
+    EXPECT_EQ(step(apart).launches, 8);
+    const auto roots = [](const Program& program) {
+        const auto& tensors = program.tensors;
+        const auto found = std::ranges::find(tensors, "roots of second moments", &Tensor::name);
+        return found == tensors.end() ? 0 : found->bytes.count();
+    };
+    EXPECT_EQ(roots(fused), 0);
+    EXPECT_EQ(roots(apart), 4 * parameters);
+}
+
+TEST(OptimizerLowering, OnlyTheDevicesAdamHasOperators) {
+    const auto refuses = [](const ParallelPlan& plan) {
+        const Errors errors = check(stepped_model(), plan, 2);
+        return std::ranges::count(errors, "plan.fused_optimizer", &Error::where) == 1;
+    };
+    ParallelPlan plan = host_plan();
+    EXPECT_FALSE(refuses(plan));
+    plan.fused_optimizer = false;
+    EXPECT_TRUE(refuses(plan));
+    plan.optimizer_cpu_offload = false;
+    EXPECT_FALSE(refuses(plan));
+    plan.optimizer = Optimizer::lamb;
+    EXPECT_TRUE(refuses(plan));
+}
+
 TEST(OptimizerLowering, DeviceAndHostStepAPartEach) {
     const Program whole = lowered(host_plan());
     ParallelPlan plan = host_plan();

@@ -73,6 +73,7 @@ private:
         }
     }
     bool add_overlap(const std::string& column);
+    void add_recomputation();
     void add_gpu(const std::string& column);
 
     const PublishedCase& row_;
@@ -98,6 +99,17 @@ bool Alternatives::add_overlap(const std::string& column) {
         return false;
     }
     return true;
+}
+
+// An assumed detail of a recomputation belongs to its granularity and is given up with it.
+void Alternatives::add_recomputation() {
+    const std::size_t first = found_.size();
+    neighbours(plan_field<&Plan::recompute_granularity>, Recompute::full);
+    if (std::ranges::count(row_.assumed, "recompute_detail") > 0) {
+        for (std::size_t i = first; i < found_.size(); ++i) {
+            found_[i].row.recompute_detail.clear();
+        }
+    }
 }
 
 void Alternatives::add_gpu(const std::string& column) {
@@ -127,7 +139,7 @@ void Alternatives::add(const std::string& column) {
                        ShardingStrategy::optim_grads);
         }
     } else if (column == plan_field<&Plan::recompute_granularity>.name) {
-        neighbours(plan_field<&Plan::recompute_granularity>, Recompute::full);
+        add_recomputation();
     } else if (column == "flash_attention") {
         push(column,
              row_.flash_attention ? "true" : "false",

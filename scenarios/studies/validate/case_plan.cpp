@@ -242,6 +242,7 @@ void set_features(const PublishedCase& row,
                   ParallelPlan& plan) {
     const bool lamb = says(words, "lamb") || row.optimizer == "lamb";
     plan.optimizer = lamb ? Optimizer::lamb : plan.optimizer;
+    plan.fused_optimizer = (plan.fused_optimizer && row.optimizer != "adamw_foreach") || lamb;
     if (says(words, "no_gradient_accumulation_fusion")) {
         plan.gradient_accumulation_fusion = false;
     }
@@ -328,6 +329,7 @@ void set_zero(const PublishedCase& row, ParallelPlan& plan) {
     plan.zero_hpz_partition_size = digits_of(value_of_word(switches, "hpZ"));
     const std::vector<std::string> off = words_between(row.offload, ';');
     plan.optimizer_cpu_offload = says(off, "optimizer:cpu");
+    plan.fused_optimizer = plan.fused_optimizer || plan.optimizer_cpu_offload;
     plan.grad_offload_tier = plan.optimizer_cpu_offload && says(off, "gradients:cpu")
                                  ? StateTier::host
                                  : StateTier::device;

@@ -106,12 +106,14 @@ std::string choice_of(const PublishedCase& row) {
 
 using CaseOutcome = std::variant<ValidatedCase, SkippedCase>;
 
-// Passes of layers over micro-batches, of all ranks: the time of a simulation grows with them.
+// Passes of layers over micro-batches, of all ranks: the time of a simulation grows with them. A
+// pass of a context-parallel rank exchanges parts of the sequence with each of the others.
 std::int64_t work_of(const ParallelPlan& plan, const Transformer& model) {
     const std::int64_t micro_batches =
         plan.global_batch_size / std::max<std::int64_t>(1, plan.micro_batch_size);
+    const std::int64_t exchanges = plan.context_parallel_size;
     return micro_batches * plan.tensor_model_parallel_size * plan.context_parallel_size *
-           model.num_layers;
+           exchanges * model.num_layers;
 }
 std::int64_t work_of(const PublishedCase& row) {
     return work_of(row.plan, row.model);

@@ -63,6 +63,22 @@ TEST(Alternatives, ChangeOnlyTheirColumn) {
     EXPECT_EQ(all[1].row.plan, row.plan);
 }
 
+TEST(Alternatives, GiveUpTheDetailOfAnotherRecomputation) {
+    PublishedCase row = row_with({"recompute_granularity", "recompute_detail"});
+    row.plan.recompute_granularity = Recompute::selective;
+    row.recompute_detail = "remat=save_dot_with_no_batch_dims";
+    EXPECT_EQ(values(row),
+              (std::multiset<std::string>{"recompute_granularity selective -> none",
+                                          "recompute_granularity selective -> full"}));
+    for (const Alternative& other : alternatives(row)) {
+        EXPECT_EQ(other.row.recompute_detail, "");
+    }
+    row.assumed = {"recompute_granularity"};
+    for (const Alternative& other : alternatives(row)) {
+        EXPECT_EQ(other.row.recompute_detail, row.recompute_detail);
+    }
+}
+
 TEST(Alternatives, KnowThePartWithLessNvlink) {
     PublishedCase row = row_with({"gpu"});
     row.gpu = "a100-80g";

@@ -94,6 +94,19 @@ TEST(CasePlan, FeaturesSayHowFp8IsScaledAndTravels) {
     EXPECT_EQ(plan_of_row(row).fp8_recipe, Fp8Recipe::delayed);
 }
 
+TEST(CasePlan, ColumnAndStackSayHowTheOptimizerSteps) {
+    PublishedCase row = titan_row();
+    row.stack = "torchtitan-2025-06";
+    EXPECT_TRUE(plan_of_row(row).fused_optimizer);
+    row.optimizer = "adamw_foreach";
+    EXPECT_FALSE(plan_of_row(row).fused_optimizer);
+    row.optimizer = "adamw_fused";
+    row.stack = "torchtitan-2024-12";
+    EXPECT_FALSE(plan_of_row(row).fused_optimizer);
+    row.optimizer = "lamb";
+    EXPECT_TRUE(plan_of_row(row).fused_optimizer);
+}
+
 TEST(CasePlan, AttentionKernelsByColumnStackAndDevice) {
     PublishedCase row = titan_row();
     DeviceSpec hopper;
