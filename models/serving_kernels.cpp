@@ -8,6 +8,26 @@
 
 namespace orrery {
 
+KernelCall served_product(const ServingPlan& plan,
+                          std::int64_t rows,
+                          std::int64_t columns,
+                          std::int64_t depth) {
+    if (plan.block_scaled) {
+        return served_experts(plan, 1, rows, columns, depth);
+    }
+    return gemm(
+        rows, columns, depth, 1, dtype_of(plan.precision), GemmEpilogue::none, kServedStream);
+}
+
+KernelCall served_experts(const ServingPlan& plan,
+                          std::int64_t groups,
+                          std::int64_t rows,
+                          std::int64_t columns,
+                          std::int64_t depth) {
+    return grouped_gemm(
+        groups, rows, columns, depth, dtype_of(plan.precision), kServedStream, plan.block_scaled);
+}
+
 KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision) {
     KernelCall call = transpose(rows, columns, kServedStream);
     call.bytes = rows * columns * (size_bytes(kServedStream) * 8 + bits_of(precision)) / 8;

@@ -10,6 +10,17 @@ namespace orrery {
 
 inline constexpr Dtype kServedStream = Dtype::bf16;  // of activations between products
 
+// A product by weights, and one by the weights of `groups` experts, each with `rows` rows.
+KernelCall served_product(const ServingPlan& plan,
+                          std::int64_t rows,
+                          std::int64_t columns,
+                          std::int64_t depth);
+KernelCall served_experts(const ServingPlan& plan,
+                          std::int64_t groups,
+                          std::int64_t rows,
+                          std::int64_t columns,
+                          std::int64_t depth);
+
 // A kernel that reads the operand of an FP8 or FP4 product in 16 bits and writes it in theirs.
 KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision);
 

@@ -41,6 +41,9 @@ struct ServingPlan {
     // experts, too (Zhang et al., Janus, arXiv:2512.13525).
     std::int64_t expert_ranks = 0;
     std::int64_t weight_bits = 16;  // 4 where weights are unpacked on the way to the product
+    // FP8 operands have a scale for each 128 elements of a row, or 128 x 128 of a weight
+    // (kernels/gemm/grouped_gemm.h).
+    bool block_scaled = false;
     Dtype key_value_precision = Dtype::bf16;
     AttentionGeneration attention = AttentionGeneration::flash_2;
     // Norms and activations write the operands of FP8 products themselves (TensorRT-LLM's plugins).

@@ -106,8 +106,7 @@ private:
             return;
         }
         quantise(rows, depth, count);
-        KernelCall call =
-            gemm(rows, columns, depth, 1, dtype_of(plan_.precision), GemmEpilogue::none, kStream);
+        KernelCall call = served_product(plan_, rows, columns, depth);
         low_bits(call, columns * depth, rows * depth);
         add_product(name, call, count);
     }
@@ -135,8 +134,7 @@ private:
                         std::int64_t others,
                         std::int64_t columns,
                         std::int64_t depth) {
-        KernelCall call =
-            grouped_gemm(groups, rows, columns, depth, dtype_of(plan_.precision), kStream);
+        KernelCall call = served_experts(plan_, groups, rows, columns, depth);
         call.bytes += others * columns * size_bytes(kStream);
         low_bits(call, groups * columns * depth, groups * rows * depth);
         add_product(name, call, layers_.experts);

@@ -55,6 +55,8 @@ struct NodeSpec {
     Bandwidth nvme_write_bandwidth{};
     Bytes nvme_size{};  // of a drive; zero: not known, and files always fit
     bool amd_cpu = false;  // NCCL's tuning differs between Intel and AMD hosts
+    // Of one thread of its CPUs, beside the hosts that DeviceSpec::launch_cost is of.
+    double host_speed = 1;
 };
 
 enum class FabricKind : std::uint8_t {

@@ -36,13 +36,50 @@ bool BatchScheduler::fits(const Request& request, ServedPart part) const {
            (rules_.chunks_prompts || request.prompt_tokens <= limits_.max_num_batched_tokens);
 }
 
+BatchScheduler::Sequence& BatchScheduler::add(RequestId id) {
+    const auto [found, fresh] = slots_.try_emplace(id, 0);
+    if (fresh) {
+        if (free_slots_.empty()) {
+            free_slots_.push_back(static_cast<std::uint32_t>(sequences_.size()));
+            sequences_.emplace_back();
+        }
+        found->second = free_slots_.back();
+        free_slots_.pop_back();
+    }
+    const Request& request = requests_[static_cast<std::size_t>(id)];
+    Sequence& sequence = sequences_[found->second];
+    sequence = {
+        .request = id, .adapter = request.adapter, .hashes = std::ssize(request.prefix_hashes)};
+    return sequence;
+}
+
+void BatchScheduler::erase(RequestId id) {
+    const auto found = slots_.find(id);
+    ORRERY_CHECK(found != slots_.end());
+    sequences_[found->second] = {};
+    free_slots_.push_back(found->second);
+    slots_.erase(found);
+}
+
+BatchScheduler::Sequence* BatchScheduler::find(const SequenceStep& step) {
+    if (step.slot < sequences_.size() && sequences_[step.slot].request == step.request) {
+        return &sequences_[step.slot];
+    }
+    const auto found = slots_.find(step.request);
+    return found == slots_.end() ? nullptr : &sequences_[found->second];
+}
+
+std::vector<BatchScheduler::Running>::iterator BatchScheduler::find_running(RequestId id) {
+    return std::ranges::find(running_, id, &Running::request);
+}
+
 void BatchScheduler::submit(RequestId id, ServedPart part, std::int64_t generated) {
     const Request& request = requests_[static_cast<std::size_t>(id)];
     ORRERY_CHECK(fits(request, part));
     ORRERY_CHECK(generated >= 0 && generated < request.output_tokens);
-    Sequence& sequence = sequences_[id];
-    sequence = {.total = request.prompt_tokens + generated,
-                .last = request.prompt_tokens + request.output_tokens};
+    Sequence& sequence = add(id);
+    sequence.total = request.prompt_tokens + generated;
+    sequence.last = request.prompt_tokens + request.output_tokens;
     if (part == ServedPart::after_prompt) {
         ORRERY_CHECK(generated > 0);
         pending_tokens_ += generated;
@@ -59,58 +96,21 @@ void BatchScheduler::submit(RequestId id, ServedPart part, std::int64_t generate
     fresh_ += limits_.plans_ahead ? 1 : 0;
 }
 
-void BatchScheduler::accept(std::vector<RequestId>& accepted) {
-    while (!incoming_.empty() && static_cast<std::int64_t>(running_.size()) < most_running() &&
-           may_join(incoming_.front())) {
-        const RequestId id = incoming_.front();
-        Sequence& sequence = at(id);
-        const std::int64_t tokens =
-            rules_.reservation == Reservation::longest ? sequence.last - 1 : sequence.total;
-        if (blocks_for(tokens) + watermark_blocks() > pool_.num_free()) {
-            return;
-        }
-        pool_.take(blocks_for(tokens), sequence.blocks);
-        sequence.computed = requests_[static_cast<std::size_t>(id)].prompt_tokens;
-        sequence.awaits_cache = true;
-        incoming_.pop_front();
-        running_.push_back(id);
-        accepted.push_back(id);
-    }
-}
-
 void BatchScheduler::arrived(RequestId id) {
-    const auto found = sequences_.find(id);
-    if (found != sequences_.end()) {
-        found->second.awaits_cache = false;
+    if (slots_.contains(id)) {
+        at(id).awaits_cache = false;
     }
-}
-
-std::vector<PendingPrompt> BatchScheduler::pending_prompts() const {
-    std::vector<PendingPrompt> pending;
-    for (const RequestId id : running_) {
-        const Sequence& sequence = at(id);
-        if (sequence.computed + 1 < sequence.total) {
-            pending.push_back({.tokens = sequence.total - sequence.computed,
-                               .context = sequence.computed});
-        }
-    }
-    for (const RequestId id : waiting_) {
-        const std::int64_t cached = prefix_tokens(requests_[static_cast<std::size_t>(id)]);
-        pending.push_back({.tokens = at(id).total - cached, .context = cached});
-    }
-    return pending;
 }
 
 Generating BatchScheduler::generating() const {
     Generating all;
-    const auto add = [&](RequestId id) {
-        const Sequence& sequence = at(id);
+    for (const Running& running : running_) {
+        const Sequence& sequence = sequences_[running.slot];
         if (sequence.computed + 1 >= sequence.total || sequence.awaits_cache) {
             ++all.sequences;
             all.context += sequence.total;
         }
-    };
-    std::ranges::for_each(running_, add);
+    }
     for (const RequestId id : incoming_) {
         ++all.sequences;
         all.context += at(id).total;
@@ -119,17 +119,19 @@ Generating BatchScheduler::generating() const {
 }
 
 std::vector<RequestId> BatchScheduler::requests() const {
-    std::vector<RequestId> all{running_.begin(), running_.end()};
+    std::vector<RequestId> all;
+    for (const Running& running : running_) {
+        all.push_back(running.request);
+    }
     all.insert(all.end(), waiting_.begin(), waiting_.end());
     all.insert(all.end(), incoming_.begin(), incoming_.end());
     return all;
 }
 
 void BatchScheduler::release(RequestId id) {
-    const auto found = sequences_.find(id);
-    ORRERY_CHECK(found != sequences_.end());
-    pool_.release(found->second.blocks);
-    sequences_.erase(found);
+    ORRERY_CHECK(slots_.contains(id));
+    pool_.release(at(id).blocks);
+    erase(id);
 }
 
 std::int64_t BatchScheduler::most_in_a_step(std::int64_t tokens) const {
@@ -185,8 +187,8 @@ void BatchScheduler::fill_by_phase(Batch& batch) {
 BatchScheduler::Filled BatchScheduler::fill_running(Phase phase, Batch& batch) {
     Filled filled;
     for (std::size_t i = 0; i < running_.size() && budget_ > 0 && !step_is_full(batch); ++i) {
-        const RequestId id = running_[i];
-        Sequence& sequence = at(id);
+        const std::uint32_t slot = running_[i].slot;
+        Sequence& sequence = sequences_[slot];
         const std::int64_t left = sequence.total - sequence.computed;
         if (left <= 0 || sequence.awaits_cache) {
             continue;
@@ -205,13 +207,13 @@ BatchScheduler::Filled BatchScheduler::fill_running(Phase phase, Batch& batch) {
         tokens += std::max<std::int64_t>(drafted, 0);
         while (!reserve(sequence, sequence.computed + tokens)) {
             filled.room = false;
-            const bool itself = running_.back() == id;
+            const bool itself = running_.back().slot == slot;
             preempt_last(batch);
             if (itself) {
                 return filled;
             }
         }
-        schedule(id, sequence, tokens, std::max<std::int64_t>(drafted, 0), batch);
+        schedule(slot, tokens, std::max<std::int64_t>(drafted, 0), batch);
     }
     return filled;
 }
@@ -239,7 +241,7 @@ void BatchScheduler::fill_waiting(Batch& batch) {
             return;
         }
         if (!sequence.awaits_cache) {
-            schedule(id, sequence, tokens, 0, batch);
+            schedule(slots_.at(id), tokens, 0, batch);
         }
     }
 }
@@ -307,7 +309,7 @@ bool BatchScheduler::admit_head(const PrefixHit& hit, std::int64_t new_tokens, B
     sequence.cached = hit_tokens;
     pending_tokens_ -= hit_tokens;
     waiting_.pop_front();
-    running_.push_back(id);
+    running_.push_back({.request = id, .slot = slots_.at(id)});
     batch.admitted.push_back(id);
     return true;
 }
@@ -371,34 +373,34 @@ bool BatchScheduler::reserve(Sequence& sequence, std::int64_t tokens) {
     return true;
 }
 
-void BatchScheduler::schedule(RequestId id,
-                              Sequence& sequence,
+void BatchScheduler::schedule(std::uint32_t slot,
                               std::int64_t new_tokens,
                               std::int64_t drafted,
                               Batch& batch) {
-    batch.steps.push_back({.request = id,
+    Sequence& sequence = sequences_[slot];
+    batch.steps.push_back({.request = sequence.request,
                            .new_tokens = new_tokens,
                            .context = sequence.computed,
                            .drafted = drafted,
                            .samples = sequence.computed + new_tokens - drafted == sequence.total,
                            .attempt = sequence.attempt,
-                           .adapter = adapter_of(id)});
+                           .adapter = sequence.adapter,
+                           .slot = slot});
     sequence.computed += new_tokens;
     budget_ -= new_tokens;
     pending_tokens_ -= new_tokens - drafted;
-    publish_prefix(id, sequence);
+    publish_prefix(sequence);
 }
 
 // As vLLM does, a block is findable as soon as a step computes its last token: a request of the
 // same step may share it, since it reads the block only in its own attention.
-void BatchScheduler::publish_prefix(RequestId id, Sequence& sequence) {
-    if (!limits_.enable_prefix_caching) {
+void BatchScheduler::publish_prefix(Sequence& sequence) {
+    if (!limits_.enable_prefix_caching || sequence.published >= sequence.hashes) {
         return;
     }
     const std::vector<std::uint64_t>& hashes =
-        requests_[static_cast<std::size_t>(id)].prefix_hashes;
-    const std::int64_t full =
-        std::min(sequence.computed / limits_.block_size, static_cast<std::int64_t>(hashes.size()));
+        requests_[static_cast<std::size_t>(sequence.request)].prefix_hashes;
+    const std::int64_t full = std::min(sequence.computed / limits_.block_size, sequence.hashes);
     for (; sequence.published < full; ++sequence.published) {
         const auto block = static_cast<std::size_t>(sequence.published);
         pool_.publish(sequence.blocks[block], hashes[block]);
@@ -406,9 +408,9 @@ void BatchScheduler::publish_prefix(RequestId id, Sequence& sequence) {
 }
 
 void BatchScheduler::preempt_last(Batch& batch) {
-    const RequestId id = running_.back();
+    const auto [id, slot] = running_.back();
     running_.pop_back();
-    Sequence& sequence = at(id);
+    Sequence& sequence = sequences_[slot];
     pool_.release(sequence.blocks);
     pending_tokens_ += std::min(sequence.computed, sequence.total);
     sequence.computed = 0;
@@ -426,20 +428,23 @@ void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled)
                         below_.tiers->writes() == TierWrites::computed;
     for (const SequenceStep& step : batch.steps) {
         tokens_under_way_ -= step.new_tokens;
-        const auto found = sequences_.find(step.request);
-        if (writes && found != sequences_.end() && step.attempt == found->second.attempt) {
-            write_below(step);
-        }
-        if (!step.samples || found == sequences_.end() || step.attempt != found->second.attempt) {
+        Sequence* const found = find(step);
+        if (found == nullptr || step.attempt != found->attempt) {
             continue;
         }
-        Sequence& sequence = found->second;
+        if (writes) {
+            write_below(step);
+        }
+        if (!step.samples) {
+            continue;
+        }
+        Sequence& sequence = *found;
         ORRERY_CHECK(step.accepted >= 0 && step.accepted <= step.drafted);
         sequence.computed -= step.drafted - step.accepted;
         sequence.total += 1 + step.accepted;
         const bool finished = sequence.total == sequence.last;
         if (finished) {
-            running_.erase(std::find(running_.begin(), running_.end(), step.request));
+            running_.erase(find_running(step.request));
             if (!sequence.keeps_blocks) {
                 release(step.request);
             }
@@ -452,29 +457,28 @@ void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled)
 }
 
 void BatchScheduler::cancel(RequestId id) {
-    const auto found = sequences_.find(id);
-    if (found == sequences_.end()) {
+    if (!slots_.contains(id)) {
         return;
     }
+    Sequence& sequence = at(id);
     const auto waits = std::find(waiting_.begin(), waiting_.end(), id);
     const auto comes = std::find(incoming_.begin(), incoming_.end(), id);
-    const auto runs = std::find(running_.begin(), running_.end(), id);
+    const auto runs = find_running(id);
     if (waits != waiting_.end()) {
         const auto behind = static_cast<std::size_t>(waiting_.end() - waits);
         fresh_ -= behind <= fresh_ ? 1 : 0;
         waiting_.erase(waits);
     } else if (comes != incoming_.end()) {
         incoming_.erase(comes);
-        pending_tokens_ -=
-            found->second.total - requests_[static_cast<std::size_t>(id)].prompt_tokens;
-        sequences_.erase(found);
+        pending_tokens_ -= sequence.total - requests_[static_cast<std::size_t>(id)].prompt_tokens;
+        erase(id);
         return;
     } else if (runs != running_.end()) {
         running_.erase(runs);
-        pool_.release(found->second.blocks);
+        pool_.release(sequence.blocks);
     }
-    pending_tokens_ -= std::max<std::int64_t>(0, found->second.total - found->second.computed);
-    sequences_.erase(found);
+    pending_tokens_ -= std::max<std::int64_t>(0, sequence.total - sequence.computed);
+    erase(id);
 }
 
 }  // namespace orrery

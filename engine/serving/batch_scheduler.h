@@ -80,6 +80,7 @@ struct SequenceStep {
     bool samples = false;       // yields an output token, and one more for each accepted proposal
     std::uint32_t attempt = 0;  // a preemption makes the results of earlier attempts void
     std::int32_t adapter = -1;  // Request::adapter
+    std::uint32_t slot = 0;     // where the scheduler keeps the sequence
 };
 
 // What a sequence takes from tiers below the cache when it begins.
@@ -162,7 +163,7 @@ public:
     // Tokens of the batches that are not completed.
     std::int64_t tokens_under_way() const { return tokens_under_way_; }
     // No request waits, runs or keeps blocks.
-    bool is_idle() const { return sequences_.empty(); }
+    bool is_idle() const { return slots_.empty(); }
     const BlockPool& pool() const { return pool_; }
     const SchedulerLimits& limits() const { return limits_; }
     // Tokens of the prompt of a waiting or running request that the prefix cache had when the
@@ -178,7 +179,11 @@ public:
     std::span<const KvBlock> blocks(RequestId request) const { return at(request).blocks; }
 
 private:
+    static constexpr RequestId kNoRequest{~std::uint32_t{0}};
     struct Sequence {
+        RequestId request = kNoRequest;
+        std::int32_t adapter = -1;
+        std::int64_t hashes = 0;  // of the prompt's blocks
         std::int64_t total = 0;
         std::int64_t last = 0;      // prompt and all outputs
         std::int64_t computed = 0;  // or under way
@@ -192,14 +197,23 @@ private:
         bool generates() const { return computed + 1 == total; }
     };
     enum class Phase : std::uint8_t { any, prompt, generation };
+    struct Running {
+        RequestId request{};
+        std::uint32_t slot = 0;
+    };
 
     // Sequences that may run at once.
     std::int64_t most_running() const { return limits_.max_num_seqs * limits_.micro_batches; }
     bool step_is_full(const Batch& batch) const {
         return limits_.micro_batches > 1 && std::ssize(batch.steps) >= limits_.max_num_seqs;
     }
-    const Sequence& at(RequestId id) const { return sequences_.at(id); }
-    Sequence& at(RequestId id) { return sequences_.at(id); }
+    const Sequence& at(RequestId id) const { return sequences_[slots_.at(id)]; }
+    Sequence& at(RequestId id) { return sequences_[slots_.at(id)]; }
+    Sequence& add(RequestId id);
+    void erase(RequestId id);
+    // Null if the request has no sequence.
+    Sequence* find(const SequenceStep& step);
+    std::vector<Running>::iterator find_running(RequestId id);
     std::int64_t blocks_for(std::int64_t tokens) const {
         return (tokens + limits_.block_size - 1) / limits_.block_size;
     }
@@ -236,18 +250,13 @@ private:
     // The scheduler may admit this waiting request beside the running ones.
     bool may_join(RequestId id) const {
         return limits_.mixes_adapters || running_.empty() ||
-               adapter_of(id) == adapter_of(running_.front());
+               adapter_of(id) == adapter_of(running_.front().request);
     }
     // Proposals that a step of the sequence verifies: none beyond its last output.
     std::int64_t drafts_of(const Sequence& sequence) const;
-    // `sequence` is the request's.
-    void schedule(RequestId id,
-                  Sequence& sequence,
-                  std::int64_t new_tokens,
-                  std::int64_t drafted,
-                  Batch& batch);
+    void schedule(std::uint32_t slot, std::int64_t new_tokens, std::int64_t drafted, Batch& batch);
     void preempt_last(Batch& batch);
-    void publish_prefix(RequestId id, Sequence& sequence);
+    void publish_prefix(Sequence& sequence);
 
     BatchingRules rules_;
     SchedulerLimits limits_;
@@ -256,8 +265,12 @@ private:
     TierView below_;
     std::deque<RequestId> waiting_;
     std::deque<RequestId> incoming_;  // wait for blocks, and then for keys and values
-    std::vector<RequestId> running_;  // in the order of admission
-    std::unordered_map<RequestId, Sequence> sequences_;  // that wait, run or keep blocks
+    std::vector<Running> running_;    // in the order of admission
+    // Sequences that wait, run or keep blocks, and free slots. Every step goes over the running
+    // ones, so that it should not have to search for them.
+    std::deque<Sequence> sequences_;
+    std::vector<std::uint32_t> free_slots_;
+    std::unordered_map<RequestId, std::uint32_t> slots_;
     std::int64_t budget_ = 0;  // tokens left in the step that is being filled
     std::int64_t pending_tokens_ = 0;
     std::size_t fresh_ = 0;  // at the end of waiting_: came since the last step was chosen

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/event_queue.h"
+#include "engine/serving/front_end.h"
 #include "engine/serving/instance_timeline.h"
 #include "engine/serving/served_instance.h"
 #include "engine/serving/serving_run.h"
@@ -91,6 +92,7 @@ private:
 
     // Requests come, and go to an instance.
     void arrive();
+    void expect_user(Time arrival);
     // The part of a request that the first pool serves.
     ServedPart first_part(const Request& request) const;
     bool fits_somewhere(const Request& request) const;
@@ -160,7 +162,9 @@ private:
     std::vector<InstanceChange> changes_;
     std::size_t next_change_ = 0;
     bool closed_;
-    Time front_end_;
+    FrontEnd front_end_;
+    std::deque<Time> sent_;  // when users sent what is at the front end
+    Time sent_now_;          // arrival of the request that is queued now
     bool slow_gaps_;
     bool token_gaps_;
     ServingLoad::Bounds bounds_;

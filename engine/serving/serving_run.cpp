@@ -23,7 +23,7 @@ ServedRun::ServedRun(const std::vector<Request>& requests,
       lost_cache_(faults.lost_cache),
       changes_(instance_timeline(faults)),
       closed_(load.users > 0),
-      front_end_(load.front_end),
+      front_end_(load.front_end, load.front_ends, requests.size()),
       slow_gaps_(load.slow_gaps),
       token_gaps_(load.token_gaps),
       bounds_(load.bounds),
@@ -37,10 +37,10 @@ ServedRun::ServedRun(const std::vector<Request>& requests,
     gaps_.resize(slow_gaps_ ? requests.size() : 0);
     expect_change();
     if (!closed_ && !requests.empty()) {
-        events_.schedule(requests.front().arrival + front_end_, kArrival, 0);
+        events_.schedule(front_end_.through(requests.front().arrival), kArrival, 0);
     }
     for (std::int64_t user = 0; closed_ && user < load.users; ++user) {
-        events_.schedule(front_end_, kArrival, 0);
+        expect_user(Time{});
     }
 }
 
@@ -133,17 +133,29 @@ void ServedRun::list_available(Pool& pool) {
     }
 }
 
-// Requests that come at one instant are in the queues before any step is chosen.
+void ServedRun::expect_user(Time arrival) {
+    sent_.push_back(arrival);
+    events_.schedule(front_end_.through(arrival), kArrival, 0);
+}
+
+// Requests that are queued at one instant are in the queues before any step is chosen.
 void ServedRun::arrive() {
     if (closed_) {
+        sent_now_ = sent_.front();
+        sent_.pop_front();
         send_next();
         return;
     }
-    while (next_ < requests_.size() && requests_[next_].arrival + front_end_ == now_) {
+    Time queued = now_;
+    while (next_ < requests_.size() && queued == now_) {
+        sent_now_ = requests_[next_].arrival;
         send_next();
+        if (next_ < requests_.size()) {
+            queued = front_end_.through(requests_[next_].arrival);
+        }
     }
     if (next_ < requests_.size()) {
-        events_.schedule(requests_[next_].arrival + front_end_, kArrival, 0);
+        events_.schedule(queued, kArrival, 0);
     }
 }
 
@@ -164,7 +176,7 @@ void ServedRun::send_next() {
     while (next_ < requests_.size()) {
         const auto id = static_cast<RequestId>(next_);
         const Request& request = requests_[next_++];
-        record_of(id).arrival = now_ - front_end_;
+        record_of(id).arrival = sent_now_;
         record_of(id).refused = !fits_somewhere(request);
         if (!record_of(id).refused && pools_[0].available.empty()) {
             pools_[0].parked.push_back({.request = id, .part = first_part(request)});
@@ -178,7 +190,7 @@ void ServedRun::send_next() {
         }
         if (!record_of(id).refused) {
             ++in_system_;
-            result_.request_picoseconds += front_end_.picoseconds();
+            result_.request_picoseconds += (now_ - sent_now_).picoseconds();
             return;
         }
         if (!closed_) {
@@ -400,7 +412,7 @@ void ServedRun::end_request(RequestId id) {
         pool.good += good ? 1 : 0;
     }
     if (closed_ && next_ < requests_.size()) {
-        events_.schedule(now_ + front_end_, kArrival, 0);
+        expect_user(now_);
     }
 }
 

@@ -59,8 +59,10 @@ struct ServingLoad {
     // Open: requests come at their arrival times, in ascending order. Closed: `users` users send
     // the requests one after the other, each user the next one when its last has ended.
     std::int64_t users = 0;  // 0: an open load
-    // From the arrival of a request until it is queued; requests do not wait for each other's.
+    // Of a request, and how many the front ends of all instances handle at a time
+    // (engine/serving/front_end.h).
     Time front_end{};
+    std::int64_t front_ends = 0;
     bool slow_gaps = false;   // RequestRecord::slow_gap is wanted
     bool token_gaps = false;  // ServingResult::token_gaps is wanted
     // The run gives up as soon as the 99th percentile of one of these times is certain to be above

@@ -39,4 +39,39 @@ void BatchScheduler::order_waiting() {
                      [&](RequestId a, RequestId b) { return predicted(a) < predicted(b); });
 }
 
+void BatchScheduler::accept(std::vector<RequestId>& accepted) {
+    while (!incoming_.empty() && static_cast<std::int64_t>(running_.size()) < most_running() &&
+           may_join(incoming_.front())) {
+        const RequestId id = incoming_.front();
+        Sequence& sequence = at(id);
+        const std::int64_t tokens =
+            rules_.reservation == Reservation::longest ? sequence.last - 1 : sequence.total;
+        if (blocks_for(tokens) + watermark_blocks() > pool_.num_free()) {
+            return;
+        }
+        pool_.take(blocks_for(tokens), sequence.blocks);
+        sequence.computed = requests_[static_cast<std::size_t>(id)].prompt_tokens;
+        sequence.awaits_cache = true;
+        incoming_.pop_front();
+        running_.push_back({.request = id, .slot = slots_.at(id)});
+        accepted.push_back(id);
+    }
+}
+
+std::vector<PendingPrompt> BatchScheduler::pending_prompts() const {
+    std::vector<PendingPrompt> pending;
+    for (const Running& running : running_) {
+        const Sequence& sequence = sequences_[running.slot];
+        if (sequence.computed + 1 < sequence.total) {
+            pending.push_back(
+                {.tokens = sequence.total - sequence.computed, .context = sequence.computed});
+        }
+    }
+    for (const RequestId id : waiting_) {
+        const std::int64_t cached = prefix_tokens(requests_[static_cast<std::size_t>(id)]);
+        pending.push_back({.tokens = at(id).total - cached, .context = cached});
+    }
+    return pending;
+}
+
 }  // namespace orrery

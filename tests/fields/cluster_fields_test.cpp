@@ -5,6 +5,7 @@
 #include "models/validate_plan.h"
 #include "network/cable_list.h"
 #include "network/fabric.h"
+#include "scenarios/studies/serve/serving_prices.h"
 #include "tests/fields/field_rows.h"
 #include "tests/fields/scenario_answer.h"
 
@@ -37,7 +38,20 @@ std::string refusals(const Scenario& scenario) {
     return text;
 }
 
-const FieldAnswers<Scenario> kAnswers{refusals, fabric_text, answer_of};
+// A served step that waits for the host alone.
+std::string served_host(const Scenario& scenario) {
+    const ServingEngine engine{.host_per_step = Time::seconds(1)};
+    auto prices = ServingPrices::make(scenario, scenario.model, {}, engine);
+    if (!prices) {
+        return prices.error().to_string();
+    }
+    const Batch batch{.steps = {{.new_tokens = 1, .context = 1, .samples = true}}};
+    std::vector<Time> stages(1);
+    (*prices)->times(batch, stages);
+    return fmt::format("{}", stages.front().picoseconds());
+}
+
+const FieldAnswers<Scenario> kAnswers{refusals, fabric_text, answer_of, served_host};
 
 using Row = FieldRow<Scenario>;
 
@@ -205,6 +219,7 @@ TEST(ClusterFields, OfANode) {
          [](Scenario& s) { s.cluster.node.nvme_size = Bytes{1'000'000}; },
          state_in_file},
         {"amd_cpu", [](Scenario& s) { s.cluster.node.amd_cpu ^= true; }, sockets},
+        {"host_speed", [](Scenario& s) { s.cluster.node.host_speed = 0.5; }},
     };
     expect_effects<NodeSpec>(rows, base(), kAnswers);
 }

@@ -3,12 +3,28 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/gemm/grouped_gemm.h"
+
 namespace orrery {
 namespace {
 
 TEST(ServingKernels, AnOperandIsReadIn16BitsAndWrittenInFewer) {
     EXPECT_EQ(quantise_operand(3, 10, ProductPrecision::fp8).bytes, 30 * 3);
     EXPECT_EQ(quantise_operand(4, 10, ProductPrecision::fp4).bytes, 40 * 5 / 2);
+}
+
+// A scale of 4 bytes for 128 elements of a row, and for 128 x 128 of the weights.
+TEST(ServingKernels, BlocksHaveScales) {
+    const ServingPlan plain{.precision = ProductPrecision::fp8};
+    const ServingPlan scaled{.precision = ProductPrecision::fp8, .block_scaled = true};
+    EXPECT_FALSE(is_block_scaled(served_product(plain, 6, 256, 512)));
+    const KernelCall product = served_product(scaled, 6, 256, 512);
+    EXPECT_TRUE(is_block_scaled(product));
+    EXPECT_EQ(product.flop, served_product(plain, 6, 256, 512).flop);
+    EXPECT_EQ(product.bytes - served_product(plain, 6, 256, 512).bytes, 4 * (6 * 4 + 2 * 4));
+    EXPECT_EQ(
+        served_experts(scaled, 3, 6, 256, 512).bytes - served_experts(plain, 3, 6, 256, 512).bytes,
+        3 * 4 * (6 * 4 + 2 * 4));
 }
 
 // 5 rows of 2 adapters are 3 rows each.

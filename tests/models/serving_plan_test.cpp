@@ -98,6 +98,16 @@ TEST(ServingPlan, ExpertsThatTokensReach) {
     EXPECT_EQ(experts_reached_in_turn(deepseek_v3(), 128), 256);
 }
 
+TEST(ServingPlan, FewTokensReachFewExperts) {
+    Transformer model = deepseek_v3();
+    model.num_experts = 8;
+    model.moe_router_topk = 2;
+    EXPECT_DOUBLE_EQ(experts_reached(model, 4), 5.46875);
+    model.num_experts = 128;
+    model.moe_router_topk = 8;
+    EXPECT_NEAR(experts_reached(model, 16), 82.42, 0.005);
+}
+
 // 58 layers of 256 experts with three matrices of 7,168 x 2,048.
 TEST(ServingPlan, RanksOfExpertsHoldNothingElse) {
     const ServingPlan together{.data_parallel_size = 8, .weight_bits = 8};

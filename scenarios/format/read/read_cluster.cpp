@@ -237,6 +237,9 @@ constexpr Key kNodeRows[] = {
     key<&NodeSpec::nvme_write_bandwidth>("nvme_write_bandwidth", "Write bandwidth of a drive."),
     key<&NodeSpec::nvme_size>("nvme_size", "Size of a drive; 0 GB: files always fit."),
     key<&NodeSpec::amd_cpu>("amd_cpu", "The CPUs are AMD's: NCCL's tuning differs."),
+    key<&NodeSpec::host_speed>("host_speed",
+                               "Speed of its hosts beside those of the device's launch_cost.")
+        .range(0.01, 100.0),
 };
 
 void check_bandwidths(MapReader& reader, NodeSpec& node) {

@@ -57,6 +57,10 @@ constexpr Key kEngineRows[] = {
                                              "host_per_launch is of steps with prompts alone."),
     key<&ServingEngine::host_per_request>("host_per_request",
                                           "Time of a request in the server's front end."),
+    key<&ServingEngine::front_ends>("front_ends",
+                                    "Requests that an instance's front end handles at a time.")
+        .range(1, 1'000'000)
+        .of("requests"),
     key<&ServingEngine::asynchronous>("asynchronous",
                                       "The host prepares a step while the device works."),
     key<&ServingEngine::num_scheduler_steps>("num_scheduler_steps",
@@ -157,6 +161,8 @@ constexpr Key kPoolRows[] = {
         .range(2, 16)
         .of("bits")
         .by("of precision"),
+    key<&ServingPoolSpec::plan, &ServingPlan::block_scaled>(
+        "block_scaled", "FP8 weights have a scale for each block of 128 x 128."),
     key<&ServingPoolSpec::weight_scale_bits>("weight_scale_bits",
                                              "Of a chain: bits of scales beside a weight's.")
         .range(0.0, 8.0),

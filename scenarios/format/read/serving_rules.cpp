@@ -35,6 +35,12 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
                         "serving.engine.captures_generation says of which steps host_per_launch is",
                         "host_per_launch: 45 us");
     }
+    if (engine.front_ends > 1 && engine.host_per_request == Time{}) {
+        reader.complain("front_ends",
+                        "serving.engine.front_ends says how many requests take host_per_request at "
+                        "a time, which is 0",
+                        "host_per_request: 1.5 ms");
+    }
     const BatchingRules* rules = find_batching_rules(engine.scheduler);
     if (rules == nullptr) {
         return;  // an error already
@@ -95,6 +101,11 @@ void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoo
         reader.complain("weight_scale_bits",
                         fmt::format("{} is of a chain", reader.full_name("weight_scale_bits")),
                         "chain: ring");
+    }
+    if (plan.block_scaled && plan.precision != ProductPrecision::fp8) {
+        reader.complain("block_scaled",
+                        fmt::format("{} is of products in fp8", reader.full_name("block_scaled")),
+                        "precision: fp8");
     }
     if (plan.context_parallel_size == 1 && plan.context_parallel_comm == ContextExchange::ring) {
         reader.complain("context_parallel_comm",

@@ -29,8 +29,9 @@ struct ServingEngine {
     // of those with prompts.
     Time host_per_launch{};
     // Of a request, outside of its steps: the server's front end reads and tokenises the prompt
-    // before it is queued. Requests do not wait for each other's.
+    // before it is queued.
     Time host_per_request{};
+    std::int64_t front_ends = 1;  // requests that an instance's front end handles at a time
     // The host prepares the next step while the device works: a step takes the longer of the two,
     // else their sum. Requests that come meanwhile wait for the step after it.
     bool asynchronous = true;

@@ -246,4 +246,10 @@ const Transformer* served_model(const std::vector<Transformer>& models, const st
     return found == models.end() ? nullptr : &*found;
 }
 
+// config.json of the checkpoints: quantization_config, "weight_block_size": [128, 128].
+bool has_block_scales(const std::string& model) {
+    constexpr std::string_view kModels[] = {"deepseek-r1", "deepseek-v3", "minimax-m2.5"};
+    return std::ranges::find(kModels, model) != std::end(kModels);
+}
+
 }  // namespace orrery

@@ -111,6 +111,11 @@ Transformer latent_layer(const ServingKernelCase& row) {
             .q_lora_rank = 1536};
 }
 
+// Whether its FP8 weights are those of DeepSeek-V3, whose products have scales of blocks.
+bool of_block_scales(const ServingKernelCase& row) {
+    return row.family.find("deepseek") != std::string::npos;
+}
+
 constexpr std::array<std::string_view, 6> kExpertOps = {
     "expert order", "permute", "expert fc1", "expert activation", "expert fc2", "unpermute"};
 constexpr std::array<std::string_view, 10> kLatentOps = {"latent down",
@@ -196,6 +201,7 @@ Result<PricedRow> price_row(const ServingKernelCase& row,
             .expert_model_parallel_size = row.expert_parallel,
             .precision = products,
             .weight_bits = bits_of(products),
+            .block_scaled = products == ProductPrecision::fp8 && of_block_scales(row),
             .masks_experts = masks_experts,
             .balanced_experts = true};
         const BatchShape shape{.tokens = row.m, .chunks = {}};
@@ -205,6 +211,7 @@ Result<PricedRow> price_row(const ServingKernelCase& row,
     if (row.kernel == "mla_decode") {
         const ServingPlan plan{.precision = products,
                                .weight_bits = bits_of(products),
+                               .block_scaled = products == ProductPrecision::fp8,
                                .key_value_precision = dtype_of_word(row.cache_dtype),
                                .attention = AttentionGeneration::flash_3_or_cudnn};
         const BatchShape shape{.tokens = row.batch,

@@ -10,6 +10,7 @@
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/serve/serving_study.h"
+#include "scenarios/studies/validate/ai_configurator.h"
 #include "scenarios/studies/validate/inference_max.h"
 #include "scenarios/studies/validate/mlperf.h"
 #include "scenarios/studies/validate/trtllm_bench.h"
@@ -112,6 +113,7 @@ Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, Ser
     }
     plan.precision = weights->products;
     plan.weight_bits = weights->bits;
+    plan.block_scaled = plan.precision == ProductPrecision::fp8 && has_block_scales(row.model);
     if (plan.precision == ProductPrecision::fp4 && device.peak_fp4.per_second() <= 0) {
         plan.precision = ProductPrecision::bf16;
     }
@@ -180,9 +182,11 @@ void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpe
     const ServingEngine& engine = scenario.serving.engine;
     pool.limits.prompt_batching_steps = mlperf_prompt_batching(row);
     pool.limits.long_prefill_token_threshold = mlperf_prompt_chunk(row);
-    const auto limits = is_trtllm_bench(row)
-                            ? trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device)
-                            : inference_max_limits(row);
+    const std::optional<EngineLimits> limits =
+        is_trtllm_bench(row)
+            ? trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device)
+        : is_ai_configurator(row) ? ai_configurator_limits(row)
+                                  : inference_max_limits(row);
     if (limits) {
         pool.limits.max_num_seqs = limits->max_num_seqs;
         pool.limits.max_num_batched_tokens = limits->max_num_batched_tokens;
@@ -304,6 +308,9 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     }
     if (row.memory_share > 0) {
         facts.memory_share = row.memory_share;
+    }
+    if (is_trtllm_bench(row)) {
+        facts.host_per_request = {};  // it gives the engine tokens, without a server
     }
     const auto wait = inference_max_prompt_wait(row);
     if (wait) {

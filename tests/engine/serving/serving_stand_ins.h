@@ -42,6 +42,17 @@ inline std::vector<Request> poisson(std::size_t count, double per_second, std::i
     return requests;
 }
 
+// Arrivals of exactly this rate.
+inline std::vector<Request> poisson_at(std::size_t count, double per_second) {
+    std::vector<Request> requests = poisson(count, per_second, 1);
+    const double factor =
+        static_cast<double>(count) / per_second / requests.back().arrival.seconds();
+    for (Request& request : requests) {
+        request.arrival = Time::seconds(request.arrival.seconds() * factor);
+    }
+    return requests;
+}
+
 inline ServingPool pool_of(StepCost& cost,
                            std::int64_t max_num_seqs = 1024,
                            std::size_t instances = 1) {

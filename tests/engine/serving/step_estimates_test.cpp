@@ -81,5 +81,59 @@ TEST(StepEstimates, GeneratingSequencesShareAStep) {
     EXPECT_EQ(of.estimates.generation({.sequences = 3, .context = 3000}), 3_ms + 3_us * 1000);
 }
 
+// Mooncake's operations of a prompt of Llama 3 70B's layer (Qin et al., FAST 2025): n tokens take
+// 4 n^2 d + 22 n d^2.
+class PromptCost : public StepCost {
+public:
+    explicit PromptCost(double per_second) : per_second_(per_second) {}
+    void times(const Batch& batch, std::vector<Time>& stages) override {
+        const auto seconds = [&](std::int64_t tokens) {
+            const auto n = static_cast<double>(tokens);
+            return kLayers * n * kWidth * (4 * n + 22 * kWidth) / per_second_;
+        };
+        stages[0] = Time{};
+        for (const SequenceStep& step : batch.steps) {
+            stages[0] +=
+                Time::seconds(seconds(step.context + step.new_tokens) - seconds(step.context));
+        }
+    }
+    static constexpr double kWidth = 8192;
+    static constexpr std::int64_t kLayers = 80;
+
+private:
+    double per_second_;
+};
+
+// A prefix of 8,192 tokens, of 327,680 bytes each, takes as long to load as to compute at 5.859
+// GB/s on eight A800, and at 18.58 GB/s on eight GPUs of 989.5 TFLOP/s.
+TEST(StepEstimates, LoadingAPrefixBreaksEvenWithComputingIt) {
+    constexpr std::int64_t kPrefix = 8192;
+    constexpr std::int64_t kRest = 64;
+    constexpr double kTokenBytes = 327'680;
+    for (const auto& [rate, bandwidth] :
+         {std::pair{8 * 312e12, 5.859e9}, {8 * 989.5e12, 18.58e9}}) {
+        PromptCost cost{rate};
+        const SchedulerLimits limits{
+            .max_num_batched_tokens = 1 << 20, .block_size = kPrefix, .num_blocks = 4};
+        const std::vector<Request> requests{
+            {.prompt_tokens = kPrefix + kRest, .prefix_hashes = {7}}};
+        CacheTiers tiers{{{.kind = TierKind::dram, .blocks = 1}},
+                         TierWrites::computed,
+                         TierLoading::layer_wise,
+                         1};
+        BatchScheduler instance{*find_batching_rules("vllm_v1"), limits, requests};
+        instance.use({.tiers = &tiers, .host = 0});
+        StepEstimates estimates{
+            cost, limits, PromptCost::kLayers, Time::seconds(kTokenBytes / bandwidth)};
+        const Time computed = estimates.first_token(requests[0], instance);
+        tiers.put(0, 7);
+        const Time loaded = estimates.first_token(requests[0], instance);
+        // The rest is computed behind the prefix, all but its last layer while that is loaded.
+        const Time rest = estimates.prompt({.tokens = kRest, .context = kPrefix});
+        const Time hidden = rest - Time::picoseconds(rest.picoseconds() / PromptCost::kLayers);
+        EXPECT_NEAR((loaded + hidden) / computed, 1, 5e-4);
+    }
+}
+
 }  // namespace
 }  // namespace orrery

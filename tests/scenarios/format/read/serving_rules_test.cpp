@@ -46,10 +46,14 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
                  "{}",
                  "of which steps host_per_launch is");
     EXPECT_EQ(first_error(engine("captures_generation: true, host_per_launch: 9 us"), "{}"), "");
+    expect_error(engine("host_per_request: 0 us, front_ends: 2"), "{}", "front_ends says how many");
+    EXPECT_EQ(first_error(engine("host_per_request: 1 ms, front_ends: 2"), "{}"), "");
 }
 
 TEST(ServingRules, KeysOfAPoolThatNothingAsksForAreErrors) {
     expect_error("{pools: {context_parallel_comm: ring}}", "{}", "ranks that share a context");
+    expect_error("{pools: {block_scaled: true}}", "{}", "block_scaled is of products in fp8");
+    EXPECT_EQ(first_error("{pools: {block_scaled: true, precision: fp8}}", "{}"), "");
     expect_error(
         "{engine: {base: vllm-v1, scheduler: orca}, pools: {long_prefill_token_threshold: "
         "64}}",

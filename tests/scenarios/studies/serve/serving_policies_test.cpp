@@ -3,6 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "engine/serving/autoscaler.h"
+#include "engine/serving/power_policy.h"
+#include "scenarios/format/read/reader.h"
 #include "scenarios/studies/serve/served_faults.h"
 #include "scenarios/studies/serve/serving_prices.h"
 #include "tests/scenarios/served_model.h"
@@ -220,6 +227,104 @@ TEST(ServingPolicies, FaultsAndAnAutoscalerAreAnError) {
     const auto answer = serve_scenario(scenario, spec, synthetic_requests(steady(5, 1)), {});
     ASSERT_FALSE(answer);
     EXPECT_NE(answer.error().what.find("an autoscaler is given"), std::string::npos);
+}
+
+// A row of the table of decisions: its key, the policies of its registry, its scenario, and whether
+// that scenario decides so.
+struct Decision {
+    std::string key;
+    std::vector<std::string_view> policies;
+    std::string file;
+    bool (*decides)(const Scenario&);
+};
+
+std::vector<Decision> decisions() {
+    const auto batching = [] {
+        std::vector<std::string_view> names;
+        for (const BatchingRules& rules : batching_rules()) {
+            names.push_back(rules.name);
+        }
+        return names;
+    };
+    return {
+        {"search",
+         {},
+         "llama3-70b-search",
+         [](const Scenario& s) { return s.pool_search.arrangements.size() == 2; }},
+        {"serving.admission",
+         admission_names(),
+         "mooncake-a800",
+         [](const Scenario& s) { return s.serving.admission == "objectives"; }},
+        {"serving.engine.scheduler",
+         batching(),
+         "llama3-70b",
+         [](const Scenario& s) { return s.serving.engine.scheduler == "vllm_v1"; }},
+        {"serving.engine.queue_order",
+         {"arrival", "predicted_length"},
+         "llama3-70b-lengths",
+         [](const Scenario& s) {
+             return s.serving.engine.queue_order == QueueOrder::predicted_length;
+         }},
+        {"serving.cache",
+         {"lru", "fifo", "lfu"},
+         "llama3-70b-tiers",
+         [](const Scenario& s) { return !s.serving.cache.tiers.empty(); }},
+        {"serving.pools",
+         {name(PoolRole::aggregated), name(PoolRole::prefill), name(PoolRole::decode)},
+         "llama3-70b-split",
+         [](const Scenario& s) { return s.serving.pools.size() == 2; }},
+        {"serving.pools.router",
+         request_router_names(),
+         "mooncake-a800",
+         [](const Scenario& s) { return s.serving.pools[0].router == "first_token"; }},
+        {"serving.autoscaler",
+         autoscaler_names(),
+         "llama3-70b-autoscaled",
+         [](const Scenario& s) { return s.serving.autoscaler.policy != "none"; }},
+        {"serving.power",
+         power_policy_names(),
+         "polca-a100",
+         [](const Scenario& s) { return s.serving.power.policy == "polca"; }},
+        {"faults",
+         {"recompute", "copy"},
+         "llama3-70b-faults",
+         [](const Scenario& s) { return s.serving.recovery.lost_cache == LostCache::copy; }},
+    };
+}
+
+std::vector<std::string> rows_of_the_table() {
+    std::ifstream page{ORRERY_SOURCE_DIR "/docs/guide/serve-policies.md"};
+    std::vector<std::string> rows;
+    for (std::string line; std::getline(page, line) && !line.starts_with("## ");) {
+        if (line.starts_with("| ") && !line.starts_with("| decision")) {
+            rows.push_back(line);
+        }
+    }
+    return rows;
+}
+
+TEST(ServingPolicies, EachDecisionOfTheSurveyHasAKeyPoliciesAndAScenario) {
+    std::vector<std::string> rows = rows_of_the_table();
+    ReadOptions options;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    options.serving = true;
+    for (const Decision& decision : decisions()) {
+        const std::string file = "scenarios/serving/" + decision.file + ".yaml";
+        const auto row = std::ranges::find_if(rows, [&](const std::string& line) {
+            return line.find("`" + decision.key + "`") != std::string::npos;
+        });
+        ASSERT_NE(row, rows.end()) << decision.key;
+        EXPECT_NE(row->find("`" + file + "`"), std::string::npos) << *row;
+        for (const std::string_view policy : decision.policies) {
+            EXPECT_NE(row->find("`" + std::string{policy} + "`"), std::string::npos)
+                << decision.key << ": " << policy;
+        }
+        const auto scenario = read_scenario(std::string{ORRERY_SOURCE_DIR "/"} + file, options);
+        ASSERT_TRUE(scenario) << file;
+        EXPECT_TRUE(decision.decides(*scenario)) << file;
+        rows.erase(row);
+    }
+    EXPECT_TRUE(rows.empty()) << rows.front();
 }
 
 }  // namespace

@@ -223,15 +223,16 @@ TEST(ServingPrices, TensorParallelRanksDivideTheHeads) {
     EXPECT_EQ(made.error().what, "3 tensor-parallel ranks do not divide the 32 attention heads");
 }
 
-// A DGX A100 has an older host than a DGX H100.
-TEST(ServingPrices, TheHostOfADgxA100IsSlower) {
+// The node's host and the device's usual one count together.
+TEST(ServingPrices, ASlowerHostTakesLonger) {
     const ServingEngine engine{.host_per_step = 100_ms, .asynchronous = true};
     Scenario server = h100_server();
-    server.device.generation = "ampere";
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 100_ms);
-    server.cluster.node.amd_cpu = true;
-    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 142_ms);
-    server.device.generation = "hopper";
+    server.cluster.node.host_speed = 0.5;
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 200_ms);
+    server.device.launch_cost = kEagerOperator * 2;
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 400_ms);
+    server.cluster.node.host_speed = 2;
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 100_ms);
 }
 

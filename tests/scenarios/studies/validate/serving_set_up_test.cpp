@@ -51,6 +51,25 @@ TEST(ServingSetUp, FourBitWeights) {
     EXPECT_EQ(set_up(row)->scenario.serving.pools[0].plan.precision, ProductPrecision::fp4);
 }
 
+// FP8 weights of DeepSeek-R1 have scales of blocks.
+TEST(ServingSetUp, ModelsSayHowTheirWeightsAreScaled) {
+    ServingCase row = closed_row();
+    EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+    row.model = "deepseek-r1";
+    EXPECT_TRUE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+    row.weight_precision = "fp4";
+    EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+}
+
+// Its benchmark gives the engine tokens; users send text to a server.
+TEST(ServingSetUp, TheBenchmarkOfTensorRtLlmHasNoFrontEnd) {
+    ServingCase row = closed_row();
+    row.engine = "trtllm-1.0";
+    EXPECT_GT(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+    row.load = "offline";
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+}
+
 TEST(ServingSetUp, PrefillAndDecodeSpanServers) {
     ServingCase row = closed_row();
     row.mode = "disaggregated";
