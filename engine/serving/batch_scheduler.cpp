@@ -296,6 +296,7 @@ bool BatchScheduler::admit_head(const PrefixHit& hit, std::int64_t new_tokens, B
         return false;
     }
     sequence.loaded = 0;
+    sequence.encoded = false;
     sequence.published = hit.blocks;
     if (hit.in_cache == hit.blocks) {
         pool_.share(hashes, sequence.blocks);
@@ -376,13 +377,17 @@ void BatchScheduler::schedule(RequestId id,
                               std::int64_t new_tokens,
                               std::int64_t drafted,
                               Batch& batch) {
+    const Request& request = requests_[static_cast<std::size_t>(id)];
+    const bool encodes = !sequence.encoded && sequence.computed < request.prompt_tokens;
+    sequence.encoded = true;
     batch.steps.push_back({.request = id,
                            .new_tokens = new_tokens,
                            .context = sequence.computed,
                            .drafted = drafted,
                            .samples = sequence.computed + new_tokens - drafted == sequence.total,
                            .attempt = sequence.attempt,
-                           .adapter = adapter_of(id)});
+                           .adapter = adapter_of(id),
+                           .images = encodes ? request.images : 0});
     sequence.computed += new_tokens;
     budget_ -= new_tokens;
     pending_tokens_ -= new_tokens - drafted;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "scenarios/format/specs/serving_spec.h"
 
@@ -38,6 +39,20 @@ PageChart chart_of(const ServingAnswer& answer) {
 }
 
 }  // namespace
+
+ReportSection encoder_section(const ServingAnswer::Encoder& encoder) {
+    ReportSection section{.title = "Images",
+                          .note =
+                              "Requests with images wait for an encoder and its work before the "
+                              "pools get them; the wait is a part of their queue."};
+    section.table.columns = {{"encoders", Unit::count},
+                             {"images", Unit::count},
+                             {"busy", Unit::share},
+                             {"mean wait", Unit::seconds}};
+    section.table.rows.push_back(
+        {encoder.instances, encoder.images, encoder.busy, Time::seconds(encoder.wait_s)});
+    return section;
+}
 
 ReportSection row_section(const ServingAnswer::Row& row) {
     ReportSection section{.title = "Power of the row",
@@ -77,6 +92,25 @@ ReportSection scaling_section(const ServingAnswer& answer) {
     section.after.push_back(fmt::format("{:.1f} GPU hours.", answer.gpu_hours));
     section.chart = chart_of(answer);
     return section;
+}
+
+nlohmann::ordered_json row_json(const ServingAnswer& answer) {
+    if (!answer.row) {
+        return {};
+    }
+    return {{"mean_watts", answer.row->mean_watts},
+            {"peak_watts", answer.row->peak_watts},
+            {"limit_watts", answer.row->limit_watts},
+            {"capped", answer.row->capped},
+            {"brakes", answer.row->brakes}};
+}
+
+nlohmann::ordered_json encoder_json(const ServingAnswer& answer) {
+    return answer.encoder ? nlohmann::ordered_json{{"instances", answer.encoder->instances},
+                                                   {"images", answer.encoder->images},
+                                                   {"busy", answer.encoder->busy},
+                                                   {"wait_s", answer.encoder->wait_s}}
+                          : nlohmann::ordered_json{};
 }
 
 }  // namespace orrery

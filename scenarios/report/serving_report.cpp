@@ -150,17 +150,6 @@ Json tiers_json(const ServingAnswer& answer) {
     return list;
 }
 
-Json row_json(const ServingAnswer& answer) {
-    if (!answer.row) {
-        return {};
-    }
-    return {{"mean_watts", answer.row->mean_watts},
-            {"peak_watts", answer.row->peak_watts},
-            {"limit_watts", answer.row->limit_watts},
-            {"capped", answer.row->capped},
-            {"brakes", answer.row->brakes}};
-}
-
 Json scaled_json(const ServingAnswer& answer) {
     Json list = Json::array();
     for (const ServingAnswer::ScaledPool& pool : answer.scaled) {
@@ -347,6 +336,9 @@ namespace {
 
 // Sections of what not every load has.
 void add_parts_of_pools(const ServingAnswer& answer, Report& report) {
+    if (answer.encoder) {
+        report.sections.push_back(encoder_section(*answer.encoder));
+    }
     if (answer.row) {
         report.sections.push_back(row_section(*answer.row));
     }
@@ -468,6 +460,7 @@ std::string serving_json(const Scenario& scenario,
                  {"scaled", scaled_json(answer)},
                  {"gpu_hours", answer.gpu_hours},
                  {"row", row_json(answer)},
+                 {"encoder", encoder_json(answer)},
                  {"loads", answer.loads},
                  {"loaded_bytes", answer.loaded.count()},
                  {"load_s", answer.load_s},

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace orrery {
 namespace {
 
@@ -26,6 +28,18 @@ TEST(ScalingSection, AChartStepsFromOneNumberToTheNext) {
         values.push_back(*value);
     }
     EXPECT_EQ(values, (std::vector<double>{1, 1, 1, 3, 3, 2}));
+}
+
+TEST(ScalingSection, EncodersHaveTheirImagesAndTheWaitForThem) {
+    const ReportSection section =
+        encoder_section({.instances = 4, .images = 70, .busy = 0.25, .wait_s = 1.5});
+    ASSERT_EQ(section.table.rows.size(), 1U);
+    EXPECT_EQ(std::get<double>(section.table.rows[0][1].value), 70);
+    EXPECT_EQ(std::get<double>(section.table.rows[0][3].value), 1.5);
+    ServingAnswer answer;
+    EXPECT_TRUE(encoder_json(answer).is_null());
+    answer.encoder = ServingAnswer::Encoder{.instances = 4};
+    EXPECT_EQ(encoder_json(answer)["instances"], 4);
 }
 
 TEST(ScalingSection, ARowHasItsPowerInKilowatts) {
