@@ -108,35 +108,6 @@ ReportSection pools(const Scenario& scenario, const ServingAnswer& answer) {
     return section;
 }
 
-ReportSection tiers_section(const ServingAnswer& answer) {
-    ReportSection section{
-        .title = "Tiers below the caches",
-        .note = "In tokens. Dram and nvme are of one server, remote is of all servers together."};
-    section.table.columns = {{"tier"},
-                             {"holds", Unit::count},
-                             {"most in use", Unit::count},
-                             {"written", Unit::count},
-                             {"loaded", Unit::count},
-                             {"made room", Unit::count}};
-    for (const ServingAnswer::Tier& tier : answer.tiers) {
-        section.table.rows.push_back(
-            {name(tier.kind), tier.capacity, tier.most, tier.written, tier.loaded, tier.left});
-    }
-    section.after.push_back(
-        fmt::format("{:.1f} % of the prompts' tokens were found, {:.1f} % in the tiers.",
-                    answer.cached_share * 100,
-                    answer.loaded_share * 100));
-    if (answer.loads > 0) {
-        section.after.push_back(fmt::format(
-            "{} requests loaded {} in all, {} each on average. Steps took {} longer for that.",
-            answer.loads,
-            to_short_text(answer.loaded),
-            to_short_text(Time::seconds(answer.load_s)),
-            to_short_text(Time::seconds(answer.exposed_load_s))));
-    }
-    return section;
-}
-
 Json tiers_json(const ServingAnswer& answer) {
     Json list = Json::array();
     for (const ServingAnswer::Tier& tier : answer.tiers) {
@@ -148,6 +119,27 @@ Json tiers_json(const ServingAnswer& answer) {
                         {"left_tokens", tier.left}});
     }
     return list;
+}
+
+Json row_json(const ServingAnswer& answer) {
+    if (!answer.row) {
+        return {};
+    }
+    return {{"mean_watts", answer.row->mean_watts},
+            {"peak_watts", answer.row->peak_watts},
+            {"limit_watts", answer.row->limit_watts},
+            {"capped", answer.row->capped},
+            {"brakes", answer.row->brakes}};
+}
+
+Json encoder_json(const ServingAnswer& answer) {
+    if (!answer.encoder) {
+        return {};
+    }
+    return {{"instances", answer.encoder->instances},
+            {"images", answer.encoder->images},
+            {"busy", answer.encoder->busy},
+            {"wait_s", answer.encoder->wait_s}};
 }
 
 Json scaled_json(const ServingAnswer& answer) {

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 namespace orrery {
 namespace {
 
@@ -36,10 +34,6 @@ TEST(ScalingSection, EncodersHaveTheirImagesAndTheWaitForThem) {
     ASSERT_EQ(section.table.rows.size(), 1U);
     EXPECT_EQ(std::get<double>(section.table.rows[0][1].value), 70);
     EXPECT_EQ(std::get<double>(section.table.rows[0][3].value), 1.5);
-    ServingAnswer answer;
-    EXPECT_TRUE(encoder_json(answer).is_null());
-    answer.encoder = ServingAnswer::Encoder{.instances = 4};
-    EXPECT_EQ(encoder_json(answer)["instances"], 4);
 }
 
 TEST(ScalingSection, ARowHasItsPowerInKilowatts) {
