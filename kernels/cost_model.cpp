@@ -6,6 +6,7 @@
 
 #include "engine/check.h"
 #include "kernels/catalogue.h"
+#include "kernels/core_mesh.h"
 
 namespace orrery {
 
@@ -78,9 +79,24 @@ KernelTime CostModel::host_time(const KernelCall& call) const {
             .sm_sensitivity_permille = 0};
 }
 
+// Curves were fitted on GPUs and CPUs. Of a wafer the peaks and the moves between cores are known;
+// how far kernels are from them is assumed.
+constexpr double kMeshSigma = 0.5;
+
+KernelTime CostModel::mesh_time(const KernelCall& call) const {
+    return {.duration = core_mesh_time(curves_.device(), call),
+            .ideal = Flop{call.flop} / curves_.device().peak(call.dtype),
+            .source = CostSource::roofline,
+            .relative_sigma = kMeshSigma,
+            .sm_sensitivity_permille = 0};
+}
+
 KernelTime CostModel::time(const KernelCall& call) const {
     if (call.tier != MemoryTier::hbm) {
         return host_time(call);
+    }
+    if (curves_.device().core_mesh_rows > 0) {
+        return mesh_time(call);
     }
     const CurveTime curve = curves_.time(call);
     double seconds = curve.seconds;

@@ -29,6 +29,8 @@ public:
 private:
     // Of a kernel that the host runs in its own memory.
     KernelTime host_time(const KernelCall& call) const;
+    // Of a kernel on a mesh of cores, which no profile has.
+    KernelTime mesh_time(const KernelCall& call) const;
 
     using Group = std::tuple<KernelKind, Dtype, std::uint8_t>;
     struct Rows {

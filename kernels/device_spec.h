@@ -36,6 +36,13 @@ struct DeviceSpec {
     Time kernel_latency;     // smallest time of an empty kernel on the device
     Time launch_cost;        // host time of one launch in an eager framework
     Time graph_launch_cost;  // of one kernel replayed from a CUDA graph
+    // Of a wafer, whose cores are a mesh (kernels/core_mesh.h); 0: none. A message takes the hop
+    // latency from core to core, and the step latency in a core that adds to it.
+    std::uint32_t core_mesh_rows = 0;
+    std::uint32_t core_mesh_columns = 0;
+    Time core_hop_latency{};
+    Time core_step_latency{};
+    Bandwidth core_link_bandwidth{};  // between neighbours, each way
     std::int64_t power = 0;        // watts that the product may draw; 0: not known
     std::int64_t power_limit = 0;  // watts that it is limited to (nvidia-smi -pl); 0: no limit
 

@@ -23,6 +23,7 @@ BatchShape shape_of(const Batch& batch) {
             adapters.insert(step.adapter);
         }
         shape.tokens += step.new_tokens;
+        shape.images += step.images;
         shape.sampled += step.samples ? 1 + step.drafted : 0;
         if (step.new_tokens - step.drafted == 1 && step.context > 0) {
             ++shape.generating;
@@ -42,6 +43,7 @@ BatchShape share_of(const BatchShape& shape, std::int64_t ranks) {
     }
     BatchShape share{.sampled = share_rounded_up(shape.sampled, ranks),
                      .generating = share_rounded_up(shape.generating, ranks)};
+    share.images = share_rounded_up(shape.images, ranks);
     if (shape.generating > 0) {
         share.generating_context =
             share_rounded_up(shape.generating_context * share.generating, shape.generating);

@@ -27,6 +27,7 @@ struct BatchShape {
     std::int64_t generating_context = 0;  // tokens that these see, their own among them
     std::vector<PromptChunk> chunks;
     std::int64_t adapters = 0;  // different ones
+    std::int64_t images = 0;    // that an encoder reads before the prompts
     bool operator==(const BatchShape&) const = default;
 };
 BatchShape shape_of(const Batch& batch);

@@ -298,6 +298,7 @@ bool BatchScheduler::admit_head(const PrefixHit& hit, std::int64_t new_tokens, B
         return false;
     }
     sequence.loaded = 0;
+    sequence.encoded = false;
     sequence.published = hit.blocks;
     if (hit.in_cache == hit.blocks) {
         pool_.share(hashes, sequence.blocks);
@@ -378,6 +379,9 @@ void BatchScheduler::schedule(std::uint32_t slot,
                               std::int64_t drafted,
                               Batch& batch) {
     Sequence& sequence = sequences_[slot];
+    const Request& request = requests_[static_cast<std::size_t>(sequence.request)];
+    const bool encodes = !sequence.encoded && sequence.computed < request.prompt_tokens;
+    sequence.encoded = true;
     batch.steps.push_back({.request = sequence.request,
                            .new_tokens = new_tokens,
                            .context = sequence.computed,
@@ -385,7 +389,8 @@ void BatchScheduler::schedule(std::uint32_t slot,
                            .samples = sequence.computed + new_tokens - drafted == sequence.total,
                            .attempt = sequence.attempt,
                            .adapter = sequence.adapter,
-                           .slot = slot});
+                           .slot = slot,
+                           .images = encodes ? request.images : 0});
     sequence.computed += new_tokens;
     budget_ -= new_tokens;
     pending_tokens_ -= new_tokens - drafted;

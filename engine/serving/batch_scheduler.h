@@ -34,6 +34,7 @@ enum class ServedPart : std::uint8_t {
 enum class QueueOrder : std::uint8_t {
     arrival,
     predicted_length,  // shortest predicted output first (Zheng et al., NeurIPS 2023)
+    deadline,          // calls of the workflow that came first, whose deadline is the earliest
 };
 
 struct SchedulerLimits {
@@ -69,6 +70,8 @@ struct SchedulerLimits {
     std::uint16_t prompts_together = 1;
     double prompt_free_share = 0;
     QueueOrder order = QueueOrder::arrival;
+    // A step of this instance over one of the pool's first, for routers.
+    float relative_time = 1;
 };
 
 struct SequenceStep {
@@ -81,6 +84,7 @@ struct SequenceStep {
     std::uint32_t attempt = 0;  // a preemption makes the results of earlier attempts void
     std::int32_t adapter = -1;  // Request::adapter
     std::uint32_t slot = 0;     // where the scheduler keeps the sequence
+    std::int32_t images = 0;    // that are encoded in this step
 };
 
 // What a sequence takes from tiers below the cache when it begins.
@@ -193,6 +197,7 @@ private:
         std::uint32_t attempt = 0;
         bool keeps_blocks = false;  // at its end, until release()
         bool awaits_cache = false;  // until arrived()
+        bool encoded = false;       // its images, since it was admitted
         std::vector<KvBlock> blocks;
         bool generates() const { return computed + 1 == total; }
     };

@@ -20,6 +20,14 @@ struct Request {
     std::int64_t predicted_tokens = 0;
     // Number of the low-rank adapter that it is for; -1: the model alone.
     std::int32_t adapter = -1;
+    // Images that an encoder reads before the prompt, on the instance itself.
+    std::int32_t images = 0;
+    // Before its arrival, on an encoder of its own: the request came so much earlier.
+    Time encoding{};
+    // A call of the workflow of this number, from 1; 0: of none. Calls of stage 0 come at their
+    // arrival, those of a later one when all of the stage before have ended.
+    std::uint32_t workflow = 0;
+    std::uint32_t stage = 0;
     // Hashes of the leading full blocks of the prompt (scheduler.h: block_size). A hash is of all
     // tokens up to the block's end, as vLLM's prefix cache names them. Empty: nothing is shared.
     std::vector<std::uint64_t> prefix_hashes;

@@ -127,6 +127,36 @@ private:
     StepEstimates* estimates_ = nullptr;
 };
 
+// On slower instances everything takes so many times as long as on the first one.
+class EarliestEnd : public RequestRouter {
+public:
+    explicit EarliestEnd(std::uint64_t) {}
+    void use(StepEstimates& estimates) override { estimates_ = &estimates; }
+    std::size_t choose(const Request& request, Instances instances) override {
+        return least(instances, [&](const BatchScheduler& one) {
+            const double there = one.limits().relative_time;
+            return std::pair{there * work(request, one), num_requests(one)};
+        });
+    }
+
+private:
+    double work(const Request& request, const BatchScheduler& one) {
+        const std::int64_t outputs =
+            request.predicted_tokens > 0 ? request.predicted_tokens : request.output_tokens;
+        if (estimates_ == nullptr) {
+            return static_cast<double>(one.pending_tokens() + request.prompt_tokens + outputs);
+        }
+        Generating all = one.generating();
+        const std::int64_t waiting = std::ssize(one.pending_prompts());
+        all.sequences += 1 + waiting;
+        all.context += request.prompt_tokens * (1 + waiting);
+        return estimates_->first_token(request, one).seconds() +
+               static_cast<double>(outputs) * estimates_->generation(all).seconds();
+    }
+
+    StepEstimates* estimates_ = nullptr;
+};
+
 struct Row {
     std::string_view name;
     std::unique_ptr<RequestRouter> (*make)(std::uint64_t seed);
@@ -137,7 +167,7 @@ std::unique_ptr<RequestRouter> make_one(std::uint64_t seed) {
     return std::make_unique<Kind>(seed);
 }
 
-constexpr std::array<Row, 7> kRouters{{
+constexpr std::array<Row, 8> kRouters{{
     {"round_robin", make_one<RoundRobin>},
     {"random", make_one<RandomRouter>},
     {"least_requests", make_one<LeastRequests>},
@@ -145,6 +175,7 @@ constexpr std::array<Row, 7> kRouters{{
     {"power_of_two", make_one<PowerOfTwo>},
     {"first_token", make_one<FirstToken>},
     {"prefix_aware", make_one<PrefixAware>},
+    {"earliest_end", make_one<EarliestEnd>},
 }};
 
 }  // namespace

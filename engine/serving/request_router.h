@@ -37,6 +37,9 @@ public:
 //                    loading the rest of it takes (Algorithm 1 of Mooncake, Qin et al., FAST 2025)
 //   prefix_aware     the longest cached prefix, less the tokens that wait there; of equals the
 //                    fewest requests
+//   earliest_end     the earliest last token, predicted like the first one and by a step with all
+//                    that will generate there; slower instances take longer (the engine's score of
+//                    HexGen-Text2SQL, Peng et al., arXiv:2505.05286, by our own estimate)
 std::vector<std::string_view> request_router_names();
 // Null if there is none of that name.
 std::unique_ptr<RequestRouter> make_request_router(std::string_view name, std::uint64_t seed);

@@ -14,26 +14,40 @@ namespace {
 
 constexpr std::uint32_t kProposals = 0x44726166;  // a stream of random numbers of its own
 
+StepCost* cost_of(const ServingPool& pool, std::size_t number) {
+    return pool.instances.empty() ? pool.cost : pool.instances.at(number).cost;
+}
+
+SchedulerLimits limits_of(const ServingPool& pool, std::size_t number) {
+    SchedulerLimits limits = pool.limits;
+    if (!pool.instances.empty()) {
+        limits.num_blocks = pool.instances.at(number).num_blocks;
+        limits.relative_time = static_cast<float>(pool.instances.at(number).relative_time);
+    }
+    return limits;
+}
+
 }  // namespace
 
 ServedInstance::ServedInstance(const ServingPool& of,
                                std::size_t pool,
-                               const std::vector<Request>& requests)
+                               const std::vector<Request>& requests,
+                               std::size_t number)
     : rules_(of.rules),
-      limits_(of.limits),
+      limits_(limits_of(of, number)),
       requests_(&requests),
-      scheduler_(std::make_unique<BatchScheduler>(of.rules, of.limits, requests)),
-      cost_(of.cost),
+      scheduler_(std::make_unique<BatchScheduler>(of.rules, limits_, requests)),
+      cost_(cost_of(of, number)),
       pool_(pool),
       layers_(of.layers),
       gpus_(static_cast<double>(of.gpus)),
       acceptance_(of.acceptance),
       seed_(of.seed),
-      stage_free_(of.cost->num_stages()),
-      stages_(of.cost->num_stages()),
+      stage_free_(cost_->num_stages()),
+      stages_(cost_->num_stages()),
       slower_cost_(of.slower_cost),
       slower_clock_(of.slower_clock),
-      slower_(of.cost->num_stages()) {}
+      slower_(cost_->num_stages()) {}
 
 void ServedInstance::use(const TierView& below) {
     below_ = below;

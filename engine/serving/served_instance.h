@@ -16,10 +16,11 @@ namespace orrery {
 
 class ServedInstance {
 public:
-    // `requests` outlives it. `pool` is the number of its pool.
+    // `requests` outlives it. `pool` is the number of its pool, and `number` its own in there.
     ServedInstance(const ServingPool& of,
                    std::size_t pool,
-                   const std::vector<Request>& requests);
+                   const std::vector<Request>& requests,
+                   std::size_t number = 0);
 
     // Its prompts find blocks in these tiers, too. Before the first request.
     void use(const TierView& below);

@@ -35,6 +35,7 @@ private:
         };
         std::size_t first = 0;
         std::size_t end = 0;
+        std::size_t smallest = 0;  // instance: of the fewest blocks
         RequestRouter* router = nullptr;
         std::vector<std::size_t> available;
         std::vector<const BatchScheduler*> schedulers;  // of the available ones
@@ -61,6 +62,12 @@ private:
         std::uint32_t life = 0;  // of `from`: failures when the prompt was computed
         bool copy = false;       // the host's memory has the keys and values, not the cache
     };
+    // Calls of a workflow that are still to be sent, in the order of their stages.
+    struct Workflow {
+        std::vector<RequestId> later;
+        std::size_t next = 0;   // of `later`
+        std::int64_t open = 0;  // calls of the stage under way
+    };
     // A request whose blocks come from tiers below the cache.
     struct OpenLoad {
         RequestId request{};
@@ -83,7 +90,7 @@ private:
     const Request& request_of(RequestId id) const { return requests_[number_of(id)]; }
 
     void handle(const Event& event);
-    bool is_over() const { return next_ == requests_.size() && in_system_ == 0; }
+    bool is_over() const { return next_ == arriving_ && in_system_ == 0; }
     void pass_to(Time time);
     void wake(std::size_t instance) {
         events_.schedule(now_, static_cast<std::uint32_t>(instance), 0);
@@ -97,6 +104,11 @@ private:
     ServedPart first_part(const Request& request) const;
     bool fits_somewhere(const Request& request) const;
     void send_next();
+    // False if the request is refused. `since_arrival`: how long ago it came.
+    bool send_one(RequestId id, Time since_arrival);
+    void list_workflows();
+    void end_call(std::uint32_t workflow);
+    void refuse_workflow(std::uint32_t workflow);
     void send(std::size_t pool, RequestId id, ServedPart part);
     std::size_t choose(std::size_t pool, RequestId id);
     void submit(std::size_t to, RequestId id, ServedPart part);
@@ -190,6 +202,8 @@ private:
     bool braked_ = false;
     CacheTransport* transport_ = nullptr;
     std::vector<Journey> journeys_;  // by request
+    std::vector<Workflow> workflows_;  // by number, less 1
+    std::size_t arriving_ = 0;         // requests that come by themselves, the first ones
     std::vector<OpenLoad> loads_;
     EventQueue events_;
     ServingResult result_;

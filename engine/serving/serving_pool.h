@@ -32,6 +32,14 @@ struct ServingPool {
     SchedulerLimits limits;
     StepCost* cost = nullptr;  // of each instance; outlives the run
     std::int64_t layers = 1;   // of the model
+    // Of instances that are not alike, each: in place of `cost`, and of the limits' num_blocks and
+    // relative_time. Empty: all are alike.
+    struct Instance {
+        StepCost* cost = nullptr;
+        std::int64_t num_blocks = 0;
+        double relative_time = 1;
+    };
+    std::vector<Instance> instances{};
     // The same at this share of the highest clock, where clocks are set; else null.
     StepCost* slower_cost = nullptr;
     double slower_clock = 1;

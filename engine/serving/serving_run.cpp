@@ -35,6 +35,7 @@ ServedRun::ServedRun(const std::vector<Request>& requests,
     wait_began_.resize(requests.size(), Time::max());
     journeys_.resize(requests.size());
     gaps_.resize(slow_gaps_ ? requests.size() : 0);
+    list_workflows();
     expect_change();
     if (!closed_ && !requests.empty()) {
         events_.schedule(front_end_.through(requests.front().arrival), kArrival, 0);
@@ -48,7 +49,7 @@ void ServedRun::add(const ServingPool& pool, RequestRouter& router) {
     ORRERY_CHECK(pool.num_instances > 0 && pool.cost != nullptr);
     const std::size_t first = instances_.size();
     for (std::size_t i = 0; i < pool.num_instances; ++i) {
-        instances_.emplace_back(pool, pools_.size(), requests_);
+        instances_.emplace_back(pool, pools_.size(), requests_, i);
         if (pools_.empty() && parts_.tiers != nullptr) {
             instances_.back().use({.tiers = parts_.tiers, .host = parts_.hosts.at(i)});
         }
@@ -56,7 +57,15 @@ void ServedRun::add(const ServingPool& pool, RequestRouter& router) {
             instances_.back().meter(parts_.power);
         }
     }
-    pools_.push_back({.first = first, .end = instances_.size(), .router = &router});
+    std::size_t smallest = first;
+    for (std::size_t i = first; i < instances_.size(); ++i) {
+        const auto blocks = [&](std::size_t one) {
+            return instances_[one].scheduler().limits().num_blocks;
+        };
+        smallest = blocks(i) < blocks(smallest) ? i : smallest;
+    }
+    pools_.push_back(
+        {.first = first, .end = instances_.size(), .smallest = smallest, .router = &router});
     known_down_.resize(instances_.size());
 }
 
@@ -147,14 +156,14 @@ void ServedRun::arrive() {
         return;
     }
     Time queued = now_;
-    while (next_ < requests_.size() && queued == now_) {
+    while (next_ < arriving_ && queued == now_) {
         sent_now_ = requests_[next_].arrival;
         send_next();
-        if (next_ < requests_.size()) {
+        if (next_ < arriving_) {
             queued = front_end_.through(requests_[next_].arrival);
         }
     }
-    if (next_ < requests_.size()) {
+    if (next_ < arriving_) {
         events_.schedule(queued, kArrival, 0);
     }
 }
@@ -166,37 +175,42 @@ ServedPart ServedRun::first_part(const Request& request) const {
 bool ServedRun::fits_somewhere(const Request& request) const {
     const ServedPart part = first_part(request);
     const auto fits = [&](std::size_t pool, ServedPart of) {
-        return instances_[pools_[pool].first].scheduler().fits(request, of);
+        return instances_[pools_[pool].smallest].scheduler().fits(request, of);
     };
     return fits(0, part) && (part == ServedPart::whole || fits(1, ServedPart::after_prompt));
 }
 
 // In a closed load the user whose request is refused sends the next one instead.
 void ServedRun::send_next() {
-    while (next_ < requests_.size()) {
-        const auto id = static_cast<RequestId>(next_);
-        const Request& request = requests_[next_++];
-        record_of(id).arrival = sent_now_;
-        record_of(id).refused = !fits_somewhere(request);
-        if (!record_of(id).refused && pools_[0].available.empty()) {
-            pools_[0].parked.push_back({.request = id, .part = first_part(request)});
-        } else if (!record_of(id).refused) {
-            const std::size_t to = choose(0, id);
-            ++pools_[0].arrivals;
-            record_of(id).rejected = record_of(id).refused = !admits(id, to);
-            if (!record_of(id).refused) {
-                submit(to, id, first_part(request));
-            }
-        }
-        if (!record_of(id).refused) {
-            ++in_system_;
-            result_.request_picoseconds += (now_ - sent_now_).picoseconds();
-            return;
-        }
-        if (!closed_) {
+    while (next_ < arriving_) {
+        if (send_one(static_cast<RequestId>(next_++), now_ - sent_now_) || !closed_) {
             return;
         }
     }
+}
+
+bool ServedRun::send_one(RequestId id, Time since_arrival) {
+    const Request& request = request_of(id);
+    since_arrival += request.encoding;
+    record_of(id).arrival = now_ - since_arrival;
+    record_of(id).refused = !fits_somewhere(request);
+    if (!record_of(id).refused && pools_[0].available.empty()) {
+        pools_[0].parked.push_back({.request = id, .part = first_part(request)});
+    } else if (!record_of(id).refused) {
+        const std::size_t to = choose(0, id);
+        ++pools_[0].arrivals;
+        record_of(id).rejected = record_of(id).refused = !admits(id, to);
+        if (!record_of(id).refused) {
+            submit(to, id, first_part(request));
+        }
+    }
+    if (record_of(id).refused) {
+        refuse_workflow(request.workflow);
+        return false;
+    }
+    ++in_system_;
+    result_.request_picoseconds += since_arrival.picoseconds();
+    return true;
 }
 
 std::size_t ServedRun::choose(std::size_t pool, RequestId id) {
@@ -411,9 +425,10 @@ void ServedRun::end_request(RequestId id) {
         ++pool.ended;
         pool.good += good ? 1 : 0;
     }
-    if (closed_ && next_ < requests_.size()) {
+    if (closed_ && next_ < arriving_) {
         expect_user(now_);
     }
+    end_call(request_of(id).workflow);
 }
 
 ServingResult serve(const std::vector<Request>& requests,

@@ -32,6 +32,9 @@ void BatchScheduler::order_waiting() {
     }
     const auto predicted = [&](RequestId id) {
         const Request& request = requests_[static_cast<std::size_t>(id)];
+        if (limits_.order == QueueOrder::deadline) {
+            return std::int64_t{request.workflow};  // they are numbered as they come
+        }
         return request.predicted_tokens > 0 ? request.predicted_tokens : request.output_tokens;
     };
     std::stable_sort(waiting_.begin(),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "scenarios/format/document/quantity.h"
 #include "scenarios/format/specs/serving_spec.h"
 
 namespace orrery {
@@ -38,6 +39,20 @@ PageChart chart_of(const ServingAnswer& answer) {
 }
 
 }  // namespace
+
+ReportSection encoder_section(const ServingAnswer::Encoder& encoder) {
+    ReportSection section{.title = "Images",
+                          .note =
+                              "Requests with images wait for an encoder and its work before the "
+                              "pools get them; the wait is a part of their queue."};
+    section.table.columns = {{"encoders", Unit::count},
+                             {"images", Unit::count},
+                             {"busy", Unit::share},
+                             {"mean wait", Unit::seconds}};
+    section.table.rows.push_back(
+        {encoder.instances, encoder.images, encoder.busy, Time::seconds(encoder.wait_s)});
+    return section;
+}
 
 ReportSection row_section(const ServingAnswer::Row& row) {
     ReportSection section{.title = "Power of the row",
@@ -76,6 +91,35 @@ ReportSection scaling_section(const ServingAnswer& answer) {
     }
     section.after.push_back(fmt::format("{:.1f} GPU hours.", answer.gpu_hours));
     section.chart = chart_of(answer);
+    return section;
+}
+
+ReportSection tiers_section(const ServingAnswer& answer) {
+    ReportSection section{
+        .title = "Tiers below the caches",
+        .note = "In tokens. Dram and nvme are of one server, remote is of all servers together."};
+    section.table.columns = {{"tier"},
+                             {"holds", Unit::count},
+                             {"most in use", Unit::count},
+                             {"written", Unit::count},
+                             {"loaded", Unit::count},
+                             {"made room", Unit::count}};
+    for (const ServingAnswer::Tier& tier : answer.tiers) {
+        section.table.rows.push_back(
+            {name(tier.kind), tier.capacity, tier.most, tier.written, tier.loaded, tier.left});
+    }
+    section.after.push_back(
+        fmt::format("{:.1f} % of the prompts' tokens were found, {:.1f} % in the tiers.",
+                    answer.cached_share * 100,
+                    answer.loaded_share * 100));
+    if (answer.loads > 0) {
+        section.after.push_back(fmt::format(
+            "{} requests loaded {} in all, {} each on average. Steps took {} longer for that.",
+            answer.loads,
+            to_short_text(answer.loaded),
+            to_short_text(Time::seconds(answer.load_s)),
+            to_short_text(Time::seconds(answer.exposed_load_s))));
+    }
     return section;
 }
 

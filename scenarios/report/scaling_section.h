@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instances of a served load that follow it, and the power of their row.
+// What not every served load has: instances that follow it, encoders of its images, the power of
+// the row, tiers below the caches.
 #pragma once
 
 #include "scenarios/report/report.h"
@@ -7,7 +8,9 @@
 
 namespace orrery {
 
+ReportSection encoder_section(const ServingAnswer::Encoder& encoder);
 ReportSection row_section(const ServingAnswer::Row& row);
 ReportSection scaling_section(const ServingAnswer& answer);
+ReportSection tiers_section(const ServingAnswer& answer);
 
 }  // namespace orrery

@@ -108,35 +108,6 @@ ReportSection pools(const Scenario& scenario, const ServingAnswer& answer) {
     return section;
 }
 
-ReportSection tiers_section(const ServingAnswer& answer) {
-    ReportSection section{
-        .title = "Tiers below the caches",
-        .note = "In tokens. Dram and nvme are of one server, remote is of all servers together."};
-    section.table.columns = {{"tier"},
-                             {"holds", Unit::count},
-                             {"most in use", Unit::count},
-                             {"written", Unit::count},
-                             {"loaded", Unit::count},
-                             {"made room", Unit::count}};
-    for (const ServingAnswer::Tier& tier : answer.tiers) {
-        section.table.rows.push_back(
-            {name(tier.kind), tier.capacity, tier.most, tier.written, tier.loaded, tier.left});
-    }
-    section.after.push_back(
-        fmt::format("{:.1f} % of the prompts' tokens were found, {:.1f} % in the tiers.",
-                    answer.cached_share * 100,
-                    answer.loaded_share * 100));
-    if (answer.loads > 0) {
-        section.after.push_back(fmt::format(
-            "{} requests loaded {} in all, {} each on average. Steps took {} longer for that.",
-            answer.loads,
-            to_short_text(answer.loaded),
-            to_short_text(Time::seconds(answer.load_s)),
-            to_short_text(Time::seconds(answer.exposed_load_s))));
-    }
-    return section;
-}
-
 Json tiers_json(const ServingAnswer& answer) {
     Json list = Json::array();
     for (const ServingAnswer::Tier& tier : answer.tiers) {
@@ -159,6 +130,16 @@ Json row_json(const ServingAnswer& answer) {
             {"limit_watts", answer.row->limit_watts},
             {"capped", answer.row->capped},
             {"brakes", answer.row->brakes}};
+}
+
+Json encoder_json(const ServingAnswer& answer) {
+    if (!answer.encoder) {
+        return {};
+    }
+    return {{"instances", answer.encoder->instances},
+            {"images", answer.encoder->images},
+            {"busy", answer.encoder->busy},
+            {"wait_s", answer.encoder->wait_s}};
 }
 
 Json scaled_json(const ServingAnswer& answer) {
@@ -347,6 +328,9 @@ namespace {
 
 // Sections of what not every load has.
 void add_parts_of_pools(const ServingAnswer& answer, Report& report) {
+    if (answer.encoder) {
+        report.sections.push_back(encoder_section(*answer.encoder));
+    }
     if (answer.row) {
         report.sections.push_back(row_section(*answer.row));
     }
@@ -468,6 +452,7 @@ std::string serving_json(const Scenario& scenario,
                  {"scaled", scaled_json(answer)},
                  {"gpu_hours", answer.gpu_hours},
                  {"row", row_json(answer)},
+                 {"encoder", encoder_json(answer)},
                  {"loads", answer.loads},
                  {"loaded_bytes", answer.loaded.count()},
                  {"load_s", answer.load_s},

@@ -271,6 +271,11 @@ TEST(ClusterFields, OfADevice) {
     const auto by_peak = [](Scenario& s, Dtype dtype) { s.plan.precision = dtype; };
     const auto tera = [](double peak) { return FlopRate::per_second(peak * 1e12); };
     const auto microseconds = [](std::int64_t us) { return Time::picoseconds(us * 1'000'000); };
+    const auto on_mesh = [](Scenario& s) {
+        s.device.core_mesh_rows = s.device.core_mesh_columns = 100;
+        s.device.core_hop_latency = s.device.core_step_latency = Time::picoseconds(1'000);
+        s.device.core_link_bandwidth = Bandwidth::bits_per_second(1'000'000'000'000);
+    };
     const Row rows[] = {
         {"name", [](Scenario& s) { s.device.name += "!"; }},
         {"generation", [](Scenario& s) { s.device.generation = "volta"; }},
@@ -311,6 +316,17 @@ TEST(ClusterFields, OfADevice) {
         {"graph_launch_cost",
          [&](Scenario& s) { s.device.graph_launch_cost = microseconds(900); },
          [](Scenario& s) { s.plan.cuda_graphs = true; }},
+        {"core_mesh_rows", [](Scenario& s) { s.device.core_mesh_rows = 400; }, on_mesh},
+        {"core_mesh_columns", [](Scenario& s) { s.device.core_mesh_columns = 2; }, on_mesh},
+        {"core_hop_latency",
+         [&](Scenario& s) { s.device.core_hop_latency = microseconds(1); },
+         on_mesh},
+        {"core_step_latency",
+         [&](Scenario& s) { s.device.core_step_latency = microseconds(1); },
+         on_mesh},
+        {"core_link_bandwidth",
+         [](Scenario& s) { s.device.core_link_bandwidth = Bandwidth::bits_per_second(1'000'000); },
+         on_mesh},
         {"power",
          [](Scenario& s) { s.device.power = 700; },
          [](Scenario& s) { s.device.power_limit = 500; }},

@@ -31,6 +31,14 @@ TEST(BatchShapes, AdaptersAreCountedOnce) {
     EXPECT_EQ(share_of(shape, 4).adapters, 1) << "a rank has one sequence";
 }
 
+TEST(BatchShapes, ImagesAreThoseOfAllSequences) {
+    Batch batch;
+    batch.steps = {
+        {.new_tokens = 9, .images = 2}, {.new_tokens = 5}, {.new_tokens = 7, .images = 3}};
+    EXPECT_EQ(shape_of(batch).images, 5);
+    EXPECT_EQ(share_of(shape_of(batch), 2).images, 3);
+}
+
 TEST(BatchShapes, AShapeIsWhatABatchCosts) {
     Batch batch;
     batch.steps = {{.new_tokens = 1, .context = 99, .samples = true},

@@ -35,6 +35,7 @@ extern const KeyTable<CampaignPlan> kCampaignKeys;    // read_campaign.cpp
 extern const KeyTable<DetectionSpec> kDetectionKeys;  // read_detection.cpp
 extern const KeyTable<ServingEngine> kEngineKeys;     // read_serving.cpp
 extern const KeyTable<ServingSpec> kServingKeys;
+extern const KeyTable<EncoderSpec> kEncoderKeys;  // read_encoder.cpp
 extern const KeyTable<AutoscalerSpec> kAutoscalerKeys;
 extern const KeyTable<RowPowerSpec> kRowPowerKeys;
 extern const KeyTable<LowerCacheSpec> kLowerCacheKeys;  // read_serving_policies.cpp

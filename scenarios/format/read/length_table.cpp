@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/format/read/length_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "engine/check.h"
 #include "kernels/csv_rows.h"
+#include "scenarios/format/document/csv_header.h"
 
 namespace orrery {
+
+namespace {
+
+constexpr double kLongestLength = 1e9;
+
+}  // namespace
 
 double length_at(const LengthTable& table, const std::vector<double>& lengths, double share) {
     ORRERY_CHECK(table.shares.size() > 1 && lengths.size() == table.shares.size());
@@ -26,7 +36,6 @@ ResultOrErrors<LengthTable> read_length_table(const std::filesystem::path& file)
     if (!rows) {
         return unexpected<Errors>(rows.error());
     }
-    constexpr double kLongest = 1e9;
     LengthTable table;
     Errors errors;
     for (const CsvRow& row : *rows) {
@@ -34,7 +43,7 @@ ResultOrErrors<LengthTable> read_length_table(const std::filesystem::path& file)
         const auto input = parse_number(row.fields[1]);
         const auto output = parse_number(row.fields[2]);
         const auto length = [&](const auto& value, const std::vector<double>& before) {
-            return value && *value >= 1 && *value <= kLongest &&
+            return value && *value >= 1 && *value <= kLongestLength &&
                    (before.empty() || *value >= before.back());
         };
         const bool ascends = table.shares.empty() || (share && *share > table.shares.back());
@@ -57,6 +66,49 @@ ResultOrErrors<LengthTable> read_length_table(const std::filesystem::path& file)
         return unexpected<Errors>(std::move(errors));
     }
     return table;
+}
+
+bool is_stage_table(const std::filesystem::path& file) {
+    return csv_header(file).find("calls") != std::string::npos;
+}
+
+ResultOrErrors<std::vector<WorkflowStage>> read_stage_table(const std::filesystem::path& file) {
+    const auto rows = read_csv(file.string(), {"calls", "input_tokens", "output_tokens"}, true);
+    if (!rows) {
+        return unexpected<Errors>(rows.error());
+    }
+    constexpr std::int64_t kMostCalls = 1000;
+    constexpr std::size_t kMostStages = 255;
+    std::vector<WorkflowStage> stages;
+    Errors errors;
+    for (const CsvRow& row : *rows) {
+        const auto calls = parse_integer(row.fields[0]);
+        const auto input = parse_number(row.fields[1]);
+        const auto output = parse_number(row.fields[2]);
+        const auto good = [](const std::optional<double>& length) {
+            return length && *length >= 1 && *length <= kLongestLength;
+        };
+        if (!calls || *calls < 1 || *calls > kMostCalls || !good(input) || !good(output)) {
+            errors.push_back({row.where,
+                              fmt::format("a stage has 1 to {} calls, and lengths of 1 to {:.0e} "
+                                          "tokens",
+                                          kMostCalls,
+                                          kLongestLength),
+                              "3,308,5"});
+            continue;
+        }
+        stages.push_back({.calls = *calls, .input_tokens = *input, .output_tokens = *output});
+    }
+    if (errors.empty() && (stages.empty() || stages.size() > kMostStages)) {
+        errors.push_back(
+            {file.string(),
+             fmt::format("a workflow has 1 to {} stages, not {}", kMostStages, stages.size()),
+             "3,308,5"});
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
+    return stages;
 }
 
 }  // namespace orrery

@@ -69,6 +69,19 @@ constexpr Key kDeviceRows[] = {
     key<&DeviceSpec::graph_launch_cost>("graph_launch_cost",
                                         "Host time of one kernel that a CUDA graph launches.")
         .required(),
+    key<&DeviceSpec::core_mesh_rows>("core_mesh_rows",
+                                     "Rows of a wafer's mesh of cores; 0: no mesh.")
+        .range(0, 100'000)
+        .of("cores"),
+    key<&DeviceSpec::core_mesh_columns>("core_mesh_columns", "Columns of the mesh.")
+        .range(0, 100'000)
+        .of("cores"),
+    key<&DeviceSpec::core_hop_latency>(
+        "core_hop_latency", "Time of a message from a core of the mesh to the next one."),
+    key<&DeviceSpec::core_step_latency>(
+        "core_step_latency", "Time of a core of the mesh to take, add and send on a message."),
+    key<&DeviceSpec::core_link_bandwidth>("core_link_bandwidth",
+                                          "Bandwidth between neighbours of the mesh, each way."),
     plain("power", KeyShape::word, "Power that the product may draw, in whole watts: 700 W.")
         .by("not known"),
     plain("power_limit", KeyShape::word, "Power limit that is set, in whole watts: 500 W.")
@@ -95,7 +108,23 @@ void read_watts(MapReader& reader, std::string_view key, std::int64_t& watts) {
     watts = value;
 }
 
+// A mesh has both sides and links; without one its keys say nothing.
+void check_mesh(MapReader& reader, const DeviceSpec& device) {
+    const bool mesh = device.core_mesh_rows > 0 && device.core_mesh_columns > 0 &&
+                      device.core_link_bandwidth > Bandwidth{};
+    const bool none = device.core_mesh_rows == 0 && device.core_mesh_columns == 0 &&
+                      device.core_link_bandwidth == Bandwidth{} &&
+                      device.core_hop_latency == Time{} && device.core_step_latency == Time{};
+    if (!mesh && !none) {
+        reader.complain("core_mesh_rows",
+                        "a mesh of cores has rows, columns and links between neighbours",
+                        "core_mesh_rows: 360, core_mesh_columns: 360, core_link_bandwidth: "
+                        "4.4 GB/s");
+    }
+}
+
 void read_special(MapReader& reader, DeviceSpec& device) {
+    check_mesh(reader, device);
     read_attention_kernels(reader, device);
     read_watts(reader, "power", device.power);
     read_watts(reader, "power_limit", device.power_limit);

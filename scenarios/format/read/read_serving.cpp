@@ -43,6 +43,7 @@ constexpr Choice<PoolRole> kRoles[] = {
 constexpr Choice<QueueOrder> kOrders[] = {
     {"arrival", QueueOrder::arrival},
     {"predicted_length", QueueOrder::predicted_length},
+    {"deadline", QueueOrder::deadline},
 };
 
 constexpr Key kEngineRows[] = {
@@ -279,6 +280,7 @@ constexpr Key kServingRows[] = {
     part<&ServingSpec::recovery>(
         "recovery", kServingRecoveryKeys, "What follows a fault of an instance."),
     nested("speculation", KeyShape::map, kSpeculationKeys, "Proposals that steps verify."),
+    nested("encoder", KeyShape::map, kEncoderKeys, "What reads images before the prompt."),
     key<&ServingSpec::admission>("admission",
                                  "Requests that are served: all, or those that will meet the "
                                  "objectives."),
@@ -472,6 +474,9 @@ void read_serving(DocumentNode& section,
     }
     if (reader.find("speculation") != nullptr) {
         read_speculation(*section.find("speculation"), catalogue, folder, spec.speculation, errors);
+    }
+    if (reader.find("encoder") != nullptr) {
+        read_encoder(*section.find("encoder"), catalogue, folder, spec.encoder, errors);
     }
     if (const DocumentNode* pools = reader.find("pools")) {
         const bool list = pools->is_sequence();

@@ -51,6 +51,11 @@ void check_name(MapReader& reader,
 void read_autoscaler(const DocumentNode& map, ServingSpec& spec, Errors& errors);
 void read_row_power(const DocumentNode& map, ServingSpec& spec, Errors& errors);
 void read_lower_cache(const DocumentNode& map, LowerCacheSpec& cache, Errors& errors);
+void read_encoder(DocumentNode& map,
+                  const Catalogue& catalogue,
+                  const std::filesystem::path& folder,
+                  EncoderSpec& encoder,
+                  Errors& errors);
 // The section `search` (read_pool_search.cpp).
 void read_pool_search(const DocumentNode& section, PoolSearch& search, Errors& errors);
 Result<ServingEngine> read_engine(std::string_view name, const std::filesystem::path& catalogue);

@@ -45,9 +45,12 @@ constexpr Key kWorkloadRows[] = {
         "arrival_variation",
         "Open load: standard deviation of the times between arrivals over their mean.")
         .range(0.01, 100.0),
-    plain("lengths",
-          KeyShape::path,
-          "Table of share, input_tokens and output_tokens: lengths that a share does not exceed.")
+    plain(
+        "lengths",
+        KeyShape::path,
+        "Table of share, input_tokens and output_tokens: lengths that a share does not exceed. Or "
+        "of calls, input_tokens and output_tokens: the stages of workflows, whose calls come when "
+        "those of the stage before have ended.")
         .by("the two lengths"),
     key<&WorkloadSpec::prediction_error>(
         "prediction_error",
@@ -61,6 +64,15 @@ constexpr Key kWorkloadRows[] = {
                                                              "Which adapter a request is for."),
     key<&WorkloadSpec::adapter_alpha>("adapter_alpha", "Exponent of adapter_popularity zipf.")
         .range(0.0, 100.0),
+    key<&WorkloadSpec::images>("images", "Images of each request that has some; 0: none has.")
+        .range(0, 1000)
+        .of("images"),
+    key<&WorkloadSpec::image_share>("image_share", "Share of the requests that have images.")
+        .range(0.0, 1.0),
+    key<&WorkloadSpec::image_prompt_tokens>(
+        "image_prompt_tokens", "Tokens of the prompt, besides its own, that an image becomes.")
+        .range(0, 1'000'000)
+        .of("tokens"),
     plain("trace",
           KeyShape::path,
           "Recorded requests: a table of arrival_s, input_tokens and output_tokens, Mooncake's "
@@ -74,8 +86,7 @@ constexpr Key kWorkloadRows[] = {
           KeyShape::path,
           "Table of clients, each with a rate, a variation of its gaps, and quantiles of lengths.")
         .by("one kind of requests"),
-    key<&WorkloadSpec::client_group>("client_group", "Workload of the table of clients.")
-        .by("all"),
+    key<&WorkloadSpec::client_group>("client_group", "Workload of the table of clients.").by("all"),
     key<&WorkloadSpec::turns>("turns",
                               "Mean turns of a conversation: the prompt of a turn begins with the "
                               "turn before and its output.")
@@ -84,8 +95,7 @@ constexpr Key kWorkloadRows[] = {
         "turn_tokens", "Mean of the new tokens of later turns, exponential; 0: as of the first.")
         .range(0.0, 1e9)
         .of("tokens"),
-    key<&WorkloadSpec::turn_gap>("turn_gap",
-                                 "Mean time from a turn's arrival to the next one's."),
+    key<&WorkloadSpec::turn_gap>("turn_gap", "Mean time from a turn's arrival to the next one's."),
     key<&WorkloadSpec::system_tokens>("system_tokens",
                                       "Tokens with which all prompts begin, besides their own.")
         .range(0, kMostTokens)
@@ -164,6 +174,11 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                     "request_rate",
                     "is of requests that come at a rate",
                     "request_rate: 10");
+    }
+    need_beside(reader, "image_share", "images", "is of images", "images: 1");
+    need_beside(reader, "image_prompt_tokens", "images", "is of images", "images: 1");
+    if (workload.images > 0 && workload.has_conversations()) {
+        refuse_beside(reader, {"images"}, "are not of conversations", "turns: 1");
     }
     need_beside(reader, "adapter_popularity", "adapters", "is of adapters", "adapters: 100");
     need_beside(reader,

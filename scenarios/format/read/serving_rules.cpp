@@ -256,14 +256,31 @@ void check_load(const DocumentNode& section,
                           "serving.pools.adapter_rank is of adapters, and requests are for none",
                           "workload.adapters: 100"});
     }
+    const DocumentNode* encoder =
+        serving_section == nullptr ? nullptr : serving_section->find("encoder");
+    if (encoder != nullptr && section.find("images") == nullptr) {
+        errors.push_back({encoder->where(),
+                          "serving.encoder reads images, and no request has one",
+                          "workload.images: 1"});
+    }
+    if (workload.images > 0 && encoder == nullptr) {
+        errors.push_back({section.find("images")->where(),
+                          "workload.images needs an encoder",
+                          "serving.encoder: {model: {…}}"});
+    }
     // An explicit `queue_order: arrival` switches the predictor off.
     const DocumentNode* engine =
         serving_section == nullptr ? nullptr : serving_section->find("engine");
-    const bool ordered = engine != nullptr && engine->find("queue_order") != nullptr;
-    if (workload.prediction_error > 0 && !ordered) {
-        errors.push_back({section.find("prediction_error")->where(),
-                          "workload.prediction_error is of lengths that order the queue",
-                          "serving.engine.queue_order: predicted_length"});
+    const bool ordered = engine != nullptr && engine->find("queue_order") != nullptr &&
+                         serving.engine.queue_order != QueueOrder::deadline;
+    const bool routed = std::ranges::any_of(
+        serving.pools, [](const ServingPoolSpec& pool) { return pool.router == "earliest_end"; });
+    if (workload.prediction_error > 0 && !ordered && !routed) {
+        errors.push_back(
+            {section.find("prediction_error")->where(),
+             "workload.prediction_error is of lengths that order the queue or choose an "
+             "instance",
+             "serving.engine.queue_order: predicted_length"});
     }
 }
 

@@ -153,6 +153,21 @@ struct Speculation {
     bool has_model() const { return draft_tokens > 0 && draft_model.num_layers > 0; }
 };
 
+// Reads images before the model reads the prompt of which they become a part.
+struct EncoderSpec {
+    Transformer model{.num_layers = 0};  // no layers: no encoder
+    std::int64_t patches = 1025;         // tokens that it reads of an image
+    // Of its own, each with the next request that waits; 0: instances of the first pool encode the
+    // images of a prompt in the step in which the prompt begins (Qiu et al., ModServe,
+    // arXiv:2502.00937).
+    std::int64_t instances = 0;
+    // Ranks that share an image. The other ranks of an instance of a pool do the same work.
+    std::int64_t tensor_model_parallel_size = 1;
+    bool present() const { return model.num_layers > 0; }
+    std::int64_t num_gpus() const { return instances * tensor_model_parallel_size; }
+    ServingPlan plan() const { return {.tensor_model_parallel_size = tensor_model_parallel_size}; }
+};
+
 // What follows a fault of an instance's nodes.
 struct ServingRecovery {
     DetectionSpec detection{};
@@ -167,6 +182,7 @@ struct ServingRecovery {
 struct ServingSpec {
     ServingEngine engine;
     Speculation speculation;
+    EncoderSpec encoder{};
     ServingObjectives objectives;
     ServingRecovery recovery{};
     LowerCacheSpec cache{};
@@ -189,7 +205,7 @@ struct ServingSpec {
             pools, [](const ServingPoolSpec& pool) { return pool.chain != LayerChain::none; });
     }
     std::int64_t num_gpus() const {
-        std::int64_t gpus = 0;
+        std::int64_t gpus = encoder.num_gpus();
         for (const ServingPoolSpec& pool : pools) {
             gpus += pool.instances * pool.plan.num_ranks();
         }
@@ -240,6 +256,10 @@ struct WorkloadSpec {
     Time turn_gap = Time::seconds(30);  // mean, from the arrival of a turn to that of the next one
     std::int64_t system_tokens = 0;     // with which all prompts begin, besides
     bool has_conversations() const { return turns > 1 || system_tokens > 0; }
+    std::int64_t images = 0;  // of each request that has some; 0: none has
+    double image_share = 1;   // of the requests, drawn
+    // Of the prompt, besides its own: what an image becomes for the model.
+    std::int64_t image_prompt_tokens = 0;
     // A table of clients (client_table.h) and one of its workloads; empty: one kind of requests.
     std::filesystem::path clients{};
     std::string client_group{};

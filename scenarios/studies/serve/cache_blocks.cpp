@@ -27,7 +27,11 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
         const bool drafts = stage == 0 && speculation.has_model();
         const std::int64_t draft_weights =
             drafts ? serving_weight_bytes(speculation.draft_model, of_draft, 0).count() : 0;
-        const std::int64_t used = weights.count() + draft_weights +
+        const bool encodes = stage == 0 && pool.role != PoolRole::decode &&
+                             spec.encoder.present() && spec.encoder.instances == 0;
+        const std::int64_t encoder_weights =
+            encodes ? serving_weight_bytes(spec.encoder.model, spec.encoder.plan(), 0).count() : 0;
+        const std::int64_t used = weights.count() + draft_weights + encoder_weights +
                                   spec.engine.reserved_memory.count() + activations.count();
         const std::int64_t shared = device.memory.count() - (spec.engine.share_of_rest ? used : 0);
         const std::int64_t left =

@@ -16,8 +16,13 @@
 namespace orrery {
 namespace {
 
-Result<void> check_lengths(const std::vector<Request>& requests, std::int64_t context) {
+Result<void> check_requests(const std::vector<Request>& requests, std::int64_t context) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (requests[i].workflow > 0) {
+            return fail("workload.lengths",
+                        "calls that wait for others of their workflow are only simulated",
+                        "a table of share, input_tokens and output_tokens");
+        }
         const std::int64_t tokens = requests[i].prompt_tokens + requests[i].output_tokens;
         if (tokens > context) {
             return fail("workload",
@@ -182,6 +187,11 @@ void refuse_simulated(const Scenario& scenario, Errors& errors) {
            "slowdowns over an idle instance are",
            "ttft, tpot and e2e");
     refuse(!scenario.faults.processes.empty(), "faults", "faults of instances are", "none");
+    refuse(spec.encoder.present(), "serving.encoder", "images are", "none");
+    refuse(spec.engine.queue_order == QueueOrder::deadline,
+           "serving.engine.queue_order",
+           "deadlines of workflows are",
+           "arrival");
     refuse(spec.has_chain(), "serving.pools.chain", "layers on nodes that differ are", "none");
 }
 
@@ -296,7 +306,7 @@ ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,
     const auto begin = std::chrono::steady_clock::now();
     const std::int64_t context = scenario.model.seq_length;
     const std::uint64_t seed = scenario.workload.seed;
-    if (const Result<void> good = check_lengths(requests, context); !good) {
+    if (const Result<void> good = check_requests(requests, context); !good) {
         return unexpected<Errors>(Errors{good.error()});
     }
     const auto prompts = drawn_prompts(requests, scenario.model.vocab_size, seed);

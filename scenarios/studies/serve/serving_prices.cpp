@@ -359,6 +359,25 @@ Time ServingPrices::proposal_time(const BatchShape& shape) {
     return sum;
 }
 
+// Patches of an image see one another; they are priced as chunks of a prompt, whose attention is
+// causal.
+Time ServingPrices::encoding_time(std::int64_t images, std::int64_t patches) {
+    if (images == 0) {
+        return {};
+    }
+    const BatchShape shape{
+        .tokens = images * patches,
+        .chunks = std::vector<PromptChunk>(static_cast<std::size_t>(images),
+                                           {.new_tokens = patches, .context = 0})};
+    return std::max(stage_time(shape, 0), bounded_product(launch_time(true), launches_of(0)));
+}
+
+Time ServingPrices::message_time(Bytes bytes, std::int64_t from, std::int64_t to) const {
+    const std::vector<RankId> pair{to_id<RankId>(static_cast<std::size_t>(from)),
+                                   to_id<RankId>(static_cast<std::size_t>(to))};
+    return time_without_contention(network_.plan(SendCall{bytes}, pair), network_.links());
+}
+
 // The engine's times are those of the host of a DGX H100. They grow with the time of an eager
 // operator on the device's usual host, and the node's host may have another speed.
 double ServingPrices::host_factor() const {
@@ -396,10 +415,14 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         if (stage == 0 && draft_ != nullptr) {
             device = bounded_sum(device, draft_->proposal_time(shape));
         }
+        const std::int64_t images = share_of_rank(shape, plan_).images;
+        const Time encoding =
+            stage == 0 && encoder_ != nullptr ? encoder_->encoding_time(images, patches_) : Time{};
         if (const Time launch = launch_time(prompts); launch > Time{}) {
             // The device works off what is launched while the host launches the rest.
             device = std::max(device, bounded_product(launch, launches_of(stage)));
         }
+        device = bounded_sum(device, encoding);
         stages[stage] = engine_.asynchronous ? std::max(host, device) : bounded_sum(host, device);
     }
 }

@@ -38,6 +38,15 @@ public:
     void times(const Batch& batch, std::vector<Time>& stages) override;
     // Proposals of speculative decoding come from a model on the same GPUs.
     void use_draft(std::unique_ptr<ServingPrices> draft) { draft_ = std::move(draft); }
+    // Images of a step are encoded by a model on the same GPUs.
+    void use_encoder(std::unique_ptr<ServingPrices> encoder, std::int64_t patches) {
+        encoder_ = std::move(encoder);
+        patches_ = patches;
+    }
+    // As an encoder: images of so many patches, with the host's launches.
+    Time encoding_time(std::int64_t images, std::int64_t patches);
+    // A message between two of the cluster's ranks.
+    Time message_time(Bytes bytes, std::int64_t from, std::int64_t to) const;
     // As a draft: a step a proposal, and the prompts of the batch.
     Time proposal_time(const BatchShape& shape);
 
@@ -97,6 +106,8 @@ private:
     NcclNetwork network_;
     std::map<FixedPart, Time> fixed_;
     std::unique_ptr<ServingPrices> draft_;
+    std::unique_ptr<ServingPrices> encoder_;
+    std::int64_t patches_ = 0;            // of an image
     std::vector<std::int64_t> launches_;  // of each stage that was priced
 };
 

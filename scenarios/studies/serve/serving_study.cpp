@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "engine/serving/run_clock.h"
-#include "engine/statistics.h"
-#include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/serve/cache_blocks.h"
 #include "scenarios/studies/serve/cache_transport.h"
 #include "scenarios/studies/serve/chain_prices.h"
+#include "scenarios/studies/serve/image_load.h"
+#include "scenarios/studies/serve/mixed_instances.h"
 #include "scenarios/studies/serve/served_faults.h"
+#include "scenarios/studies/serve/served_latencies.h"
 #include "scenarios/studies/serve/serving_policies.h"
 #include "scenarios/studies/serve/serving_prices.h"
 #include "scenarios/studies/serve/serving_tiers.h"
@@ -22,60 +22,6 @@
 namespace orrery {
 
 namespace {
-
-bool is_good(const RequestRecord& record, const ServingObjectives& objectives) {
-    const auto meets = [](Time time, Time objective) {
-        return objective == Time{} || time <= objective;
-    };
-    return meets(record.time_to_first_token(), objectives.ttft) &&
-           meets(record.end_to_end(), objectives.e2e) && meets(record.slow_gap, objectives.tbt) &&
-           (record.output_tokens < 2 || meets(record.time_per_output_token(), objectives.tpot));
-}
-
-void add_latencies(const ServingResult& result,
-                   const ServingObjectives& objectives,
-                   ServingAnswer& answer) {
-    std::int64_t good = 0;
-    std::vector<double> ttft;
-    std::vector<double> tpot;
-    std::vector<double> slow_gaps;
-    std::vector<double> e2e;
-    std::vector<double> queued;
-    std::int64_t output = 0;
-    Time first = Time::max();
-    for (const RequestRecord& record : result.records) {
-        answer.preemptions += record.preemptions;
-        if (!record.finished()) {
-            ++answer.refused;
-            answer.rejected += record.rejected ? 1 : 0;
-            continue;
-        }
-        ++answer.requests;
-        first = std::min(first, record.arrival);
-        output += record.output_tokens;
-        good += is_good(record, objectives) ? 1 : 0;
-        ttft.push_back(record.time_to_first_token().seconds());
-        e2e.push_back(record.end_to_end().seconds());
-        queued.push_back((record.first_scheduled - record.arrival).seconds());
-        if (record.output_tokens > 1) {
-            tpot.push_back(record.time_per_output_token().seconds());
-            slow_gaps.push_back(record.slow_gap.seconds());
-        }
-    }
-    answer.ttft_s = latency_summary(std::move(ttft));
-    answer.tpot_s = latency_summary(std::move(tpot));
-    answer.slow_gap_s = latency_summary(std::move(slow_gaps));
-    answer.e2e_s = latency_summary(std::move(e2e));
-    answer.queued_s = latency_summary(std::move(queued));
-    if (answer.requests > 0) {
-        answer.makespan = result.end - first;
-        const double seconds = answer.makespan.seconds();
-        answer.output_tokens_per_s = static_cast<double>(output) / seconds;
-        answer.requests_per_s = static_cast<double>(answer.requests) / seconds;
-        answer.goodput = static_cast<double>(good) / seconds;
-        answer.good_share = static_cast<double>(good) / static_cast<double>(result.records.size());
-    }
-}
 
 void add_parts(const ServingResult& result, ServingAnswer& answer) {
     for (std::size_t i = 0; i < kRequestParts.size(); ++i) {
@@ -108,6 +54,9 @@ ServingAnswer::Pool use_of(const ServingResult& result,
     ServingAnswer::Pool use{.role = role,
                             .instances = static_cast<std::int64_t>(pool.num_instances),
                             .cache_tokens = pool.limits.num_blocks * pool.limits.block_size};
+    for (const ServingPool::Instance& one : pool.instances) {
+        use.cache_tokens = std::max(use.cache_tokens, one.num_blocks * pool.limits.block_size);
+    }
     std::int64_t tokens = 0;
     Time busy;
     for (std::size_t i = first; i < first + pool.num_instances; ++i) {
@@ -131,6 +80,7 @@ ServingAnswer::Pool use_of(const ServingResult& result,
 struct Serving {
     std::vector<std::unique_ptr<ServingPrices>> prices;
     std::unique_ptr<ChainPrices> chain;  // in place of them
+    MixedInstances mixed;                // beside them
     std::vector<std::unique_ptr<ServingPrices>> slower_prices;
     std::vector<std::unique_ptr<RequestRouter>> routers;
     std::vector<ServingPool> pools;
@@ -159,6 +109,24 @@ Result<void> add_draft(const Scenario& scenario,
     return {};
 }
 
+// Images of a pool's prompts are encoded on its own GPUs.
+Result<void> add_encoder(const Scenario& scenario,
+                         const ServingSpec& spec,
+                         std::int64_t first_rank,
+                         ServingPrices* prices) {
+    const bool own = spec.encoder.present() && spec.encoder.instances == 0;
+    if (!own || prices == nullptr) {
+        return {};
+    }
+    auto encoder = ServingPrices::make(
+        scenario, spec.encoder.model, spec.encoder.plan(), spec.engine, first_rank);
+    if (!encoder) {
+        return tl::unexpected(encoder.error());
+    }
+    prices->use_encoder(std::move(*encoder), spec.encoder.patches);
+    return {};
+}
+
 void set_engine_limits(const ServingSpec& spec,
                        const ServingPoolSpec& pool,
                        std::int64_t stages,
@@ -175,6 +143,23 @@ void set_engine_limits(const ServingSpec& spec,
     limits.balanced_ranks =
         std::max(limits.balanced_ranks, static_cast<std::uint16_t>(pool.plan.data_parallel_size));
     limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
+}
+
+// Instances on nodes of several kinds have prices of their own.
+Result<void> add_mixed(const Scenario& scenario,
+                       const ServingSpec& spec,
+                       const ServingPoolSpec& pool,
+                       Serving& serving) {
+    if (!has_mixed_instances(scenario, spec)) {
+        return {};
+    }
+    auto mixed = MixedInstances::make(scenario, spec, pool);
+    if (!mixed) {
+        return tl::unexpected(mixed.error());
+    }
+    serving.pools.back().instances = mixed->instances();
+    serving.mixed = std::move(*mixed);
+    return {};
 }
 
 Result<void> add_pool(const Scenario& scenario,
@@ -237,11 +222,11 @@ Result<void> add_pool(const Scenario& scenario,
         serving.pools.back().slower_clock = kSlower;
         serving.slower_prices.push_back(std::move(*slower));
     }
-    if (const auto drafts = add_draft(scenario, spec, pool, first_rank, prices.get()); !drafts) {
-        return tl::unexpected(drafts.error());
-    }
+    const Result<void> beside = add_draft(scenario, spec, pool, first_rank, prices.get());
+    const Result<void> added =
+        beside ? add_encoder(scenario, spec, first_rank, prices.get()) : beside;
     serving.prices.push_back(std::move(prices));
-    return {};
+    return added ? add_mixed(scenario, spec, pool, serving) : added;
 }
 
 Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
@@ -253,10 +238,8 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
                 "the instances take {} GPUs, and the cluster has {}", spec.num_gpus(), gpus),
             "more nodes, fewer instances, or a smaller tensor or pipeline size");
     }
-    if (!spec.has_chain()) {
-        if (const auto good = check_one_kind(scenario, "orrery serve without a chain"); !good) {
-            return tl::unexpected(good.error());
-        }
+    if (const auto good = check_kinds(scenario, spec); !good) {
+        return tl::unexpected(good.error());
     }
     Serving serving;
     std::vector<PlacedPool> placed;
@@ -385,21 +368,6 @@ Result<void> add_faults(const Scenario& scenario,
 
 }  // namespace
 
-LatencySummary latency_summary(std::vector<double> seconds) {
-    if (seconds.empty()) {
-        return {};
-    }
-    std::sort(seconds.begin(), seconds.end());
-    double sum = 0;
-    for (const double value : seconds) {
-        sum += value;
-    }
-    return {.mean = sum / static_cast<double>(seconds.size()),
-            .p50 = nearest_rank(seconds, 50),
-            .p90 = nearest_rank(seconds, 90),
-            .p99 = nearest_rank(seconds, 99)};
-}
-
 // What the GPUs cost and draw while the load is served.
 void add_costs(const ServingSpec& spec, ServingAnswer& answer) {
     const double million = answer.output_tokens_per_s * answer.makespan.seconds() * 1e-6;
@@ -412,10 +380,23 @@ void add_costs(const ServingSpec& spec, ServingAnswer& answer) {
         busy_gpu_hours += static_cast<double>(pool.instances * pool.plan.num_ranks()) *
                           answer.pools[i].busy * answer.makespan.seconds() / 3600;
     }
+    if (answer.encoder) {
+        busy_gpu_hours += static_cast<double>(spec.encoder.num_gpus()) * answer.encoder->busy *
+                          answer.makespan.seconds() / 3600;
+    }
     const double watt_hours =
         spec.idle_watts * answer.gpu_hours + (spec.busy_watts - spec.idle_watts) * busy_gpu_hours;
     answer.cost_per_million_tokens = spec.price_per_gpu_hour * answer.gpu_hours / million;
     answer.kwh_per_million_tokens = spec.busy_watts > 0 ? watt_hours * 1e-3 / million : 0;
+}
+
+// The encoder holds its GPUs for as long as the load lasts.
+void report_encoder(const ServingSpec& spec, const EncodedLoad& encoded, ServingAnswer& answer) {
+    answer.encoder = encoded.use;
+    const double seconds = answer.makespan.seconds();
+    answer.encoder->busy = seconds > 0 ? encoded.use.busy / seconds : 0;
+    answer.gpu_hours += static_cast<double>(spec.encoder.num_gpus()) * seconds / 3600;
+    add_costs(spec, answer);
 }
 
 ServingAnswer serving_answer(const ServingResult& served,
@@ -424,7 +405,7 @@ ServingAnswer serving_answer(const ServingResult& served,
                              std::span<const ServingPool> pools) {
     ServingAnswer answer;
     answer.seed = spec.seed;
-    add_latencies(served, spec.objectives, answer);
+    add_latencies(served, requests, spec.objectives, answer);
     add_parts(served, answer);
     answer.cached_share = cached_share(served, requests);
     std::size_t first = 0;
@@ -441,11 +422,19 @@ ServingAnswer serving_answer(const ServingResult& served,
 
 Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingSpec& spec,
-                                     const std::vector<Request>& requests,
+                                     const std::vector<Request>& arriving,
                                      const ServingLoad& load,
                                      ServingResult* result,
                                      ServingObserver* observer) {
     const auto begin = std::chrono::steady_clock::now();
+    auto encoded = encode_apart(scenario, spec, arriving, load);
+    if (!encoded) {
+        return tl::unexpected(encoded.error());
+    }
+    const std::vector<Request>& requests = *encoded ? (*encoded)->requests : arriving;
+    if (const auto good = check_workflows(spec, requests, load); !good) {
+        return tl::unexpected(good.error());
+    }
     if (const auto good = check_blocks(scenario, spec, requests); !good) {
         return tl::unexpected(good.error());
     }
@@ -493,6 +482,10 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
             return tl::unexpected(alone.error());
         }
         answer.slowdowns = slowdowns_of(served, *alone);
+    }
+    if (*encoded) {
+        report_encoder(spec, **encoded, answer);
+        put_in_place(**encoded, served.records);
     }
     answer.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;

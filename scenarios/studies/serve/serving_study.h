@@ -90,6 +90,14 @@ struct ServingAnswer {
     };
     std::optional<Row> row;
     std::vector<ScaledPool> scaled;
+    // Instances that encode images for the pools.
+    struct Encoder {
+        std::int64_t instances = 0;
+        std::int64_t images = 0;
+        double busy = 0;    // share of the makespan
+        double wait_s = 0;  // mean, of requests with images, until they were encoded
+    };
+    std::optional<Encoder> encoder;
     double gpu_hours = 0;  // of the instances, while they hold their GPUs
     std::vector<Tier> tiers;
     double loaded_share = 0;   // of all prompt tokens

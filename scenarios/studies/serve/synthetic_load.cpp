@@ -11,6 +11,7 @@
 #include "engine/counter_random.h"
 #include "scenarios/format/read/client_table.h"
 #include "scenarios/format/read/read_serving.h"
+#include "scenarios/studies/serve/image_load.h"
 
 namespace orrery {
 
@@ -214,6 +215,52 @@ void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests)
 
 namespace {
 
+// `num_requests` workflows. First the calls that come by themselves, then those of later stages.
+ResultOrErrors<std::vector<Request>> workflow_requests(const WorkloadSpec& workload,
+                                                       const std::vector<WorkflowStage>& stages) {
+    constexpr std::int64_t kMostCalls = 10'000'000;
+    std::int64_t calls = 0;  // of a workflow
+    for (const WorkflowStage& stage : stages) {
+        calls += stage.calls;
+    }
+    if (workload.users > 0 || workload.has_conversations() || workload.adapters > 0) {
+        return unexpected<Errors>(Errors{{"workload.lengths",
+                                          "workflows come by request_rate, without users, turns, "
+                                          "system_tokens and adapters",
+                                          "request_rate: 0.5"}});
+    }
+    if (workload.num_requests > kMostCalls / calls) {
+        return unexpected<Errors>(
+            Errors{{"workload.num_requests",
+                    fmt::format("{} workflows of {} calls are more than {} calls",
+                                workload.num_requests,
+                                calls,
+                                kMostCalls),
+                    fmt::format("at most {}", kMostCalls / calls)}});
+    }
+    CounterRandom arrivals(workload.seed, 0, kArrivals);
+    std::vector<Request> requests;
+    std::vector<Request> later;
+    double now = 0;
+    for (std::int64_t one = 0; one < workload.num_requests; ++one) {
+        if (workload.request_rate > 0) {
+            now += gap(arrivals, workload.arrival_variation) / workload.request_rate;
+        }
+        for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+            for (std::int64_t call = 0; call < stages[stage].calls; ++call) {
+                (stage == 0 ? requests : later)
+                    .push_back({.arrival = Time::seconds(std::min(now, kLongestLoad_s)),
+                                .prompt_tokens = whole_tokens(stages[stage].input_tokens),
+                                .output_tokens = whole_tokens(stages[stage].output_tokens),
+                                .workflow = static_cast<std::uint32_t>(one + 1),
+                                .stage = static_cast<std::uint32_t>(stage)});
+            }
+        }
+    }
+    requests.insert(requests.end(), later.begin(), later.end());
+    return requests;
+}
+
 ResultOrErrors<std::vector<Request>> load_of(const WorkloadSpec& workload,
                                              std::int64_t block_size) {
     if (!workload.trace.empty()) {
@@ -239,6 +286,13 @@ ResultOrErrors<std::vector<Request>> load_of(const WorkloadSpec& workload,
     if (workload.lengths.empty()) {
         return synthetic_requests(workload, nullptr, block_size);
     }
+    if (is_stage_table(workload.lengths)) {
+        const auto stages = read_stage_table(workload.lengths);
+        if (!stages) {
+            return unexpected<Errors>(stages.error());
+        }
+        return workflow_requests(workload, *stages);
+    }
     const auto table = read_length_table(workload.lengths);
     if (!table) {
         return unexpected<Errors>(table.error());
@@ -262,6 +316,7 @@ ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload,
                                                  std::int64_t block_size) {
     auto requests = load_of(workload, block_size);
     if (requests) {
+        draw_images(workload, *requests);
         predict_lengths(workload, *requests);
     }
     return requests;

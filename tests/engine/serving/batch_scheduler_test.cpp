@@ -63,6 +63,32 @@ TEST(BatchScheduler, VllmV1PreemptsTheLastAndComputesItAgain) {
                                         "C1; 7"}));
 }
 
+// The first step of a prompt encodes its images, also when the prompt is computed again.
+TEST(BatchScheduler, ImagesAreEncodedInTheFirstStepOfTheirPrompt) {
+    std::vector<Request> requests{request(10, 6), request(6, 8), request(7, 4)};
+    requests[0].images = 2;
+    requests[2].images = 3;
+    BatchScheduler scheduler(
+        *find_batching_rules("vllm_v1"),
+        {.max_num_batched_tokens = 8, .max_num_seqs = 3, .block_size = 4, .num_blocks = 7},
+        requests);
+    for (int i = 0; i < 3; ++i) {
+        scheduler.submit(static_cast<RequestId>(i));
+    }
+    std::vector<std::int32_t> images;
+    std::vector<Sampled> sampled;
+    for (Batch batch = scheduler.next(); !batch.steps.empty(); batch = scheduler.next()) {
+        std::int32_t sum = 0;
+        for (const SequenceStep& step : batch.steps) {
+            sum += step.images;
+        }
+        images.push_back(sum);
+        scheduler.complete(batch, sampled);
+    }
+    // As the steps of the test above: C is preempted, and begins again in the eighth step.
+    EXPECT_EQ(images, (std::vector<std::int32_t>{2, 0, 3, 0, 0, 0, 0, 3, 0, 0, 0}));
+}
+
 TEST(BatchScheduler, VllmV1ChunksAPromptBesideSequencesThatGenerate) {
     std::vector<Request> requests(100, request(1, 10));
     requests.push_back(request(5000, 2));

@@ -28,6 +28,14 @@ TEST(ScalingSection, AChartStepsFromOneNumberToTheNext) {
     EXPECT_EQ(values, (std::vector<double>{1, 1, 1, 3, 3, 2}));
 }
 
+TEST(ScalingSection, EncodersHaveTheirImagesAndTheWaitForThem) {
+    const ReportSection section =
+        encoder_section({.instances = 4, .images = 70, .busy = 0.25, .wait_s = 1.5});
+    ASSERT_EQ(section.table.rows.size(), 1U);
+    EXPECT_EQ(std::get<double>(section.table.rows[0][1].value), 70);
+    EXPECT_EQ(std::get<double>(section.table.rows[0][3].value), 1.5);
+}
+
 TEST(ScalingSection, ARowHasItsPowerInKilowatts) {
     const ReportSection section = row_section(
         {.mean_watts = 1500, .peak_watts = 1900, .limit_watts = 2000, .capped = 3, .brakes = 1});

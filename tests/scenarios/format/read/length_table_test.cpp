@@ -34,5 +34,31 @@ TEST(LengthTable, RefusesTablesThatDoNotAscendOrReach) {
     }
 }
 
+ResultOrErrors<std::vector<WorkflowStage>> stages_of(const std::string& rows) {
+    const std::string file = testing::TempDir() + "/stages.csv";
+    std::ofstream{file} << "calls,input_tokens,output_tokens\n" << rows;
+    EXPECT_TRUE(is_stage_table(file));
+    return read_stage_table(file);
+}
+
+TEST(StageTable, HasAStageARow) {
+    const auto stages = stages_of("1,308,5\n4,5963,79\n");
+    ASSERT_TRUE(stages);
+    ASSERT_EQ(stages->size(), 2U);
+    EXPECT_EQ(stages->back().calls, 4);
+    EXPECT_EQ(stages->back().output_tokens, 79);
+}
+
+TEST(StageTable, RefusesStagesWithoutCallsOrTokens) {
+    for (const char* rows : {"", "0,10,1\n", "1.5,10,1\n", "1001,10,1\n", "1,0,1\n", "1,9,x\n"}) {
+        EXPECT_FALSE(stages_of(rows)) << rows;
+    }
+    std::string many;
+    for (int i = 0; i < 256; ++i) {
+        many += "1,2,3\n";
+    }
+    EXPECT_FALSE(stages_of(many));
+}
+
 }  // namespace
 }  // namespace orrery

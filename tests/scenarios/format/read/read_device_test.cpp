@@ -57,6 +57,29 @@ TEST(ReadDevice, EveryKeyReachesItsField) {
     EXPECT_EQ(d.graph_launch_cost, 2_us);
 }
 
+TEST(ReadDevice, AMeshHasBothSidesAndLinks) {
+    const std::string whole =
+        "core_mesh_rows: 360\ncore_mesh_columns: 300\n"
+        "core_link_bandwidth: 4.4 GB/s\n";
+    DeviceSpec d;
+    ASSERT_EQ(errors_of(kDevice + whole + "core_hop_latency: 1 ns\ncore_step_latency: 5 ns\n", &d),
+              "");
+    EXPECT_EQ(d.core_mesh_rows, 360U);
+    EXPECT_EQ(d.core_mesh_columns, 300U);
+    EXPECT_EQ(d.core_hop_latency, 1_ns);
+    EXPECT_EQ(d.core_step_latency, 5_ns);
+    EXPECT_EQ(d.core_link_bandwidth.bits_per_second(), 35'200'000'000);
+    for (const char* part : {"core_mesh_rows: 360\n",
+                             "core_mesh_columns: 360\n",
+                             "core_hop_latency: 1 ns\n",
+                             "core_step_latency: 1 ns\n",
+                             "core_link_bandwidth: 1 GB/s\n",
+                             "core_mesh_rows: 2\ncore_mesh_columns: 2\n"}) {
+        EXPECT_NE(errors_of(kDevice + part).find("a mesh of cores has rows"), std::string::npos)
+            << part;
+    }
+}
+
 TEST(ReadDevice, PowerIsInWatts) {
     DeviceSpec d;
     ASSERT_EQ(errors_of(kDevice + "power: 700 W\npower_limit: 500 W\n", &d), "");

@@ -67,7 +67,8 @@ TEST(ReadServing, MistakesHaveAPlaceAndAHint) {
     EXPECT_EQ(first_error("{pools: {router: magic}}", "{}"),
               "s.yaml:4:19: error: serving.pools.router can't be 'magic' (hint: round_robin, "
               "random, "
-              "least_requests, least_tokens, power_of_two, first_token, prefix_aware)");
+              "least_requests, least_tokens, power_of_two, first_token, prefix_aware, "
+              "earliest_end)");
     EXPECT_EQ(first_error("{engine: {base: vllm-v1, scheduler: magic}}", "{}"),
               "s.yaml:4:35: error: serving.engine.scheduler can't be 'magic' (hint: vllm_v1, "
               "vllm_v0, "

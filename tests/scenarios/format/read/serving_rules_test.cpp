@@ -96,12 +96,14 @@ TEST(ServingRules, ARecoveryWithoutFaultsIsAnError) {
 TEST(ServingRules, KeysOfALoadThatNoInstanceReadsAreErrors) {
     EXPECT_EQ(first_error("{}", "{prediction_error: 0.5}"),
               "s.yaml:5:30: error: workload.prediction_error is of lengths that order the queue "
-              "(hint: serving.engine.queue_order: predicted_length)");
+              "or choose an instance (hint: serving.engine.queue_order: predicted_length)");
     for (const char* const order : {"predicted_length", "arrival"}) {
         EXPECT_EQ(
             first_error(engine(std::string{"queue_order: "} + order), "{prediction_error: 0.5}"),
             "");
     }
+    expect_error(engine("queue_order: deadline"), "{prediction_error: 0.5}", "order the queue");
+    EXPECT_EQ(first_error("{pools: {router: earliest_end}}", "{prediction_error: 0.5}"), "");
     expect_error("{pools: {adapter_rank: 16}}", "{}", "requests are for none");
 }
 

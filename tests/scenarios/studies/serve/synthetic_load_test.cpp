@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 
 #include "tests/scenarios/test_folder.h"
@@ -95,6 +96,27 @@ TEST(SyntheticLoad, ClientsSendAtTheirOwnRates) {
     EXPECT_NEAR(static_cast<double>(of_first), 6000, 300);
     spec.request_rate = 100;
     EXPECT_NEAR(requests_of(spec)->back().arrival.seconds(), 300, 15);
+}
+
+// Calls that come by themselves stand before those that wait for them.
+TEST(SyntheticLoad, WorkflowsHaveTheCallsOfTheirStages) {
+    WorkloadSpec spec{.num_requests = 3, .request_rate = 1};
+    spec.lengths = testing::TempDir() + "/load_stages.csv";
+    std::ofstream{spec.lengths} << "calls,input_tokens,output_tokens\n2,10,1\n1,20,3\n";
+    const auto requests = requests_of(spec);
+    ASSERT_TRUE(requests);
+    ASSERT_EQ(requests->size(), 9U);
+    EXPECT_EQ((*requests)[5].workflow, 3U);
+    EXPECT_EQ((*requests)[5].stage, 0U);
+    EXPECT_EQ((*requests)[8].workflow, 3U);
+    EXPECT_EQ((*requests)[8].stage, 1U);
+    EXPECT_EQ((*requests)[8].prompt_tokens, 20);
+    EXPECT_EQ((*requests)[8].arrival, (*requests)[5].arrival);
+    spec.num_requests = 3'333'334;
+    EXPECT_FALSE(requests_of(spec));
+    spec.num_requests = 3;
+    spec.users = 2;
+    EXPECT_FALSE(requests_of(spec));
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// serving.encoder: what reads images before the model reads the prompt.
+#include "scenarios/format/read/key_tables.h"
+#include "scenarios/format/read/read_sections.h"
+#include "scenarios/format/read/read_serving.h"
+
+namespace orrery {
+namespace {
+
+constexpr Key kEncoderRows[] = {
+    entry("model", "models", kModelKeys, "Model that reads images.").required(),
+    key<&EncoderSpec::patches>("patches", "Tokens that it reads of an image.")
+        .range(1, 1'000'000)
+        .of("tokens"),
+    key<&EncoderSpec::instances>(
+        "instances", "Instances of its own; 0: those of the first pool encode their images.")
+        .range(0, 1'000'000)
+        .of("instances"),
+    key<&EncoderSpec::tensor_model_parallel_size>(
+        "tensor_model_parallel_size",
+        "Ranks that share an image; the other ranks of a pool's instance repeat it.")
+        .range(1, 4096)
+        .of("ranks"),
+};
+
+}  // namespace
+
+const KeyTable<EncoderSpec> kEncoderKeys =
+    key_table<EncoderSpec>("encoder", kEncoderRows, "{model: {…}, instances: 8}");
+
+void read_encoder(DocumentNode& map,
+                  const Catalogue& catalogue,
+                  const std::filesystem::path& folder,
+                  EncoderSpec& encoder,
+                  Errors& errors) {
+    if (!map.is_map()) {
+        errors.push_back({map.where(),
+                          "serving.encoder must be a map, not " + map.describe(),
+                          std::string{kEncoderKeys.example}});
+        return;
+    }
+    MapReader reader{map, "serving.encoder", errors};
+    read_keys(reader, kEncoderKeys, encoder);
+    if (reader.find("model") != nullptr) {
+        std::vector<std::string> remarks;
+        encoder.model = Transformer{};
+        read_model(*map.find("model"), catalogue, folder, encoder.model, remarks, errors);
+    }
+    reader.finish();
+}
+
+}  // namespace orrery
