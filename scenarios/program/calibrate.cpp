@@ -60,10 +60,9 @@ ResultOrErrors<StudyOutput> calibrate_output(const CalibrateArguments& arguments
 }  // namespace
 
 int calibrate_command(const CalibrateArguments& arguments) {
-    return run_study(
-        arguments, {.source = arguments.output, .label = "calibrating", .study = [&](const auto&) {
-                        return calibrate_output(arguments);
-                    }});
+    return run_study(arguments, arguments.output, "calibrating", [&](const auto&) {
+        return calibrate_output(arguments);
+    });
 }
 
 Command describe_calibrate() {

@@ -6,12 +6,11 @@
 #include <thread>
 
 #include "scenarios/format/read/reader.h"
-#include "scenarios/program/campaign_of_load.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/json_report.h"
-#include "scenarios/report/perfetto_campaign.h"
+#include "scenarios/report/perfetto_trace.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/campaign/recorded_events.h"
 #include "scenarios/studies/campaign/run_campaign.h"
@@ -68,9 +67,8 @@ ResultOrErrors<StudyOutput> campaign_output(const Scenario& scenario,
 }  // namespace
 
 int campaign_command(const CampaignArguments& arguments) {
-    ReadOptions read;
-    read.overrides = arguments.overrides;
-    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    const ResultOrErrors<Scenario> scenario =
+        read_scenario(arguments.file, {.overrides = arguments.overrides});
     if (!scenario) {
         return report_errors(scenario.error());
     }
@@ -83,11 +81,9 @@ int campaign_command(const CampaignArguments& arguments) {
                              "campaign: {days: 30, seeds: 30}, and faults: […]"});
     }
     note_faults_left_out(*scenario, FaultUser::campaign);
-    return run_study(
-        arguments,
-        {.source = arguments.file, .label = "simulating", .study = [&](const auto& progress) {
-             return campaign_output(*scenario, arguments.jobs, progress);
-         }});
+    return run_study(arguments, arguments.file, "simulating", [&](const auto& progress) {
+        return campaign_output(*scenario, arguments.jobs, progress);
+    });
 }
 
 Command describe_campaign() {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/program/command.h"
 #include "scenarios/program/views.h"
 
 namespace orrery {
@@ -19,5 +18,8 @@ struct CampaignArguments : ViewArguments {
 
 // Returns the exit status.
 int campaign_command(const CampaignArguments& arguments);
+
+// Of a served load or of a training. Returns the exit status.
+int any_campaign_command(const CampaignArguments& arguments);
 
 }  // namespace orrery

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/campaign_of_load.h"
-
 #include "scenarios/program/any_scenario.h"
+#include "scenarios/program/campaign.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/served_campaign_report.h"
+#include "scenarios/report/serving_report.h"
 #include "scenarios/studies/serve/served_campaign.h"
 
 namespace orrery {
@@ -23,18 +22,17 @@ int campaign_of_load(const CampaignArguments& arguments) {
     }
     note_faults_left_out(*scenario, FaultUser::serving);
     return run_study(arguments,
-                     {.source = arguments.file,
-                      .label = "serving",
-                      .study = [&](const auto& progress) -> ResultOrErrors<StudyOutput> {
-                          const auto runs =
-                              run_served_campaign(*scenario, arguments.jobs, progress);
-                          if (!runs) {
-                              return unexpected<Errors>(runs.error());
-                          }
-                          return StudyOutput{.report = served_campaign_sections(*scenario, *runs),
-                                             .json = served_campaign_json(*scenario, *runs),
-                                             .provenance = provenance_of("campaign", *scenario)};
-                      }});
+                     arguments.file,
+                     "serving",
+                     [&](const auto& progress) -> ResultOrErrors<StudyOutput> {
+                         const auto runs = run_served_campaign(*scenario, arguments.jobs, progress);
+                         if (!runs) {
+                             return unexpected<Errors>(runs.error());
+                         }
+                         return StudyOutput{.report = served_campaign_sections(*scenario, *runs),
+                                            .json = served_campaign_json(*scenario, *runs),
+                                            .provenance = provenance_of("campaign", *scenario)};
+                     });
 }
 
 }  // namespace

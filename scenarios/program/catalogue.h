@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "scenarios/program/command.h"
 #include "scenarios/program/views.h"
 
 namespace orrery {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of `orrery`: the one owner of CLI11. Each command describes itself
-// (scenarios/program/command.h); program/command.cpp lists them.
+// (scenarios/program/command.h); program/CMakeLists.txt lists them.
 #pragma once
 
 namespace orrery {

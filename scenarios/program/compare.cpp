@@ -33,10 +33,9 @@ ResultOrErrors<StudyOutput> compare_output(const CompareArguments& arguments) {
 }  // namespace
 
 int compare_command(const CompareArguments& arguments) {
-    return run_study(arguments,
-                     {.source = arguments.run, .label = "comparing", .study = [&](const auto&) {
-                          return compare_output(arguments);
-                      }});
+    return run_study(arguments, arguments.run, "comparing", [&](const auto&) {
+        return compare_output(arguments);
+    });
 }
 
 Command describe_compare() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/result.h"
 #include "scenarios/program/command.h"
@@ -19,5 +20,21 @@ Result<std::string> completion_script(const std::string& shell,
                                       const std::vector<Command>& commands);
 
 int completion_command(const std::string& shell);
+
+// What the completion of every shell offers: options, keys of --set, names of the catalogue.
+struct CompletedFlag {
+    std::string name;  // "--json"
+    std::string help;
+    bool has_value = false;
+};
+
+// Of a command, without old spellings; "-o,--output" is two, "!--no-fold" is one that clears.
+std::vector<CompletedFlag> completed_flags(const Command& command);
+// Inside single quotes, of every shell here.
+std::string shell_quoted(const std::string& text);
+// Keys that --set takes; of a list's items the program knows no numbers.
+std::string keys_to_set();
+// All entries of the catalogue, behind its sections.
+std::string catalogue_names();
 
 }  // namespace orrery

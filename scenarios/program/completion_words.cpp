@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/completion_words.h"
-
 #include <utility>
 
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/scenario_keys.h"
+#include "scenarios/program/completion.h"
 #include "scenarios/program/spelling.h"
 
 namespace orrery {

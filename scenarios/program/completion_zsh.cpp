@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "scenarios/program/completion.h"
-#include "scenarios/program/completion_words.h"
 
 namespace orrery {
 namespace {

@@ -8,12 +8,10 @@
 #include "runtime/world.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/common_options.h"
-#include "scenarios/program/diagnose_nodes.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/checks_report.h"
-#include "scenarios/report/heat_map_report.h"
 #include "scenarios/studies/diagnose/heat_map.h"
 #include "scenarios/studies/diagnose/modelled_checks.h"
 
@@ -71,10 +69,8 @@ int diagnose_command(const DiagnoseArguments& arguments) {
         return check_as_rank(arguments);
     }
     const auto show = [&](const auto& study) {
-        return run_study(arguments,
-                         {.source = arguments.what, .label = "checking", .study = [&](const auto&) {
-                              return study();
-                          }});
+        return run_study(
+            arguments, arguments.what, "checking", [&](const auto&) { return study(); });
     };
     std::error_code none;
     if (std::filesystem::is_directory(arguments.what, none)) {
@@ -98,16 +94,7 @@ Command describe_diagnose() {
         .name = "diagnose",
         .group = CommandGroup::measure,
         .help = "Find slow and unreachable nodes: heat map of ranks, pre-flight checks",
-        .options = joined(
-            {{{"what",
-               &arguments->what,
-               "Scenario file (YAML), or the folder of a recorded run; '-' is standard input",
-               "WHAT",
-               true},
-              override_option(arguments->overrides),
-              processes_option(arguments->num_processes,
-                               "Check the connections between N processes here")},
-             view_options(*arguments, {.html = kPageHelp, .csv = "Write the checks as a table"})}),
+        .options = diagnose_options(*arguments),
         .examples = {"diagnose build/run --html heat.html",
                      "diagnose scenarios/llama3-70b-h100.yaml --set "
                      "'faults=[{kind: slow_host, at: \"node:3\"}]'",

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/program/command.h"
 #include "scenarios/program/views.h"
 
 namespace orrery {
@@ -19,7 +18,16 @@ struct DiagnoseArguments : ViewArguments {
     std::uint32_t num_processes = 0;  // 0: none is started
 };
 
+std::vector<CommandOption> diagnose_options(DiagnoseArguments& arguments);
+
 // Returns the exit status: 1 if somebody is suspected.
 int diagnose_command(const DiagnoseArguments& arguments);
+
+// `orrery diagnose --nproc N`: the same command line, once more for each process. Returns the exit
+// status.
+int start_node_checks(DiagnoseArguments arguments);
+
+// As one of several ranks: rank 0 shows what was found.
+int check_as_rank(const DiagnoseArguments& arguments);
 
 }  // namespace orrery

@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/diagnose_nodes.h"
-
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runtime/measure/node_checks.h"
 #include "runtime/world.h"
+#include "scenarios/program/command_words.h"
+#include "scenarios/program/common_options.h"
+#include "scenarios/program/diagnose.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
-#include "scenarios/report/node_checks_report.h"
+#include "scenarios/report/checks_report.h"
 
 namespace orrery {
 
-int start_node_checks(const DiagnoseArguments& arguments) {
-    std::vector<std::string> again{"diagnose", arguments.what};
-    for (const auto& [option, value] : {std::pair{"--format", &arguments.format},
-                                        {"--html", &arguments.html_file},
-                                        {"--csv", &arguments.csv_file}}) {
-        if (!value->empty()) {
-            again.insert(again.end(), {option, *value});
-        }
-    }
-    if (arguments.json) {
-        again.emplace_back("--json");
-    }
+std::vector<CommandOption> diagnose_options(DiagnoseArguments& arguments) {
+    return joined(
+        {{{"what",
+           &arguments.what,
+           "Scenario file (YAML), or the folder of a recorded run; '-' is standard input",
+           "WHAT",
+           true},
+          override_option(arguments.overrides),
+          processes_option(arguments.num_processes,
+                           "Check the connections between N processes here")},
+         view_options(arguments, {.html = kPageHelp, .csv = "Write the checks as a table"})});
+}
+
+int start_node_checks(DiagnoseArguments arguments) {
+    const std::vector<std::string> again =
+        command_words("diagnose", diagnose_options(arguments), {"--nproc"});
     const Result<int> status = run_ranks(arguments.num_processes, again);
     return status ? *status : report_error(status.error());
 }

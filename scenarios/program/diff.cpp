@@ -52,21 +52,21 @@ ResultOrErrors<ScenarioDiff> diff_files(const DiffArguments& arguments,
 int diff_command(const DiffArguments& arguments) {
     return run_study(
         arguments,
-        {.source = arguments.after,
-         .label = "comparing",
-         .study = [&](const std::function<void(double)>& progress) -> ResultOrErrors<StudyOutput> {
-             auto diff = diff_files(arguments, progress);
-             if (!diff) {
-                 return unexpected<Errors>(diff.error());
-             }
-             diff->before = arguments.before;
-             diff->after = arguments.after;
-             StudyOutput output{.report = diff_sections(*diff),
-                                .json = diff_json(*diff),
-                                .provenance = provenance_of("diff")};
-             output.provenance.add_input(arguments.before).add_input(arguments.after);
-             return output;
-         }});
+        arguments.after,
+        "comparing",
+        [&](const std::function<void(double)>& progress) -> ResultOrErrors<StudyOutput> {
+            auto diff = diff_files(arguments, progress);
+            if (!diff) {
+                return unexpected<Errors>(diff.error());
+            }
+            diff->before = arguments.before;
+            diff->after = arguments.after;
+            StudyOutput output{.report = diff_sections(*diff),
+                               .json = diff_json(*diff),
+                               .provenance = provenance_of("diff")};
+            output.provenance.add_input(arguments.before).add_input(arguments.after);
+            return output;
+        });
 }
 
 Command describe_diff() {

@@ -48,10 +48,9 @@ ResultOrErrors<StudyOutput> discover_output(const DiscoverArguments& arguments) 
 }  // namespace
 
 int discover_command(const DiscoverArguments& arguments) {
-    return run_study(arguments,
-                     {.source = "this machine", .label = "measuring", .study = [&](const auto&) {
-                          return discover_output(arguments);
-                      }});
+    return run_study(arguments, "this machine", "measuring", [&](const auto&) {
+        return discover_output(arguments);
+    });
 }
 
 Command describe_discover() {

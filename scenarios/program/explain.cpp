@@ -8,7 +8,6 @@
 #include "scenarios/program/calibration_file.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
-#include "scenarios/program/explain_program.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/explain_report.h"
@@ -50,11 +49,9 @@ int explain_command(const ExplainArguments& arguments) {
         return report_error(
             {"--stage", "only a program has stages", "give --program or --layouts too"});
     }
-    return run_study(
-        arguments,
-        {.source = arguments.file, .label = "trying changes", .study = [&](const auto& progress) {
-             return explain_output(arguments, progress);
-         }});
+    return run_study(arguments, arguments.file, "trying changes", [&](const auto& progress) {
+        return explain_output(arguments, progress);
+    });
 }
 
 Command describe_explain() {

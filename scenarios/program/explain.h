@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/program/command.h"
 #include "scenarios/program/views.h"
 
 namespace orrery {
@@ -23,5 +22,9 @@ struct ExplainArguments : ViewArguments {
 };
 
 int explain_command(const ExplainArguments& arguments);
+
+// `orrery explain --program` and `--layouts`: what the GPUs do in a step, and how its tensors lie.
+// Returns the exit status.
+int explain_program(const ExplainArguments& arguments);
 
 }  // namespace orrery

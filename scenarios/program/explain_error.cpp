@@ -9,7 +9,7 @@
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/explained_error_report.h"
+#include "scenarios/report/validation_report.h"
 
 namespace orrery {
 
@@ -21,22 +21,22 @@ int explain_error_command(const ExplainErrorArguments& arguments) {
                                : std::vector<std::string>{arguments.file};
     return run_study(
         arguments,
-        {.source = files.back(),
-         .label = "varying",
-         .study = [&](const std::function<void(double)>& progress) -> ResultOrErrors<StudyOutput> {
-             const auto explained = explain_error(files, arguments.name, progress);
-             if (!explained) {
-                 return unexpected<Errors>(explained.error());
-             }
-             StudyOutput output{.report = explained_error_sections(*explained),
-                                .json = explained_error_json(*explained),
-                                .provenance = provenance_of("explain-error")};
-             output.provenance.add_option("case", arguments.name);
-             for (const std::string& file : files) {
-                 output.provenance.add_input(file);
-             }
-             return output;
-         }});
+        files.back(),
+        "varying",
+        [&](const std::function<void(double)>& progress) -> ResultOrErrors<StudyOutput> {
+            const auto explained = explain_error(files, arguments.name, progress);
+            if (!explained) {
+                return unexpected<Errors>(explained.error());
+            }
+            StudyOutput output{.report = explained_error_sections(*explained),
+                               .json = explained_error_json(*explained),
+                               .provenance = provenance_of("explain-error")};
+            output.provenance.add_option("case", arguments.name);
+            for (const std::string& file : files) {
+                output.provenance.add_input(file);
+            }
+            return output;
+        });
 }
 
 Command describe_explain_error() {

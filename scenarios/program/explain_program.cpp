@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/explain_program.h"
-
 #include <fmt/format.h>
 
 #include <vector>
@@ -9,6 +7,7 @@
 #include "models/lowering.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/explain.h"
 #include "scenarios/program/show_output.h"
 #include "scenarios/report/layouts_report.h"
 #include "scenarios/studies/explain/layouts.h"

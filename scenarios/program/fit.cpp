@@ -9,7 +9,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/program/spooled_input.h"
-#include "scenarios/report/fit_report.h"
+#include "scenarios/report/validation_report.h"
 
 namespace orrery {
 namespace {
@@ -45,10 +45,9 @@ int fit_command(const FitArguments& given) {
     FitArguments arguments = given;
     arguments.spec.file = input->file();
     arguments.spec.output = given.output;
-    return run_study(arguments,
-                     {.source = arguments.spec.file, .label = "fitting", .study = [&](const auto&) {
-                          return fitted_output(arguments);
-                      }});
+    return run_study(arguments, arguments.spec.file, "fitting", [&](const auto&) {
+        return fitted_output(arguments);
+    });
 }
 
 Command describe_fit() {

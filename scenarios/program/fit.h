@@ -3,7 +3,6 @@
 // (scenarios/studies/validate/fit_study.h) and show how well they predict.
 #pragma once
 
-#include "scenarios/program/command.h"
 #include "scenarios/program/views.h"
 #include "scenarios/studies/validate/fit_study.h"
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "scenarios/program/command.h"
 #include "scenarios/program/views.h"
 
 namespace orrery {

@@ -6,7 +6,6 @@
 
 #include "runtime/cuda/devices.h"
 #include "scenarios/program/exit_status.h"
-#include "scenarios/program/gpu_bench_options.h"
 #include "scenarios/program/show_output.h"
 #include "scenarios/report/stages_report.h"
 

@@ -4,7 +4,8 @@
 // Without a GPU it says so and stops.
 #pragma once
 
-#include "scenarios/program/command.h"
+#include <vector>
+
 #include "scenarios/program/views.h"
 #include "scenarios/studies/measure/gpu_bench.h"
 
@@ -19,5 +20,8 @@ struct GpuBenchArguments : ViewArguments {
 int gpu_bench_command(const GpuBenchArguments& arguments);
 
 inline constexpr int kExitCheckFailed = kStatusOfWrongResults;
+
+// The options of `orrery gpu-bench`.
+std::vector<CommandOption> gpu_bench_options(GpuBenchArguments& arguments);
 
 }  // namespace orrery

@@ -7,10 +7,6 @@
 
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
-#include "scenarios/program/import_hf.h"
-#include "scenarios/program/import_log.h"
-#include "scenarios/program/import_megatron.h"
-#include "scenarios/program/import_nccl_tests.h"
 
 namespace orrery {
 

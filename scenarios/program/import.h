@@ -28,4 +28,20 @@ struct ImportArguments {
 
 int import_command(const ImportArguments& arguments);
 
+// `orrery import hf`: a model configuration of Hugging Face, as a scenario.
+// Returns the exit status.
+int import_hf_command(const ImportArguments& arguments);
+
+// `orrery import log`: logs of trainings, as a table of measured steps.
+// Returns the exit status.
+int import_log_command(const ImportArguments& arguments);
+
+// `orrery import megatron`: the command line of Megatron-LM, as a scenario.
+// Returns the exit status.
+int import_megatron_command(const ImportArguments& arguments);
+
+// `orrery import nccl-tests`: the table of nccl-tests, as a profile.
+// Returns the exit status.
+int import_nccl_tests_command(const ImportArguments& arguments);
+
 }  // namespace orrery

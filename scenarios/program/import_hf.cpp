@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/import_hf.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/format/specs/plan_key.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/import.h"
 #include "scenarios/program/import_words.h"
 
 namespace orrery {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/import_log.h"
-
 #include <utility>
 #include <vector>
 
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/import/training_log.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/import.h"
 #include "scenarios/program/import_words.h"
 
 namespace orrery {

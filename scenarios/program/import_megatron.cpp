@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/import_megatron.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "scenarios/format/import/megatron_command.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/import.h"
 #include "scenarios/program/import_words.h"
 
 namespace orrery {

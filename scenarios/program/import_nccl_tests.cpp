@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/import_nccl_tests.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "scenarios/format/import/nccl_tests.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/import.h"
 #include "scenarios/program/import_words.h"
 
 namespace orrery {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 #include <memory>
 
@@ -11,10 +10,8 @@
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
-#include "scenarios/program/named_keys.h"
 #include "scenarios/program/show_output.h"
 #include "scenarios/report/keys_report.h"
-#include "scenarios/report/keys_schema.h"
 
 namespace orrery {
 namespace {

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "scenarios/program/command.h"
+#include "scenarios/format/read/scenario_keys.h"
 #include "scenarios/program/views.h"
 
 namespace orrery {
@@ -15,5 +16,14 @@ struct KeysArguments : ViewArguments {
 };
 
 int keys_command(const KeysArguments& arguments);
+
+// The keys that a word of the command line means.
+using Keys = std::vector<ScenarioKey>;
+
+// By its path ("faults[].mtbf", "faults.mtbf"), else by its own name ("mtbf") or short name.
+Keys keys_named(const Keys& all, const std::string& name);
+
+// Those of the map under a key.
+Keys keys_below(const Keys& all, const ScenarioKey& map);
 
 }  // namespace orrery

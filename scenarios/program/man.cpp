@@ -13,7 +13,6 @@
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
-#include "scenarios/program/man_page.h"
 
 namespace orrery {
 namespace {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "scenarios/program/command.h"
 
@@ -15,5 +16,9 @@ struct ManArguments {
 };
 
 int man_command(const ManArguments& arguments);
+
+// The text of a page in the language of man(7): orrery(1), and orrery-COMMAND(1).
+std::string program_page(const std::vector<Command>& commands);
+std::string command_page(const Command& command);
 
 }  // namespace orrery

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/man_page.h"
-
 #include <fmt/format.h>
 
 #include <string_view>
 #include <utility>
 
 #include "scenarios/format/provenance/version.h"
+#include "scenarios/program/man.h"
 #include "scenarios/program/spelling.h"
 
 namespace orrery {

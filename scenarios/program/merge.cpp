@@ -5,8 +5,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/run_study.h"
@@ -48,10 +46,9 @@ ResultOrErrors<StudyOutput> merge_output(const MergeArguments& arguments) {
 }  // namespace
 
 int merge_command(const MergeArguments& arguments) {
-    return run_study(arguments,
-                     {.source = arguments.results, .label = "merging", .study = [&](const auto&) {
-                          return merge_output(arguments);
-                      }});
+    return run_study(arguments, arguments.results, "merging", [&](const auto&) {
+        return merge_output(arguments);
+    });
 }
 
 Command describe_merge() {

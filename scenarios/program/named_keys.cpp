@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/named_keys.h"
-
 #include <algorithm>
 #include <iterator>
+
+#include "scenarios/program/keys.h"
 
 namespace orrery {
 namespace {

@@ -8,11 +8,9 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/program/network_exports.h"
-#include "scenarios/program/network_options.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/json_report.h"
-#include "scenarios/report/perfetto_network.h"
+#include "scenarios/report/perfetto_trace.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/network/measured_transfers.h"
 #include "scenarios/studies/network/network_study.h"
@@ -58,10 +56,8 @@ int network_command(const NetworkArguments& arguments) {
     if (!sizes) {
         return report_error(sizes.error());
     }
-    ReadOptions read;
-    read.network_only = true;
-    read.overrides = arguments.overrides;
-    ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    ResultOrErrors<Scenario> scenario =
+        read_scenario(arguments.file, {.overrides = arguments.overrides, .network_only = true});
     if (!scenario) {
         return report_errors(scenario.error());
     }
@@ -88,12 +84,10 @@ int network_command(const NetworkArguments& arguments) {
                            .ranks = arguments.ranks,
                            .trace = !arguments.trace_file.empty(),
                            .measured = std::move(*measured)};
-    return run_study(
-        arguments,
-        {.source = arguments.file, .label = "simulating", .study = [&](const auto& progress) {
-             request.progress = progress;
-             return network_output(arguments, *scenario, request);
-         }});
+    return run_study(arguments, arguments.file, "simulating", [&](const auto& progress) {
+        request.progress = progress;
+        return network_output(arguments, *scenario, request);
+    });
 }
 
 Command describe_network() {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/program/command.h"
+#include "engine/result.h"
+#include "scenarios/format/specs/scenario.h"
 #include "scenarios/program/views.h"
 
 namespace orrery {
@@ -26,5 +27,15 @@ struct NetworkArguments : ViewArguments {
 
 // Returns the exit status.
 int network_command(const NetworkArguments& arguments);
+
+// The options of `orrery network`.
+std::vector<CommandOption> network_options(NetworkArguments& arguments);
+
+// The files for NCCL and SimGrid that the arguments name.
+Result<void> write_exports(const NetworkArguments& arguments, const Scenario& scenario);
+
+// Measures and keeps factors of congestion controls, in place of one pattern. Returns the exit
+// status.
+int export_congestion(const NetworkArguments& arguments, const Scenario& scenario);
 
 }  // namespace orrery

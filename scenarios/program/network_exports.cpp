@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/network_exports.h"
-
-#include <memory>
 #include <string>
 
 #include "network/nccl_topology.h"
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/specs/node_devices.h"
+#include "scenarios/program/network.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/congestion_report.h"
 #include "scenarios/report/simgrid_platform.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/network/congestion_study.h"
 #include "scenarios/studies/network/size_list.h"
 
@@ -101,10 +99,9 @@ ResultOrErrors<StudyOutput> congestion_output(const NetworkArguments& arguments,
 }  // namespace
 
 int export_congestion(const NetworkArguments& arguments, const Scenario& scenario) {
-    return run_study(arguments,
-                     {.source = arguments.file, .label = "measuring", .study = [&](const auto&) {
-                          return congestion_output(arguments, scenario);
-                      }});
+    return run_study(arguments, arguments.file, "measuring", [&](const auto&) {
+        return congestion_output(arguments, scenario);
+    });
 }
 
 }  // namespace orrery

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/network_options.h"
-
 #include <string>
 
 #include "scenarios/program/common_options.h"
+#include "scenarios/program/network.h"
 #include "scenarios/studies/network/network_study.h"
 
 namespace orrery {

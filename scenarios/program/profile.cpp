@@ -43,11 +43,9 @@ ResultOrErrors<StudyOutput> profile_output(const ProfileSpec& spec,
 int profile_command(const ProfileArguments& arguments) {
     ViewArguments views = arguments;
     views.output = arguments.spec.output == "-" ? "-" : "";  // nothing is printed beside it
-    return run_study(
-        views,
-        {.source = arguments.spec.scenario,
-         .label = "profiling",
-         .study = [&](const auto& progress) { return profile_output(arguments.spec, progress); }});
+    return run_study(views, arguments.spec.scenario, "profiling", [&](const auto& progress) {
+        return profile_output(arguments.spec, progress);
+    });
 }
 
 Command describe_profile() {

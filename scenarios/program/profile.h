@@ -2,7 +2,6 @@
 // `orrery profile -o FILE`: measures this machine (scenarios/studies/measure/machine_profiler.h).
 #pragma once
 
-#include "scenarios/program/command.h"
 #include "scenarios/program/views.h"
 #include "scenarios/studies/measure/machine_profiler.h"
 

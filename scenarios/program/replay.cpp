@@ -9,7 +9,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/replay_report.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/replay/chakra_reader.h"
 #include "scenarios/studies/replay/simai_workload.h"
 
@@ -52,10 +52,9 @@ ResultOrErrors<StudyOutput> replay_output(const ReplayArguments& arguments) {
 }  // namespace
 
 int replay_command(const ReplayArguments& arguments) {
-    return run_study(arguments,
-                     {.source = arguments.trace, .label = "replaying", .study = [&](const auto&) {
-                          return replay_output(arguments);
-                      }});
+    return run_study(arguments, arguments.trace, "replaying", [&](const auto&) {
+        return replay_output(arguments);
+    });
 }
 
 Command describe_replay() {

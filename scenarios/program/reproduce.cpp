@@ -84,11 +84,9 @@ int reproduce_command(const ReproduceArguments& arguments) {
             return report_error(made.error());
         }
     }
-    return run_study(
-        views,
-        {.source = "reproductions", .label = "reproducing", .study = [&](const auto& progress) {
-             return reproduce_output(*rooms, arguments.jobs, folder, progress);
-         }});
+    return run_study(views, "reproductions", "reproducing", [&](const auto& progress) {
+        return reproduce_output(*rooms, arguments.jobs, folder, progress);
+    });
 }
 
 Command describe_reproduce() {

@@ -18,20 +18,23 @@ Errors placed(Errors errors, const std::string& source) {
     return errors;
 }
 
-int run_study(const ViewArguments& views, const StudyRun& run) {
+int run_study(const ViewArguments& views,
+              const std::string& source,
+              const std::string& label,
+              const RunnableStudy& study) {
     Result<OpenViews> open = open_views(views);
     if (!open) {
         return report_error(open.error());
     }
     const auto begin = std::chrono::steady_clock::now();
-    ProgressBar bar{run.label};
-    const ResultOrErrors<StudyOutput> output = run.study([&bar](double share) { bar.show(share); });
+    ProgressBar bar{label};
+    const ResultOrErrors<StudyOutput> output = study([&bar](double share) { bar.show(share); });
     bar.finish();
     if (!output) {
-        return report_errors(placed(output.error(), run.source));
+        return report_errors(placed(output.error(), source));
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    print_detail(fmt::format("{} {} took {:.2f} s", run.label, run.source, took.count()));
+    print_detail(fmt::format("{} {} took {:.2f} s", label, source, took.count()));
     return show_output(views, *open, *output);
 }
 

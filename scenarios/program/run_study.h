@@ -11,15 +11,16 @@
 
 namespace orrery {
 
-struct StudyRun {
-    std::string source;  // the place of errors that have none: the scenario's file
-    std::string label;   // of the progress bar: "simulating"
-    // The study itself; it calls `progress` with the share that is done.
-    std::function<ResultOrErrors<StudyOutput>(const std::function<void(double)>& progress)> study;
-};
+// The work itself; it calls `progress` with the share that is done.
+using RunnableStudy =
+    std::function<ResultOrErrors<StudyOutput>(const std::function<void(double)>& progress)>;
 
-// Returns the exit status.
-int run_study(const ViewArguments& views, const StudyRun& run);
+// `source`: the place of errors that have none, the scenario's file. `label`: of the progress bar,
+// "simulating". Returns the exit status.
+int run_study(const ViewArguments& views,
+              const std::string& source,
+              const std::string& label,
+              const RunnableStudy& study);
 
 // Errors without a place are of `source`.
 Errors placed(Errors errors, const std::string& source);

@@ -5,10 +5,6 @@
 
 #include "scenarios/program/any_scenario.h"
 #include "scenarios/program/common_options.h"
-#include "scenarios/program/search_fit.h"
-#include "scenarios/program/search_place.h"
-#include "scenarios/program/search_plans.h"
-#include "scenarios/program/search_pools.h"
 
 namespace orrery {
 

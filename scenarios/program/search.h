@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/program/command.h"
 #include "scenarios/program/views.h"
 
 namespace orrery {
@@ -23,5 +22,18 @@ struct SearchArguments : ViewArguments {
 
 // Returns the exit status.
 int search_command(const SearchArguments& arguments);
+
+// `orrery search --fit`: how long a sequence, or how many layers, the plan of a file holds.
+int search_fit_command(const SearchArguments& arguments);
+
+// `orrery search --place`: in which order the ranks of the file's plan should take the nodes.
+int search_place_command(const SearchArguments& arguments);
+
+// `orrery search` among the plans of a training.
+// Returns the exit status.
+int search_plans_command(const SearchArguments& arguments);
+
+// `orrery search` of a file of kind serving: the best pools.
+int search_pools_command(const SearchArguments& arguments);
 
 }  // namespace orrery

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/search_fit.h"
-
 #include <fmt/format.h>
 
 #include <optional>
@@ -8,7 +6,8 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/largest_fit_report.h"
+#include "scenarios/program/search.h"
+#include "scenarios/report/search_report.h"
 
 namespace orrery {
 namespace {
@@ -46,34 +45,32 @@ int search_fit_command(const SearchArguments& arguments) {
                              "--fit asks what fits into memory, and searches no plan",
                              "leave out --sensitivity, --calibration and --output"});
     }
-    ReadOptions read;
-    read.overrides = arguments.overrides;
-    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    const ResultOrErrors<Scenario> scenario =
+        read_scenario(arguments.file, {.overrides = arguments.overrides});
     if (!scenario) {
         return report_errors(scenario.error());
     }
-    return run_study(
-        arguments,
-        {.source = arguments.file,
-         .label = "fitting",
-         .study = [&](const std::function<void(double)>&) -> ResultOrErrors<StudyOutput> {
-             if (arguments.fit == kRecompute) {
-                 return recompute_output(*scenario);
-             }
-             if (!what) {
-                 const std::vector<TierFit> fits = layers_by_tier(*scenario);
-                 return StudyOutput{.report = tier_sections(*scenario, fits),
-                                    .json = tier_json(*scenario, fits),
-                                    .provenance = provenance_of("search", *scenario)};
-             }
-             const Result<LargestFit> fit = largest_fit(*scenario, *what);
-             if (!fit) {
-                 return unexpected<Errors>(Errors{fit.error()});
-             }
-             return StudyOutput{.report = fit_sections(*scenario, *what, *fit),
-                                .json = fit_json(*scenario, *what, *fit),
-                                .provenance = provenance_of("search", *scenario)};
-         }});
+    return run_study(arguments,
+                     arguments.file,
+                     "fitting",
+                     [&](const std::function<void(double)>&) -> ResultOrErrors<StudyOutput> {
+                         if (arguments.fit == kRecompute) {
+                             return recompute_output(*scenario);
+                         }
+                         if (!what) {
+                             const std::vector<TierFit> fits = layers_by_tier(*scenario);
+                             return StudyOutput{.report = tier_sections(*scenario, fits),
+                                                .json = tier_json(*scenario, fits),
+                                                .provenance = provenance_of("search", *scenario)};
+                         }
+                         const Result<LargestFit> fit = largest_fit(*scenario, *what);
+                         if (!fit) {
+                             return unexpected<Errors>(Errors{fit.error()});
+                         }
+                         return StudyOutput{.report = fit_sections(*scenario, *what, *fit),
+                                            .json = fit_json(*scenario, *what, *fit),
+                                            .provenance = provenance_of("search", *scenario)};
+                     });
 }
 
 }  // namespace orrery

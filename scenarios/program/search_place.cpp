@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/search_place.h"
-
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -10,7 +8,8 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/interruption.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/placed_nodes_report.h"
+#include "scenarios/program/search.h"
+#include "scenarios/report/search_report.h"
 
 namespace orrery {
 namespace {
@@ -60,17 +59,17 @@ int search_place_command(const SearchArguments& arguments) {
     Interruption interruption;
     return run_study(
         arguments,
-        {.source = arguments.file,
-         .label = "placing",
-         .study = [&](const std::function<void(double)>& progress) -> ResultOrErrors<StudyOutput> {
-             PlaceOptions how{.tries = arguments.place, .progress = progress};
-             how.stop = [&] { return interruption.come(); };
-             const Result<PlacedNodes> placed = place_nodes(*scenario, how);
-             if (!placed) {
-                 return unexpected<Errors>(Errors{placed.error()});
-             }
-             return output_of_placed(arguments, *scenario, *placed);
-         }});
+        arguments.file,
+        "placing",
+        [&](const std::function<void(double)>& progress) -> ResultOrErrors<StudyOutput> {
+            PlaceOptions how{.tries = arguments.place, .progress = progress};
+            how.stop = [&] { return interruption.come(); };
+            const Result<PlacedNodes> placed = place_nodes(*scenario, how);
+            if (!placed) {
+                return unexpected<Errors>(Errors{placed.error()});
+            }
+            return output_of_placed(arguments, *scenario, *placed);
+        });
 }
 
 }  // namespace orrery

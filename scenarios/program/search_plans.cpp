@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/search_plans.h"
-
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -14,6 +12,7 @@
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/interruption.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/search.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_sections.h"
@@ -108,8 +107,7 @@ int search_plans_command(const SearchArguments& arguments) {
     const auto study = [&](const std::function<void(double)>& progress) {
         return search_output(arguments, *scenario, interruption, progress);
     };
-    const int status =
-        run_study(arguments, {.source = arguments.file, .label = "searching", .study = study});
+    const int status = run_study(arguments, arguments.file, "searching", study);
     return status == kExitUserError && interruption.come() ? kExitInterrupted : status;
 }
 

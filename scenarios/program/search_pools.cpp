@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/search_pools.h"
-
-#include <memory>
 
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/write/write_plan.h"
@@ -9,7 +6,8 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/pool_search_report.h"
+#include "scenarios/program/search.h"
+#include "scenarios/report/serving_report.h"
 
 namespace orrery {
 namespace {
@@ -51,12 +49,10 @@ int search_pools_command(const SearchArguments& arguments) {
         return report_errors(scenario.error());
     }
     note_faults_left_out(*scenario, FaultUser::serving);
-    return run_study(arguments,
-                     {.source = arguments.file,
-                      .label = "searching",
-                      .study = [&](const std::function<void(double)>& progress) {
-                          return best_pools(arguments, *scenario, progress);
-                      }});
+    return run_study(
+        arguments, arguments.file, "searching", [&](const std::function<void(double)>& progress) {
+            return best_pools(arguments, *scenario, progress);
+        });
 }
 
 }  // namespace orrery

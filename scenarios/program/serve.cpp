@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "scenarios/program/any_scenario.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/program/serve_real.h"
-#include "scenarios/report/perfetto_serving.h"
+#include "scenarios/report/perfetto_trace.h"
 #include "scenarios/report/served_load_sections.h"
 #include "scenarios/report/serving_report.h"
 #include "scenarios/studies/serve/serving_study.h"
@@ -59,10 +59,39 @@ int serve_command(const ServeArguments& arguments) {
         return serve_for_real_command(arguments, *scenario);
     }
     note_faults_left_out(*scenario, FaultUser::serving);
-    return run_study(arguments,
-                     {.source = arguments.file, .label = "serving", .study = [&](const auto& done) {
-                          return served(arguments, *scenario, done);
-                      }});
+    return run_study(arguments, arguments.file, "serving", [&](const auto& done) {
+        return served(arguments, *scenario, done);
+    });
+}
+
+std::vector<CommandOption> serve_options(ServeArguments& arguments) {
+    return joined({{scenario_option(arguments.file, "of kind serving"),
+                    override_option(arguments.overrides),
+                    output_option(arguments.output, "Table of all requests to write (CSV)"),
+                    {"--real",
+                     &arguments.real,
+                     "Decode on this machine's CPU and replay the load in real time"},
+                    {"--listen",
+                     &arguments.listen,
+                     "Answer clients of OpenAI's API instead of a load (with --real)",
+                     "ADDRESS:PORT"},
+                    number_option("--max-queue",
+                                  arguments.max_queue,
+                                  "Requests of clients that wait or run at most (256)",
+                                  "N",
+                                  1,
+                                  1'000'000),
+                    number_option("--max-body",
+                                  arguments.max_body,
+                                  "Bytes of a client's request at most (1048576)",
+                                  "BYTES",
+                                  1,
+                                  1'000'000'000)},
+                   view_options(arguments,
+                                {.html = kPageHelp,
+                                 .csv = "Write the latencies as a table",
+                                 .trace = "Write a Perfetto trace of every instance's batches, "
+                                          "of a million steps at most"})});
 }
 
 Command describe_serve() {
@@ -71,36 +100,7 @@ Command describe_serve() {
         .name = "serve",
         .group = CommandGroup::predict,
         .help = "Serve a load of requests in simulated time, or for real",
-        .options =
-            joined({{scenario_option(arguments->file, "of kind serving"),
-                     override_option(arguments->overrides),
-                     output_option(arguments->output, "Table of all requests to write (CSV)"),
-                     {"--real",
-                      &arguments->real,
-                      "Decode on this machine's CPU and replay the load in real time"},
-                     {"--listen",
-                      &arguments->listen,
-                      "Answer clients of OpenAI's API instead of a load (with --real)",
-                      "ADDRESS:PORT"},
-                     {"--max-queue",
-                      &arguments->max_queue,
-                      "Requests of clients that wait or run at most (256)",
-                      "N",
-                      false,
-                      1,
-                      1'000'000},
-                     {"--max-body",
-                      &arguments->max_body,
-                      "Bytes of a client's request at most (1048576)",
-                      "BYTES",
-                      false,
-                      1,
-                      1'000'000'000}},
-                    view_options(*arguments,
-                                 {.html = kPageHelp,
-                                  .csv = "Write the latencies as a table",
-                                  .trace = "Write a Perfetto trace of every instance's batches, "
-                                           "of a million steps at most"})}),
+        .options = serve_options(*arguments),
         .examples = {"serve scenarios/serving/llama3-70b.yaml",
                      "serve scenarios/serving/llama3-70b.yaml --set workload.request_rate=20",
                      "serve --real scenarios/serve-tiny-cpu.yaml"},

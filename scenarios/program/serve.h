@@ -2,11 +2,14 @@
 // `orrery serve FILE`: requests, the instances that serve them, and how long they wait.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "scenarios/program/command.h"
+#include "engine/result.h"
+#include "scenarios/format/specs/scenario.h"
 #include "scenarios/program/views.h"
+#include "scenarios/studies/serve/real_serving.h"
 
 namespace orrery {
 
@@ -19,7 +22,25 @@ struct ServeArguments : ViewArguments {
     std::int64_t max_body = 1 << 20;  // bytes
 };
 
+std::vector<CommandOption> serve_options(ServeArguments& arguments);
+
 // Returns the exit status.
 int serve_command(const ServeArguments& arguments);
+
+// `orrery serve --real FILE`: a model decodes on this machine, and the workload is replayed.
+// Returns the exit status.
+int serve_for_real_command(const ServeArguments& arguments, const Scenario& scenario);
+
+// `orrery serve --real` with an instance of several ranks: the command line of each.
+std::vector<std::string> words_of_ranks(ServeArguments arguments);
+
+// The same command line, once more for each rank. Returns the exit status.
+int start_serving_ranks(const ServeArguments& arguments, std::int64_t num_ranks);
+
+// `orrery serve --real --listen`: an endpoint of OpenAI's API before the instances.
+// Until a signal comes, or the model can no longer be computed.
+Result<void> serve_clients(const ServeArguments& arguments,
+                           const Scenario& scenario,
+                           const RealInstances& instances);
 
 }  // namespace orrery

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/serve_clients.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "runtime/serve/http_endpoint.h"
 #include "runtime/supervisor/stop_signals.h"
+#include "scenarios/program/serve.h"
 
 namespace orrery {
 namespace {

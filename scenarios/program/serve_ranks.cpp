@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/serve_ranks.h"
-
 #include <fmt/format.h>
 
 #include <csignal>
@@ -8,30 +6,14 @@
 #include <vector>
 
 #include "runtime/world.h"
+#include "scenarios/program/command_words.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/serve.h"
 
 namespace orrery {
 
-std::vector<std::string> words_of_ranks(const ServeArguments& arguments) {
-    std::vector<std::string> again{"serve", arguments.file, "--real"};
-    const auto pass_on = [&](const char* option, const std::string& value) {
-        if (!value.empty()) {
-            again.insert(again.end(), {option, value});
-        }
-    };
-    for (const std::string& one : arguments.overrides) {
-        pass_on("--set", one);
-    }
-    pass_on("--listen", arguments.listen);
-    pass_on("--max-queue", std::to_string(arguments.max_queue));
-    pass_on("--max-body", std::to_string(arguments.max_body));
-    pass_on("--format", arguments.format);
-    pass_on("--html", arguments.html_file);
-    pass_on("--csv", arguments.csv_file);
-    if (arguments.json) {
-        again.emplace_back("--json");
-    }
-    return again;
+std::vector<std::string> words_of_ranks(ServeArguments arguments) {
+    return command_words("serve", serve_options(arguments), {});
 }
 
 int start_serving_ranks(const ServeArguments& arguments, std::int64_t num_ranks) {

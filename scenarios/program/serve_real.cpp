@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/serve_real.h"
-
 #include <fmt/format.h>
 
 #include "runtime/supervisor/stop_signals.h"
 #include "runtime/world.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/program/serve_clients.h"
-#include "scenarios/program/serve_ranks.h"
-#include "scenarios/report/real_serving_report.h"
+#include "scenarios/program/serve.h"
 #include "scenarios/report/served_load_sections.h"
+#include "scenarios/report/serving_report.h"
 #include "scenarios/studies/serve/real_serving.h"
 
 namespace orrery {
@@ -43,10 +40,9 @@ int follow(const ServeArguments& arguments, const Scenario& scenario, ProcessWor
 
 int serve_here(const ServeArguments& arguments, const Scenario& scenario, Transport* transport) {
     if (arguments.listen.empty()) {
-        return run_study(arguments,
-                         {.source = arguments.file, .label = "serving", .study = [&](const auto&) {
-                              return served_for_real(scenario, transport);
-                          }});
+        return run_study(arguments, arguments.file, "serving", [&](const auto&) {
+            return served_for_real(scenario, transport);
+        });
     }
     const auto instances = real_instances(scenario, transport);
     if (!instances) {

@@ -5,7 +5,7 @@
 
 #include "scenarios/program/exit_status.h"
 #include "scenarios/report/provenance_report.h"
-#include "scenarios/report/report_json.h"
+#include "scenarios/report/report.h"
 #include "scenarios/report/terminal.h"
 
 namespace orrery {

@@ -8,9 +8,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/program/simulate_step.h"
-#include "scenarios/program/simulated_case.h"
-#include "scenarios/report/jobs_report.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/simulate/simulate_jobs.h"
 
 namespace orrery {
@@ -60,12 +58,10 @@ int simulate_command(const SimulateArguments& arguments) {
     if (!arguments.profile_file.empty()) {
         simulated->scenario = on_own_runtime(std::move(simulated->scenario));
     }
-    return run_study(
-        arguments,
-        {.source = simulated->source, .label = "simulating", .study = [&](const auto& progress) {
-             return several ? jobs_output(arguments, *simulated, progress)
-                            : step_output(arguments, *simulated, progress);
-         }});
+    return run_study(arguments, simulated->source, "simulating", [&](const auto& progress) {
+        return several ? jobs_output(arguments, *simulated, progress)
+                       : step_output(arguments, *simulated, progress);
+    });
 }
 
 Command describe_simulate() {

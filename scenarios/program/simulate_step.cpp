@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/simulate_step.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "models/lowering.h"
 #include "scenarios/program/calibration_file.h"
+#include "scenarios/program/simulate.h"
 #include "scenarios/report/chakra_export.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/perfetto_trace.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/simulated_case.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/calibration_file.h"
 #include "scenarios/program/fault_note.h"
+#include "scenarios/program/simulate.h"
 #include "scenarios/report/terminal.h"
 
 namespace orrery {

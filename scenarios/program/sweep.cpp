@@ -11,8 +11,6 @@
 
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
-#include "scenarios/program/sweep_options.h"
-#include "scenarios/program/sweep_outcome.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"

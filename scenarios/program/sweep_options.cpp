@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/sweep_options.h"
-
 #include "scenarios/program/common_options.h"
+#include "scenarios/program/sweep.h"
 
 namespace orrery {
 

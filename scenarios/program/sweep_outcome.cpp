@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/sweep_outcome.h"
-
 #include <algorithm>
 #include <filesystem>
-#include <string>
 
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/show_output.h"
+#include "scenarios/program/sweep.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/report/sweep_report.h"
 

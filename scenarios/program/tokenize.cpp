@@ -33,10 +33,9 @@ ResultOrErrors<StudyOutput> tokenize_output(const TokenizeSpec& spec) {
 }  // namespace
 
 int tokenize_command(const TokenizeArguments& arguments) {
-    return run_study(arguments,
-                     {.source = arguments.spec.output,
-                      .label = "tokenizing",
-                      .study = [&](const auto&) { return tokenize_output(arguments.spec); }});
+    return run_study(arguments, arguments.spec.output, "tokenizing", [&](const auto&) {
+        return tokenize_output(arguments.spec);
+    });
 }
 
 Command describe_tokenize() {

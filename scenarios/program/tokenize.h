@@ -2,7 +2,6 @@
 // `orrery tokenize TEXT... -o FILE` (scenarios/studies/train/tokenized_texts.h).
 #pragma once
 
-#include "scenarios/program/command.h"
 #include "scenarios/program/views.h"
 #include "scenarios/studies/train/tokenized_texts.h"
 

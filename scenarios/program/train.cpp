@@ -4,7 +4,6 @@
 #include <cmath>
 #include <csignal>
 #include <memory>
-#include <utility>
 
 #include "runtime/checkpoint_on_signal.h"
 #include "runtime/supervisor/member.h"
@@ -13,10 +12,6 @@
 #include "scenarios/program/command_words.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/program/train_member.h"
-#include "scenarios/program/train_options.h"
-#include "scenarios/program/train_rank.h"
-#include "scenarios/program/train_supervised.h"
 #include "scenarios/report/terminal.h"
 #include "scenarios/studies/train/training_run.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/train_measured.h"
-
 #include <fmt/format.h>
 
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_recorder.h"
+#include "scenarios/program/train.h"
 
 namespace orrery {
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/train_member.h"
-
 #include <csignal>
 
 #include "runtime/supervisor/member.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/train.h"
 #include "scenarios/report/terminal.h"
 #include "scenarios/studies/train/training_attempt.h"
 #include "scenarios/studies/train/training_run.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/train_options.h"
-
 #include "scenarios/program/common_options.h"
+#include "scenarios/program/train.h"
 
 namespace orrery {
 

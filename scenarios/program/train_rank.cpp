@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/train_rank.h"
-
 #include "runtime/trainer.h"
 #include "scenarios/program/exit_status.h"
-#include "scenarios/program/train_measured.h"
+#include "scenarios/program/train.h"
 #include "scenarios/report/terminal.h"
 #include "scenarios/studies/train/training_run.h"
 

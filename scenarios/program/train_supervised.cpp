@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/train_supervised.h"
-
 #include <filesystem>
-#include <memory>
 
 #include "runtime/measure/machine_probe.h"
 #include "runtime/measure/store_probe.h"
 #include "runtime/supervisor/supervisor.h"
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/train.h"
 #include "scenarios/report/drill_report.h"
 #include "scenarios/studies/campaign/supervised_job.h"
 #include "scenarios/studies/train/training_run.h"

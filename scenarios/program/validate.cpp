@@ -10,8 +10,6 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/program/spooled_input.h"
-#include "scenarios/program/validate_steps.h"
-#include "scenarios/program/validate_tables.h"
 #include "scenarios/studies/validate/step_validation.h"
 
 namespace orrery {
@@ -47,19 +45,16 @@ int validate_command(const ValidateArguments& given) {
     }
     ValidateArguments arguments = given;
     arguments.file = input->file();
-    return run_study(
-        arguments,
-        {.source = arguments.file, .label = "validating", .study = [&](const auto& progress) {
-             auto output = is_table_of_operations(arguments.file)
-                               ? validate_table(arguments, progress)
-                               : validate_step_table(arguments, progress);
-             if (!output) {
-                 return ResultOrErrors<StudyOutput>{
-                     unexpected<Errors>(input->renamed(output.error()))};
-             }
-             output->provenance = validated_with(arguments);
-             return output;
-         }});
+    return run_study(arguments, arguments.file, "validating", [&](const auto& progress) {
+        auto output = is_table_of_operations(arguments.file)
+                          ? validate_table(arguments, progress)
+                          : validate_step_table(arguments, progress);
+        if (!output) {
+            return ResultOrErrors<StudyOutput>{unexpected<Errors>(input->renamed(output.error()))};
+        }
+        output->provenance = validated_with(arguments);
+        return output;
+    });
 }
 
 Command describe_validate() {
@@ -82,25 +77,25 @@ Command describe_validate() {
                &arguments->assume,
                "Another value where a case's source does not state it; can be repeated",
                "COLUMN=VALUE"},
-              {.names = "--calibrate-with",
-               .target = &arguments->calibrate_with,
-               .help = "Give the measured times of this many steps of each family, drawn, "
-                       "and predict the others",
-               .type_name = "K",
-               .least = 1,
-               .most = 1'000'000},
-              {.names = "--draws",
-               .target = &arguments->draws,
-               .help = "With --calibrate-with: how many times steps are drawn",
-               .type_name = "N",
-               .least = 1,
-               .most = 10'000},
-              {.names = "--seed",
-               .target = &arguments->seed,
-               .help = "With --calibrate-with: seed of the draws",
-               .type_name = "N",
-               .least = 0,
-               .most = 1'000'000'000},
+              number_option("--calibrate-with",
+                            arguments->calibrate_with,
+                            "Give the measured times of this many steps of each family, drawn, "
+                            "and predict the others",
+                            "K",
+                            1,
+                            1'000'000),
+              number_option("--draws",
+                            arguments->draws,
+                            "With --calibrate-with: how many times steps are drawn",
+                            "N",
+                            1,
+                            10'000),
+              number_option("--seed",
+                            arguments->seed,
+                            "With --calibrate-with: seed of the draws",
+                            "N",
+                            0,
+                            1'000'000'000),
               output_option(arguments->output,
                             "With --calibrate-with and one family: calibration to write, "
                             "for --calibration"),

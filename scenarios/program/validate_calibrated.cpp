@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/validate_calibrated.h"
-
-#include "scenarios/report/calibration_report.h"
+#include "scenarios/program/validate.h"
+#include "scenarios/report/validation_report.h"
 #include "scenarios/studies/validate/calibrated_steps.h"
 
 namespace orrery {

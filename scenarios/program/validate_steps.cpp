@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/validate_steps.h"
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +7,7 @@
 #include "scenarios/program/calibration_file.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/row_families.h"
-#include "scenarios/program/validate_calibrated.h"
+#include "scenarios/program/validate.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/validation_report.h"
 #include "scenarios/studies/validate/assumed_inputs.h"

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/validate_tables.h"
-
 #include <filesystem>
 #include <utility>
 
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/row_families.h"
-#include "scenarios/report/collective_report.h"
+#include "scenarios/program/validate.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/memory_report.h"
-#include "scenarios/report/serving_validation_report.h"
-#include "scenarios/report/timed_report.h"
+#include "scenarios/report/validation_report.h"
 #include "scenarios/studies/validate/collective_cases.h"
 #include "scenarios/studies/validate/exchange_cases.h"
 #include "scenarios/studies/validate/layer_cases.h"

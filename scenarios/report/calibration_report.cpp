@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/calibration_report.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/report_words.h"
+#include "scenarios/report/validation_report.h"
 
 namespace orrery {
 namespace {

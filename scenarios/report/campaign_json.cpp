@@ -96,11 +96,9 @@ Json plan_json(const PlanAnswer& plan) {
     json["lost_s_of_a_restart"] = {{"p50", plan.loss_p50_s}, {"p95", plan.loss_p95_s}};
     json["nodes_in_repair_max"] = plan.down_most;
     json["finish_days"] = statistic_json(plan.finish_days);
-    Json faults = Json::array();
-    for (const auto& [of, mean] : plan.faults) {
-        faults.push_back({{"class", of}, {"mean", mean}});
-    }
-    json["faults"] = faults;
+    json["faults"] = json_list<Json>(plan.faults, [](const auto& fault) -> Json {
+        return {{"class", fault.first}, {"mean", fault.second}};
+    });
     json["ettr_by_part"] = plan.ettr_by_day;
     return json;
 }
@@ -126,11 +124,7 @@ std::string json_report(const CampaignAnswer& a) {
     if (!a.plans.empty()) {
         add_plan_numbers(json, a.plans.front());
     }
-    Json plans = Json::array();
-    for (const PlanAnswer& plan : a.plans) {
-        plans.push_back(plan_json(plan));
-    }
-    json["policies"] = plans;
+    json["policies"] = json_list<Json>(a.plans, plan_json);
     json["wall_s"] = a.wall_s;
     json["version"] = a.version;
     return json_text(json);

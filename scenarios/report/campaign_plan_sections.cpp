@@ -54,7 +54,13 @@ std::string loading_text(const PlanAnswer& p) {
         to_short_text(s.broadcast));
 }
 
+// Of what takes a while after an interruption, where there was one.
+constexpr const char* kNoInterruption = "no interruption";
+
 std::string mttr_text(const PlanAnswer& p) {
+    if (p.mttr_s <= 0) {
+        return kNoInterruption;
+    }
     const auto part = [&](NodeUse use) {
         return seconds_text(p.per_interruption_s[static_cast<std::size_t>(use)]);
     };
@@ -104,15 +110,17 @@ ReportSection recovery_plan_section(const PlanAnswer& p, double tokens) {
     fact("a full restart", restart_text(p));
     fact("loading", loading_text(p));
     fact("recovery time",
-         fmt::format("median {}, p95 {}, longest {}",
-                     seconds_text(p.recovery_p50_s),
-                     seconds_text(p.recovery_p95_s),
-                     seconds_text(p.recovery_max_s)));
+         p.recovery_max_s > 0 ? fmt::format("median {}, p95 {}, longest {}",
+                                            seconds_text(p.recovery_p50_s),
+                                            seconds_text(p.recovery_p95_s),
+                                            seconds_text(p.recovery_max_s))
+                              : kNoInterruption);
     fact("lost work",
-         fmt::format("{:.1f} h a run; of a restart median {}, p95 {}",
-                     p.lost_h.mean,
-                     seconds_text(p.loss_p50_s),
-                     seconds_text(p.loss_p95_s)));
+         fmt::format("{:.1f} h a run", p.lost_h.mean) +
+             (p.restarts.mean > 0 ? fmt::format("; of a restart median {}, p95 {}",
+                                                seconds_text(p.loss_p50_s),
+                                                seconds_text(p.loss_p95_s))
+                                  : ""));
     fact("evictions",
          fmt::format("{:.1f}, of which {:.1f} healthy; at most {} in repair at once",
                      p.evictions.mean,

@@ -45,7 +45,7 @@ ReportTable campaign_result(const CampaignAnswer& answer) {
                               plan.restarts.mean,
                               plan.lost_h.mean * 3600,
                               plan.spares,
-                              plan.mttr_s});
+                              known_cell(plan.mttr_s)});
     }
     return table;
 }
@@ -80,7 +80,7 @@ ReportSection plans(const CampaignAnswer& answer) {
              plan.restarts.mean,
              plan.lost_h.mean,
              plan.spares,
-             plan.mttr_s});
+             known_cell(plan.mttr_s)});
     }
     return section;
 }

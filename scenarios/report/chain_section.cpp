@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/chain_section.h"
+#include "scenarios/report/served_load_sections.h"
 
 namespace orrery {
 

@@ -211,15 +211,6 @@ private:
     std::uint64_t next_id_ = 1;
 };
 
-Result<void> write_file(const std::filesystem::path& path, const std::string& text) {
-    auto file = OutputFile::open(path);
-    if (!file) {
-        return unexpected<Error>(file.error());
-    }
-    (*file)->stream() << text;
-    return (*file)->commit();
-}
-
 }  // namespace
 
 std::string chakra_trace(const Program& program,
@@ -240,9 +231,9 @@ Result<void> write_chakra(const std::filesystem::path& folder,
     }
     ChakraGroups groups;
     for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
-        const Result<void> written =
-            write_file(folder / fmt::format("{}.{}.et", name, rank),
-                       chakra_trace(program, RankId{rank}, ops_of_rank(ops, RankId{rank}), groups));
+        const Result<void> written = OutputFile::write(
+            folder / fmt::format("{}.{}.et", name, rank),
+            chakra_trace(program, RankId{rank}, ops_of_rank(ops, RankId{rank}), groups));
         if (!written) {
             return written;
         }
@@ -253,7 +244,7 @@ Result<void> write_chakra(const std::filesystem::path& folder,
             json[group].push_back(index(member));
         }
     }
-    return write_file(folder / chakra::kGroupsFile, json.dump(1) + "\n");
+    return OutputFile::write(folder / chakra::kGroupsFile, json.dump(1) + "\n");
 }
 
 }  // namespace orrery

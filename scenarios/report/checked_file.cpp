@@ -85,18 +85,16 @@ std::string checked_text(const std::vector<CheckedFile>& files) {
 
 std::string checked_json(const std::vector<CheckedFile>& files) {
     using Json = nlohmann::ordered_json;
-    Json list = Json::array();
-    for (const CheckedFile& file : files) {
-        Json errors = Json::array();
-        for (const Error& error : file.errors) {
-            errors.push_back({{"where", error.where}, {"what", error.what}, {"hint", error.hint}});
-        }
-        list.push_back({{"file", file.file},
-                        {"kind", file.kind},
-                        {"right", file.errors.empty()},
-                        {"summary", file.errors.empty() ? file.summary : ""},
-                        {"errors", errors}});
-    }
+    Json list = json_list<Json>(files, [&](const CheckedFile& file) -> Json {
+        Json errors = json_list<Json>(file.errors, [&](const Error& error) -> Json {
+            return {{"where", error.where}, {"what", error.what}, {"hint", error.hint}};
+        });
+        return {{"file", file.file},
+                {"kind", file.kind},
+                {"right", file.errors.empty()},
+                {"summary", file.errors.empty() ? file.summary : ""},
+                {"errors", errors}};
+    });
     const bool right =
         std::ranges::all_of(files, [](const CheckedFile& file) { return file.errors.empty(); });
     return json_text(Json{{"right", right}, {"files", list}});

@@ -14,6 +14,8 @@
 namespace orrery {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string value_text(double value, const std::string& unit) {
     return unit == "s" ? to_short_text(Time::seconds(value))
                        : fmt::format("{:.1f} {}", value, unit);
@@ -59,20 +61,18 @@ Report checks_sections(const ModelledChecks& checks) {
 }
 
 std::string checks_json(const ModelledChecks& checks) {
-    nlohmann::ordered_json tests = nlohmann::ordered_json::array();
-    for (const ModelledCheck& c : checks.tests) {
-        tests.push_back({{"test", c.test},
-                         {"unit", c.unit},
-                         {"runs", c.count},
-                         {"failed", c.failed},
-                         {"median", c.median},
-                         {"worst", c.worst},
-                         {"worst_at", c.worst_at}});
-    }
-    const nlohmann::ordered_json json{
-        {"tests", tests},
-        {"suspects", checks.suspects},
-        {"fault_classes", nlohmann::ordered_json::parse(fault_classes_json(checks.faults))}};
+    Json tests = json_list<Json>(checks.tests, [&](const ModelledCheck& c) -> Json {
+        return {{"test", c.test},
+                {"unit", c.unit},
+                {"runs", c.count},
+                {"failed", c.failed},
+                {"median", c.median},
+                {"worst", c.worst},
+                {"worst_at", c.worst_at}};
+    });
+    const Json json{{"tests", tests},
+                    {"suspects", checks.suspects},
+                    {"fault_classes", Json::parse(fault_classes_json(checks.faults))}};
     return json_text(json);
 }
 

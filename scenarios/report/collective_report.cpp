@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/collective_report.h"
-
-#include <string>
 #include <utility>
 #include <vector>
+
+#include "scenarios/report/validation_report.h"
 
 namespace orrery {
 namespace {

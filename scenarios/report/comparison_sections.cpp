@@ -49,8 +49,11 @@ ReportSection parts(const RunComparison& run) {
                              {"predicted", Unit::seconds},
                              {"error", Unit::change}};
     for (const ComparedPart& part : run.parts) {
+        if (part.measured_s <= 0 && part.predicted_s <= 0) {
+            continue;
+        }
         section.table.rows.push_back({part.name,
-                                      part.runs,
+                                      known_cell(part.runs),
                                       part.measured_s,
                                       part.predicted_s,
                                       error_of(part.predicted_s, part.measured_s)});

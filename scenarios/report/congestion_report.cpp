@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/congestion_report.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/study_sections.h"
 
 namespace orrery {
 
@@ -35,19 +34,18 @@ Report congestion_sections(const CongestionStudy& study) {
 }
 
 std::string congestion_json(const CongestionStudy& study) {
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const CongestionRow& row : study.rows) {
-        rows.push_back({{"pattern", row.pattern},
-                        {"messages", row.messages},
-                        {"fair_small_s", row.fair_small.seconds()},
-                        {"fair_large_s", row.fair_large.seconds()},
-                        {"packets_small_s", row.packets_small.seconds()},
-                        {"packets_large_s", row.packets_large.seconds()},
-                        {"efficiency", row.factor.efficiency},
-                        {"queueing_delay_s", row.factor.queueing_delay.seconds()}});
-    }
-    return json_text(
-        nlohmann::ordered_json{{"algorithm", study.factors.algorithm}, {"rows", rows}});
+    using Json = nlohmann::ordered_json;
+    Json rows = json_list<Json>(study.rows, [&](const CongestionRow& row) -> Json {
+        return {{"pattern", row.pattern},
+                {"messages", row.messages},
+                {"fair_small_s", row.fair_small.seconds()},
+                {"fair_large_s", row.fair_large.seconds()},
+                {"packets_small_s", row.packets_small.seconds()},
+                {"packets_large_s", row.packets_large.seconds()},
+                {"efficiency", row.factor.efficiency},
+                {"queueing_delay_s", row.factor.queueing_delay.seconds()}};
+    });
+    return json_text(Json{{"algorithm", study.factors.algorithm}, {"rows", rows}});
 }
 
 }  // namespace orrery

@@ -145,15 +145,13 @@ ReportSection differences_of(const char* title, const std::vector<Difference>& d
 }
 
 Json differences_json(const std::vector<Difference>& differences) {
-    Json list = Json::array();
-    for (const Difference& one : differences) {
+    return json_list<Json>(differences, [&](const Difference& one) -> Json {
         const std::optional<double> change = one.change();
-        list.push_back({{"key", one.key},
-                        {"before", one.before ? Json(*one.before) : Json()},
-                        {"after", one.after ? Json(*one.after) : Json()},
-                        {"change", change ? Json(*change) : Json()}});
-    }
-    return list;
+        return {{"key", one.key},
+                {"before", one.before ? Json(*one.before) : Json()},
+                {"after", one.after ? Json(*one.after) : Json()},
+                {"change", change ? Json(*change) : Json()}};
+    });
 }
 
 Json pair_json(double before, double after) {

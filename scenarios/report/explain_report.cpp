@@ -116,24 +116,23 @@ std::pair<std::string, double> main_limit(const Answer& answer) {
 std::string explain_json(const Explanation& explanation) {
     using Json = nlohmann::ordered_json;
     constexpr std::array kKinds{"plan", "batch", "hardware"};
-    Json limits = Json::array();
-    for (const LostMfu& part : losses(explanation.answer)) {
-        limits.push_back({{"cause", name(part.cause)},
-                          {"group", words_of(part.cause)->group},
-                          {"mfu", part.mfu},
-                          {"time_s", part.time.seconds()},
-                          {"words", words_of(part.cause)->words}});
-    }
-    Json suggestions = Json::array();
-    for (const Suggestion& suggestion : explanation.suggestions) {
-        suggestions.push_back({{"kind", kKinds[static_cast<std::size_t>(suggestion.change.kind)]},
-                               {"words", suggestion.change.words},
-                               {"set", suggestion.change.overrides},
-                               {"gain", suggestion.gain},
-                               {"iteration_s", suggestion.iteration.seconds()},
-                               {"mfu", suggestion.mfu},
-                               {"peak_memory_bytes", suggestion.peak_memory.count()}});
-    }
+    Json limits = json_list<Json>(losses(explanation.answer), [](const LostMfu& part) -> Json {
+        return {{"cause", name(part.cause)},
+                {"group", words_of(part.cause)->group},
+                {"mfu", part.mfu},
+                {"time_s", part.time.seconds()},
+                {"words", words_of(part.cause)->words}};
+    });
+    Json suggestions =
+        json_list<Json>(explanation.suggestions, [&](const Suggestion& suggestion) -> Json {
+            return {{"kind", kKinds[static_cast<std::size_t>(suggestion.change.kind)]},
+                    {"words", suggestion.change.words},
+                    {"set", suggestion.change.overrides},
+                    {"gain", suggestion.gain},
+                    {"iteration_s", suggestion.iteration.seconds()},
+                    {"mfu", suggestion.mfu},
+                    {"peak_memory_bytes", suggestion.peak_memory.count()}};
+        });
     const Answer& answer = explanation.answer;
     Json json{{"scenario", answer.scenario},
               {"iteration_s", answer.iteration.seconds()},

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/explained_error_report.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
 
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/report_words.h"
+#include "scenarios/report/validation_report.h"
 
 namespace orrery {
 namespace {
@@ -104,16 +102,14 @@ std::string explained_error_json(const ExplainedError& explained) {
     for (const LostMfu& lost : explained.answer.lost_mfu) {
         parts[std::string{words_for(lost.cause)}] = lost.time.seconds();
     }
-    Json inputs = Json::array();
-    for (const VariedInput& varied : explained.varied) {
+    Json inputs = json_list<Json>(explained.varied, [&](const VariedInput& varied) -> Json {
         const bool known = varied.answer.has_value();
-        inputs.push_back(
-            {{"column", varied.instead.column},
-             {"stated", varied.instead.stated},
-             {"instead", varied.instead.value},
-             {"predicted_s", known ? Json(varied.answer->iteration.seconds()) : Json()},
-             {"fits", known ? Json(varied.answer->memory.fits) : Json()}});
-    }
+        return {{"column", varied.instead.column},
+                {"stated", varied.instead.stated},
+                {"instead", varied.instead.value},
+                {"predicted_s", known ? Json(varied.answer->iteration.seconds()) : Json()},
+                {"fits", known ? Json(varied.answer->memory.fits) : Json()}};
+    });
     return json_text(Json{{"case", validated.name},
                           {"family", validated.family},
                           {"measured_s", validated.measured_s},

@@ -13,6 +13,8 @@
 namespace orrery {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::size_t kClassesListed = 24;
 
 // With its head.
@@ -47,16 +49,15 @@ ReportSection fault_classes_section(const std::vector<FaultClass>& classes, cons
 }
 
 std::string fault_classes_json(const std::vector<FaultClass>& classes) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const FaultClass& one : classes) {
-        list.push_back({{"class", one.name},
-                        {"kind", name(one.kind)},
-                        {"components", one.population},
-                        {"of", one.components},
-                        {"when", one.when},
-                        {"expected", one.expected},
-                        {"stops_the_job", one.stops}});
-    }
+    Json list = json_list<Json>(classes, [&](const FaultClass& one) -> Json {
+        return {{"class", one.name},
+                {"kind", name(one.kind)},
+                {"components", one.population},
+                {"of", one.components},
+                {"when", one.when},
+                {"expected", one.expected},
+                {"stops_the_job", one.stops}};
+    });
     return json_line(list);
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/fit_report.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <map>
 
+#include "scenarios/report/validation_report.h"
 #include "scenarios/studies/validate/validation.h"
 
 namespace orrery {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/heat_map_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numeric>
 
 #include "scenarios/format/provenance/version.h"
+#include "scenarios/report/checks_report.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {

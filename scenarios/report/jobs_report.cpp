@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/jobs_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "scenarios/report/memory_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/report_words.h"
+#include "scenarios/report/study_sections.h"
 
 namespace orrery {
 namespace {
@@ -104,10 +103,7 @@ Json path_of(const CauseTimes& path) {
 }
 
 Json job_of(const JobAnswer& job) {
-    Json ends = Json::array();
-    for (const Time end : job.steps) {
-        ends.push_back(end.seconds());
-    }
+    Json ends = json_list<Json>(job.steps, [](const Time end) { return end.seconds(); });
     return {{"name", job.name},
             {"model", job.alone.model},
             {"plan", job.alone.plan},
@@ -139,14 +135,9 @@ Json links_of(const JobsAnswer& answer, const SharedLinks& links) {
 }  // namespace
 
 std::string jobs_json(const JobsAnswer& answer) {
-    Json jobs = Json::array();
-    for (const JobAnswer& job : answer.jobs) {
-        jobs.push_back(job_of(job));
-    }
-    Json links = Json::array();
-    for (const SharedLinks& each : answer.links) {
-        links.push_back(links_of(answer, each));
-    }
+    Json jobs = json_list<Json>(answer.jobs, job_of);
+    Json links = json_list<Json>(answer.links,
+                                 [&](const SharedLinks& each) { return links_of(answer, each); });
     return json_text(Json{{"scenario", answer.scenario},
                           {"device", answer.device},
                           {"cluster", answer.cluster},

@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/hang_json.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {
@@ -21,16 +20,15 @@ Json memory_json(const MemoryUse& memory) {
 
 // Of rows of tokens: all numbers are over the mean.
 Json expert_rows_json(const Answer& a) {
-    Json layers = Json::array();
-    for (const LayerRows& rows : a.expert_rows) {
-        layers.push_back({{"layer", rows.layer},
-                          {"stage", index(rows.role)},
-                          {"busiest_rank", index(rows.busiest)},
-                          {"busiest_rows", rows.most},
-                          {"busiest_of_a_micro_batch", rows.mean_of_most},
-                          {"dropped", rows.dropped},
-                          {"experts", rows.of_experts}});
-    }
+    Json layers = json_list<Json>(a.expert_rows, [](const LayerRows& rows) -> Json {
+        return {{"layer", rows.layer},
+                {"stage", index(rows.role)},
+                {"busiest_rank", index(rows.busiest)},
+                {"busiest_rows", rows.most},
+                {"busiest_of_a_micro_batch", rows.mean_of_most},
+                {"dropped", rows.dropped},
+                {"experts", rows.of_experts}};
+    });
     return {{"layers", std::move(layers)}, {"ranks", a.rows_of_rank}};
 }
 
@@ -43,11 +41,10 @@ Json overheads_json(const MemoryUse& memory) {
 }
 
 Json memory_peak_json(const MemoryUse& memory) {
-    Json largest = Json::array();
-    for (const BufferUse& buffer : memory.largest) {
-        largest.push_back(
-            {{"name", buffer.name}, {"kind", name(buffer.kind)}, {"bytes", buffer.bytes.count()}});
-    }
+    Json largest = json_list<Json>(memory.largest, [](const BufferUse& buffer) -> Json {
+        return {
+            {"name", buffer.name}, {"kind", name(buffer.kind)}, {"bytes", buffer.bytes.count()}};
+    });
     return {{"rank", index(memory.rank)},
             {"role", memory.role},
             {"moment", memory.moment},
@@ -137,20 +134,18 @@ Json rank_waits_json(const Answer& answer) {
 }
 
 Json collectives_json(const Answer& answer) {
-    Json list = Json::array();
-    for (const CollectiveUse& use : answer.collectives) {
-        list.push_back({{"name", use.name},
-                        {"ranks", use.ranks},
-                        {"bytes", use.bytes.count()},
-                        {"algorithm", use.algorithm},
-                        {"protocol", use.protocol},
-                        {"channels", use.channels},
-                        {"moved_by", name(use.engine)},
-                        {"sms", use.sms},
-                        {"count", use.count},
-                        {"alone_s", use.alone.seconds()}});
-    }
-    return list;
+    return json_list<Json>(answer.collectives, [](const CollectiveUse& use) -> Json {
+        return {{"name", use.name},
+                {"ranks", use.ranks},
+                {"bytes", use.bytes.count()},
+                {"algorithm", use.algorithm},
+                {"protocol", use.protocol},
+                {"channels", use.channels},
+                {"moved_by", name(use.engine)},
+                {"sms", use.sms},
+                {"count", use.count},
+                {"alone_s", use.alone.seconds()}};
+    });
 }
 
 Json assumed_json(const Answer& answer) {
@@ -162,14 +157,12 @@ Json assumed_json(const Answer& answer) {
 }
 
 Json faults_left_out_json(const std::vector<FaultLeftOut>& left_out) {
-    Json list = Json::array();
-    for (const FaultLeftOut& one : left_out) {
-        list.push_back({{"entry", one.entry.path},
-                        {"what", one.entry.what},
-                        {"form", name(one.entry.form)},
-                        {"why", one.why}});
-    }
-    return list;
+    return json_list<Json>(left_out, [](const FaultLeftOut& one) -> Json {
+        return {{"entry", one.entry.path},
+                {"what", one.entry.what},
+                {"form", name(one.entry.form)},
+                {"why", one.why}};
+    });
 }
 
 }  // namespace

@@ -25,4 +25,14 @@ Json known_or_null(double value) {
     return value > 0 ? Json(value) : Json();
 }
 
+// What `of` makes of each item.
+template <class Json, class Items, class Of>
+Json json_list(const Items& items, const Of& of) {
+    Json list = Json::array();
+    for (const auto& item : items) {
+        list.push_back(of(item));
+    }
+    return list;
+}
+
 }  // namespace orrery

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/keys_schema.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +8,7 @@
 #include "scenarios/format/read/read_stack.h"
 #include "scenarios/format/read/scenario_keys.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/keys_report.h"
 
 namespace orrery {
 namespace {
@@ -196,10 +195,8 @@ OrderedJson SchemaMaker::entry_schema(const ScenarioKey& key) {
 }
 
 OrderedJson SchemaMaker::ladder_schema(const KeyMap& policies) {
-    OrderedJson words = OrderedJson::array();
-    for (const Key& policy : policies.keys) {
-        words.push_back(policy.name);
-    }
+    OrderedJson words =
+        json_list<OrderedJson>(policies.keys, [&](const Key& policy) { return policy.name; });
     define(policies);
     OrderedJson map = {
         {"allOf", {reference(policies), {{"minProperties", 1}, {"maxProperties", 1}}}}};

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/largest_fit_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/search_report.h"
 
 namespace orrery {
 namespace {
@@ -63,10 +62,9 @@ Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit)
 }
 
 std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit) {
-    Json largest = Json::array();
-    for (const BufferUse& buffer : fit.memory.largest) {
-        largest.push_back({{"name", buffer.name}, {"bytes", buffer.bytes.count()}});
-    }
+    Json largest = json_list<Json>(fit.memory.largest, [](const BufferUse& buffer) -> Json {
+        return {{"name", buffer.name}, {"bytes", buffer.bytes.count()}};
+    });
     const Json json = {{"scenario", scenario.name},
                        {"model", scenario.model.name},
                        {"cluster", words_of(scenario.cluster)},

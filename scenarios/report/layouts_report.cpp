@@ -13,6 +13,8 @@
 namespace orrery {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::size_t kLayoutsWidth = 110;
 
 std::string transfer_text(const LayoutTransfer& t) {
@@ -98,34 +100,31 @@ Report layouts_sections(const std::vector<StageLayouts>& stages) {
 }
 
 std::string layouts_json(const std::vector<StageLayouts>& stages) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const StageLayouts& stage : stages) {
-        nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-        for (const LayoutRow& row : stage.rows) {
-            nlohmann::ordered_json transfers = nlohmann::ordered_json::array();
-            for (const LayoutTransfer& t : row.transfers) {
-                transfers.push_back({{"name", t.name},
-                                     {"kind", t.kind},
-                                     {"over", t.over},
-                                     {"wire", name(t.wire)},
-                                     {"bytes", t.bytes.count()},
-                                     {"times", t.times}});
-            }
-            rows.push_back({{"phase", row.phase},
-                            {"kind", name(row.kind)},
-                            {"tensors", row.tensors},
-                            {"placement", row.placement},
-                            {"step_placement",
-                             row.step_placement.empty() ? row.placement : row.step_placement},
-                            {"tier", row.tier},
-                            {"codec", name(row.codec)},
-                            {"lifetime", name(row.lifetime)},
-                            {"bytes", row.bytes.count()},
-                            {"transfers", transfers}});
-        }
-        all.push_back({{"role", stage.role}, {"mesh", stage.mesh}, {"layouts", rows}});
-    }
-    return json_text(nlohmann::ordered_json{{"stages", all}});
+    Json all = json_list<Json>(stages, [&](const StageLayouts& stage) -> Json {
+        Json rows = json_list<Json>(stage.rows, [&](const LayoutRow& row) -> Json {
+            Json transfers = json_list<Json>(row.transfers, [&](const LayoutTransfer& t) -> Json {
+                return {{"name", t.name},
+                        {"kind", t.kind},
+                        {"over", t.over},
+                        {"wire", name(t.wire)},
+                        {"bytes", t.bytes.count()},
+                        {"times", t.times}};
+            });
+            return {
+                {"phase", row.phase},
+                {"kind", name(row.kind)},
+                {"tensors", row.tensors},
+                {"placement", row.placement},
+                {"step_placement", row.step_placement.empty() ? row.placement : row.step_placement},
+                {"tier", row.tier},
+                {"codec", name(row.codec)},
+                {"lifetime", name(row.lifetime)},
+                {"bytes", row.bytes.count()},
+                {"transfers", transfers}};
+        });
+        return {{"role", stage.role}, {"mesh", stage.mesh}, {"layouts", rows}};
+    });
+    return json_text(Json{{"stages", all}});
 }
 
 }  // namespace orrery

@@ -144,21 +144,19 @@ Report memory_sections(const MemoryValidation& validation) {
 
 std::string json_report(const MemoryValidation& validation) {
     using Json = nlohmann::ordered_json;
-    Json rows = Json::array();
-    for (const ValidatedMemory& row : validation.rows) {
-        rows.push_back(
-            {{"case", row.name},
-             {"family", row.family},
-             {"ran", row.ran},
-             {"fits", row.fits},
-             {"measured_peak_bytes", row.measured_peak_b > 0 ? Json(row.measured_peak_b) : Json()},
-             {"predicted_peak_bytes", row.predicted_peak_b},
-             {"beside_plan_bytes", row.beside_plan_b}});
-    }
-    Json skipped = Json::array();
-    for (const SkippedMemory& skip : validation.skipped) {
-        skipped.push_back({{"case", skip.name}, {"reason", skip.reason}});
-    }
+    Json rows = json_list<Json>(validation.rows, [](const ValidatedMemory& row) -> Json {
+        return {
+            {"case", row.name},
+            {"family", row.family},
+            {"ran", row.ran},
+            {"fits", row.fits},
+            {"measured_peak_bytes", row.measured_peak_b > 0 ? Json(row.measured_peak_b) : Json()},
+            {"predicted_peak_bytes", row.predicted_peak_b},
+            {"beside_plan_bytes", row.beside_plan_b}};
+    });
+    Json skipped = json_list<Json>(validation.skipped, [](const SkippedMemory& skip) -> Json {
+        return {{"case", skip.name}, {"reason", skip.reason}};
+    });
     return json_text(Json{{"rows", rows},
                           {"skipped", skipped},
                           {"overall",

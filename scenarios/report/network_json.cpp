@@ -10,41 +10,37 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json flows_json(const NetworkAnswer& a) {
-    Json flows = Json::array();
-    for (const FlowTimes& f : a.flows) {
-        flows.push_back({{"size_bytes", f.size.count()},
-                         {"flows", f.flows},
-                         {"finished", f.finished},
-                         {"moved", f.moved},
-                         {"stalled", f.stalled},
-                         {"stalled_max_s", f.stalled_max.seconds()},
-                         {"min_s", f.min.seconds()},
-                         {"median_s", f.median.seconds()},
-                         {"p99_s", f.p99.seconds()},
-                         {"max_s", f.max.seconds()},
-                         {"slowdown_median", f.slowdown_median},
-                         {"slowdown_p99", f.slowdown_p99},
-                         {"slowdown_max", f.slowdown_max}});
-    }
-    return flows;
+    return json_list<Json>(a.flows, [](const FlowTimes& f) -> Json {
+        return {{"size_bytes", f.size.count()},
+                {"flows", f.flows},
+                {"finished", f.finished},
+                {"moved", f.moved},
+                {"stalled", f.stalled},
+                {"stalled_max_s", f.stalled_max.seconds()},
+                {"min_s", f.min.seconds()},
+                {"median_s", f.median.seconds()},
+                {"p99_s", f.p99.seconds()},
+                {"max_s", f.max.seconds()},
+                {"slowdown_median", f.slowdown_median},
+                {"slowdown_p99", f.slowdown_p99},
+                {"slowdown_max", f.slowdown_max}};
+    });
 }
 
 Json packets_json(const NetworkAnswer& a) {
-    Json packets = Json::array();
-    for (const PacketCounts& p : a.packets) {
-        packets.push_back({{"size_bytes", p.size.count()},
-                           {"packets", p.packets},
-                           {"repeated", p.repeated},
-                           {"marked", p.marked},
-                           {"trimmed", p.trimmed},
-                           {"dropped", p.dropped},
-                           {"pauses", p.pauses},
-                           {"paused_max_s", p.paused_max.seconds()},
-                           {"queue_max_bytes", p.queue_max.count()},
-                           {"queue_at", p.queue_at},
-                           {"events", p.events}});
-    }
-    return packets;
+    return json_list<Json>(a.packets, [](const PacketCounts& p) -> Json {
+        return {{"size_bytes", p.size.count()},
+                {"packets", p.packets},
+                {"repeated", p.repeated},
+                {"marked", p.marked},
+                {"trimmed", p.trimmed},
+                {"dropped", p.dropped},
+                {"pauses", p.pauses},
+                {"paused_max_s", p.paused_max.seconds()},
+                {"queue_max_bytes", p.queue_max.count()},
+                {"queue_at", p.queue_at},
+                {"events", p.events}};
+    });
 }
 
 }  // namespace

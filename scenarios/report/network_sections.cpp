@@ -109,16 +109,19 @@ ReportSection flows(const NetworkAnswer& answer) {
                              {"p99", Unit::number, 2},
                              {"most", Unit::number, 2}};
     for (const FlowTimes& flow : answer.flows) {
-        section.table.rows.push_back({flow.size,
-                                      flow.flows,
-                                      flow.finished,
-                                      flow.min,
-                                      flow.median,
-                                      flow.p99,
-                                      flow.max,
-                                      flow.slowdown_median,
-                                      flow.slowdown_p99,
-                                      flow.slowdown_max});
+        std::vector<Cell> row{flow.size, flow.flows, flow.finished};
+        if (flow.finished > 0) {
+            row.insert(row.end(),
+                       {flow.min,
+                        flow.median,
+                        flow.p99,
+                        flow.max,
+                        flow.slowdown_median,
+                        flow.slowdown_p99,
+                        flow.slowdown_max});
+        }
+        row.resize(section.table.columns.size());
+        section.table.rows.push_back(std::move(row));
         if (flow.moved + flow.stalled > 0) {
             section.after.push_back(
                 fmt::format("Of {}: {} moved to another path, {} stood still for at most {}.",

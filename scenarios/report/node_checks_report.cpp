@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/node_checks_report.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/checks_report.h"
 #include "scenarios/report/json_text.h"
 
 namespace orrery {

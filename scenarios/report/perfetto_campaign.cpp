@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/perfetto_campaign.h"
-
 #include <string_view>
 
 #include "scenarios/format/document/output_file.h"
+#include "scenarios/report/perfetto_trace.h"
 #include "scenarios/report/perfetto_tracks.h"
 
 namespace orrery {
@@ -46,12 +45,7 @@ void write_campaign_trace(std::ostream& out, const CampaignAnswer& answer) {
 }
 
 Result<void> write_campaign_trace(const std::string& file, const CampaignAnswer& answer) {
-    const auto output = OutputFile::open(file);
-    if (!output) {
-        return unexpected<Error>(output.error());
-    }
-    write_campaign_trace((*output)->stream(), answer);
-    return (*output)->commit();
+    return OutputFile::write(file, [&](std::ostream& out) { write_campaign_trace(out, answer); });
 }
 
 }  // namespace orrery

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/perfetto_network.h"
-
 #include "scenarios/format/document/output_file.h"
+#include "scenarios/report/perfetto_trace.h"
 #include "scenarios/report/perfetto_tracks.h"
 
 namespace orrery {
@@ -28,12 +27,7 @@ void write_network_trace(std::ostream& out, const NetworkTrace& trace) {
 }
 
 Result<void> write_network_trace(const std::string& file, const NetworkTrace& trace) {
-    const auto output = OutputFile::open(file);
-    if (!output) {
-        return unexpected<Error>(output.error());
-    }
-    write_network_trace((*output)->stream(), trace);
-    return (*output)->commit();
+    return OutputFile::write(file, [&](std::ostream& out) { write_network_trace(out, trace); });
 }
 
 }  // namespace orrery

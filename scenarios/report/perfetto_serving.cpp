@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/perfetto_serving.h"
-
 #include <fmt/format.h>
 
 #include <map>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/format/document/output_file.h"
+#include "scenarios/report/perfetto_trace.h"
 #include "scenarios/report/perfetto_tracks.h"
 
 namespace orrery {
@@ -63,12 +62,8 @@ void write_serving_trace(std::ostream& out,
 Result<void> write_serving_trace(const std::string& file,
                                  const ServingAnswer& answer,
                                  const ServedTimeline& timeline) {
-    const auto output = OutputFile::open(file);
-    if (!output) {
-        return unexpected<Error>(output.error());
-    }
-    write_serving_trace((*output)->stream(), answer, timeline);
-    return (*output)->commit();
+    return OutputFile::write(
+        file, [&](std::ostream& out) { write_serving_trace(out, answer, timeline); });
 }
 
 }  // namespace orrery

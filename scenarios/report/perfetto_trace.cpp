@@ -199,27 +199,20 @@ void write_perfetto_traces(std::ostream& out,
 Result<void> write_perfetto_traces(const std::string& file,
                                    const Program& program,
                                    const std::vector<NamedTrace>& traces) {
-    const auto output = OutputFile::open(file);
-    if (!output) {
-        return unexpected<Error>(output.error());
-    }
-    write_perfetto_traces((*output)->stream(), program, traces);
-    return (*output)->commit();
+    return OutputFile::write(
+        file, [&](std::ostream& out) { write_perfetto_traces(out, program, traces); });
 }
 
 Result<void> write_perfetto_trace(const std::string& file,
                                   const Program& program,
                                   const std::vector<TracedOp>& trace) {
-    const auto output = OutputFile::open(file);
-    if (!output) {
-        return unexpected<Error>(output.error());
-    }
-    if (file.ends_with(".json")) {
-        write_chrome_trace((*output)->stream(), program, trace);
-    } else {
-        write_perfetto_trace((*output)->stream(), program, trace);
-    }
-    return (*output)->commit();
+    return OutputFile::write(file, [&](std::ostream& out) {
+        if (file.ends_with(".json")) {
+            write_chrome_trace(out, program, trace);
+        } else {
+            write_perfetto_trace(out, program, trace);
+        }
+    });
 }
 
 }  // namespace orrery

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the last step of the traced ranks for Perfetto (ui.perfetto.dev): protobuf messages of
-// perfetto/trace (TracePacket, TrackEvent, TrackDescriptor, InternedData), encoded here.
+// Writes traces for Perfetto (ui.perfetto.dev). Of the last step of the traced ranks: protobuf
+// messages of perfetto/trace (TracePacket, TrackEvent, TrackDescriptor, InternedData), encoded
+// here.
 //   1. a process per rank, a thread per stream
 //   2. a slice per op, categories are causes; step, chunk and micro-batch as arguments
 //   3. inside a communication op, a slice while it waits for its peers
@@ -15,6 +16,10 @@
 #include "engine/program.h"
 #include "engine/result.h"
 #include "engine/simulation.h"
+#include "scenarios/studies/campaign/campaign_answer.h"
+#include "scenarios/studies/network/network_trace.h"
+#include "scenarios/studies/serve/served_timeline.h"
+#include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {
 
@@ -40,5 +45,26 @@ Result<void> write_perfetto_traces(const std::string& file,
 void write_perfetto_traces(std::ostream& out,
                            const Program& program,
                            const std::vector<NamedTrace>& traces);
+
+// A NetworkTrace: a track with slices per flow, a counter per link.
+void write_network_trace(std::ostream& out, const NetworkTrace& trace);
+// To a file that appears whole or not at all.
+Result<void> write_network_trace(const std::string& file, const NetworkTrace& trace);
+
+// The first seed's run of every plan of a campaign: a track with what the job does, one with what
+// was observed, and the ETTR by day as a counter.
+void write_campaign_trace(std::ostream& out, const CampaignAnswer& answer);
+// To a file that appears whole or not at all.
+Result<void> write_campaign_trace(const std::string& file, const CampaignAnswer& answer);
+
+// A served load: a process for each pool, in it a track for each instance with its steps, and
+// counters of its queue and its cache. Of the steps that the timeline has kept. Where it has kept
+// less than all, an instant says so.
+void write_serving_trace(std::ostream& out,
+                         const ServingAnswer& answer,
+                         const ServedTimeline& timeline);
+Result<void> write_serving_trace(const std::string& file,
+                                 const ServingAnswer& answer,
+                                 const ServedTimeline& timeline);
 
 }  // namespace orrery

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/placed_nodes_report.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/report_words.h"
+#include "scenarios/report/search_report.h"
 
 namespace orrery {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/pool_search_report.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -27,15 +25,13 @@ std::string words_of_pools(const FoundPools& found) {
 }
 
 Json pools_json(const FoundPools& found) {
-    Json list = Json::array();
-    for (const ServingPoolSpec& pool : found.pools) {
-        list.push_back({{"role", name(pool.role)},
-                        {"instances", pool.instances},
-                        {"tensor_model_parallel_size", pool.plan.tensor_model_parallel_size},
-                        {"pipeline_model_parallel_size", pool.plan.pipeline_model_parallel_size},
-                        {"data_parallel_size", pool.plan.data_parallel_size}});
-    }
-    return list;
+    return json_list<Json>(found.pools, [](const ServingPoolSpec& pool) -> Json {
+        return {{"role", name(pool.role)},
+                {"instances", pool.instances},
+                {"tensor_model_parallel_size", pool.plan.tensor_model_parallel_size},
+                {"pipeline_model_parallel_size", pool.plan.pipeline_model_parallel_size},
+                {"data_parallel_size", pool.plan.data_parallel_size}};
+    });
 }
 
 }  // namespace
@@ -104,20 +100,18 @@ Report pool_search_sections(const Scenario& scenario, const PoolSearchResult& re
 }
 
 std::string pool_search_json(const Scenario& scenario, const PoolSearchResult& result) {
-    Json best = Json::array();
-    for (const FoundPools& found : result.best) {
+    Json best = json_list<Json>(result.best, [&](const FoundPools& found) -> Json {
         const ServingAnswer& answer = found.answer;
-        best.push_back(
-            {{"pools", pools_json(found)},
-             {"gpus", found.gpus},
-             {"rate", found.rate},
-             {"output_tokens_per_s", answer.output_tokens_per_s},
-             {"ttft_p99_s", answer.ttft_s.p99},
-             {"tpot_p99_s", answer.tpot_s.p99},
-             {"e2e_p99_s", answer.e2e_s.p99},
-             {"cost_per_million_tokens", known_or_null<Json>(answer.cost_per_million_tokens)},
-             {"kwh_per_million_tokens", known_or_null<Json>(answer.kwh_per_million_tokens)}});
-    }
+        return {{"pools", pools_json(found)},
+                {"gpus", found.gpus},
+                {"rate", found.rate},
+                {"output_tokens_per_s", answer.output_tokens_per_s},
+                {"ttft_p99_s", answer.ttft_s.p99},
+                {"tpot_p99_s", answer.tpot_s.p99},
+                {"e2e_p99_s", answer.e2e_s.p99},
+                {"cost_per_million_tokens", known_or_null<Json>(answer.cost_per_million_tokens)},
+                {"kwh_per_million_tokens", known_or_null<Json>(answer.kwh_per_million_tokens)}};
+    });
     const Json json = {
         {"scenario", scenario.name},
         {"model", scenario.model.name},

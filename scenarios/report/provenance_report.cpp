@@ -22,11 +22,7 @@ Json document_json(const DocumentNode& node) {
             return !node.is_string && is_json_value(node.text) ? Json::parse(node.text)
                                                                : Json(node.text);
         case DocumentNode::Kind::sequence: {
-            Json list = Json::array();
-            for (const DocumentNode& item : node.items) {
-                list.push_back(document_json(item));
-            }
-            return list;
+            return json_list<Json>(node.items, document_json);
         }
         case DocumentNode::Kind::map:
             break;

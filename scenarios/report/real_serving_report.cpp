@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/real_serving_report.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/serving_report.h"
 
 namespace orrery {
 namespace {
@@ -22,8 +21,9 @@ ReportSection prediction(const RealServingAnswer& answer) {
                              {"predicted", Unit::seconds},
                              {"difference", Unit::change}};
     const auto row = [&](const char* name, double measured, double predicted) {
+        const auto known = [&](double value) { return measured > 0 ? Cell{value} : Cell{}; };
         section.table.rows.push_back(
-            {name, measured, predicted, measured > 0 ? predicted / measured - 1 : 0.0});
+            {name, known(measured), known(predicted), known(predicted / measured - 1)});
     };
     const ServingAnswer& m = answer.measured;
     const ServingAnswer& p = answer.predicted;

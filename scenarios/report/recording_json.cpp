@@ -18,12 +18,8 @@ std::string recording_json(const RunDescription& run, const Provenance& provenan
 Result<void> write_run_description(const std::filesystem::path& folder,
                                    const Scenario& scenario,
                                    const RunDescription& run) {
-    auto file = OutputFile::open(run_description_file(folder));
-    if (!file) {
-        return unexpected<Error>(file.error());
-    }
-    (*file)->stream() << recording_json(run, provenance_of("train", scenario));
-    return (*file)->commit();
+    return OutputFile::write(run_description_file(folder),
+                             recording_json(run, provenance_of("train", scenario)));
 }
 
 }  // namespace orrery

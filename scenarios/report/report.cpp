@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <utility>
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/wall_time_text.h"

@@ -49,6 +49,11 @@ struct Cell {
     bool empty() const { return std::holds_alternative<std::monostate>(value); }
 };
 
+// A mean or a time of nothing is zero: its cell is empty.
+inline Cell known_cell(double value) {
+    return value > 0 ? Cell{value} : Cell{};
+}
+
 struct Column {
     std::string title;
     Unit unit = Unit::words;
@@ -187,5 +192,10 @@ std::string to_markdown(const Report& report);
 // `result`, or the first table if there is none: a head with units, and the values themselves.
 std::string to_csv(const Report& report);
 std::string to_csv(const ReportTable& table);
+
+// The JSON of a command that has no object of its own: its report.
+// {"title", "figures": {WHAT: VALUE}, "sections": [{"title", "rows": [{COLUMN: VALUE}]}]}, with the
+// values of cells in seconds, bytes and shares of 1.
+std::string to_json(const Report& report);
 
 }  // namespace orrery

@@ -31,16 +31,13 @@ Json chart_json(const PageChart& chart) {
 }
 
 Json timeline_json(const PageTimeline& timeline) {
-    Json lanes = Json::array();
-    for (const PageLane& lane : timeline.lanes) {
-        Json bars = Json::array();
-        for (const PageSpan& span : lane.spans) {
+    Json lanes = json_list<Json>(timeline.lanes, [&](const PageLane& lane) -> Json {
+        Json bars = json_list<Json>(lane.spans, [&](const PageSpan& span) -> Json {
             const std::size_t name = timeline.names.empty() ? span.kind : span.name;
-            bars.push_back({span.kind, span.begin, span.length, name, span.micro_batch});
-        }
-        lanes.push_back(
-            {{"rank", lane.owner}, {"stream", lane.name}, {"first", lane.first}, {"bars", bars}});
-    }
+            return {span.kind, span.begin, span.length, name, span.micro_batch};
+        });
+        return {{"rank", lane.owner}, {"stream", lane.name}, {"first", lane.first}, {"bars", bars}};
+    });
     return {{"scale", timeline.scale},
             {"kinds", timeline.kinds},
             {"names", timeline.names.empty() ? timeline.kinds : timeline.names},
@@ -48,11 +45,9 @@ Json timeline_json(const PageTimeline& timeline) {
 }
 
 Json facts_json(const std::vector<ReportFact>& facts) {
-    Json json = Json::array();
-    for (const ReportFact& fact : facts) {
-        json.push_back({{"name", fact.name}, {"value", fact.value}});
-    }
-    return json;
+    return json_list<Json>(facts, [](const ReportFact& fact) -> Json {
+        return {{"name", fact.name}, {"value", fact.value}};
+    });
 }
 
 Json section_json(const ReportSection& section) {
@@ -84,13 +79,10 @@ Json section_json(const ReportSection& section) {
     if (section.timeline && !section.timeline->lanes.empty()) {
         json["timeline"] = timeline_json(*section.timeline);
     }
-    if (!section.table.empty()) {
+    if (!section.table.rows.empty()) {
         const ReportTable table = with_notes(section.table);
         const std::vector<TextRow> rows = text_rows(table);
-        Json right = Json::array();
-        for (const Column& column : table.columns) {
-            right.push_back(is_right(column));
-        }
+        Json right = json_list<Json>(table.columns, is_right);
         json["table"] = {{"head", rows.front()},
                          {"rows", std::vector<TextRow>(rows.begin() + 1, rows.end())},
                          {"right", right}};
@@ -99,16 +91,24 @@ Json section_json(const ReportSection& section) {
     return json;
 }
 
+// A table without rows is nothing, on a page as on a terminal.
+bool shows_something(const ReportSection& section) {
+    return !(section.facts.empty() && section.bars.empty() && section.heat.empty() &&
+             section.table.rows.empty() && section.after.empty()) ||
+           section.chart || (section.timeline && !section.timeline->lanes.empty());
+}
+
 }  // namespace
 
 std::string to_html(const Report& report) {
-    Json cards = Json::array();
-    for (const Figure& card : report.cards) {
-        cards.push_back({{"value", card.value}, {"what", figure_words(card)}, {"bad", card.bad}});
-    }
+    Json cards = json_list<Json>(report.cards, [](const Figure& card) -> Json {
+        return {{"value", card.value}, {"what", figure_words(card)}, {"bad", card.bad}};
+    });
     Json sections = Json::array();
     for (const ReportSection& section : report.sections) {
-        sections.push_back(section_json(section));
+        if (shows_something(section)) {
+            sections.push_back(section_json(section));
+        }
     }
     const Json data{{"title", report.title},
                     {"facts", facts_json(report.facts)},

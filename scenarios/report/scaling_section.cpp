@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/scaling_section.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/specs/serving_spec.h"
+#include "scenarios/report/served_load_sections.h"
 
 namespace orrery {
 namespace {

@@ -78,26 +78,21 @@ Json clusters_json(const Scenario& scenario, const SearchResult& result) {
 std::string search_json(const Scenario& scenario,
                         const SearchResult& result,
                         const std::vector<SensitiveFigure>& figures) {
-    Json sensitive = Json::array();
-    for (const SensitiveFigure& figure : figures) {
-        sensitive.push_back({{"figure", figure.figure},
-                             {"better", figure.better},
-                             {"worse", figure.worse},
-                             {"winner_if_better", figure.winner_if_better},
-                             {"winner_if_worse", figure.winner_if_worse}});
-    }
+    Json sensitive = json_list<Json>(figures, [](const SensitiveFigure& figure) -> Json {
+        return {{"figure", figure.figure},
+                {"better", figure.better},
+                {"worse", figure.worse},
+                {"winner_if_better", figure.winner_if_better},
+                {"winner_if_worse", figure.winner_if_worse}};
+    });
     Json pruned = Json::object();
     for (const auto& [reason, count] : result.left_out.rows()) {
         pruned[reason] = count;
     }
-    Json best = Json::array();
-    for (const FoundPlan& found : result.best) {
-        best.push_back(found_json(scenario, found));
-    }
-    Json pareto = Json::array();
-    for (const FoundPlan& found : result.pareto) {
-        pareto.push_back(found_json(scenario, found));
-    }
+    Json best = json_list<Json>(
+        result.best, [&](const FoundPlan& found) { return found_json(scenario, found); });
+    Json pareto = json_list<Json>(
+        result.pareto, [&](const FoundPlan& found) { return found_json(scenario, found); });
     const ObjectiveWords objective = words_of(scenario.search.objective);
     Json json = {{"scenario", scenario.name},
                  {"objective", {{"name", objective.name}, {"unit", objective.unit}}},

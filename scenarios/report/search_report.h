@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a search as one JSON object, and words that its forms share.
+// Results of `orrery search` as reports and JSON, and words that their forms share. The report of a
+// search among plans is in report/study_sections.h.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "scenarios/format/specs/scenario.h"
+#include "scenarios/report/report.h"
 #include "scenarios/studies/campaign/fault_classes.h"
+#include "scenarios/studies/search/largest_fit.h"
+#include "scenarios/studies/search/layer_plan.h"
+#include "scenarios/studies/search/place_nodes.h"
 #include "scenarios/studies/search/search.h"
 #include "scenarios/studies/search/sensitivity.h"
 
@@ -36,5 +42,26 @@ std::vector<FaultClass> search_fault_classes(const Scenario& scenario, const Sea
 std::string search_json(const Scenario& scenario,
                         const SearchResult& result,
                         const std::vector<SensitiveFigure>& figures = {});
+
+// How much of a model or a sequence fits, and what takes the memory.
+Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit);
+// Bytes; docs/schema/search_fit.schema.json.
+std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit);
+
+// By where state lies.
+Report tier_sections(const Scenario& scenario, const std::vector<TierFit>& fits);
+std::string tier_json(const Scenario& scenario, const std::vector<TierFit>& fits);
+
+// The fewest layers that run again.
+Report layer_plan_sections(const Scenario& scenario, const LayerPlan& plan);
+std::string layer_plan_json(const Scenario& scenario, const LayerPlan& plan);
+
+// "[2,0,1]", as cluster.node_order reads it.
+std::string order_text(std::span<const std::uint32_t> order);
+
+// In which order ranks take the nodes, and what that gains.
+Report placed_sections(const Scenario& scenario, const PlacedNodes& placed);
+// docs/schema/search_place.schema.json.
+std::string placed_json(const Scenario& scenario, const PlacedNodes& placed);
 
 }  // namespace orrery

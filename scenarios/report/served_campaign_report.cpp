@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/served_campaign_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/serving_report.h"
 
 namespace orrery {
 namespace {

@@ -7,10 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/report/chain_section.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/report_words.h"
-#include "scenarios/report/scaling_section.h"
 #include "scenarios/report/served_load_sections.h"
 
 namespace orrery {
@@ -53,7 +51,11 @@ ReportSection latencies(const ServingAnswer& answer) {
                              {"p90", Unit::seconds},
                              {"p99", Unit::seconds}};
     const auto row = [&](const char* name, const LatencySummary& of) {
-        section.table.rows.push_back({name, of.mean, of.p50, of.p90, of.p99});
+        section.table.rows.push_back({name,
+                                      known_cell(of.mean),
+                                      known_cell(of.p50),
+                                      known_cell(of.p90),
+                                      known_cell(of.p99)});
     };
     row("first token", answer.ttft_s);
     row("output token", answer.tpot_s);
@@ -109,16 +111,14 @@ ReportSection pools(const Scenario& scenario, const ServingAnswer& answer) {
 }
 
 Json tiers_json(const ServingAnswer& answer) {
-    Json list = Json::array();
-    for (const ServingAnswer::Tier& tier : answer.tiers) {
-        list.push_back({{"kind", name(tier.kind)},
-                        {"capacity_tokens", tier.capacity},
-                        {"most_tokens", tier.most},
-                        {"written_tokens", tier.written},
-                        {"loaded_tokens", tier.loaded},
-                        {"left_tokens", tier.left}});
-    }
-    return list;
+    return json_list<Json>(answer.tiers, [](const ServingAnswer::Tier& tier) -> Json {
+        return {{"kind", name(tier.kind)},
+                {"capacity_tokens", tier.capacity},
+                {"most_tokens", tier.most},
+                {"written_tokens", tier.written},
+                {"loaded_tokens", tier.loaded},
+                {"left_tokens", tier.left}};
+    });
 }
 
 Json row_json(const ServingAnswer& answer) {
@@ -200,6 +200,11 @@ Json summary_json(const LatencySummary& of) {
     return {{"mean", of.mean}, {"p50", of.p50}, {"p90", of.p90}, {"p99", of.p99}};
 }
 
+// "none" where no request has such a latency.
+std::string latency_words(double seconds) {
+    return seconds > 0 ? to_short_text(Time::seconds(seconds)) : "none";
+}
+
 // Latencies over those of an idle instance, beside what the objectives allow.
 ReportSection slowdowns(const ServingAnswer::Slowdowns& found, const ServingObjectives& wanted) {
     ReportSection section{
@@ -247,7 +252,7 @@ ReportSection faults_section(const ServingAnswer& answer) {
         section.table.rows.push_back({fault.what,
                                       fault.at.seconds(),
                                       fault.instances,
-                                      fault.factor > 0 ? Cell{fault.factor} : Cell{},
+                                      known_cell(fault.factor),
                                       time(fault.noticed),
                                       time(fault.back),
                                       fault.moved_requests,
@@ -290,18 +295,16 @@ Json faults_json(const ServingAnswer& answer) {
     const auto time = [](const std::optional<Time>& at) {
         return at ? Json(at->seconds()) : Json();
     };
-    Json list = Json::array();
-    for (const ServingAnswer::Fault& fault : answer.faults) {
-        list.push_back({{"at_s", fault.at.seconds()},
-                        {"what", fault.what},
-                        {"instances", fault.instances},
-                        {"factor", known_or_null<Json>(fault.factor)},
-                        {"noticed_s", time(fault.noticed)},
-                        {"back_s", time(fault.back)},
-                        {"moved_requests", fault.moved_requests},
-                        {"lost_tokens", fault.lost_tokens}});
-    }
-    return list;
+    return json_list<Json>(answer.faults, [&](const ServingAnswer::Fault& fault) -> Json {
+        return {{"at_s", fault.at.seconds()},
+                {"what", fault.what},
+                {"instances", fault.instances},
+                {"factor", known_or_null<Json>(fault.factor)},
+                {"noticed_s", time(fault.noticed)},
+                {"back_s", time(fault.back)},
+                {"moved_requests", fault.moved_requests},
+                {"lost_tokens", fault.lost_tokens}};
+    });
 }
 
 }  // namespace
@@ -377,9 +380,9 @@ Report serving_sections(const Scenario& scenario,
             "{} times a sequence gave up its cache and was computed again", answer.preemptions));
     }
     report.cards = {{thousands(std::llround(answer.output_tokens_per_s)), "output tokens a second"},
-                    {to_short_text(Time::seconds(answer.ttft_s.p50)), "to the first token, median"},
-                    {to_short_text(Time::seconds(answer.tpot_s.p50)), "an output token, median"},
-                    {to_short_text(Time::seconds(answer.e2e_s.p99)), "end to end, 99 of 100"}};
+                    {latency_words(answer.ttft_s.p50), "to the first token, median"},
+                    {latency_words(answer.tpot_s.p50), "an output token, median"},
+                    {latency_words(answer.e2e_s.p99), "end to end, 99 of 100"}};
     const ServingObjectives& wanted = scenario.serving.objectives;
     if (std::max({wanted.ttft, wanted.tpot, wanted.e2e, wanted.tbt}) > Time{}) {
         report.cards.push_back({fmt::format("{:.3g}", answer.goodput),
@@ -413,18 +416,17 @@ Report serving_sections(const Scenario& scenario,
 std::string serving_json(const Scenario& scenario,
                          const ServingAnswer& answer,
                          const ServedTimeline& timeline) {
-    Json of_pools = Json::array();
-    for (const ServingAnswer::Pool& pool : answer.pools) {
-        of_pools.push_back({{"role", name(pool.role)},
-                            {"instances", pool.instances},
-                            {"busy", pool.busy},
-                            {"steps", pool.batches},
-                            {"tokens_per_step", pool.mean_batch},
-                            {"cache_tokens", pool.cache_tokens},
-                            {"most_cache_tokens", pool.most_cache_tokens},
-                            {"drafted_tokens", pool.drafted_tokens},
-                            {"accepted_tokens", pool.accepted_tokens}});
-    }
+    Json of_pools = json_list<Json>(answer.pools, [](const ServingAnswer::Pool& pool) -> Json {
+        return {{"role", name(pool.role)},
+                {"instances", pool.instances},
+                {"busy", pool.busy},
+                {"steps", pool.batches},
+                {"tokens_per_step", pool.mean_batch},
+                {"cache_tokens", pool.cache_tokens},
+                {"most_cache_tokens", pool.most_cache_tokens},
+                {"drafted_tokens", pool.drafted_tokens},
+                {"accepted_tokens", pool.accepted_tokens}};
+    });
     Json json = {{"scenario", scenario.name},
                  {"model", scenario.model.name},
                  {"engine", scenario.serving.engine.name},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `orrery serve` shows: latencies with percentiles, throughput, the use of each pool, and the
-// distributions of latencies.
+// What commands show of served loads, as reports and JSON.
 #pragma once
 
 #include <string>
@@ -8,6 +7,9 @@
 #include "engine/serving/serving_run.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/report/report.h"
+#include "scenarios/studies/serve/real_serving.h"
+#include "scenarios/studies/serve/search_pools.h"
+#include "scenarios/studies/serve/served_campaign.h"
 #include "scenarios/studies/serve/served_timeline.h"
 #include "scenarios/studies/serve/serving_study.h"
 
@@ -16,6 +18,7 @@ namespace orrery {
 // "3 x tp 8, pp 2"
 std::string words_of_pool(const ServingPoolSpec& pool);
 
+// Latencies with percentiles, throughput, the use of each pool, and the distributions of latencies.
 Report serving_sections(const Scenario& scenario,
                         const ServingAnswer& answer,
                         const ServingResult& result,
@@ -24,5 +27,25 @@ Report serving_sections(const Scenario& scenario,
 std::string serving_json(const Scenario& scenario,
                          const ServingAnswer& answer,
                          const ServedTimeline& timeline = {});
+
+// What `orrery serve --real` shows: the report of a simulated run with the figures of this machine,
+// and beside them the prediction.
+Report real_serving_sections(const Scenario& scenario,
+                             const RealServingAnswer& answer,
+                             const ServingResult& measured);
+// The keys of serving_json() with the measured figures, and `predicted` with those of the
+// simulation; docs/schema/serve.schema.json.
+std::string real_serving_json(const Scenario& scenario, const RealServingAnswer& answer);
+
+// What `orrery campaign` shows of a served load: what faults take from it.
+Report served_campaign_sections(const Scenario& scenario, const ServedCampaign& campaign);
+// docs/schema/campaign_serving.schema.json
+std::string served_campaign_json(const Scenario& scenario, const ServedCampaign& campaign);
+
+// The result of a search among pools: a table of the best ones with their latencies, or all of it
+// as one JSON object.
+Report pool_search_sections(const Scenario& scenario, const PoolSearchResult& result);
+// Seconds, tokens and GPUs; docs/schema/search_pools.schema.json.
+std::string pool_search_json(const Scenario& scenario, const PoolSearchResult& result);
 
 }  // namespace orrery

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/serving_validation_report.h"
-
 #include <fmt/format.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/validation_report.h"
 
 namespace orrery {
 namespace {
@@ -90,22 +89,21 @@ Report serving_validation_sections(const ServingValidation& validation) {
 }
 
 std::string serving_validation_json(const ServingValidation& validation) {
-    ServingJson rows = ServingJson::array();
-    for (const ServingMetric& row : validation.rows) {
-        rows.push_back({{"case", row.case_name},
-                        {"family", row.family},
-                        {"metric", row.metric},
-                        {"measured", row.measured},
-                        {"predicted", row.predicted},
-                        {"control", row.control},
-                        {"error", row.error()},
-                        {"control_error", row.control_error()}});
-    }
-    ServingJson skipped = ServingJson::array();
-    for (const SkippedServingCase& skip : validation.skipped) {
-        skipped.push_back(
-            {{"case", skip.case_name}, {"family", skip.family}, {"reason", skip.reason}});
-    }
+    ServingJson rows =
+        json_list<ServingJson>(validation.rows, [&](const ServingMetric& row) -> ServingJson {
+            return {{"case", row.case_name},
+                    {"family", row.family},
+                    {"metric", row.metric},
+                    {"measured", row.measured},
+                    {"predicted", row.predicted},
+                    {"control", row.control},
+                    {"error", row.error()},
+                    {"control_error", row.control_error()}};
+        });
+    ServingJson skipped = json_list<ServingJson>(
+        validation.skipped, [&](const SkippedServingCase& skip) -> ServingJson {
+            return {{"case", skip.case_name}, {"family", skip.family}, {"reason", skip.reason}};
+        });
     ServingJson families = ServingJson::object();
     for (const ServingFamilyError& of : validation.families) {
         families[of.family][of.metric] = errors_json(of);

@@ -26,16 +26,16 @@ Report stages_sections(const std::vector<StageOutcome>& outcomes) {
 }
 
 std::string stages_json(const std::vector<StageOutcome>& outcomes) {
-    nlohmann::ordered_json stages = nlohmann::ordered_json::array();
-    for (const StageOutcome& outcome : outcomes) {
-        stages.push_back({{"stage", outcome.name},
-                          {"time_s", outcome.end.seconds},
-                          {"end", outcome.end.words()},
-                          {"right", outcome.ok()},
-                          {"without", outcome.without},
-                          {"comparisons_not_made", outcome.failed}});
-    }
-    return json_text(nlohmann::ordered_json{{"stages", stages}});
+    using Json = nlohmann::ordered_json;
+    Json stages = json_list<Json>(outcomes, [&](const StageOutcome& outcome) -> Json {
+        return {{"stage", outcome.name},
+                {"time_s", outcome.end.seconds},
+                {"end", outcome.end.words()},
+                {"right", outcome.ok()},
+                {"without", outcome.without},
+                {"comparisons_not_made", outcome.failed}};
+    });
+    return json_text(Json{{"stages", stages}});
 }
 
 }  // namespace orrery

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reports of studies (report/report.h): what their pages, tables and Markdown show.
+// The reports of studies (report/report.h): what their pages, tables and Markdown show. Most JSON
+// is in report/json_report.h.
 #pragma once
 
 #include <string>
@@ -11,10 +12,13 @@
 #include "scenarios/studies/campaign/campaign_answer.h"
 #include "scenarios/studies/explain/explain.h"
 #include "scenarios/studies/measure/run_comparison.h"
+#include "scenarios/studies/network/congestion_study.h"
 #include "scenarios/studies/network/network_answer.h"
+#include "scenarios/studies/replay/replay.h"
 #include "scenarios/studies/search/search.h"
 #include "scenarios/studies/search/sensitivity.h"
 #include "scenarios/studies/simulate/answer.h"
+#include "scenarios/studies/simulate/simulate_jobs.h"
 #include "scenarios/studies/sweep/sweep.h"
 
 namespace orrery {
@@ -38,5 +42,18 @@ ReportSection waterfall_section(const Answer& answer, const std::string& title);
 std::vector<ReportSection> step_fault_sections(const Answer& answer);
 ReportSection packets_section(const Answer& answer);
 Report explain_sections(const Explanation& explanation);
+
+// Several jobs on one cluster (studies/simulate/simulate_jobs.h). Seconds and bytes;
+// docs/schema/simulate_jobs.schema.json.
+std::string jobs_json(const JobsAnswer& answer);
+Report jobs_sections(const JobsAnswer& answer);
+
+// Measured congestion-control factors (studies/network/congestion_study.h).
+Report congestion_sections(const CongestionStudy& study);
+std::string congestion_json(const CongestionStudy& study);
+
+// A replayed step (studies/replay/replay.h).
+Report replay_sections(const std::string& name, const ReplayAnswer& answer);
+std::string replay_json(const std::string& name, const ReplayAnswer& answer);
 
 }  // namespace orrery

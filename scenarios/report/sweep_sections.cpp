@@ -102,7 +102,12 @@ ReportSection time_and_memory(const std::vector<PointResult>& results) {
         fit.labels.push_back(settings_words(*point));
         large.labels.push_back(settings_words(*point));
     }
-    chart.series = {std::move(fit), std::move(large)};
+    for (PageSeries* series : {&fit, &large}) {
+        if (std::ranges::any_of(series->values,
+                                [](const auto& value) { return value.has_value(); })) {
+            chart.series.push_back(std::move(*series));
+        }
+    }
     return {.title = "Time and memory", .chart = std::move(chart)};
 }
 

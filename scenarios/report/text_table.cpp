@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "engine/check.h"
 #include "scenarios/format/document/utf8.h"
@@ -66,6 +67,22 @@ std::string first_part(const std::string& word, std::size_t width) {
     return part;
 }
 
+// A sum of parts ends its lines behind a plus: "9 x tp 2 +" and "7 x tp 2", not
+// "9 x tp 2 + 7" and "x tp 2". The next line must have room, and half of this one must stay.
+void keep_parts_whole(std::vector<std::string>& lines, std::size_t width) {
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+        const std::size_t plus = lines[i].rfind(" + ");
+        if (plus == std::string::npos || 2 * num_characters(lines[i].substr(0, plus + 2)) < width) {
+            continue;
+        }
+        std::string next = lines[i].substr(plus + 3) + " " + lines[i + 1];
+        if (num_characters(next) <= width) {
+            lines[i].resize(plus + 2);
+            lines[i + 1] = std::move(next);
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
@@ -81,6 +98,7 @@ std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) 
         }
         lines.push_back(line);
     }
+    keep_parts_whole(lines, width);
     return lines.empty() ? std::vector<std::string>{""} : lines;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/timed_report.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/validation_report.h"
 
 namespace orrery {
 namespace {
@@ -52,19 +51,17 @@ Report timed_sections(const TimedValidation& validation) {
 }
 
 std::string json_report(const TimedValidation& validation) {
-    Json rows = Json::array();
-    for (const TimedRow& row : validation.rows) {
-        rows.push_back({{"case", row.name},
-                        {"family", row.family},
-                        {"measured_s", row.measured_us * 1e-6},
-                        {"predicted_s", row.predicted_us * 1e-6},
-                        {"error", row.error()},
-                        {"as", row.as}});
-    }
-    Json skipped = Json::array();
-    for (const SkippedRow& row : validation.skipped) {
-        skipped.push_back({{"case", row.name}, {"family", row.family}, {"reason", row.reason}});
-    }
+    Json rows = json_list<Json>(validation.rows, [](const TimedRow& row) -> Json {
+        return {{"case", row.name},
+                {"family", row.family},
+                {"measured_s", row.measured_us * 1e-6},
+                {"predicted_s", row.predicted_us * 1e-6},
+                {"error", row.error()},
+                {"as", row.as}};
+    });
+    Json skipped = json_list<Json>(validation.skipped, [](const SkippedRow& row) -> Json {
+        return {{"case", row.name}, {"family", row.family}, {"reason", row.reason}};
+    });
     Json families = Json::object();
     for (const TimedFamily& family : validation.families) {
         families[family.name] = family_of(family);

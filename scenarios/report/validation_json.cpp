@@ -28,25 +28,23 @@ Json ratio_json(const RatioSummary& ratios) {
 }  // namespace
 
 std::string json_report(const Validation& validation) {
-    Json rows = Json::array();
-    for (const ValidatedCase& row : validation.rows) {
-        rows.push_back({{"case", row.name},
-                        {"family", row.family},
-                        {"measured_s", row.measured_s},
-                        {"predicted_s", row.predicted_s},
-                        {"control_s", row.control_s},
-                        {"error", row.error()},
-                        {"control_error", row.control_error()},
-                        {"relative_sigma", row.sigma},
-                        {"half_width_90", row.half_width()},
-                        {"within_90", row.within()},
-                        {"fits", row.fits},
-                        {"wall_s", row.wall_s}});
-    }
-    Json skipped = Json::array();
-    for (const SkippedCase& skip : validation.skipped) {
-        skipped.push_back({{"case", skip.name}, {"family", skip.family}, {"reason", skip.reason}});
-    }
+    Json rows = json_list<Json>(validation.rows, [](const ValidatedCase& row) -> Json {
+        return {{"case", row.name},
+                {"family", row.family},
+                {"measured_s", row.measured_s},
+                {"predicted_s", row.predicted_s},
+                {"control_s", row.control_s},
+                {"error", row.error()},
+                {"control_error", row.control_error()},
+                {"relative_sigma", row.sigma},
+                {"half_width_90", row.half_width()},
+                {"within_90", row.within()},
+                {"fits", row.fits},
+                {"wall_s", row.wall_s}};
+    });
+    Json skipped = json_list<Json>(validation.skipped, [](const SkippedCase& skip) -> Json {
+        return {{"case", skip.name}, {"family", skip.family}, {"reason", skip.reason}};
+    });
     Json families = Json::object();
     for (const FamilySummary& family : validation.families) {
         families[family.family] = {{"predicted", errors_json(family.predicted)},
@@ -86,20 +84,18 @@ std::string json_report(const CollectiveValidation& validation) {
         return Json{{"below_1MiB", median(family.rows_small, family.median_small)},
                     {"from_1MiB", median(family.rows_large, family.median_large)}};
     };
-    Json rows = Json::array();
-    for (const ValidatedCollective& row : validation.rows) {
-        rows.push_back({{"family", row.of.family()},
-                        {"size_bytes", row.of.bytes.count()},
-                        {"measured_s", row.of.measured_us * 1e-6},
-                        {"predicted_s", row.predicted_us * 1e-6},
-                        {"error", row.error()},
-                        {"algorithm", row.algorithm},
-                        {"protocol", row.protocol}});
-    }
-    Json skipped = Json::array();
-    for (const SkippedCollective& family : validation.skipped) {
-        skipped.push_back({{"family", family.family}, {"reason", family.reason}});
-    }
+    Json rows = json_list<Json>(validation.rows, [](const ValidatedCollective& row) -> Json {
+        return {{"family", row.of.family()},
+                {"size_bytes", row.of.bytes.count()},
+                {"measured_s", row.of.measured_us * 1e-6},
+                {"predicted_s", row.predicted_us * 1e-6},
+                {"error", row.error()},
+                {"algorithm", row.algorithm},
+                {"protocol", row.protocol}};
+    });
+    Json skipped = json_list<Json>(validation.skipped, [](const SkippedCollective& family) -> Json {
+        return {{"family", family.family}, {"reason", family.reason}};
+    });
     Json families = Json::object();
     for (const CollectiveFamily& family : validation.families) {
         families[family.name] = family_json(family);

@@ -6,9 +6,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "scenarios/report/report_words.h"
 

@@ -5,6 +5,7 @@
 // no regular file (/dev/null, a pipe) is written directly.
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -22,6 +23,16 @@ public:
     static Result<std::unique_ptr<OutputFile>> open_if_named(const std::filesystem::path& name);
     // All of a file at once.
     static Result<void> write(const std::filesystem::path& name, const std::string& text);
+    // The same of what `writer` writes to a stream.
+    template <std::invocable<std::ostream&> Writer>
+    static Result<void> write(const std::filesystem::path& name, const Writer& writer) {
+        const auto file = open(name);
+        if (!file) {
+            return unexpected<Error>(file.error());
+        }
+        writer((*file)->stream());
+        return (*file)->commit();
+    }
     ~OutputFile();
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;

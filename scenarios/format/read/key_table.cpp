@@ -152,6 +152,17 @@ bool read_value(MapReader& reader, const Key& key, std::int64_t& value) {
     return reader.integer(key.name, value, key.integers, key.presence());
 }
 
+bool read_value(MapReader& reader, const Key& key, std::vector<std::int64_t>& values) {
+    const DocumentNode* node = reader.find(key.name);
+    std::int64_t one = 0;
+    if (node == nullptr || !node->is_scalar()) {
+        return reader.integers(key.name, values, key.integers);
+    }
+    const bool good = reader.integer(key.name, one, key.integers);
+    values = good ? std::vector{one} : values;
+    return good;
+}
+
 bool read_value(MapReader& reader, const Key& key, double& value) {
     reader.find(key.name, key.presence());
     return reader.real(key.name, value, key.reals.least, key.reals.most);

@@ -253,6 +253,8 @@ constexpr KeyShape shape_of() {
 // Each reads the value of `key`; it must not be absent where the row says so.
 bool read_value(MapReader& reader, const Key& key, bool& value);
 bool read_value(MapReader& reader, const Key& key, std::int64_t& value);
+// A list, or one number.
+bool read_value(MapReader& reader, const Key& key, std::vector<std::int64_t>& values);
 bool read_value(MapReader& reader, const Key& key, double& value);
 bool read_value(MapReader& reader, const Key& key, std::string& value);
 bool read_value(MapReader& reader, const Key& key, Bandwidth& value);

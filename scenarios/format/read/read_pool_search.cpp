@@ -22,15 +22,7 @@ constexpr Key listed_sizes(std::string_view name,
                            std::string_view default_words) {
     Key row = plain(name, KeyShape::integer, meaning).range(1, 1024);
     row.read = [](MapReader& reader, const Key& of, void* object) {
-        auto& values = key_detail::value_of<kMember>(object);
-        const DocumentNode* node = reader.find(of.name);
-        std::int64_t one = 0;
-        if (node == nullptr || !node->is_scalar()) {
-            return reader.integers(of.name, values, of.integers);
-        }
-        const bool good = reader.integer(of.name, one, of.integers);
-        values = good ? std::vector{one} : values;
-        return good;
+        return key_detail::read_value(reader, of, key_detail::value_of<kMember>(object));
     };
     return row.or_list().by(default_words);
 }

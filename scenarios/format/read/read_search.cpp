@@ -80,15 +80,8 @@ constexpr Key varied(std::string_view default_words = "all that fit") {
         Key row = plain(field.name, KeyShape::integer, field.meaning);
         row.integers = field.values;
         row.read = [](MapReader& reader, const Key& of, void* object) {
-            auto& values = key_detail::value_of<&SearchSpec::space, kMember>(object);
-            const DocumentNode* node = reader.find(of.name);
-            std::int64_t one = 0;
-            if (node == nullptr || !node->is_scalar()) {
-                return reader.integers(of.name, values, of.integers);
-            }
-            const bool good = reader.integer(of.name, one, of.integers);
-            values = good ? std::vector{one} : values;
-            return good;
+            return key_detail::read_value(
+                reader, of, key_detail::value_of<&SearchSpec::space, kMember>(object));
         };
         return row.or_list().by(default_words);
     } else if constexpr (std::is_same_v<T, bool>) {

@@ -47,13 +47,10 @@ Result<void> write_bench_profile(const OpTimes& times,
                                  const Scenario& scenario,
                                  const std::string& device,
                                  const std::string& path) {
-    auto file = OutputFile::open(path);
-    if (!file) {
-        return unexpected<Error>(file.error());
-    }
-    (*file)->stream() << profile_csv(times.profile(scenario.device.name),
-                                     fmt::format("Kernels of {} on {}", scenario.name, device));
-    return (*file)->commit();
+    return OutputFile::write(
+        path,
+        profile_csv(times.profile(scenario.device.name),
+                    fmt::format("Kernels of {} on {}", scenario.name, device)));
 }
 
 Result<double> predicted_seconds(const Scenario& scenario, const std::string& profile_file) {

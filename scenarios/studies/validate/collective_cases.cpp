@@ -9,25 +9,34 @@
 #include <span>
 
 #include "engine/statistics.h"
-#include "kernels/csv_rows.h"
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/network/network_study.h"
+#include "scenarios/studies/validate/case_fields.h"
 
 namespace orrery {
 namespace {
 
 constexpr std::int64_t kSmall = 1 << 20;
 
-const std::vector<std::string> kCollectiveColumns = {"collective",
-                                                     "gpu",
-                                                     "num_gpus",
-                                                     "num_nodes",
-                                                     "fabric",
-                                                     "size_bytes",
-                                                     "time_us",
-                                                     "busbw_GBps",
-                                                     "source"};
+const CaseColumns kCollectiveColumns{
+    "collective,gpu,num_gpus,num_nodes,fabric,size_bytes,time_us,busbw_GBps,source"};
+
+CollectiveCase collective_case_of(CaseFields& fields) {
+    CollectiveCase c{.collective = fields.text("collective"),
+                     .gpu = fields.text("gpu"),
+                     .num_gpus = static_cast<std::uint32_t>(fields.count("num_gpus", 1'000'000)),
+                     .num_nodes = static_cast<std::uint32_t>(fields.count("num_nodes", 1'000'000)),
+                     .fabric = fields.text("fabric"),
+                     .bytes = Bytes{fields.count("size_bytes", std::int64_t{1} << 50)},
+                     .measured_us = fields.positive("time_us"),
+                     .source = fields.text("source"),
+                     .where = fields.where()};
+    if (c.num_gpus % c.num_nodes != 0) {
+        fields.complain_of_row("num_nodes does not divide num_gpus");
+    }
+    return c;
+}
 
 struct Word {
     std::string_view word;
@@ -156,47 +165,7 @@ bool is_collective_table(const std::string& file) {
 }
 
 ResultOrErrors<std::vector<CollectiveCase>> read_collective_cases(const std::string& file) {
-    const auto rows = read_csv(file, kCollectiveColumns, true);
-    if (!rows) {
-        return unexpected<Errors>(rows.error());
-    }
-    std::vector<CollectiveCase> cases;
-    Errors errors;
-    for (const CsvRow& row : *rows) {
-        const auto count = [&](std::size_t column, std::int64_t most) {
-            const auto value = parse_integer(row.fields[column]);
-            if (!value || *value < 1 || *value > most) {
-                errors.push_back({row.where,
-                                  fmt::format("{} can't be '{}'",
-                                              kCollectiveColumns[column],
-                                              row.fields[column].substr(0, 40)),
-                                  "a whole number above zero"});
-                return std::int64_t{1};
-            }
-            return *value;
-        };
-        CollectiveCase c{.collective = row.fields[0],
-                         .gpu = row.fields[1],
-                         .num_gpus = static_cast<std::uint32_t>(count(2, 1'000'000)),
-                         .num_nodes = static_cast<std::uint32_t>(count(3, 1'000'000)),
-                         .fabric = row.fields[4],
-                         .bytes = Bytes{count(5, std::int64_t{1} << 50)},
-                         .source = row.fields[8],
-                         .where = row.where};
-        const auto time = parse_number(row.fields[6]);
-        if (!time || *time <= 0) {
-            errors.push_back({row.where, "time_us must be a number above zero", ""});
-        }
-        if (c.num_gpus % c.num_nodes != 0) {
-            errors.push_back({row.where, "num_nodes does not divide num_gpus", ""});
-        }
-        c.measured_us = time.value_or(1);
-        cases.push_back(std::move(c));
-    }
-    if (!errors.empty()) {
-        return unexpected<Errors>(std::move(errors));
-    }
-    return cases;
+    return read_cases(file, kCollectiveColumns, collective_case_of);
 }
 
 Result<Scenario> scenario_of(const CollectiveCase& row, const std::filesystem::path& catalogue) {
@@ -221,10 +190,8 @@ Result<Scenario> scenario_of(const CollectiveCase& row, const std::filesystem::p
                                          node,
                                          ring ? ", nvls: false" : "",
                                          fabric);
-    ReadOptions options;
-    options.network_only = true;
-    options.catalogue = catalogue;
-    auto scenario = read_scenario_text(text, row.where, ".", options);
+    auto scenario =
+        read_scenario_text(text, row.where, ".", {.catalogue = catalogue, .network_only = true});
     if (!scenario) {
         return unexpected<Error>(scenario.error().front());
     }

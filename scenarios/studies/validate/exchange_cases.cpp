@@ -12,6 +12,7 @@
 #include "network/nccl_network.h"
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/specs/node_devices.h"
+#include "scenarios/studies/validate/case_fields.h"
 #include "scenarios/studies/validate/collective_cases.h"
 
 namespace orrery {
@@ -20,65 +21,10 @@ namespace {
 // "Large messages" of a slide that gives no sizes.
 constexpr std::int64_t kLargeMessage = std::int64_t{4} << 30;
 
-const std::vector<std::string> kExchangeColumns = {"case",
-                                                   "family",
-                                                   "collective",
-                                                   "implementation",
-                                                   "gpu",
-                                                   "num_gpus",
-                                                   "num_nodes",
-                                                   "fabric",
-                                                   "tokens_per_gpu",
-                                                   "hidden_size",
-                                                   "moe_router_topk",
-                                                   "num_experts",
-                                                   "router",
-                                                   "dtype",
-                                                   "sms",
-                                                   "bandwidth_GBps",
-                                                   "bandwidth_kind",
-                                                   "time_us",
-                                                   "notes"};
-
-class ExchangeFields {
-public:
-    ExchangeFields(const CsvRow& row, Errors& errors) : row_(row), errors_(errors) {}
-    const std::string& text(std::size_t column) const { return row_.fields[column]; }
-    // Empty: 0.
-    std::int64_t count(std::size_t column) const {
-        if (text(column).empty()) {
-            return 0;
-        }
-        const auto value = parse_integer(text(column));
-        constexpr std::int64_t kMost = 1'000'000'000;
-        if (!value || *value < 1 || *value > kMost) {
-            complain(column, "a whole number above zero");
-            return 1;
-        }
-        return *value;
-    }
-    double number(std::size_t column) const {
-        if (text(column).empty()) {
-            return 0;
-        }
-        const auto value = parse_number(text(column));
-        if (!value || *value <= 0) {
-            complain(column, "a number above zero");
-            return 1;
-        }
-        return *value;
-    }
-    void complain(std::size_t column, const char* hint) const {
-        errors_.push_back(
-            {row_.where,
-             fmt::format("{} can't be '{}'", kExchangeColumns[column], text(column).substr(0, 40)),
-             hint});
-    }
-
-private:
-    const CsvRow& row_;
-    Errors& errors_;
-};
+const CaseColumns kExchangeColumns{
+    "case,family,collective,implementation,gpu,num_gpus,num_nodes,fabric,tokens_per_gpu,hidden_"
+    "size,"
+    "moe_router_topk,num_experts,router,dtype,sms,bandwidth_GBps,bandwidth_kind,time_us,notes"};
 
 std::uint32_t server_limit_of(const std::string& router) {
     const std::size_t colon = router.find(':');
@@ -88,44 +34,45 @@ std::uint32_t server_limit_of(const std::string& router) {
     return limit && *limit > 0 ? static_cast<std::uint32_t>(*limit) : 0;
 }
 
-ExchangeCase case_of(const CsvRow& row, Errors& errors) {
-    const ExchangeFields fields(row, errors);
-    const auto small = [&](std::size_t column) {
-        return static_cast<std::uint32_t>(fields.count(column));
+ExchangeCase exchange_case_of(CaseFields& fields) {
+    const auto small = [&](std::string_view column) {
+        return static_cast<std::uint32_t>(fields.count_or(column, 0));
     };
-    ExchangeCase c{.name = fields.text(0),
-                   .family = fields.text(1),
-                   .collective = fields.text(2),
-                   .implementation = fields.text(3),
-                   .gpu = fields.text(4),
-                   .num_gpus = small(5),
-                   .num_nodes = small(6),
-                   .fabric = fields.text(7),
-                   .tokens = fields.count(8),
-                   .hidden_size = fields.count(9),
-                   .topk = small(10),
-                   .num_experts = small(11),
-                   .server_limit = server_limit_of(fields.text(12)),
-                   .fp8 = fields.text(13) == "fp8",
-                   .sms = small(14),
-                   .bandwidth = fields.number(15),
-                   .bandwidth_kind = fields.text(16),
-                   .time_us = fields.number(17),
-                   .kernel_only = fields.text(18).starts_with("kernel only"),
-                   .where = row.where};
+    const auto stated = [&](std::string_view column) {
+        return fields.text(column).empty() ? 0 : fields.positive(column);
+    };
+    ExchangeCase c{.name = fields.text("case"),
+                   .family = fields.text("family"),
+                   .collective = fields.text("collective"),
+                   .implementation = fields.text("implementation"),
+                   .gpu = fields.text("gpu"),
+                   .num_gpus = small("num_gpus"),
+                   .num_nodes = small("num_nodes"),
+                   .fabric = fields.text("fabric"),
+                   .tokens = fields.count_or("tokens_per_gpu", 0),
+                   .hidden_size = fields.count_or("hidden_size", 0),
+                   .topk = small("moe_router_topk"),
+                   .num_experts = small("num_experts"),
+                   .server_limit = server_limit_of(fields.text("router")),
+                   .fp8 = fields.text("dtype") == "fp8",
+                   .sms = small("sms"),
+                   .bandwidth = stated("bandwidth_GBps"),
+                   .bandwidth_kind = fields.text("bandwidth_kind"),
+                   .time_us = stated("time_us"),
+                   .kernel_only = fields.text("notes").starts_with("kernel only"),
+                   .where = fields.where()};
     if (c.num_gpus < 2 || c.num_nodes == 0 || c.num_gpus % c.num_nodes != 0) {
-        errors.push_back({row.where, "num_nodes does not divide num_gpus", ""});
+        fields.complain_of_row("num_nodes does not divide num_gpus");
         c.num_gpus = c.num_nodes = 2;
     }
     const bool of_tokens = c.collective.starts_with("ep_");
     if (of_tokens && (c.tokens == 0 || c.hidden_size == 0 || c.topk == 0 || c.num_experts == 0 ||
                       c.num_experts % c.num_gpus != 0 || c.topk > c.num_experts)) {
-        errors.push_back({row.where,
-                          "a dispatch needs tokens, hidden size, choices and experts",
-                          "num_gpus divides num_experts"});
+        fields.complain_of_row("a dispatch needs tokens, hidden size, choices and experts",
+                               "num_gpus divides num_experts");
     }
     if (c.bandwidth == 0 && c.time_us == 0) {
-        errors.push_back({row.where, "neither bandwidth_GBps nor time_us", ""});
+        fields.complain_of_row("neither bandwidth_GBps nor time_us");
     }
     return c;
 }
@@ -246,7 +193,7 @@ bool is_exchange_table(const std::string& file) {
 }
 
 ResultOrErrors<std::vector<ExchangeCase>> read_exchange_cases(const std::string& file) {
-    return read_cases<ExchangeCase>(file, kExchangeColumns, case_of);
+    return read_cases(file, kExchangeColumns, exchange_case_of);
 }
 
 std::int64_t row_bytes(const ExchangeCase& row) {
@@ -278,17 +225,8 @@ Result<double> measured_us(const ExchangeCase& row) {
 
 Result<TimedValidation> validate_exchanges(const std::vector<ExchangeCase>& cases,
                                            const std::filesystem::path& catalogue) {
-    TimedValidation validation;
-    for (const ExchangeCase& row : cases) {
-        Result<TimedRow> timed = validate_exchange(row, catalogue);
-        if (timed) {
-            validation.rows.push_back(std::move(*timed));
-        } else {
-            validation.skipped.push_back({row.name, row.family, timed.error().what});
-        }
-    }
-    summarise(validation);
-    return validation;
+    return validate_timed(
+        cases, [&](const ExchangeCase& row) { return validate_exchange(row, catalogue); });
 }
 
 }  // namespace orrery

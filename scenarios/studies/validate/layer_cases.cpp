@@ -7,73 +7,42 @@
 
 #include "engine/rate_alone.h"
 #include "kernels/cost_model.h"
-#include "kernels/csv_rows.h"
 #include "kernels/gemm/grouped_gemm.h"
 #include "network/exchange.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/specs/node_devices.h"
+#include "scenarios/studies/validate/case_fields.h"
 #include "scenarios/studies/validate/collective_cases.h"
 #include "scenarios/studies/validate/moe_layer.h"
 
 namespace orrery {
 namespace {
 
-const std::vector<std::string> kLayerColumns = {"case",
-                                                "family",
-                                                "gpu",
-                                                "kernel",
-                                                "pass",
-                                                "dtype",
-                                                "m",
-                                                "n",
-                                                "k",
-                                                "time_us",
-                                                "groups",
-                                                "num_experts",
-                                                "moe_router_topk",
-                                                "expert_model_parallel_size",
-                                                "dispatcher"};
+const CaseColumns kLayerColumns{
+    "case,family,gpu,kernel,pass,dtype,m,n,k,time_us,groups,num_experts,moe_router_topk,"
+    "expert_model_parallel_size,dispatcher"};
 
-LayerCase layer_case_of(const CsvRow& row, Errors& errors) {
-    const auto count = [&](std::size_t column, bool needed) {
-        const std::string& text = row.fields[column];
-        if (text.empty() && !needed) {
-            return std::int64_t{1};
-        }
-        const auto value = parse_integer(text);
-        if (!value || *value < 1 || *value > 1'000'000'000) {
-            errors.push_back(
-                {row.where,
-                 fmt::format("{} can't be '{}'", kLayerColumns[column], text.substr(0, 40)),
-                 "a whole number above zero"});
-            return std::int64_t{1};
-        }
-        return *value;
-    };
-    LayerCase c{.name = row.fields[0],
-                .family = row.fields[1],
-                .gpu = row.fields[2],
-                .kernel = row.fields[3],
-                .pass = row.fields[4],
-                .dtype = row.fields[5],
-                .m = count(6, true),
-                .n = count(7, true),
-                .k = count(8, true),
-                .groups = count(10, false),
-                .experts = count(11, false),
-                .topk = count(12, false),
-                .expert_parallel = count(13, false),
-                .dispatcher = row.fields[14],
-                .where = row.where};
-    const auto time = parse_number(row.fields[9]);
-    if (!time || *time <= 0) {
-        errors.push_back({row.where, "time_us must be a number above zero", ""});
-    }
-    c.time_us = time.value_or(1);
+LayerCase layer_case_of(CaseFields& fields) {
+    LayerCase c{.name = fields.text("case"),
+                .family = fields.text("family"),
+                .gpu = fields.text("gpu"),
+                .kernel = fields.text("kernel"),
+                .pass = fields.text("pass"),
+                .dtype = fields.text("dtype"),
+                .m = fields.count("m"),
+                .n = fields.count("n"),
+                .k = fields.count("k"),
+                .groups = fields.count_or("groups", 1),
+                .experts = fields.count_or("num_experts", 1),
+                .topk = fields.count_or("moe_router_topk", 1),
+                .expert_parallel = fields.count_or("expert_model_parallel_size", 1),
+                .dispatcher = fields.text("dispatcher"),
+                .time_us = fields.positive("time_us"),
+                .where = fields.where()};
     if (c.experts % c.expert_parallel != 0 || c.m % c.groups != 0) {
-        errors.push_back({row.where, "groups and ranks must divide rows and experts", ""});
+        fields.complain_of_row("groups and ranks must divide rows and experts");
         c.experts = c.expert_parallel = c.groups = 1;
     }
     return c;
@@ -211,7 +180,7 @@ bool is_layer_table(const std::string& file) {
 }
 
 ResultOrErrors<std::vector<LayerCase>> read_layer_cases(const std::string& file) {
-    return read_cases<LayerCase>(file, kLayerColumns, layer_case_of);
+    return read_cases(file, kLayerColumns, layer_case_of);
 }
 
 Result<TimedValidation> validate_layers(const std::vector<LayerCase>& cases,
@@ -220,17 +189,8 @@ Result<TimedValidation> validate_layers(const std::vector<LayerCase>& cases,
     if (!table) {
         return unexpected<Error>(table.error().front());
     }
-    TimedValidation validation;
-    for (const LayerCase& row : cases) {
-        Result<TimedRow> timed = validate_layer(row, *table, catalogue);
-        if (timed) {
-            validation.rows.push_back(std::move(*timed));
-        } else {
-            validation.skipped.push_back({row.name, row.family, timed.error().what});
-        }
-    }
-    summarise(validation);
-    return validation;
+    return validate_timed(
+        cases, [&](const LayerCase& row) { return validate_layer(row, *table, catalogue); });
 }
 
 }  // namespace orrery

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string_view>
 
-#include "kernels/csv_rows.h"
 #include "models/plan_fields.h"
 #include "scenarios/format/document/nearest.h"
+#include "scenarios/studies/validate/case_fields.h"
 
 namespace orrery {
 namespace {
@@ -38,136 +38,49 @@ using CasePlan = PlanColumns<&Plan::tensor_model_parallel_size,
                              &Plan::tp_comm_overlap,
                              &Plan::overlap_p2p>;
 
-constexpr std::string_view kExpertColumns[] = {"moe_router_topk",
-                                               "expert_model_parallel_size",
-                                               "expert_tensor_parallel_size",
-                                               "num_dense_layers",
-                                               "dense_ffn_hidden_size",
-                                               "moe_layer_freq",
-                                               "shared_expert_ffn_hidden_size",
-                                               "q_lora_rank",
-                                               "kv_lora_rank",
-                                               "qk_head_dim",
-                                               "qk_pos_emb_head_dim",
-                                               "v_head_dim",
-                                               "mtp_num_layers",
-                                               "router_balance",
-                                               "token_dispatcher",
-                                               "overlap_moe_expert_parallel_comm",
-                                               "recompute_modules",
-                                               "offload",
-                                               "quantized_communication"};
+// From this column on, an empty field says nothing: what the stack has by itself counts.
+constexpr std::string_view kFirstDetail = "attention_kernel";
 
-const std::vector<std::string>& case_columns() {
-    static const std::vector<std::string> columns = [] {
-        std::vector<std::string> all{"case",
-                                     "family",
-                                     "stack",
-                                     "gpu",
-                                     "num_gpus",
-                                     "gpus_per_node",
-                                     "nic_gbps_per_gpu",
-                                     "fabric",
-                                     "model",
-                                     "num_layers",
-                                     "hidden_size",
-                                     "ffn_hidden_size",
-                                     "num_attention_heads",
-                                     "num_query_groups",
-                                     "kv_channels",
-                                     "seq_length",
-                                     "vocab_size",
-                                     "gated_mlp",
-                                     "num_experts",
-                                     "flash_attention",
-                                     "features",
-                                     "measured_iteration_s"};
-        CasePlan::visit([&](const auto& field) { all.emplace_back(field.name); });
-        for (const std::string_view column : kExpertColumns) {
-            all.push_back(std::string{column} + "=");  // tables of dense models have none
-        }
+const CaseColumns& case_columns() {
+    static const CaseColumns columns = [] {
+        CaseColumns all{
+            "case,family,stack,gpu,num_gpus,gpus_per_node,nic_gbps_per_gpu,fabric,model,num_layers,"
+            "hidden_size,ffn_hidden_size,num_attention_heads,num_query_groups,kv_channels,"
+            "seq_length,vocab_size,gated_mlp,num_experts,flash_attention,features,"
+            "measured_iteration_s"};
+        CasePlan::visit([&](const auto& field) { all.add(field.name); });
+        // Tables of dense models have none of these.
+        all.add(
+            "moe_router_topk=,expert_model_parallel_size=,expert_tensor_parallel_size=,"
+            "num_dense_layers=,dense_ffn_hidden_size=,moe_layer_freq=,"
+            "shared_expert_ffn_hidden_size=,q_lora_rank=,kv_lora_rank=,qk_head_dim=,"
+            "qk_pos_emb_head_dim=,v_head_dim=,mtp_num_layers=,router_balance=,token_dispatcher=,"
+            "overlap_moe_expert_parallel_comm=,recompute_modules=,offload=,"
+            "quantized_communication=");
+        // Neither have users' own tables any of these.
+        all.add(
+            "attention_kernel=,optimizer=,recompute_detail=,compile=,power_cap_w=,assumed=,"
+            "outcome=");
         return all;
     }();
     return columns;
 }
 
-// The position of the column with this name.
-std::size_t column_position(std::string_view name) {
-    const auto found = std::ranges::find_if(case_columns(), [&](std::string_view column) {
-        return column.substr(0, column.find('=')) == name;
-    });
-    return static_cast<std::size_t>(found - case_columns().begin());
+// A field of the plan; an empty one of a number or a switch is as the plan has it.
+template <class Field>
+void read_field(CaseFields& read, const Field& field, ParallelPlan& plan) {
+    auto& value = plan.*field.member;
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) {
+        value = read.choice(field.name, value, field.values);
+    } else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, bool>) {
+        value = read.flag(field.name);
+    } else {
+        value = read.integer(field.name, value);
+    }
 }
 
-// Reads the fields of one row by name and collects what is wrong with them.
-class FieldReader {
-public:
-    FieldReader(const CsvRow& row, Errors& errors) : row_(row), errors_(errors) {}
-
-    const std::string& text(std::string_view column) const {
-        return row_.fields[column_position(column)];
-    }
-    std::int64_t integer(std::string_view column, std::int64_t otherwise) {
-        const std::string& field = text(column);
-        if (field.empty()) {
-            return otherwise;
-        }
-        const std::optional<std::int64_t> value = parse_integer(field);
-        if (!value || *value < 0) {
-            complain(column, "must be a whole number");
-            return otherwise;
-        }
-        return *value;
-    }
-    double number(std::string_view column) {
-        const std::string& field = text(column);
-        const std::optional<double> value = parse_number(field);
-        if (!field.empty() && (!value || *value < 0)) {
-            complain(column, "must be a number");
-        }
-        return value.value_or(0);
-    }
-    bool flag(std::string_view column) {
-        const std::string& field = text(column);
-        if (field != "true" && field != "false" && !field.empty()) {
-            complain(column, "must be true or false");
-        }
-        return field == "true";
-    }
-    template <class T>
-    T choice(std::string_view column, T otherwise, std::type_identity_t<Choices<T>> choices) {
-        const std::string& field = text(column);
-        for (const auto& [word, value] : choices) {
-            if (field == word) {
-                return value;
-            }
-        }
-        complain(column, "is not a known word");
-        return otherwise;
-    }
-    // A field of the plan; an empty one of a number or a switch is as the plan has it.
-    template <class Row>
-    void field(const Row& row, ParallelPlan& plan) {
-        auto& value = plan.*row.member;
-        if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) {
-            value = choice(row.name, value, row.values);
-        } else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, bool>) {
-            value = flag(row.name);
-        } else {
-            value = integer(row.name, value);
-        }
-    }
-    void complain(std::string_view column, std::string_view what) {
-        errors_.push_back({row_.where, fmt::format("{} '{}' {}", column, text(column), what), {}});
-    }
-
-private:
-    const CsvRow& row_;
-    Errors& errors_;
-};
-
 // The table's ffn_hidden_size is that of an expert.
-void read_experts(FieldReader& read, Transformer& model) {
+void read_experts(CaseFields& read, Transformer& model) {
     model.num_experts = read.integer("num_experts", 0);
     if (model.num_experts > 0) {
         model.moe_router_topk = read.integer("moe_router_topk", 1);
@@ -188,7 +101,7 @@ void read_experts(FieldReader& read, Transformer& model) {
     }
 }
 
-void read_model(FieldReader& read, PublishedCase& row) {
+void read_model(CaseFields& read, PublishedCase& row) {
     Transformer& model = row.model;
     model.name = read.text("model");
     model.num_layers = read.integer("num_layers", 0);
@@ -204,9 +117,9 @@ void read_model(FieldReader& read, PublishedCase& row) {
     read_experts(read, model);
 }
 
-void read_plan(FieldReader& read, PublishedCase& row) {
+void read_plan(CaseFields& read, PublishedCase& row) {
     ParallelPlan& plan = row.plan;
-    CasePlan::visit([&](const auto& field) { read.field(field, plan); });
+    CasePlan::visit([&](const auto& field) { read_field(read, field, plan); });
     plan.schedule = plan.virtual_pipeline_model_parallel_size > 1 ? ScheduleKind::interleaved_1f1b
                                                                   : ScheduleKind::one_f_one_b;
     row.flash_attention = read.flag("flash_attention");
@@ -221,10 +134,9 @@ void read_plan(FieldReader& read, PublishedCase& row) {
     row.overlap_moe_expert_parallel_comm = read.flag("overlap_moe_expert_parallel_comm");
 }
 
-PublishedCase read_row(const CsvRow& csv, bool timed, Errors& errors) {
-    FieldReader read{csv, errors};
+PublishedCase read_row(CaseFields& read) {
     PublishedCase row;
-    row.where = csv.where;
+    row.where = read.where();
     row.name = read.text("case");
     row.family = read.text("family");
     row.stack = read.text("stack");
@@ -237,7 +149,14 @@ PublishedCase read_row(const CsvRow& csv, bool timed, Errors& errors) {
     row.measured_s = read.number("measured_iteration_s");
     read_model(read, row);
     read_plan(read, row);
-    if (timed && row.measured_s <= 0) {
+    row.assumed = words_between(read.text("assumed"), ';');
+    row.attention_kernel = read.text("attention_kernel");
+    row.optimizer = read.text("optimizer");
+    row.recompute_detail = read.text("recompute_detail");
+    row.compile = read.text("compile");
+    row.power_cap_w = read.count_or("power_cap_w", 0);
+    // A configuration with what became of its memory has no time.
+    if (read.text("outcome").empty() && row.measured_s <= 0) {
         read.complain("measured_iteration_s", "must be greater than 0");
     }
     if (row.num_gpus < 1 || row.num_gpus > 4'000'000) {
@@ -249,80 +168,21 @@ PublishedCase read_row(const CsvRow& csv, bool timed, Errors& errors) {
     return row;
 }
 
-std::vector<std::string> words_of(std::string_view text) {
-    std::vector<std::string> words;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(';'), text.size());
-        if (end > 0) {
-            words.emplace_back(text.substr(0, end));
-        }
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return words;
-}
-
-// Of each row, empty where the table has no such column.
-std::vector<std::string> optional_column(const std::filesystem::path& file,
-                                         const std::string& name,
-                                         std::size_t rows) {
-    std::vector<std::string> column(rows);
-    const auto table = read_csv(file.string(), {name}, true);
-    for (std::size_t i = 0; table && i < rows; ++i) {
-        column[i] = (*table)[i].fields[0];
-    }
-    return column;
-}
-
-// A user's own table has nothing to assume.
-std::vector<std::vector<std::string>> assumed_columns(const std::filesystem::path& file,
-                                                      std::size_t rows) {
-    std::vector<std::vector<std::string>> assumed;
-    for (const std::string& text : optional_column(file, "assumed", rows)) {
-        assumed.push_back(words_of(text));
-    }
-    return assumed;
-}
-
-void read_details(const std::filesystem::path& file,
-                  std::vector<PublishedCase>& rows,
-                  Errors& errors) {
-    const auto fill = [&](const char* name, std::string PublishedCase::*member) {
-        const std::vector<std::string> column = optional_column(file, name, rows.size());
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            rows[i].*member = column[i];
-        }
-    };
-    fill("attention_kernel", &PublishedCase::attention_kernel);
-    fill("optimizer", &PublishedCase::optimizer);
-    fill("recompute_detail", &PublishedCase::recompute_detail);
-    fill("compile", &PublishedCase::compile);
-    const std::vector<std::string> watts = optional_column(file, "power_cap_w", rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const std::optional<std::int64_t> value = parse_integer(watts[i]);
-        if (!watts[i].empty() && (!value || *value < 1)) {
-            errors.push_back({rows[i].where,
-                              fmt::format("power_cap_w '{}' must be a whole number", watts[i]),
-                              "watts a GPU"});
-        }
-        rows[i].power_cap_w = value.value_or(0);
-    }
-}
-
 // Puts the value into each row that assumes the column.
 std::optional<Error> assume(const std::filesystem::path& file,
                             const AssumedValue& instead,
-                            const std::vector<std::vector<std::string>>& assumed,
                             std::vector<CsvRow>& table) {
-    const std::size_t column = column_position(instead.column);
-    if (column == case_columns().size()) {
+    const std::size_t column = case_columns().position(instead.column);
+    if (column == case_columns().names().size()) {
         return Error{"--assume",
                      "a table has no column '" + instead.column + "'",
-                     nearest_hint(instead.column, case_columns())};
+                     nearest_hint(instead.column, case_columns().names())};
     }
     bool any = false;
-    for (std::size_t i = 0; i < table.size(); ++i) {
-        if (std::ranges::find(assumed[i], instead.column) != assumed[i].end()) {
-            table[i].fields[column] = instead.value;
+    for (CsvRow& row : table) {
+        const std::string& assumed = row.fields[case_columns().position("assumed")];
+        if (says(words_between(assumed, ';'), instead.column)) {
+            row.fields[column] = instead.value;
             any = true;
         }
     }
@@ -336,7 +196,7 @@ std::optional<Error> assume(const std::filesystem::path& file,
 }  // namespace
 
 bool is_case_column(std::string_view name) {
-    return column_position(name) < case_columns().size();
+    return case_columns().position(name) < case_columns().position(kFirstDetail);
 }
 
 Result<AssumedValue> read_assumed_value(const std::string& text) {
@@ -353,25 +213,21 @@ ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
     if (std::filesystem::is_directory(file, ignored)) {
         return unexpected<Errors>(Errors{{file.string(), "is a directory, not a file", {}}});
     }
-    auto table = read_csv(file.string(), case_columns(), true);
+    auto table = read_csv(file.string(), case_columns().names(), true);
     if (!table) {
         return unexpected<Errors>(table.error());
     }
-    const auto assumed = assumed_columns(file, table->size());
-    const auto outcomes = optional_column(file, "outcome", table->size());
     Errors errors;
     for (const AssumedValue& value : instead) {
-        if (const std::optional<Error> error = assume(file, value, assumed, *table)) {
+        if (const std::optional<Error> error = assume(file, value, *table)) {
             errors.push_back(*error);
         }
     }
     std::vector<PublishedCase> rows;
-    for (std::size_t i = 0; i < table->size(); ++i) {
-        // A configuration with what became of its memory has no time.
-        rows.push_back(read_row((*table)[i], outcomes[i].empty(), errors));
-        rows.back().assumed = assumed[i];
+    for (const CsvRow& row : *table) {
+        CaseFields fields{row, case_columns(), errors};
+        rows.push_back(read_row(fields));
     }
-    read_details(file, rows, errors);
     if (!errors.empty()) {
         return unexpected<Errors>(std::move(errors));
     }

@@ -4,86 +4,26 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/csv_rows.h"
 #include "scenarios/format/document/csv_header.h"
+#include "scenarios/studies/validate/case_fields.h"
 
 namespace orrery {
 
 namespace {
 
-const std::vector<std::string> kColumns = {"case",
-                                           "family",
-                                           "engine",
-                                           "gpu",
-                                           "model",
-                                           "weight_precision",
-                                           "kv_precision",
-                                           "mode",
-                                           "load",
-                                           "num_gpus",
-                                           "tp",
-                                           "pp",
-                                           "dp",
-                                           "ep",
-                                           "replicas",
-                                           "concurrency",
-                                           "request_rate",
-                                           "num_requests",
-                                           "input_tokens",
-                                           "output_tokens",
-                                           "length_spread",
-                                           "max_num_seqs",
-                                           "max_num_batched_tokens",
-                                           "kv_mem_fraction",
-                                           "power_cap_w",
-                                           "ttft_mean_ms",
-                                           "ttft_p50_ms",
-                                           "tpot_mean_ms",
-                                           "tpot_p50_ms",
-                                           "e2e_mean_ms",
-                                           "output_tokens_per_s",
-                                           "gpus_per_node",
-                                           "prefill_workers",
-                                           "prefill_tp",
-                                           "prefill_dp",
-                                           "prefill_ep",
-                                           "decode_workers",
-                                           "decode_tp",
-                                           "decode_dp",
-                                           "decode_ep",
-                                           "source",
-                                           "notes"};
+const CaseColumns kServingColumns{
+    "case,family,source,engine,gpu,model,weight_precision,kv_precision,mode,load,num_gpus,"
+    "gpus_per_node,tp,pp,dp,ep,replicas,prefill_workers,prefill_tp,prefill_dp,prefill_ep,"
+    "decode_workers,decode_tp,decode_dp,decode_ep,concurrency,request_rate,num_requests,"
+    "input_tokens,output_tokens,length_spread,max_num_seqs,max_num_batched_tokens,"
+    "kv_mem_fraction,power_cap_w,ttft_mean_ms,ttft_p50_ms,tpot_mean_ms,tpot_p50_ms,e2e_mean_ms,"
+    "output_tokens_per_s,notes"};
 
-const std::vector<std::string> kModelColumns = {"model",
-                                                "num_layers",
-                                                "hidden_size",
-                                                "num_attention_heads",
-                                                "num_key_value_heads",
-                                                "head_dim",
-                                                "intermediate_size",
-                                                "vocab_size",
-                                                "gated_mlp",
-                                                "num_experts",
-                                                "experts_per_token",
-                                                "moe_intermediate_size",
-                                                "shared_experts",
-                                                "first_dense_layers",
-                                                "attention",
-                                                "kv_lora_rank",
-                                                "qk_rope_head_dim",
-                                                "qk_nope_head_dim",
-                                                "v_head_dim",
-                                                "q_lora_rank",
-                                                "sliding_window",
-                                                "notes"};
-
-std::int64_t integer_or(const std::string& field, std::int64_t otherwise) {
-    return parse_integer(field).value_or(otherwise);
-}
-
-double number_or_zero(const std::string& field) {
-    return parse_number(field).value_or(0);
-}
+const CaseColumns kModelColumns{
+    "model,num_layers,hidden_size,num_attention_heads,num_key_value_heads,head_dim,"
+    "intermediate_size,vocab_size,gated_mlp,num_experts,experts_per_token,moe_intermediate_size,"
+    "shared_experts,first_dense_layers,attention,kv_lora_rank,qk_rope_head_dim,qk_nope_head_dim,"
+    "v_head_dim,q_lora_rank,sliding_window,notes"};
 
 // "Server; SLO p99 TTFT 2000 ms TPOT 200 ms" -> 2 behind "TTFT"; 0 without the word.
 double seconds_behind(const std::string& notes, const char* word) {
@@ -93,7 +33,8 @@ double seconds_behind(const std::string& notes, const char* word) {
         return 0;
     }
     const std::size_t begin = at + wanted.size();
-    return number_or_zero(notes.substr(begin, notes.find(' ', begin) - begin)) * 1e-3;
+    const std::string number = notes.substr(begin, notes.find(' ', begin) - begin);
+    return parse_number(number).value_or(0) * 1e-3;
 }
 
 // What the words of a row say about its split and its product, beside the columns.
@@ -118,42 +59,96 @@ void apply_words(const std::string& notes, ServingCase& row) {
     }
 }
 
-Transformer transformer_of(const std::vector<std::string>& f) {
-    const auto integer = [&](std::size_t column) { return integer_or(f[column], 0); };
-    const auto noted = [&](const char* words) { return f[21].find(words) != std::string::npos; };
-    const bool gated = f[8] == "true";
-    Transformer model{.name = f[0],
-                      .num_layers = integer(1),
-                      .hidden_size = integer(2),
-                      .ffn_hidden_size = integer(6),
-                      .num_attention_heads = integer(3),
-                      .num_query_groups = integer(4),
-                      .kv_channels = integer(5),
-                      .vocab_size = integer(7),
+Transformer transformer_of(CaseFields& fields) {
+    const auto integer = [&](std::string_view column) { return fields.stated(column, 0); };
+    const auto noted = [&](const char* words) {
+        return fields.text("notes").find(words) != std::string::npos;
+    };
+    const bool gated = fields.text("gated_mlp") == "true";
+    Transformer model{.name = fields.text("model"),
+                      .num_layers = integer("num_layers"),
+                      .hidden_size = integer("hidden_size"),
+                      .ffn_hidden_size = integer("intermediate_size"),
+                      .num_attention_heads = integer("num_attention_heads"),
+                      .num_query_groups = integer("num_key_value_heads"),
+                      .kv_channels = integer("head_dim"),
+                      .vocab_size = integer("vocab_size"),
                       .normalization = gated ? Normalization::rmsnorm : Normalization::layernorm,
                       .position_embedding = PositionEmbedding::rope,
                       .activation = gated ? Activation::swiglu : Activation::gelu,
                       .add_bias_linear = false,
                       .tied_embeddings = false,
                       .parallel_block = noted("parallel block"),
-                      .sliding_window = integer(20),
+                      .sliding_window = integer("sliding_window"),
                       .sliding_window_every = noted("every second layer has a window") ? 2 : 1};
-    if (model.num_experts = integer(9); model.num_experts > 0) {
-        model.moe_router_topk = integer(10);
-        model.moe_ffn_hidden_size = integer(11);
-        model.moe_shared_expert_intermediate_size = integer(12) * integer(11);
-        model.first_k_dense_replace = integer(13);
+    if (model.num_experts = integer("num_experts"); model.num_experts > 0) {
+        model.moe_router_topk = integer("experts_per_token");
+        model.moe_ffn_hidden_size = integer("moe_intermediate_size");
+        model.moe_shared_expert_intermediate_size =
+            integer("shared_experts") * model.moe_ffn_hidden_size;
+        model.first_k_dense_replace = integer("first_dense_layers");
         model.moe_layer_freq = noted("MoE in every second layer") ? 2 : 1;
     }
-    if (f[14] == "mla") {
+    if (fields.text("attention") == "mla") {
         model.multi_latent_attention = true;
-        model.kv_lora_rank = integer(15);
-        model.qk_pos_emb_head_dim = integer(16);
-        model.qk_head_dim = integer(17);
-        model.v_head_dim = integer(18);
-        model.q_lora_rank = integer(19);
+        model.kv_lora_rank = integer("kv_lora_rank");
+        model.qk_pos_emb_head_dim = integer("qk_rope_head_dim");
+        model.qk_head_dim = integer("qk_nope_head_dim");
+        model.v_head_dim = integer("v_head_dim");
+        model.q_lora_rank = integer("q_lora_rank");
     }
     return model;
+}
+
+ServingCase serving_case_of(CaseFields& fields) {
+    const auto parallel = [&](const char* column) { return fields.stated(column, 1); };
+    const auto limit = [&](const char* column) { return fields.stated(column, 0); };
+    const auto workers = [&](const std::string& part) {
+        return ServingCase::Workers{.workers = fields.stated(part + "_workers", 0),
+                                    .tensor_parallel = fields.stated(part + "_tp", 1),
+                                    .data_parallel = fields.stated(part + "_dp", 1),
+                                    .expert_parallel = fields.stated(part + "_ep", 1)};
+    };
+    const auto first_of = [&](const char* mean, const char* other) {
+        const double value = fields.stated(mean);
+        return (value > 0 ? value : fields.stated(other)) * 1e-3;
+    };
+    ServingCase row{.name = fields.text("case"),
+                    .family = fields.text("family"),
+                    .source = fields.text("source"),
+                    .engine = fields.text("engine"),
+                    .gpu = fields.text("gpu"),
+                    .model = fields.text("model"),
+                    .weight_precision = fields.text("weight_precision"),
+                    .key_value_precision = fields.text("kv_precision"),
+                    .mode = fields.text("mode"),
+                    .load = fields.text("load"),
+                    .num_gpus = parallel("num_gpus"),
+                    .tensor_parallel = parallel("tp"),
+                    .pipeline_parallel = parallel("pp"),
+                    .data_parallel = parallel("dp"),
+                    .expert_parallel = parallel("ep"),
+                    .replicas = std::max<std::int64_t>(1, parallel("replicas")),
+                    .gpus_per_node = fields.stated("gpus_per_node", 8),
+                    .prefill = workers("prefill"),
+                    .decode = workers("decode"),
+                    .concurrency = limit("concurrency"),
+                    .request_rate = fields.stated("request_rate"),
+                    .num_requests = limit("num_requests"),
+                    .input_tokens = fields.stated("input_tokens"),
+                    .output_tokens = fields.stated("output_tokens"),
+                    .length_spread = fields.text("length_spread"),
+                    .max_num_seqs = limit("max_num_seqs"),
+                    .max_num_batched_tokens = limit("max_num_batched_tokens"),
+                    .memory_share = fields.stated("kv_mem_fraction"),
+                    .power_cap_w = fields.stated("power_cap_w"),
+                    .ttft_s = first_of("ttft_mean_ms", "ttft_p50_ms"),
+                    .tpot_s = first_of("tpot_mean_ms", "tpot_p50_ms"),
+                    .e2e_s = fields.stated("e2e_mean_ms") * 1e-3,
+                    .output_tokens_per_s = fields.stated("output_tokens_per_s"),
+                    .where = fields.where()};
+    apply_words(fields.text("notes"), row);
+    return row;
 }
 
 }  // namespace
@@ -164,72 +159,11 @@ bool is_serving_table(const std::string& file) {
 }
 
 ResultOrErrors<std::vector<ServingCase>> read_serving_cases(const std::string& file) {
-    const auto rows = read_csv(file, kColumns, true);
-    if (!rows) {
-        return unexpected<Errors>(rows.error());
-    }
-    std::vector<ServingCase> cases;
-    for (const CsvRow& row : *rows) {
-        const auto& f = row.fields;
-        const auto workers = [&](std::size_t column) {
-            return ServingCase::Workers{.workers = integer_or(f[column], 0),
-                                        .tensor_parallel = integer_or(f[column + 1], 1),
-                                        .data_parallel = integer_or(f[column + 2], 1),
-                                        .expert_parallel = integer_or(f[column + 3], 1)};
-        };
-        const auto first_of = [&](std::size_t mean, std::size_t other) {
-            const double value = number_or_zero(f[mean]);
-            return (value > 0 ? value : number_or_zero(f[other])) * 1e-3;
-        };
-        cases.push_back({.name = f[0],
-                         .family = f[1],
-                         .source = f[40],
-                         .engine = f[2],
-                         .gpu = f[3],
-                         .model = f[4],
-                         .weight_precision = f[5],
-                         .key_value_precision = f[6],
-                         .mode = f[7],
-                         .load = f[8],
-                         .num_gpus = integer_or(f[9], 1),
-                         .tensor_parallel = integer_or(f[10], 1),
-                         .pipeline_parallel = integer_or(f[11], 1),
-                         .data_parallel = integer_or(f[12], 1),
-                         .expert_parallel = integer_or(f[13], 1),
-                         .replicas = std::max<std::int64_t>(1, integer_or(f[14], 1)),
-                         .gpus_per_node = integer_or(f[31], 8),
-                         .prefill = workers(32),
-                         .decode = workers(36),
-                         .concurrency = integer_or(f[15], 0),
-                         .request_rate = number_or_zero(f[16]),
-                         .num_requests = integer_or(f[17], 0),
-                         .input_tokens = number_or_zero(f[18]),
-                         .output_tokens = number_or_zero(f[19]),
-                         .length_spread = f[20],
-                         .max_num_seqs = integer_or(f[21], 0),
-                         .max_num_batched_tokens = integer_or(f[22], 0),
-                         .memory_share = number_or_zero(f[23]),
-                         .power_cap_w = number_or_zero(f[24]),
-                         .ttft_s = first_of(25, 26),
-                         .tpot_s = first_of(27, 28),
-                         .e2e_s = number_or_zero(f[29]) * 1e-3,
-                         .output_tokens_per_s = number_or_zero(f[30]),
-                         .where = row.where});
-        apply_words(f.back(), cases.back());
-    }
-    return cases;
+    return read_cases(file, kServingColumns, serving_case_of);
 }
 
 ResultOrErrors<std::vector<Transformer>> read_served_models(const std::string& file) {
-    const auto rows = read_csv(file, kModelColumns, true);
-    if (!rows) {
-        return unexpected<Errors>(rows.error());
-    }
-    std::vector<Transformer> models;
-    for (const CsvRow& row : *rows) {
-        models.push_back(transformer_of(row.fields));
-    }
-    return models;
+    return read_cases(file, kModelColumns, transformer_of);
 }
 
 const Transformer* served_model(const std::vector<Transformer>& models, const std::string& name) {

@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "kernels/attention/attention.h"
-#include "kernels/csv_rows.h"
 #include "kernels/gemm/gemm.h"
 #include "models/serving_kernels.h"
 #include "models/serving_step.h"
@@ -18,47 +17,42 @@
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/serving_prices.h"
+#include "scenarios/studies/validate/case_fields.h"
 #include "scenarios/studies/validate/serving_set_up.h"
 
 namespace orrery {
 namespace {
 
-const std::vector<std::string> kServingKernelColumns = {
-    "case",     "family",       "gpu",   "kernel",   "variant",    "dtype",
-    "kv_dtype", "distribution", "m",     "n",        "k",          "batch",
-    "seq",      "kv_len",       "heads", "kv_heads", "head_dim",   "num_experts",
-    "topk",     "moe_tp",       "ep",    "num_gpus", "size_bytes", "time_us"};
+const CaseColumns kServingKernelColumns{
+    "case,family,gpu,kernel,variant,dtype,kv_dtype,distribution,m,n,k,batch,seq,kv_len,heads,"
+    "kv_heads,head_dim,num_experts,topk,moe_tp,ep,num_gpus,size_bytes,time_us"};
 
-ServingKernelCase kernel_case_of(const CsvRow& row, Errors& errors) {
-    const auto& f = row.fields;
-    const auto integer = [&](std::size_t column, std::int64_t otherwise) {
-        return parse_integer(f[column]).value_or(otherwise);
-    };
-    ServingKernelCase c{.name = f[0],
-                        .family = f[1],
-                        .gpu = f[2],
-                        .kernel = f[3],
-                        .variant = f[4],
-                        .dtype = f[5],
-                        .cache_dtype = f[6],
-                        .distribution = f[7],
-                        .m = integer(8, 0),
-                        .n = integer(9, 0),
-                        .k = integer(10, 0),
-                        .batch = integer(11, 1),
-                        .seq = integer(12, 1),
-                        .context = integer(13, 0),
-                        .heads = integer(14, 1),
-                        .kv_heads = integer(15, 1),
-                        .head_dim = integer(16, 1),
-                        .experts = integer(17, 1),
-                        .topk = integer(18, 1),
-                        .expert_tensor = integer(19, 1),
-                        .expert_parallel = integer(20, 1),
-                        .gpus = integer(21, 1),
-                        .bytes = integer(22, 0),
-                        .time_us = parse_number(f[23]).value_or(0),
-                        .where = row.where};
+ServingKernelCase kernel_case_of(CaseFields& fields) {
+    ServingKernelCase c{.name = fields.text("case"),
+                        .family = fields.text("family"),
+                        .gpu = fields.text("gpu"),
+                        .kernel = fields.text("kernel"),
+                        .variant = fields.text("variant"),
+                        .dtype = fields.text("dtype"),
+                        .cache_dtype = fields.text("kv_dtype"),
+                        .distribution = fields.text("distribution"),
+                        .m = fields.stated("m", 0),
+                        .n = fields.stated("n", 0),
+                        .k = fields.stated("k", 0),
+                        .batch = fields.stated("batch", 1),
+                        .seq = fields.stated("seq", 1),
+                        .context = fields.stated("kv_len", 0),
+                        .heads = fields.stated("heads", 1),
+                        .kv_heads = fields.stated("kv_heads", 1),
+                        .head_dim = fields.stated("head_dim", 1),
+                        .experts = fields.stated("num_experts", 1),
+                        .topk = fields.stated("topk", 1),
+                        .expert_tensor = fields.stated("moe_tp", 1),
+                        .expert_parallel = fields.stated("ep", 1),
+                        .gpus = fields.stated("num_gpus", 1),
+                        .bytes = fields.stated("size_bytes", 0),
+                        .time_us = fields.stated("time_us"),
+                        .where = fields.where()};
     const auto positive = [](std::initializer_list<std::int64_t> values) {
         return std::ranges::all_of(values, [](std::int64_t v) { return v >= 1 && v < 1 << 30; });
     };
@@ -72,7 +66,7 @@ ServingKernelCase kernel_case_of(const CsvRow& row, Errors& errors) {
                                      c.expert_tensor,
                                      c.expert_parallel,
                                      c.gpus})) {
-        errors.push_back({row.where, "sizes and time_us must be numbers above zero", {}});
+        fields.complain_of_row("sizes and time_us must be numbers above zero");
     }
     return c;
 }
@@ -246,19 +240,7 @@ bool is_serving_kernel_table(const std::string& file) {
 }
 
 ResultOrErrors<std::vector<ServingKernelCase>> read_serving_kernel_cases(const std::string& file) {
-    const auto rows = read_csv(file, kServingKernelColumns, true);
-    if (!rows) {
-        return unexpected<Errors>(rows.error());
-    }
-    Errors errors;
-    std::vector<ServingKernelCase> cases;
-    for (const CsvRow& row : *rows) {
-        cases.push_back(kernel_case_of(row, errors));
-    }
-    if (!errors.empty()) {
-        return unexpected<Errors>(std::move(errors));
-    }
-    return cases;
+    return read_cases(file, kServingKernelColumns, kernel_case_of);
 }
 
 Result<TimedValidation> validate_serving_kernels(const std::vector<ServingKernelCase>& cases,

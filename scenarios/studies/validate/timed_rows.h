@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/result.h"
-#include "kernels/csv_rows.h"
 
 namespace orrery {
 
@@ -46,22 +45,21 @@ struct TimedValidation {
 
 void summarise(TimedValidation& validation);
 
-// A case of each row of a table. `case_of` adds what is wrong with a row to the errors.
-template <class Case>
-ResultOrErrors<std::vector<Case>> read_cases(const std::string& file,
-                                             const std::vector<std::string>& columns,
-                                             Case (*case_of)(const CsvRow&, Errors&)) {
-    const auto rows = read_csv(file, columns, true);
-    if (!rows) {
-        return unexpected<Errors>(rows.error());
+// Validates each case by `validate`, a function from a case to a Result<TimedRow>. An error is the
+// reason why a case is skipped.
+template <class Case, class Validate>
+TimedValidation validate_timed(const std::vector<Case>& cases, const Validate& validate) {
+    TimedValidation validation;
+    for (const Case& row : cases) {
+        Result<TimedRow> timed = validate(row);
+        if (timed) {
+            validation.rows.push_back(std::move(*timed));
+        } else {
+            validation.skipped.push_back({row.name, row.family, timed.error().what});
+        }
     }
-    std::vector<Case> cases;
-    Errors errors;
-    for (const CsvRow& row : *rows) {
-        cases.push_back(case_of(row, errors));
-    }
-    return errors.empty() ? ResultOrErrors<std::vector<Case>>{std::move(cases)}
-                          : unexpected<Errors>(std::move(errors));
+    summarise(validation);
+    return validation;
 }
 
 }  // namespace orrery

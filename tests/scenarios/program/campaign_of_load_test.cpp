@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/campaign_of_load.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/program/campaign.h"
 #include "scenarios/program/exit_status.h"
 #include "tests/scenarios/program/command_run.h"
 

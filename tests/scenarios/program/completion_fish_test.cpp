@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/program/completion.h"
-#include "scenarios/program/completion_words.h"
 
 namespace orrery {
 namespace {

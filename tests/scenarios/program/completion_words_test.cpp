@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/completion_words.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/diagnose_nodes.h"
-
 #include <gtest/gtest.h>
 
+#include "scenarios/program/diagnose.h"
 #include "scenarios/program/exit_status.h"
 #include "tests/scenarios/program/command_run.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/explain_program.h"
-
 #include <gtest/gtest.h>
 
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/explain.h"
 #include "tests/scenarios/program/command_run.h"
 #include "tests/scenarios/test_folder.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/gpu_bench_options.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "scenarios/program/gpu_bench.h"
 
 namespace orrery {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/import_nccl_tests.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,6 +6,7 @@
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/import.h"
 #include "tests/scenarios/program/command_run.h"
 #include "tests/scenarios/test_folder.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/man_page.h"
-
 #include <gtest/gtest.h>
+
+#include "scenarios/program/man.h"
 
 namespace orrery {
 namespace {

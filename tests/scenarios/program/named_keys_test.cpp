@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/named_keys.h"
-
 #include <gtest/gtest.h>
+
+#include "scenarios/program/keys.h"
 
 namespace orrery {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/network_options.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "scenarios/program/network.h"
 
 namespace orrery {
 namespace {

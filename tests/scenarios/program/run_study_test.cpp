@@ -22,9 +22,9 @@ StudyOutput small_output() {
 
 CommandRun run_small(const ViewArguments& views) {
     return run_command([&] {
-        return run_study(views, {.source = "s.yaml", .label = "testing", .study = [](const auto&) {
-                                     return ResultOrErrors<StudyOutput>{small_output()};
-                                 }});
+        return run_study(views, "s.yaml", "testing", [](const auto&) {
+            return ResultOrErrors<StudyOutput>{small_output()};
+        });
     });
 }
 
@@ -51,16 +51,18 @@ TEST(RunStudy, WritesItsViews) {
 
 TEST(RunStudy, AnUnwritablePlaceIsToldBeforeTheStudyAndErrorsHaveAPlace) {
     bool ran = false;
-    const StudyRun run{.source = "s.yaml", .label = "testing", .study = [&](const auto&) {
-                           ran = true;
-                           return ResultOrErrors<StudyOutput>{
-                               unexpected<Errors>(Errors{{"", "is wrong", "hint"}})};
-                       }};
-    EXPECT_EQ(run_command([&] { return run_study({.csv_file = "/no/such/x.csv"}, run); }).status,
-              kExitUserError);
+    const auto run = [&](const ViewArguments& views) {
+        return run_command([&] {
+            return run_study(views, "s.yaml", "testing", [&](const auto&) {
+                ran = true;
+                return ResultOrErrors<StudyOutput>{
+                    unexpected<Errors>(Errors{{"", "is wrong", "hint"}})};
+            });
+        });
+    };
+    EXPECT_EQ(run({.csv_file = "/no/such/x.csv"}).status, kExitUserError);
     EXPECT_FALSE(ran);
-    EXPECT_EQ(run_command([&] { return run_study({}, run); }).err,
-              "s.yaml: error: is wrong (hint: hint)\n");
+    EXPECT_EQ(run({}).err, "s.yaml: error: is wrong (hint: hint)\n");
 }
 
 TEST(RunStudy, AVerboseRunSaysWhatItWrote) {

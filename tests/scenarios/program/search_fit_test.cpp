@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/search_fit.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/search.h"
 #include "tests/scenarios/program/command_run.h"
 
 namespace orrery {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/search_place.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -8,6 +6,7 @@
 #include <sstream>
 
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/search.h"
 #include "tests/scenarios/program/command_run.h"
 #include "tests/scenarios/test_folder.h"
 

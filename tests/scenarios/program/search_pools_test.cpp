@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/search_pools.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/search.h"
 #include "scenarios/program/serve.h"
 #include "tests/scenarios/program/command_run.h"
 #include "tests/scenarios/test_folder.h"

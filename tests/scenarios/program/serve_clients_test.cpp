@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/serve_clients.h"
-
 #include <gtest/gtest.h>
 
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/serve.h"
 
 namespace orrery {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/serve_ranks.h"
-
 #include <gtest/gtest.h>
+
+#include "scenarios/program/serve.h"
 
 namespace orrery {
 namespace {
@@ -12,18 +12,22 @@ TEST(ServeRanks, GetTheOptionsOfTheCommand) {
     arguments.file = "load.yaml";
     arguments.overrides = {"workload.num_requests=8"};
     arguments.listen = "127.0.0.1:0";
+    arguments.real = true;
     arguments.json = true;
     const std::vector<std::string> words = words_of_ranks(arguments);
-    const std::vector<std::string> first(words.begin(), words.begin() + 7);
-    EXPECT_EQ(first,
+    EXPECT_EQ(words,
               (std::vector<std::string>{"serve",
                                         "load.yaml",
-                                        "--real",
                                         "--set",
                                         "workload.num_requests=8",
+                                        "--real",
                                         "--listen",
-                                        "127.0.0.1:0"}));
-    EXPECT_EQ(words.back(), "--json");
+                                        "127.0.0.1:0",
+                                        "--max-queue",
+                                        "256",
+                                        "--max-body",
+                                        "1048576",
+                                        "--json"}));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/serve_real.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/serve.h"
 #include "tests/scenarios/program/command_run.h"
 
 namespace orrery {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/simulate_step.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "scenarios/program/simulate.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {

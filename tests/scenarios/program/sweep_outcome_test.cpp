@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/sweep_outcome.h"
-
 #include <gtest/gtest.h>
 
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/sweep.h"
 #include "tests/scenarios/program/command_run.h"
 
 namespace orrery {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/train_measured.h"
-
 #include <gtest/gtest.h>
 
+#include "scenarios/program/train.h"
 #include "tests/scenarios/program/train_run.h"
 
 namespace orrery {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members that train: tests/program/supervised_training_test.cpp.
-#include "scenarios/program/train_member.h"
-
 #include <gtest/gtest.h>
 
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/train.h"
 #include "tests/scenarios/program/command_run.h"
 
 namespace orrery {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/train_options.h"
-
 #include <gtest/gtest.h>
 
 #include "scenarios/program/command_words.h"
+#include "scenarios/program/train.h"
 
 namespace orrery {
 namespace {

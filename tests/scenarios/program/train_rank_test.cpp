@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/train_rank.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <csignal>
 
+#include "scenarios/program/train.h"
 #include "tests/scenarios/program/train_run.h"
 
 namespace orrery {

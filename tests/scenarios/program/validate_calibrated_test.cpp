@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/validate_calibrated.h"
-
 #include <gtest/gtest.h>
 
 #include "scenarios/format/read/read_calibration.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/validate.h"
 #include "tests/scenarios/program/command_run.h"
 #include "tests/scenarios/test_folder.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/validate_steps.h"
-
 #include <gtest/gtest.h>
 
+#include "scenarios/program/validate.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {

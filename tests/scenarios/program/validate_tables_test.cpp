@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/program/validate_tables.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/validate.h"
 #include "tests/scenarios/program/command_run.h"
 
 namespace orrery {

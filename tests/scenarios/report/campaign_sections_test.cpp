@@ -55,12 +55,13 @@ TEST(CampaignPage, CsvHasARowForEachPlan) {
     answer.plans = {{.name = "spares", .spares = 2}, {.name = "nothing"}};
     answer.plans[0].ettr.mean = 0.75;
     answer.plans[0].lost_h.mean = 0.5;
+    answer.plans[0].mttr_s = 60;
     answer.fault_classes = {{.name = "gpu"}};
     EXPECT_EQ(to_csv(campaign_sections(answer)),
               "scenario,plan,gpus,seeds,ettr,goodput,effective_mfu,interruptions,restarts,lost [s],"
               "spares,mttr [s]\n"
-              "weeks,spares,64,3,0.75,0,0,0,0,1800,2,0\n"
-              "weeks,nothing,64,3,0,0,0,0,0,0,0,0\n");
+              "weeks,spares,64,3,0.75,0,0,0,0,1800,2,60\n"
+              "weeks,nothing,64,3,0,0,0,0,0,0,0,\n");
 }
 
 }  // namespace

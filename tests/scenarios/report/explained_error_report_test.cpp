@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/explained_error_report.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/validation_report.h"
 #include "tests/scenarios/golden_report.h"
 
 namespace orrery {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/fit_report.h"
-
 #include <gtest/gtest.h>
+
+#include "scenarios/report/validation_report.h"
 
 namespace orrery {
 namespace {

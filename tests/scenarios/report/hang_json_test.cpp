@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/hang_json.h"
-
 #include <gtest/gtest.h>
+
+#include "scenarios/report/json_report.h"
 
 namespace orrery {
 namespace {

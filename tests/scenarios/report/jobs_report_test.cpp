@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/jobs_report.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/study_sections.h"
 #include "tests/scenarios/golden_report.h"
 #include "tests/scenarios/report/json_schema.h"
 

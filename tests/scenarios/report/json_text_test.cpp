@@ -18,5 +18,17 @@ TEST(JsonText, BytesThatAreNoTextAreReplaced) {
     EXPECT_EQ(nlohmann::json::parse(json_line(json)), nlohmann::json::parse(text));
 }
 
+TEST(JsonText, AListHoldsWhatIsMadeOfEachItem) {
+    using Json = nlohmann::ordered_json;
+    const std::vector<int> numbers{1, 2};
+    EXPECT_EQ(json_list<Json>(numbers,
+                              [](int i) -> Json {
+                                  return {{"twice", 2 * i}};
+                              })
+                  .dump(),
+              R"([{"twice":2},{"twice":4}])");
+    EXPECT_EQ(json_list<Json>(std::vector<int>{}, [](int i) { return i; }).dump(), "[]");
+}
+
 }  // namespace
 }  // namespace orrery

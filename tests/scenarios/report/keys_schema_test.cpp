@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/keys_schema.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <regex>
+
+#include "scenarios/report/keys_report.h"
 
 namespace orrery {
 namespace {

@@ -66,6 +66,14 @@ TEST(NetworkSections, SayWhereTheTunersChoiceMakesALargerSizeSlower) {
     EXPECT_TRUE(network_sections(a).sections.front().after.empty());
 }
 
+TEST(NetworkSections, TimesOfFlowsThatNeverEndAreNoZeros) {
+    NetworkAnswer a = one_size();
+    a.flows = {{.size = 1_MiB, .flows = 8, .finished = 0}};
+    const std::string text = to_text(network_sections(a));
+    EXPECT_EQ(text.find("0.00 us"), std::string::npos) << text;
+    EXPECT_EQ(text.find("0.00  "), std::string::npos) << text;
+}
+
 TEST(NetworkSections, SayWhatGaveUpWhatWaitedAndWhatWasMeasured) {
     NetworkAnswer a = one_size();
     a.rows[0].finished = false;

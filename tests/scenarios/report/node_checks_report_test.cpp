@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/node_checks_report.h"
-
 #include <gtest/gtest.h>
 
+#include "scenarios/report/checks_report.h"
 #include "tests/scenarios/golden_report.h"
 
 namespace orrery {

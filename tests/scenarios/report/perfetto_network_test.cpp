@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/perfetto_network.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <sstream>
 
 #include "scenarios/report/perfetto_messages.h"
+#include "scenarios/report/perfetto_trace.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {

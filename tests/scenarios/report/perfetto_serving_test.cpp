@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/perfetto_serving.h"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "scenarios/report/perfetto_trace.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {

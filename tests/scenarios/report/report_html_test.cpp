@@ -43,5 +43,14 @@ TEST(ReportHtml, HasItsDataItsLibraryAndTheLicence) {
     EXPECT_TRUE(data["cards"][0]["bad"]);
 }
 
+TEST(ReportHtml, ASectionOfATableWithoutRowsIsLeftOut) {
+    Report page{.title = "a"};
+    page.sections = {{.title = "none", .note = "n", .table = {.columns = {{"case"}}}},
+                     {.title = "one", .table = words_table({{"a"}, {"1"}})}};
+    const auto data = data_of(to_html(page));
+    ASSERT_EQ(data["sections"].size(), 1u);
+    EXPECT_EQ(data["sections"][0]["title"], "one");
+}
+
 }  // namespace
 }  // namespace orrery

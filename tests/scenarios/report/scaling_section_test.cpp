@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/scaling_section.h"
-
 #include <gtest/gtest.h>
+
+#include "scenarios/report/served_load_sections.h"
 
 namespace orrery {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/report/served_campaign_report.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "scenarios/report/serving_report.h"
 
 namespace orrery {
 namespace {

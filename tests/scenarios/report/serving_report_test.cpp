@@ -60,6 +60,17 @@ TEST(ServingReport, SectionsAreInEveryForm) {
     EXPECT_DOUBLE_EQ(*chart.series[0].values.front(), 0.5);
 }
 
+TEST(ServingReport, LatenciesOfNoRequestAreNoZeros) {
+    const Report report = serving_sections(served_scenario(), {}, {});
+    EXPECT_EQ(report.cards[1].value, "none");
+    EXPECT_EQ(report.cards[2].value, "none");
+    EXPECT_EQ(report.cards[3].value, "none");
+    for (const std::vector<Cell>& row : report.sections.front().table.rows) {
+        EXPECT_TRUE(row[1].empty() && row[4].empty());
+    }
+    EXPECT_EQ(to_text(report).find("0.00 us"), std::string::npos) << to_text(report);
+}
+
 TEST(ServingReport, ALoadOfClientsIsNotAllRequestsAtOnce) {
     Scenario scenario = served_scenario();
     scenario.workload.clients = "folder/c.csv";

@@ -28,11 +28,14 @@ TEST(SweepPage, HasACurveForEachValueOfTheOtherKeys) {
     EXPECT_NE(html.find("\"name\":\"y a\",\"values\":[10.0,20.0]"), std::string::npos);
     EXPECT_NE(html.find("\"name\":\"y b\",\"values\":[30.0,41.5]"), std::string::npos);
     EXPECT_NE(html.find("\"labels\":[\"x 1, y a\""), std::string::npos);
+    EXPECT_EQ(html.find("\"name\":\"does not fit\""), std::string::npos);
     // Points that do not fit are on no curve.
     outcome.results[1].fits = false;
     EXPECT_NE(
         to_html(sweep_sections("study", outcome)).find("\"name\":\"y a\",\"values\":[10.0,null]"),
         std::string::npos);
+    EXPECT_NE(to_html(sweep_sections("study", outcome)).find("\"name\":\"does not fit\""),
+              std::string::npos);
     outcome.results[1].fits = true;
     // y is no number: no axis.
     EXPECT_EQ(html.find("Tokens a second over y"), std::string::npos);

@@ -25,6 +25,8 @@ TEST(CellLines, BreakBetweenWordsAndLongWordsWhereTheyMust) {
     EXPECT_EQ(cell_lines("abcdef g", 3), (Lines{"abc", "def", "g"}));
     EXPECT_EQ(cell_lines("zero-plus_plus/dgx", 11), (Lines{"zero-plus_", "plus/dgx"}));
     EXPECT_EQ(cell_lines("a-incomprehensible", 9), (Lines{"a-incompr", "ehensible"}));
+    EXPECT_EQ(cell_lines("9 x tp 2 + 7 x tp 2", 12), (Lines{"9 x tp 2 +", "7 x tp 2"}));
+    EXPECT_EQ(cell_lines("a + bcd efghij", 8), (Lines{"a + bcd", "efghij"}));
     EXPECT_EQ(cell_lines("", 3), Lines{""});
     EXPECT_EQ(cell_lines("     ", 3), Lines{""});
 }

@@ -29,6 +29,13 @@ TEST(OutputFile, AppearsWholeWhenItIsCommitted) {
     EXPECT_EQ(folder.num_files(), 1U);
 }
 
+TEST(OutputFile, TakesWhatIsWrittenToAStream) {
+    const TestFolder folder;
+    ASSERT_TRUE(OutputFile::write(folder / "out", [](std::ostream& out) { out << "some" << 1; }));
+    EXPECT_EQ(folder.text("out"), "some1");
+    EXPECT_FALSE(OutputFile::write(folder / "no" / "out", [](std::ostream&) { FAIL(); }));
+}
+
 TEST(OutputFile, IsWrittenForOneOptionOnly) {
     const TestFolder folder;
     auto file = OutputFile::open(folder / "out");

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/report/heat_map_report.h"
+#include "scenarios/report/checks_report.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

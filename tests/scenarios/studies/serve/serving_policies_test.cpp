@@ -265,6 +265,10 @@ std::vector<Decision> decisions() {
          [](const Scenario& s) {
              return s.serving.engine.queue_order == QueueOrder::predicted_length;
          }},
+        {"serving.engine.queue_order",
+         {"deadline"},
+         "hexgen-text2sql",
+         [](const Scenario& s) { return s.serving.objectives.e2e != Time{}; }},
         {"serving.cache",
          {"lru", "fifo", "lfu"},
          "llama3-70b-tiers",

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of measured cases (CSV): a row's fields by the names of their columns, with what is wrong
+// with them, and a case of each row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "engine/field.h"
+#include "engine/result.h"
+#include "kernels/csv_rows.h"
+
+namespace orrery {
+
+// The columns that a table is asked for, in an order of their own: "case,gpu,notes=". A name with
+// "=" may be missing (kernels/csv_rows.h).
+class CaseColumns {
+public:
+    explicit CaseColumns(std::string_view names) { add(names); }
+    void add(std::string_view names);
+    const std::vector<std::string>& names() const { return names_; }
+    // As many as there are if none has the name.
+    std::size_t position(std::string_view name) const;
+
+private:
+    std::vector<std::string> names_;
+};
+
+class CaseFields {
+public:
+    CaseFields(const CsvRow& row, const CaseColumns& columns, Errors& errors)
+        : row_(row), columns_(columns), errors_(errors) {}
+
+    const std::string& where() const { return row_.where; }
+    const std::string& text(std::string_view column) const;
+    // What is no number is not stated: `otherwise`, without a complaint.
+    std::int64_t stated(std::string_view column, std::int64_t otherwise) const;
+    double stated(std::string_view column) const;
+    // An empty field is `otherwise`; zero is a number.
+    std::int64_t integer(std::string_view column, std::int64_t otherwise);
+    double number(std::string_view column);
+    bool flag(std::string_view column);
+    // From 1 to `most`.
+    std::int64_t count(std::string_view column, std::int64_t most = 1'000'000'000);
+    std::int64_t count_or(std::string_view column, std::int64_t otherwise) {
+        return text(column).empty() ? otherwise : count(column);
+    }
+    double positive(std::string_view column);
+    template <class T>
+    T choice(std::string_view column, T otherwise, std::type_identity_t<Choices<T>> choices) {
+        for (const auto& [word, value] : choices) {
+            if (text(column) == word) {
+                return value;
+            }
+        }
+        complain(column, "is not a known word");
+        return otherwise;
+    }
+
+    // "COLUMN 'what it says' is not a known word".
+    void complain(std::string_view column, std::string_view what);
+    void complain_of_row(std::string what, std::string hint = {}) {
+        errors_.push_back({row_.where, std::move(what), std::move(hint)});
+    }
+
+private:
+    void refuse(std::string_view column, const char* hint);
+
+    const CsvRow& row_;
+    const CaseColumns& columns_;
+    Errors& errors_;
+};
+
+// A case of each row of a table, which may have other columns, too.
+template <class Case>
+ResultOrErrors<std::vector<Case>> read_cases(const std::string& file,
+                                             const CaseColumns& columns,
+                                             Case (*case_of)(CaseFields& fields)) {
+    const auto rows = read_csv(file, columns.names(), true);
+    if (!rows) {
+        return unexpected<Errors>(rows.error());
+    }
+    std::vector<Case> cases;
+    Errors errors;
+    for (const CsvRow& row : *rows) {
+        CaseFields fields{row, columns, errors};
+        cases.push_back(case_of(fields));
+    }
+    return errors.empty() ? ResultOrErrors<std::vector<Case>>{std::move(cases)}
+                          : unexpected<Errors>(std::move(errors));
+}
+
+}  // namespace orrery
