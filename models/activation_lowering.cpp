@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/activation_lowering.h"
 
+#include <string>
+#include <string_view>
+
 #include "kernels/activation/activation.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/residual/residual.h"
@@ -47,6 +50,34 @@ std::vector<TensorId> counts_of(const Value* weights) {
                                                       : std::vector<TensorId>{};
 }
 
+// Megatron-Core's fused activation does not clamp: three kernels before it clamp the halves and put
+// them together again, and three behind its backward pass undo that (megatron/core/fusions/
+// fused_bias_geglu.py). In halves of fc1's width the first read and write 8, the others 10. Their
+// copy of fc1 is not kept here.
+constexpr std::int64_t kClampPasses = 4;
+constexpr std::int64_t kClampBackwardPasses = 5;
+constexpr std::uint8_t kClampKernels = 3;
+
+bool clamps_apart(const BlockBuilder& b, const std::vector<TensorId>& counts) {
+    return b.model.activation_func_clamp_value > 0 && !b.plan.fused_activation &&
+           !b.plan.compiled && counts.empty();
+}
+
+void clamp_ops(BlockBuilder& b,
+               std::string_view name,
+               const Value& halves,
+               std::int64_t ffn,
+               std::int64_t passes) {
+    b.ops.kernel(transpose(b.local_tokens(halves) * passes, ffn, halves.dtype),
+                 {.name = std::string{name},
+                  .stream = kComputeStream,
+                  .cause = b.recomputing ? Cause::recomputation : kOfActivation,
+                  .reads = {},
+                  .writes = {},
+                  .accumulates = {halves.tensor},
+                  .launches = kClampKernels});
+}
+
 void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
     if (weights != nullptr) {
         b.kernel("activation weights",
@@ -67,7 +98,11 @@ void activation_ops(BlockBuilder& b, const Value& fc1, const Value* weights, con
     const bool variant =
         b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
     const std::vector<TensorId> counts = counts_of(weights);
-    const bool fused = b.plan.fused_activation || b.plan.compiled || !counts.empty();
+    const bool clamps = clamps_apart(b, counts);
+    if (clamps) {
+        clamp_ops(b, "activation clamp", fc1, ffn, kClampPasses);
+    }
+    const bool fused = clamps || b.plan.fused_activation || b.plan.compiled || !counts.empty();
     std::vector<const Value*> reads{&fc1};
     if (weights != nullptr) {
         reads.push_back(weights);
@@ -121,7 +156,9 @@ void activation_backward_ops(BlockBuilder& b,
     const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
                                                 : gelu_backward(tokens, ffn, fc1.dtype, variant);
     const std::vector<TensorId> counts = counts_of(weights);
-    if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled && counts.empty()) {
+    const bool clamps = clamps_apart(b, counts);
+    if (b.model.gated_mlp() && !clamps && !b.plan.fused_activation && !b.plan.compiled &&
+        counts.empty()) {
         gate_activation_ops(b, call, dy, fc1, dx, kOfActivation);
         if (weights != nullptr) {
             b.kernel("activation weights backward",
@@ -133,6 +170,9 @@ void activation_backward_ops(BlockBuilder& b,
         return;
     }
     b.kernel("activation backward", call, kOfActivation, reads, writes, counts);
+    if (clamps) {
+        clamp_ops(b, "activation clamp backward", dx, ffn, kClampBackwardPasses);
+    }
 }
 
 }  // namespace orrery

@@ -28,6 +28,9 @@ TensorId copy_to_host(BlockBuilder& b, const Value& input, bool keeps_device_cop
               {.from = MemoryTier::hbm, .to = MemoryTier::dram, .bytes = bytes},
               {.name = "layer input to host", .reads = {input.tensor}, .writes = {on_host}},
               Traffic::activation_offload);
+    if (b.plan.activation_offload_blocking) {
+        b.ops.next_waits_for(b.ops.size() - 1);
+    }
     return on_host;
 }
 
@@ -38,8 +41,8 @@ Value copy_from_host(BlockBuilder& b, const Value& input, TensorId on_host) {
                             Lifetime::slot,
                             input.dtype,
                             TensorKind::activations);
-    if (b.ops.size() > 0) {
-        b.ops.next_waits_for(b.ops.size() - 1);
+    if (const auto computed = b.ops.last_on(kComputeStream)) {
+        b.ops.next_waits_for(*computed);
     }
     const Bytes bytes = b.ops.tables().program().tensors[index(on_host)].bytes;
     emit_copy(b.ops,

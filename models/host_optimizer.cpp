@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/optimizer/optimizer.h"
 #include "models/relayout.h"
 
@@ -130,6 +131,9 @@ private:
 
     const Tensor& tensor(TensorId id) const { return b_.tables().program().tensors[index(id)]; }
     Bytes bytes_of(TensorId id) const { return tensor(id).bytes; }
+    Dtype handed_over() const {
+        return update_.fp32_weights ? Dtype::fp32 : layouts_.weight_dtype;
+    }
     Buffers make_buffers(const std::string& suffix, std::int64_t elements, Lifetime lifetime) {
         return {b_.tables().host_tensor("gradients in host memory" + suffix,
                                         TensorKind::gradients,
@@ -139,9 +143,9 @@ private:
                                         lifetime),
                 b_.tables().host_tensor("new weights in host memory" + suffix,
                                         TensorKind::weights,
-                                        layouts_.weight_dtype,
+                                        handed_over(),
                                         layouts_.optimizer,
-                                        Bytes{elements * size_bytes(layouts_.weight_dtype)},
+                                        Bytes{elements * size_bytes(handed_over())},
                                         lifetime)};
     }
     TensorId make_state_buffer(const std::string& suffix, std::int64_t elements) {
@@ -190,8 +194,26 @@ private:
                    .stream = stream,
                    .cause = Cause::optimizer,
                    .reads = std::move(reads),
-                   .writes = std::move(weights),
+                   .writes = weights,
                    .accumulates = {state}});
+        if (update_.fp32_weights) {
+            store_copy(operands.elements, state, std::move(weights), stream);
+        }
+    }
+    // The copy has a buffer of its own, whose lines a processor reads before it writes them.
+    void store_copy(std::int64_t elements,
+                    TensorId state,
+                    std::vector<TensorId> weights,
+                    StreamId stream) {
+        KernelCall store = transpose(1, elements, Dtype::fp32);
+        store.tier = MemoryTier::dram;
+        b_.kernel(store,
+                  {.name = "fp32 weights",
+                   .stream = stream,
+                   .cause = Cause::optimizer,
+                   .reads = {state},
+                   .writes = std::move(weights),
+                   .accumulates = {}});
     }
     std::uint32_t weights_from_host(const OptimizerOperands& operands,
                                     const Buffers& buffers,
@@ -201,7 +223,7 @@ private:
                     operands.weights,
                     {MemoryTier::dram,
                      MemoryTier::hbm,
-                     Bytes{operands.elements * size_bytes(layouts_.weight_dtype)}},
+                     Bytes{operands.elements * size_bytes(handed_over())}},
                     traffic);
     }
 
@@ -260,7 +282,7 @@ private:
                             weights[tier],
                             {MemoryTier::dram,
                              to,
-                             Bytes{elements[tier] * size_bytes(layouts_.weight_dtype)}},
+                             Bytes{elements[tier] * size_bytes(handed_over())}},
                             to == MemoryTier::hbm ? Traffic::fetch : Traffic::drive_write);
             }
         }

@@ -51,6 +51,7 @@ struct HostUpdate {
     std::function<TensorId(std::int64_t elements)> make_state;
     bool delayed = false;        // beside the next step
     bool beside_device = false;  // which steps other weights meanwhile
+    bool fp32_weights = false;   // new weights travel as the host's fp32 copy
 };
 
 // `operands.state` is what lies in host memory; windows of a file have states of their own. Returns

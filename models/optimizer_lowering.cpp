@@ -168,7 +168,8 @@ std::uint32_t lower_host_step(SegmentBuilder& b,
                     b.tables(), plan, layouts, fmt::format("{} {}", state_name, i++), n, tier);
             },
         .delayed = plan.delayed_param_update,
-        .beside_device = steps_on_both(plan)};
+        .beside_device = steps_on_both(plan),
+        .fp32_weights = plan.offload_fp32_weights};
     return lower_host_update(b, layouts.state, operands, by_host);
 }
 

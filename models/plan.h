@@ -137,6 +137,10 @@ struct ParallelPlan {
     // Full recomputation: of the inputs that it keeps, the share that lies in the host's memory
     // until the backward pass (DeepSpeed's cpu_checkpointing; Bekman et al., arXiv 2506.13996).
     double activation_offload_fraction = 0;
+    // The device waits for each of these inputs until it is in the host's memory, as it does for a
+    // copy to memory that is not pinned (DeepSpeed's cpu_checkpointing, which allocates it anew in
+    // each step).
+    bool activation_offload_blocking = false;
     // > 0: a rank's tokens pass the MLP in equal tiles of at most this many, and each tile runs
     // again in the backward pass; the same of the output layer and the loss (DeepSpeed's
     // TiledMLP and SequenceTiledCompute; section 3.1 there).
@@ -157,6 +161,9 @@ struct ParallelPlan {
     StateTier param_offload_tier = StateTier::device;
     double param_offload_fraction = 1;
     StateTier grad_offload_tier = StateTier::device;
+    // With optimizer_cpu_offload, new weights travel as the host's fp32 copy, and the device rounds
+    // them (DeepSpeed's csrc/adam/cpu_adam.cpp until May 2024).
+    bool offload_fp32_weights = false;
     bool gradient_accumulation_fusion = true;  // weight-gradient GEMM adds into fp32 main_grad
     Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
     // What the optimizer steps: an fp32 copy of the weights, or, as bf16 (which Megatron-LM's

@@ -172,6 +172,8 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "Full recomputation: share of the kept layer inputs that lie in the host's "
                    "memory until the backward pass.",
         .values = {0, 1}),
+    ORRERY_PLAN_FIELD(activation_offload_blocking, pass,
+        .meaning = "The device waits for each layer input that it sends to the host's memory."),
     ORRERY_PLAN_FIELD(mlp_tile_tokens, pass,
         .meaning = "Tokens of a rank that pass the MLP at a time; each tile runs again in the "
                    "backward pass; 0: all.",
@@ -201,6 +203,9 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "Where a pass leaves the gradients that it makes: on the device, in the host's "
                    "memory, or in a file on its drives.",
         .values = kStateTiers),
+    ORRERY_PLAN_FIELD(offload_fp32_weights, chunk,
+        .meaning = "With optimizer_cpu_offload, new weights leave the host in fp32, and the "
+                   "device rounds them."),
     ORRERY_PLAN_FIELD(gradient_accumulation_fusion, pass,
         .meaning = "The product for a weight's gradient adds into the accumulated gradient "
                    "itself.",

@@ -207,6 +207,15 @@ std::uint32_t SegmentBuilder::host(const HostWork& work, const OpSpec& spec) {
     return append(tables_.host_work(work), spec);
 }
 
+std::optional<std::uint32_t> SegmentBuilder::last_on(StreamId stream) const {
+    for (std::uint32_t op = size(); op > 0; --op) {
+        if (segment_.ops[op - 1].stream == stream) {
+            return op - 1;
+        }
+    }
+    return std::nullopt;
+}
+
 void SegmentBuilder::next_waits_for(std::uint32_t op) {
     extra_waits_.push_back(op);
 }

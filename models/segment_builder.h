@@ -107,6 +107,8 @@ public:
     void next_waits_for(std::uint32_t op);
     // What the ops so far do with one tensor they do with another, which none of them has.
     void rename(TensorId from, TensorId to);
+    // Position of the last op so far on this stream, or nothing.
+    std::optional<std::uint32_t> last_on(StreamId stream) const;
     std::uint32_t size() const { return static_cast<std::uint32_t>(segment_.ops.size()); }
     ProgramTables& tables() { return tables_; }
     SegmentId finish();

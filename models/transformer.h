@@ -25,6 +25,9 @@ struct Transformer {
     Normalization normalization = Normalization::layernorm;
     PositionEmbedding position_embedding = PositionEmbedding::learned;
     Activation activation = Activation::gelu;
+    // > 0: the halves of a gated activation are clamped to it before they meet (gpt-oss). Fused
+    // activations clamp on their way.
+    double activation_func_clamp_value = 0;
     bool add_bias_linear = true;
     bool tied_embeddings = true;        // embedding and output layer share their weight
     bool parallel_block = false;        // attention and MLP read the same normed input

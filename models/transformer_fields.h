@@ -109,6 +109,10 @@ inline constexpr std::tuple kModelFields{
     ORRERY_MODEL_FIELD(activation,
         .meaning = "Activation function of the MLP; swiglu and geglu gate it by a second product.",
         .values = kActivations, .translated_flags = {"--swiglu", "--squared-relu"}),
+    ORRERY_MODEL_FIELD(activation_func_clamp_value,
+        .meaning = "The halves of a gated activation are clamped to it, in kernels of their own "
+                   "unless plan.fused_activation; 0: not clamped.",
+        .values = {0, 1'000'000}),
     ORRERY_MODEL_FIELD(add_bias_linear,
         .meaning = "Products of the layers have biases.",
         .flags = {"--disable-bias-linear"}),

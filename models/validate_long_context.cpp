@@ -88,6 +88,10 @@ private:
                 key,
                 "is a share",
                 "0 to 1");
+        require(!plan_.activation_offload_blocking || plan_.activation_offload_fraction > 0,
+                "plan.activation_offload_blocking",
+                "no layer input goes to the host",
+                "false, or plan.activation_offload_fraction: 1");
     }
 
     void linear_attention() {

@@ -16,6 +16,7 @@ public:
         delayed();
         weights();
         gradients();
+        fp32_weights();
         return std::move(errors_);
     }
 
@@ -128,6 +129,23 @@ private:
                 key,
                 "the tied embedding's gradient is summed over two stages at the end of the step",
                 "device, or pipeline_model_parallel_size: 1");
+    }
+
+    void fp32_weights() {
+        const char* const key = "plan.offload_fp32_weights";
+        const bool on = plan_.offload_fp32_weights;
+        require(!on || plan_.optimizer_cpu_offload,
+                key,
+                "the weights that travel are those that the host has stepped",
+                "false, or plan.optimizer_cpu_offload: true");
+        require(!on || (plan_.precision != Dtype::fp32 && plan_.main_params_dtype == Dtype::fp32),
+                key,
+                "the host has no fp32 copy beside the weights",
+                "false, or a precision of 16 bits and main_params_dtype: fp32");
+        require(!on || plan_.param_offload_tier == StateTier::device,
+                key,
+                "weights that leave the device travel in 16 bits",
+                "false, or plan.param_offload_tier: device");
     }
 
     const Transformer& model_;

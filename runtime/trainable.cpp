@@ -30,6 +30,10 @@ void require_model(const Transformer& model, Requirements& require) {
             model.qk_layernorm ? "model.qk_layernorm" : "model.multi_latent_attention",
             "training has plain attention only: the model can be simulated",
             "false");
+    require(model.activation_func_clamp_value == 0,
+            "model.activation_func_clamp_value",
+            "training clamps no activation: the model can be simulated",
+            "0");
     require(model.linear_attention_every == 0,
             "model.linear_attention_every",
             "training has softmax attention only: the model can be simulated",
@@ -50,6 +54,10 @@ void require_state_on_device(const ParallelPlan& plan, Requirements& require) {
                                                           : "plan.optimizer_offload_fraction",
             "training offloads the whole optimizer's state: the rest can be simulated",
             "the default");
+    require(!plan.offload_fp32_weights,
+            "plan.offload_fp32_weights",
+            "the host rounds the weights that it hands over: fp32 can be simulated",
+            "false");
 }
 
 void require_experts(const Transformer& model, const ParallelPlan& plan, Requirements& require) {

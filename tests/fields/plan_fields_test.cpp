@@ -86,6 +86,13 @@ const Row kPlanRows[] = {
          give_host_memory(s);
          s.plan.recompute_granularity = Recompute::full;
      }},
+    {"activation_offload_blocking",
+     [](Scenario& s) { s.plan.activation_offload_blocking = true; },
+     [](Scenario& s) {
+         give_host_memory(s);
+         s.plan.recompute_granularity = Recompute::full;
+         s.plan.activation_offload_fraction = 1;
+     }},
     {"mlp_tile_tokens", [](Scenario& s) { s.plan.mlp_tile_tokens = 64; }, whole_gated_layers},
     {"loss_tile_tokens", [](Scenario& s) { s.plan.loss_tile_tokens = 64; }, whole_gated_layers},
     {"loss_in_place",
@@ -135,6 +142,9 @@ const Row kPlanRows[] = {
      }},
     {"grad_offload_tier",
      [](Scenario& s) { s.plan.grad_offload_tier = StateTier::host; },
+     offload_optimizer},
+    {"offload_fp32_weights",
+     [](Scenario& s) { s.plan.offload_fp32_weights = true; },
      offload_optimizer},
     {"gradient_accumulation_fusion",
      [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},

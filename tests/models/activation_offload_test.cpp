@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
 #include "tests/models/long_context_models.h"
 
 namespace orrery {
@@ -35,6 +39,51 @@ TEST(ActivationOffload, MovesTheKeptInputs) {
     EXPECT_EQ(ops_called(moved, "layer input to host").size(), 8U);
     EXPECT_EQ(ops_called(moved, "layer input from host").size(), 8U);
     EXPECT_EQ(activation_peak(kept) - activation_peak(moved), 7 * kInput);
+}
+
+// The layer's first kernel waits for the copy of its input, which otherwise is beside the layer.
+TEST(ActivationOffload, TheDeviceMayWaitForTheCopy) {
+    ParallelPlan plan = offloading(1);
+    const auto waits_for_copies = [&] {
+        const Program program = verified(small_llama(4), plan);
+        std::ptrdiff_t count = 0;
+        for (const Segment& segment : program.segments) {
+            for (std::uint32_t i = 1; i < segment.ops.size(); ++i) {
+                const Op& op = segment.ops[i];
+                if (program.names[segment.ops[i - 1].name] == "layer input to host") {
+                    count += std::ranges::count(
+                        std::span{program.waits}.subspan(op.first_wait, op.num_waits), i - 1);
+                }
+            }
+        }
+        return count;
+    };
+    EXPECT_EQ(waits_for_copies(), 0);
+    plan.activation_offload_blocking = true;
+    EXPECT_EQ(waits_for_copies(), 4);
+}
+
+// What comes back waits for the device's kernels, not for gradients on their way to the host.
+TEST(ActivationOffload, InputsComeBackBesideGradientsThatLeave) {
+    ParallelPlan plan = offloading(1);
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads;
+    plan.optimizer_cpu_offload = true;
+    plan.grad_offload_tier = StateTier::host;
+    const Program program = verified(small_llama(4), plan);
+    std::size_t copies = 0;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            if (program.names[op.name] != "layer input from host") {
+                continue;
+            }
+            ++copies;
+            for (std::uint32_t w = op.first_wait; w < op.first_wait + op.num_waits; ++w) {
+                EXPECT_EQ(segment.ops[program.waits[w]].stream, kComputeStream);
+            }
+        }
+    }
+    EXPECT_EQ(copies, 4u);
+    EXPECT_FALSE(ops_called(program, "gradients to host").empty());
 }
 
 // Inputs of micro-batches whose backward pass is still to come lie in host memory together.

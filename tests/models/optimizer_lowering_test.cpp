@@ -126,6 +126,33 @@ TEST(OptimizerLowering, DeviceAndHostStepAPartEach) {
     EXPECT_EQ(both.kernel(*steps[1]).tier, MemoryTier::hbm);
 }
 
+// The host's copy of 4 bytes a parameter is stored besides and travels, where 2 would.
+TEST(OptimizerLowering, Fp32WeightsLeaveTheHost) {
+    for (const StateTier gradients : {StateTier::device, StateTier::host}) {
+        ParallelPlan plan = host_plan();
+        plan.grad_offload_tier = gradients;
+        const auto moved = [&] {
+            const Program program = lowered(plan);
+            std::int64_t bytes = 0;
+            for (const Op* op : ends_named(program, "weights from host")) {
+                bytes += program.copy(*op).bytes.count();
+            }
+            std::int64_t stored = 0;
+            for (const Op* op : ends_named(program, "fp32 weights")) {
+                EXPECT_EQ(program.kernel(*op).tier, MemoryTier::dram);
+                stored += program.kernel(*op).bytes;
+            }
+            return std::pair{bytes, stored};
+        };
+        const auto [in_16_bits, none] = moved();
+        plan.offload_fp32_weights = true;
+        const auto [in_fp32, stored] = moved();
+        EXPECT_EQ(none, 0);
+        EXPECT_EQ(in_fp32, 2 * in_16_bits);
+        EXPECT_EQ(stored, 2 * in_fp32);  // lines are read before they are written
+    }
+}
+
 // Weights of the gradients before come at the end of a step, and what the host does then nothing of
 // the step waits for.
 TEST(OptimizerLowering, ADelayedStepIsBesideTheNextOne) {

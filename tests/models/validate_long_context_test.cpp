@@ -45,6 +45,8 @@ TEST(ValidateLongContext, OffloadIsOfWhatFullRecomputationKeeps) {
         first_error(model,
                     {.recompute_granularity = Recompute::full, .activation_offload_fraction = 1}),
         "");
+    EXPECT_NE(first_error(model, {.activation_offload_blocking = true}).find("no layer input"),
+              std::string::npos);
 }
 
 TEST(ValidateLongContext, LinearAttentionHasNoWindow) {

@@ -30,6 +30,21 @@ TEST(ValidateOffload, AllowsWhatTheHostSteps) {
     EXPECT_EQ(refused([](ParallelPlan& p) { p.optimizer_offload_fraction = 0.5; }), "");
 }
 
+TEST(ValidateOffload, Fp32WeightsAreThoseOfTheHostsStep) {
+    EXPECT_EQ(refused([](ParallelPlan& p) { p.offload_fp32_weights = true; }), "");
+    const auto refused_with = [](const std::function<void(ParallelPlan&)>& change) {
+        return refused([&](ParallelPlan& p) {
+            p.offload_fp32_weights = true;
+            change(p);
+        });
+    };
+    constexpr const char* kKey = "plan.offload_fp32_weights";
+    EXPECT_EQ(refused_with([](ParallelPlan& p) { p.optimizer_cpu_offload = false; }), kKey);
+    EXPECT_EQ(refused_with([](ParallelPlan& p) { p.precision = Dtype::fp32; }), kKey);
+    EXPECT_EQ(refused_with([](ParallelPlan& p) { p.main_params_dtype = Dtype::bf16; }), kKey);
+    EXPECT_EQ(refused_with([](ParallelPlan& p) { p.param_offload_tier = StateTier::host; }), kKey);
+}
+
 TEST(ValidateOffload, NamesTheKeyOfWhatIsMissing) {
     EXPECT_EQ(refused([](ParallelPlan& p) { p.optimizer = Optimizer::lamb; }),
               "plan.optimizer_cpu_offload");

@@ -76,6 +76,8 @@ TEST(Trainable, RefusesStateThatOnlySimulationsOffload) {
               "plan.optimizer_offload_fraction");
     EXPECT_EQ(refused([](ParallelPlan& p) { p.param_offload_tier = StateTier::host; }),
               "plan.param_offload_tier");
+    EXPECT_EQ(refused([](ParallelPlan& p) { p.offload_fp32_weights = true; }),
+              "plan.offload_fp32_weights");
 }
 
 TEST(Trainable, GpusMoveWeightsAndGradientsAsTheyAre) {

@@ -139,6 +139,7 @@ void translate_gpt_oss(HfTranslator& to) {
     to.copy_or_assume("num_local_experts", "num_experts", "128", "GptOssConfig");
     to.copy_or_assume("num_experts_per_tok", "moe_router_topk", "4", "GptOssConfig");
     to.value("experts_per_token");  // the same once more
+    to.copy_or_assume("swiglu_limit", "activation_func_clamp_value", "7", "GptOssConfig");
     to.flag("attention_bias", true);
     translate_expert_biases(to, true);
     to.leave_out("attention sinks, which gpt_oss has: a parameter a head");

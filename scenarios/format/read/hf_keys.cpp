@@ -110,7 +110,6 @@ constexpr Irrelevant kIrrelevant[] = {
     {"norm_topk_prob", kConstant},
     {"routed_scaling_factor", kConstant},
     {"scoring_func", kConstant},
-    {"swiglu_limit", kConstant},
     {"attn_scale", kConstant},
     {"floor_scale", kConstant},
     {"attn_temperature_tuning", kConstant},

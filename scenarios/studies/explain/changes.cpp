@@ -211,7 +211,9 @@ private:
                                                       &Plan::param_offload_tier,
                                                       &Plan::param_offload_fraction,
                                                       &Plan::grad_offload_tier,
-                                                      &Plan::activation_offload_fraction>();
+                                                      &Plan::offload_fp32_weights,
+                                                      &Plan::activation_offload_fraction,
+                                                      &Plan::activation_offload_blocking>();
         if (!overrides.empty()) {
             add(ChangeKind::plan, "no offload", std::move(overrides));
         }

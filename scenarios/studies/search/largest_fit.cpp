@@ -125,6 +125,7 @@ const std::vector<TierStep>& tier_steps() {
          MemoryTier::hbm,
          [](ParallelPlan& plan) {
              plan.optimizer_cpu_offload = plan.delayed_param_update = false;
+             plan.offload_fp32_weights = false;
              plan.optimizer_offload_tier = OffloadTier::host;
              plan.param_offload_tier = plan.grad_offload_tier = StateTier::device;
              plan.param_offload_fraction = plan.optimizer_offload_fraction = 1;

@@ -333,6 +333,9 @@ void set_zero(const PublishedCase& row, ParallelPlan& plan) {
     plan.grad_offload_tier = plan.optimizer_cpu_offload && says(off, "gradients:cpu")
                                  ? StateTier::host
                                  : StateTier::device;
+    // csrc/adam/cpu_adam.cpp of DeepSpeed until May 2024; then PyTorch copies.
+    plan.offload_fp32_weights = plan.optimizer_cpu_offload && plan.precision != Dtype::fp32 &&
+                                row.stack.starts_with("deepspeed");
     // DeepSpeed turns gradients into the optimizer's type before they leave the device
     // (async_inplace_copy_grad_to_fp32_buffer_from_gpu of deepspeed/runtime/zero/stage_1_and_2.py).
     if (plan.grad_offload_tier == StateTier::host && row.stack.starts_with("deepspeed")) {

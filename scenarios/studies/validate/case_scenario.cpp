@@ -63,8 +63,12 @@ void set_model(const PublishedCase& row,
         model.position_embedding = PositionEmbedding::rope;
         model.add_bias_linear = false;
     }
-    // gpt-oss has biases in attention, router and experts (openai/gpt-oss, model.py).
-    model.add_bias_linear = model.add_bias_linear || row.model.name.starts_with("gpt-oss");
+    // gpt-oss has biases in attention, router and experts, and clamps what its activation gets
+    // (openai/gpt-oss, model.py: swiglu_limit).
+    if (row.model.name.starts_with("gpt-oss")) {
+        model.add_bias_linear = true;
+        model.activation_func_clamp_value = 7;
+    }
     model.tied_embeddings =
         has(words, "tied_embeddings") || (!llama_style && !has(words, "untied_embeddings"));
     model.parallel_block = has(words, "parallel_block");

@@ -132,6 +132,7 @@ TEST(HfExperts, GptOssHasBiasesAndWindows) {
                         "full_attention"]})");
     EXPECT_EQ(imported.section.find("sliding_window_every")->text, "2");
     EXPECT_EQ(imported.section.find("add_bias_linear")->text, "true");
+    EXPECT_EQ(imported.section.find("activation_func_clamp_value")->text, "7.0");
     EXPECT_EQ(imported.changes.size(), 1u);  // attention sinks
 }
 

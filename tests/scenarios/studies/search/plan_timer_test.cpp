@@ -174,6 +174,8 @@ constexpr const char* kNeverChanged[] = {
     "param_offload_tier",
     "param_offload_fraction",
     "grad_offload_tier",
+    "offload_fp32_weights",
+    "activation_offload_blocking",
     "moe_expert_placement",
     "moe_lsh_compression_rate",
     "moe_pipeline_degree",

@@ -183,9 +183,12 @@ TEST(CasePlan, ZeroPlusPlusAndOffloadAreWords) {
     EXPECT_TRUE(plan.optimizer_cpu_offload);
     EXPECT_EQ(plan.grad_offload_tier, StateTier::host);
     EXPECT_EQ(plan.gradient_dtype, Dtype::fp32);
+    EXPECT_TRUE(plan.offload_fp32_weights);
     row.offload = "optimizer:cpu";
     EXPECT_EQ(plan_of_row(row).grad_offload_tier, StateTier::device);
     EXPECT_EQ(plan_of_row(row).gradient_dtype, Dtype::fp16);
+    row.offload = {};
+    EXPECT_FALSE(plan_of_row(row).offload_fp32_weights);
 }
 
 // Megatron-Bridge's recipes: 61 layers on 16 virtual stages are 15 times 4 and the rest.
