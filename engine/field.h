@@ -9,11 +9,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace orrery {
@@ -94,26 +95,59 @@ enum class FieldUse : std::uint8_t {
 // Names of a command line's flags; unused places are empty.
 using FlagNames = std::array<std::string_view, 4>;
 
+// A table's rows, each of a type of its own. A std::tuple of a hundred rows takes the compiler a
+// second in every file that includes it, since it is built row upon row; this one is flat.
+template <std::size_t kAt, class Row>
+struct TableRow {
+    Row row;
+};
+
+template <class Places, class... Rows>
+struct TableRows;
+template <std::size_t... kAt, class... Rows>
+struct TableRows<std::index_sequence<kAt...>, Rows...> : TableRow<kAt, Rows>... {
+    static constexpr std::size_t kSize = sizeof...(Rows);
+
+    // Calls `visit(row)` for each row, in order.
+    template <class Visit>
+    constexpr void each(Visit&& visit) const {
+        (visit(static_cast<const TableRow<kAt, Rows>&>(*this).row), ...);
+    }
+};
+
+template <class... Rows>
+struct FieldTable : TableRows<std::index_sequence_for<Rows...>, Rows...> {};
+template <class... Rows>
+FieldTable(Rows...) -> FieldTable<Rows...>;
+
 namespace field_detail {
 
-template <const auto& kTable, auto kMember, std::size_t kAt = 0>
-constexpr std::size_t position() {
-    using Row = std::tuple_element_t<kAt, std::remove_cvref_t<decltype(kTable)>>;
-    if constexpr (std::is_same_v<decltype(Row::member), decltype(kMember)>) {
-        if constexpr (std::get<kAt>(kTable).member == kMember) {
-            return kAt;
-        } else {
-            return position<kTable, kMember, kAt + 1>();
+// The place of a member's row; the number of rows if it has none.
+template <class Table, class Member>
+constexpr std::size_t position(const Table& table, Member member) {
+    std::size_t at = 0;
+    std::size_t found = Table::kSize;
+    table.each([&](const auto& row) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(row.member)>, Member>) {
+            if (row.member == member) {
+                found = at;
+            }
         }
-    } else {
-        return position<kTable, kMember, kAt + 1>();
-    }
+        ++at;
+    });
+    return found;
+}
+
+template <std::size_t kAt, class Row>
+constexpr const Row& row_at(const TableRow<kAt, Row>& row) {
+    return row.row;
 }
 
 }  // namespace field_detail
 
 // The row of a member, known at compile time.
 template <const auto& kTable, auto kMember>
-inline constexpr const auto& kRowOf = std::get<field_detail::position<kTable, kMember>()>(kTable);
+inline constexpr const auto& kRowOf =
+    field_detail::row_at<field_detail::position(kTable, kMember)>(kTable);
 
 }  // namespace orrery

@@ -13,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <tuple>
 
 #include "engine/field.h"
 #include "engine/field_count.h"
@@ -56,7 +55,7 @@ inline constexpr IntegerRange kPlanSizes{1, 4'000'000};
     }
 
 // clang-format off
-inline constexpr std::tuple kPlanFields{
+inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(tensor_model_parallel_size, pass,
         .meaning = "Ranks that split each layer's weight matrices between them.",
         .values = kPlanSizes, .unit = "ranks", .short_name = "tp", .searched = true,
@@ -394,12 +393,12 @@ inline constexpr std::tuple kPlanFields{
 template <auto kMember>
 inline constexpr const auto& plan_field = kRowOf<kPlanFields, kMember>;
 
-inline constexpr std::size_t kNumPlanFields = std::tuple_size_v<decltype(kPlanFields)>;
+inline constexpr std::size_t kNumPlanFields = decltype(kPlanFields)::kSize;
 
 // Calls `visit(field)` for each PlanField.
 template <class Visit>
 constexpr void for_each_plan_field(Visit visit) {
-    std::apply([&](const auto&... field) { (visit(field), ...); }, kPlanFields);
+    kPlanFields.each(visit);
 }
 
 constexpr bool plan_fields_differ() {

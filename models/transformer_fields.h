@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <string_view>
-#include <tuple>
 
 #include "engine/field.h"
 #include "engine/field_count.h"
@@ -63,7 +62,7 @@ struct ModelField {
 #define ORRERY_MODEL_FIELD(of, ...) ORRERY_MODEL_KEY(of, #of, __VA_ARGS__)
 
 // clang-format off
-inline constexpr std::tuple kModelFields{
+inline constexpr FieldTable kModelFields{
     ORRERY_MODEL_FIELD(name,
         .meaning = "What reports call the model.", .default_from = "none"),
     ORRERY_MODEL_FIELD(num_layers,
@@ -201,7 +200,7 @@ inline constexpr std::tuple kModelFields{
 #undef ORRERY_MODEL_FIELD
 #undef ORRERY_MODEL_KEY
 
-static_assert(std::tuple_size_v<decltype(kModelFields)> == field_count<Transformer>(),
+static_assert(decltype(kModelFields)::kSize == field_count<Transformer>(),
               "a field of Transformer has no row");
 
 // The row of a field: model_field<&Transformer::num_layers>.
@@ -211,7 +210,7 @@ inline constexpr const auto& model_field = kRowOf<kModelFields, kMember>;
 // Calls `visit(field)` for each ModelField.
 template <class Visit>
 constexpr void for_each_model_field(Visit visit) {
-    std::apply([&](const auto&... field) { (visit(field), ...); }, kModelFields);
+    kModelFields.each(visit);
 }
 
 }  // namespace orrery
