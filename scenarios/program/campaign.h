@@ -19,7 +19,7 @@ struct CampaignArguments : ViewArguments {
 // Returns the exit status.
 int campaign_command(const CampaignArguments& arguments);
 
-// Of a served load or of a training. Returns the exit status.
+// Of a served load or of a training, by the kind of the file. Returns the exit status.
 int any_campaign_command(const CampaignArguments& arguments);
 
 }  // namespace orrery

@@ -60,8 +60,7 @@ int train_rank(ProcessWorld& world,
 bool all_well(ProcessWorld& world, const Errors& own, int& status);
 
 // The steps of one rank, with the time of every op. `reports` and the files of the run are ready.
-// `status` is what the lines of the reports leave,
-// too. Returns the exit status.
+// `status` is what the lines of the reports leave, too. Returns the exit status.
 int train_measured(ProcessWorld& world,
                    const Scenario& scenario,
                    Trainer& trainer,

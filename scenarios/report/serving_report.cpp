@@ -362,11 +362,12 @@ Report serving_sections(const Scenario& scenario,
                                 scenario.model.name,
                                 scenario.serving.engine.name,
                                 words_of(scenario.cluster)),
-                    fmt::format("{}: {} request{} in {}",
-                                words_of_load(scenario.workload),
-                                answer.requests,
-                                answer.requests == 1 ? "" : "s",
-                                to_short_text(answer.makespan))};
+                    words_of_load(scenario.workload) + ": " +
+                        (answer.requests == 0 ? "no request is served"
+                                              : fmt::format("{} request{} in {}",
+                                                            answer.requests,
+                                                            answer.requests == 1 ? "" : "s",
+                                                            to_short_text(answer.makespan)))};
     if (answer.refused > answer.rejected) {
         report.lines.push_back(fmt::format("{} requests are refused: they never fit into the cache",
                                            answer.refused - answer.rejected));

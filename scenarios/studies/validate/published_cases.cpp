@@ -57,7 +57,7 @@ const CaseColumns& case_columns() {
             "qk_pos_emb_head_dim=,v_head_dim=,mtp_num_layers=,router_balance=,token_dispatcher=,"
             "overlap_moe_expert_parallel_comm=,recompute_modules=,offload=,"
             "quantized_communication=");
-        // Neither have users' own tables any of these.
+        // Tables of users have none of these.
         all.add(
             "attention_kernel=,optimizer=,recompute_detail=,compile=,power_cap_w=,assumed=,"
             "outcome=");

@@ -5,14 +5,18 @@
 
 #include <gtest/gtest.h>
 
+#include "scenarios/program/exit_status.h"
+#include "tests/scenarios/program/command_run.h"
+
 namespace orrery {
 namespace {
 
-TEST(CompareCommand, DescribesItself) {
-    const Command command = describe_compare();
-    EXPECT_EQ(command.name, "compare");
-    EXPECT_FALSE(command.examples.empty());
-    EXPECT_TRUE(command.options.front().required);
+TEST(CompareCommand, AFolderWithoutARunIsAnError) {
+    CompareArguments arguments;
+    arguments.run = "/nowhere/run";
+    const CommandRun run = run_command([&] { return compare_command(arguments); });
+    EXPECT_EQ(run.status, kExitUserError);
+    EXPECT_TRUE(run.err.starts_with("/nowhere/run")) << run.err;
 }
 
 }  // namespace
