@@ -24,9 +24,7 @@ namespace orrery {
 namespace {
 
 bool is_good(const RequestRecord& record, const ServingObjectives& objectives) {
-    const auto meets = [](Time time, Time objective) {
-        return objective == Time{} || time <= objective;
-    };
+    const auto meets = [](Time time, Time most) { return most == Time{} || time <= most; };
     return meets(record.time_to_first_token(), objectives.ttft) &&
            meets(record.end_to_end(), objectives.e2e) && meets(record.slow_gap, objectives.tbt) &&
            (record.output_tokens < 2 || meets(record.time_per_output_token(), objectives.tpot));
