@@ -5,8 +5,16 @@
 #include <cmath>
 
 #include "engine/check.h"
+#include "engine/prefetch.h"
 
 namespace orrery {
+
+namespace {
+
+// Sequences of a step lie anywhere in memory: this many are on their way from there.
+constexpr std::size_t kSequencesAhead = 8;
+
+}  // namespace
 
 BatchScheduler::BatchScheduler(const BatchingRules& rules,
                                const SchedulerLimits& limits,
@@ -48,8 +56,9 @@ BatchScheduler::Sequence& BatchScheduler::add(RequestId id) {
     }
     const Request& request = requests_[static_cast<std::size_t>(id)];
     Sequence& sequence = sequences_[found->second];
-    sequence = {
-        .request = id, .adapter = request.adapter, .hashes = std::ssize(request.prefix_hashes)};
+    sequence = {.request = id,
+                .adapter = request.adapter,
+                .publishes = limits_.enable_prefix_caching && !request.prefix_hashes.empty()};
     return sequence;
 }
 
@@ -118,16 +127,6 @@ Generating BatchScheduler::generating() const {
     return all;
 }
 
-std::vector<RequestId> BatchScheduler::requests() const {
-    std::vector<RequestId> all;
-    for (const Running& running : running_) {
-        all.push_back(running.request);
-    }
-    all.insert(all.end(), waiting_.begin(), waiting_.end());
-    all.insert(all.end(), incoming_.begin(), incoming_.end());
-    return all;
-}
-
 void BatchScheduler::release(RequestId id) {
     ORRERY_CHECK(slots_.contains(id));
     pool_.release(at(id).blocks);
@@ -187,6 +186,9 @@ void BatchScheduler::fill_by_phase(Batch& batch) {
 BatchScheduler::Filled BatchScheduler::fill_running(Phase phase, Batch& batch) {
     Filled filled;
     for (std::size_t i = 0; i < running_.size() && budget_ > 0 && !step_is_full(batch); ++i) {
+        if (i + kSequencesAhead < running_.size()) {
+            prefetch_line(&sequences_[running_[i + kSequencesAhead].slot]);
+        }
         const std::uint32_t slot = running_[i].slot;
         Sequence& sequence = sequences_[slot];
         const std::int64_t left = sequence.total - sequence.computed;
@@ -219,8 +221,7 @@ BatchScheduler::Filled BatchScheduler::fill_running(Phase phase, Batch& batch) {
 }
 
 void BatchScheduler::fill_waiting(Batch& batch) {
-    if ((rules_.only_when_empty && !running_.empty()) || waits_for_ranks() ||
-        waits_for_others()) {
+    if ((rules_.only_when_empty && !running_.empty()) || waits_for_ranks() || waits_for_others()) {
         return;
     }
     order_waiting();
@@ -300,6 +301,7 @@ bool BatchScheduler::admit_head(const PrefixHit& hit, std::int64_t new_tokens, B
     sequence.loaded = 0;
     sequence.encoded = false;
     sequence.published = hit.blocks;
+    sequence.publishes = limits_.enable_prefix_caching;
     if (hit.in_cache == hit.blocks) {
         pool_.share(hashes, sequence.blocks);
         pool_.take(fresh, sequence.blocks);
@@ -363,14 +365,15 @@ void BatchScheduler::write_below(const SequenceStep& step) {
 }
 
 bool BatchScheduler::reserve(Sequence& sequence, std::int64_t tokens) {
-    const std::int64_t more =
-        blocks_for(tokens) - static_cast<std::int64_t>(sequence.blocks.size());
+    if (tokens <= sequence.room) {
+        return true;
+    }
+    const std::int64_t more = blocks_for(tokens) - std::ssize(sequence.blocks);
     if (more > pool_.num_free()) {
         return false;
     }
-    if (more > 0) {
-        pool_.take(more, sequence.blocks);
-    }
+    pool_.take(std::max<std::int64_t>(more, 0), sequence.blocks);
+    sequence.room = std::ssize(sequence.blocks) * limits_.block_size;
     return true;
 }
 
@@ -400,16 +403,18 @@ void BatchScheduler::schedule(std::uint32_t slot,
 // As vLLM does, a block is findable as soon as a step computes its last token: a request of the
 // same step may share it, since it reads the block only in its own attention.
 void BatchScheduler::publish_prefix(Sequence& sequence) {
-    if (!limits_.enable_prefix_caching || sequence.published >= sequence.hashes) {
+    if (!sequence.publishes) {
         return;
     }
     const std::vector<std::uint64_t>& hashes =
         requests_[static_cast<std::size_t>(sequence.request)].prefix_hashes;
-    const std::int64_t full = std::min(sequence.computed / limits_.block_size, sequence.hashes);
+    const auto all = static_cast<std::int64_t>(hashes.size());
+    const std::int64_t full = std::min(sequence.computed / limits_.block_size, all);
     for (; sequence.published < full; ++sequence.published) {
         const auto block = static_cast<std::size_t>(sequence.published);
         pool_.publish(sequence.blocks[block], hashes[block]);
     }
+    sequence.publishes = sequence.published < all;
 }
 
 void BatchScheduler::preempt_last(Batch& batch) {
@@ -417,6 +422,7 @@ void BatchScheduler::preempt_last(Batch& batch) {
     running_.pop_back();
     Sequence& sequence = sequences_[slot];
     pool_.release(sequence.blocks);
+    sequence.room = 0;
     pending_tokens_ += std::min(sequence.computed, sequence.total);
     sequence.computed = 0;
     sequence.awaits_cache = false;  // it computes its prompt here instead
@@ -431,7 +437,12 @@ void BatchScheduler::preempt_last(Batch& batch) {
 void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled) {
     const bool writes = below_.tiers != nullptr && limits_.enable_prefix_caching &&
                         below_.tiers->writes() == TierWrites::computed;
-    for (const SequenceStep& step : batch.steps) {
+    for (std::size_t i = 0; i < batch.steps.size(); ++i) {
+        if (i + kSequencesAhead < batch.steps.size() &&
+            batch.steps[i + kSequencesAhead].slot < sequences_.size()) {
+            prefetch_line(&sequences_[batch.steps[i + kSequencesAhead].slot]);
+        }
+        const SequenceStep& step = batch.steps[i];
         tokens_under_way_ -= step.new_tokens;
         Sequence* const found = find(step);
         if (found == nullptr || step.attempt != found->attempt) {

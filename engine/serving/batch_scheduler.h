@@ -184,21 +184,23 @@ public:
 
 private:
     static constexpr RequestId kNoRequest{~std::uint32_t{0}};
-    struct Sequence {
-        RequestId request = kNoRequest;
-        std::int32_t adapter = -1;
-        std::int64_t hashes = 0;  // of the prompt's blocks
+    // What every step looks at lies in one cache line.
+    struct alignas(64) Sequence {
         std::int64_t total = 0;
         std::int64_t last = 0;      // prompt and all outputs
         std::int64_t computed = 0;  // or under way
-        std::int64_t cached = 0;
-        std::int64_t loaded = 0;     // of these
-        std::int64_t published = 0;  // full blocks whose hashes the pool knows
+        std::int64_t room = 0;      // tokens that its blocks hold
+        RequestId request = kNoRequest;
+        std::int32_t adapter = -1;
         std::uint32_t attempt = 0;
         bool keeps_blocks = false;  // at its end, until release()
         bool awaits_cache = false;  // until arrived()
         bool encoded = false;       // its images, since it was admitted
+        bool publishes = false;     // some full block's hash is not known to the pool yet
         std::vector<KvBlock> blocks;
+        std::int64_t cached = 0;
+        std::int64_t loaded = 0;     // of these
+        std::int64_t published = 0;  // full blocks whose hashes the pool knows
         bool generates() const { return computed + 1 == total; }
     };
     enum class Phase : std::uint8_t { any, prompt, generation };
@@ -273,7 +275,7 @@ private:
     std::vector<Running> running_;    // in the order of admission
     // Sequences that wait, run or keep blocks, and free slots. Every step goes over the running
     // ones, so that it should not have to search for them.
-    std::deque<Sequence> sequences_;
+    std::vector<Sequence> sequences_;
     std::vector<std::uint32_t> free_slots_;
     std::unordered_map<RequestId, std::uint32_t> slots_;
     std::int64_t budget_ = 0;  // tokens left in the step that is being filled

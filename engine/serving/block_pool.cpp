@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/serving/block_pool.h"
 
+#include <bit>
+
 #include "engine/check.h"
 
 namespace orrery {
 
-BlockPool::BlockPool(std::int64_t num_blocks) : blocks_(static_cast<std::size_t>(num_blocks) + 1) {
+BlockPool::BlockPool(std::int64_t num_blocks)
+    : blocks_(static_cast<std::size_t>(num_blocks) + 1), queue_(std::bit_ceil(2 * blocks_.size())) {
     ORRERY_CHECK(num_blocks >= 0);
     for (std::size_t block = 1; block < blocks_.size(); ++block) {
         append(static_cast<KvBlock>(block));
@@ -13,19 +16,30 @@ BlockPool::BlockPool(std::int64_t num_blocks) : blocks_(static_cast<std::size_t>
 }
 
 void BlockPool::unlink(KvBlock block) {
-    const Block& left = blocks_[block];
-    blocks_[left.before].after = left.after;
-    blocks_[left.after].before = left.before;
+    blocks_[block].place = kInUse;
     --num_free_;
 }
 
 void BlockPool::append(KvBlock block) {
-    const KvBlock last = blocks_[0].before;
-    blocks_[block].before = last;
-    blocks_[block].after = 0;
-    blocks_[last].after = block;
-    blocks_[0].before = block;
+    if (tail_ - head_ == queue_.size()) {
+        close_gaps();
+    }
+    queue_[tail_ & (queue_.size() - 1)] = block;
+    blocks_[block].place = tail_++;
     ++num_free_;
+}
+
+// At least half of a full queue is void, so that this is rare.
+void BlockPool::close_gaps() {
+    std::uint64_t end = head_;
+    for (std::uint64_t place = head_; place != tail_; ++place) {
+        const KvBlock block = queue_[place & (queue_.size() - 1)];
+        if (blocks_[block].place == place) {
+            queue_[end & (queue_.size() - 1)] = block;
+            blocks_[block].place = end++;
+        }
+    }
+    tail_ = end;
 }
 
 std::int64_t BlockPool::cached_prefix(std::span<const std::uint64_t> hashes) const {
@@ -62,7 +76,10 @@ void BlockPool::share(std::span<const std::uint64_t> hashes, std::vector<KvBlock
 void BlockPool::take(std::int64_t count, std::vector<KvBlock>& blocks) {
     ORRERY_CHECK(count <= num_free_);
     for (std::int64_t i = 0; i < count; ++i) {
-        const KvBlock block = blocks_[0].after;
+        KvBlock block = 0;
+        do {
+            block = queue_[head_ & (queue_.size() - 1)];
+        } while (blocks_[block].place != head_++);
         unlink(block);
         Block& taken = blocks_[block];
         if (taken.findable) {

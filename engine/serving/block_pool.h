@@ -44,18 +44,26 @@ public:
     void release(std::vector<KvBlock>& blocks);
 
 private:
+    static constexpr std::uint64_t kInUse = ~std::uint64_t{0};
     struct Block {
-        KvBlock before = 0;  // in the list of free blocks
-        KvBlock after = 0;
+        std::uint64_t place = kInUse;  // in the queue of free blocks
+        std::uint64_t hash = 0;
         std::uint32_t users = 0;
         bool findable = false;
-        std::uint64_t hash = 0;
     };
+    // Leaves the queue from its middle: its entry there is void.
     void unlink(KvBlock block);
     void append(KvBlock block);
+    void close_gaps();
 
-    // Blocks 1 … num_blocks; block 0 is the ring's anchor and is never handed out.
+    // Blocks 1 … num_blocks; block 0 is never handed out.
     std::vector<Block> blocks_;
+    // Free blocks in the order in which they became free, and void entries: places `head_` up to
+    // `tail_` of a ring whose size is a power of two. Blocks lie anywhere in memory, a queue's
+    // entries side by side.
+    std::vector<KvBlock> queue_;
+    std::uint64_t head_ = 0;
+    std::uint64_t tail_ = 0;
     std::unordered_map<std::uint64_t, KvBlock> by_hash_;
     std::int64_t num_free_ = 0;
     TierView below_;

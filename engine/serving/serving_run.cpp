@@ -6,10 +6,18 @@
 #include <vector>
 
 #include "engine/check.h"
+#include "engine/prefetch.h"
 #include "engine/serving/run_clock.h"
 #include "engine/serving/served_run.h"
 
 namespace orrery {
+
+namespace {
+
+// Records of a step's sequences lie anywhere in memory: this many are on their way from there.
+constexpr std::size_t kRecordsAhead = 8;
+
+}  // namespace
 
 void CacheTransport::load(Time, const SequenceLoad&, std::size_t) {
     ORRERY_CHECK(false);  // a run without tiers
@@ -81,8 +89,8 @@ ServingResult ServedRun::run() {
         if (event.target == kTransfer && event.generation != transfer_generation_) {
             continue;
         }
-        const bool of_requests = event.target < kClocks || event.target == kArrival ||
-                                 event.target == kTransfer;
+        const bool of_requests =
+            event.target < kClocks || event.target == kArrival || event.target == kTransfer;
         if (!of_requests && is_over()) {
             continue;  // no request is left that would notice
         }
@@ -247,10 +255,8 @@ bool ServedRun::admits(RequestId id, std::size_t to) {
     }
     const Request& request = request_of(id);
     return parts_.admission->admits(
-        {.first_token =
-             parts_.estimates.at(0)->first_token(request, instances_[to].scheduler()),
-         .output_token =
-             request.output_tokens > 1 ? predicted_output_token(request) : Time{}});
+        {.first_token = parts_.estimates.at(0)->first_token(request, instances_[to].scheduler()),
+         .output_token = request.output_tokens > 1 ? predicted_output_token(request) : Time{}});
 }
 
 // On the instance that would generate fastest with this request. When this prompt is done, the
@@ -261,8 +267,7 @@ Time ServedRun::predicted_output_token(const Request& request) const {
     for (const BatchScheduler* scheduler : pools_.front().schedulers) {
         before += std::ssize(scheduler->pending_prompts());
     }
-    const std::int64_t coming =
-        1 + before / std::max<std::int64_t>(1, std::ssize(last.schedulers));
+    const std::int64_t coming = 1 + before / std::max<std::int64_t>(1, std::ssize(last.schedulers));
     Time least = Time::max();
     for (const BatchScheduler* scheduler : last.schedulers) {
         Generating all = scheduler->generating();
@@ -375,7 +380,11 @@ void ServedRun::complete(std::size_t number) {
         parts_.observer->completed(step);
     }
     instances_[number].complete(sampled_);
-    for (const Sampled& sampled : sampled_) {
+    for (std::size_t i = 0; i < sampled_.size(); ++i) {
+        if (i + kRecordsAhead < sampled_.size()) {
+            prefetch_line(&record_of(sampled_[i + kRecordsAhead].request).output_tokens);
+        }
+        const Sampled& sampled = sampled_[i];
         RequestRecord& record = record_of(sampled.request);
         record_tokens(sampled.request, sampled.tokens);
         if (!sampled.finished) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When waiting requests may begin, and in which order.
+// When waiting requests may begin, in which order, and which requests there are.
 #include <algorithm>
 
 #include "engine/serving/batch_scheduler.h"
@@ -75,6 +75,16 @@ std::vector<PendingPrompt> BatchScheduler::pending_prompts() const {
         pending.push_back({.tokens = at(id).total - cached, .context = cached});
     }
     return pending;
+}
+
+std::vector<RequestId> BatchScheduler::requests() const {
+    std::vector<RequestId> all;
+    for (const Running& running : running_) {
+        all.push_back(running.request);
+    }
+    all.insert(all.end(), waiting_.begin(), waiting_.end());
+    all.insert(all.end(), incoming_.begin(), incoming_.end());
+    return all;
 }
 
 }  // namespace orrery

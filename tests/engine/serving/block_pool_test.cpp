@@ -47,6 +47,26 @@ TEST(BlockPool, AFullBlockIsFoundUntilItIsHandedOutAnew) {
     EXPECT_EQ(pool.num_free(), 0);
 }
 
+// However often a block leaves the queue of free ones and comes back.
+TEST(BlockPool, ABlockThatIsSharedAgainIsHandedOutLast) {
+    BlockPool pool{3};
+    std::vector<KvBlock> blocks;
+    pool.take(2, blocks);
+    const std::vector<KvBlock> first = blocks;
+    pool.publish(blocks[0], 7);
+    pool.release(blocks);
+    const std::uint64_t hash = 7;
+    for (int i = 0; i < 100; ++i) {
+        pool.share(std::span(&hash, 1), blocks);
+        EXPECT_EQ(pool.num_free(), 2);
+        pool.release(blocks);
+        EXPECT_EQ(pool.num_free(), 3);
+    }
+    pool.take(3, blocks);
+    EXPECT_EQ(blocks, (std::vector<KvBlock>{3, first[1], first[0]}));
+    EXPECT_FALSE(pool.contains(7));
+}
+
 TEST(BlockPool, OfTwoBlocksWithTheSameTokensTheFirstIsFound) {
     BlockPool pool(2);
     std::vector<KvBlock> one;
