@@ -9,6 +9,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/rmsnorm/rmsnorm.h"
+#include "tests/kernels/devices.h"
 
 namespace orrery {
 namespace core_mesh_test {
