@@ -5,6 +5,14 @@
 namespace orrery {
 namespace plan_fields_test {
 
+void clamp_activation(Scenario& s) {
+    s.model.activation_func_clamp_value = 7;
+}
+void gate_apart(Scenario& s) {
+    s.model.activation = Activation::swiglu;
+    s.plan.fused_activation = false;
+}
+
 TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
     const Row rows[] = {
         {"name", [](Scenario& s) { s.model.name += "!"; }},
@@ -22,12 +30,7 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
         {"position_embedding",
          [](Scenario& s) { s.model.position_embedding = PositionEmbedding::rope; }},
         {"activation", [](Scenario& s) { s.model.activation = Activation::swiglu; }},
-        {"activation_func_clamp_value",
-         [](Scenario& s) { s.model.activation_func_clamp_value = 7; },
-         [](Scenario& s) {
-             s.model.activation = Activation::swiglu;
-             s.plan.fused_activation = false;
-         }},
+        {"activation_func_clamp_value", clamp_activation, gate_apart},
         {"add_bias_linear", [](Scenario& s) { s.model.add_bias_linear = false; }},
         {"tied_embeddings", [](Scenario& s) { s.model.tied_embeddings = false; }},
         {"parallel_block", [](Scenario& s) { s.model.parallel_block = true; }},
