@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/serving_kernels.h"
 #include "scenarios/format/read/reader.h"
 #include "tests/models/known_models.h"
 
@@ -221,6 +222,23 @@ TEST(ServingPrices, TensorParallelRanksDivideTheHeads) {
         h100_server(), model, {.tensor_model_parallel_size = 3}, ServingEngine{});
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().what, "3 tensor-parallel ranks do not divide the 32 attention heads");
+}
+
+// vLLM's kernel of experts reaches 0.27 of the FP8 peak where weights have scales of blocks.
+TEST(ServingPrices, ScaledExpertsOfVllmAreSlower) {
+    ServingPlan plan{.precision = ProductPrecision::fp8, .weight_bits = 8, .block_scaled = true};
+    const auto time = [&](bool masks, std::int64_t groups) {
+        const ServingOp op{.name = "expert fc1",
+                           .work = served_experts(plan, groups, 1024, 4096, 7168)};
+        return prices_of(plan, {.masks_experts = masks})->time_of(op, 0).seconds();
+    };
+    const double flop = 2.0 * 8 * 1024 * 4096 * 7168;
+    const double peak = h100_server().device.peak_fp8.per_second();
+    EXPECT_NEAR(time(true, 8) / (flop / (0.27 * peak)), 1, 1e-6);
+    EXPECT_LT(time(false, 8), 0.6 * time(true, 8));
+    EXPECT_EQ(time(false, 1), time(true, 1));
+    plan.block_scaled = false;
+    EXPECT_EQ(time(false, 8), time(true, 8));
 }
 
 // The node's host and the device's usual one count together.
