@@ -16,7 +16,7 @@ namespace orrery {
 namespace {
 
 constexpr std::string_view kRecipes = "recipes";
-constexpr std::string_view kHostCalls = "host_calls";
+constexpr std::string_view kHostCallsKey = "host_calls";
 constexpr double kLeastHostCalls = 0.1;
 constexpr double kMostHostCalls = 10;
 
@@ -36,7 +36,7 @@ void set_host_calls(const DocumentNode& recipes,
                     std::string_view gpu,
                     DeviceSpec& device,
                     Errors& errors) {
-    const DocumentNode* const factors = recipes.find(kHostCalls);
+    const DocumentNode* const factors = recipes.find(kHostCallsKey);
     if (factors == nullptr) {
         return;
     }
@@ -53,7 +53,7 @@ void set_host_calls(const DocumentNode& recipes,
                               nearest_hint(key.text, devices)});
         }
     }
-    MapReader reader{*factors, std::string{kHostCalls}, errors};
+    MapReader reader{*factors, std::string{kHostCallsKey}, errors};
     double factor = 1;
     if (reader.real(gpu, factor, kLeastHostCalls, kMostHostCalls)) {
         device.launch_cost = Time::seconds(device.launch_cost.seconds() * factor);
