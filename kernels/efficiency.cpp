@@ -230,12 +230,7 @@ double EfficiencyCurves::sm_sensitivity(double compute_share) const {
 CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     // From Blackwell on tensor cores apply the scales themselves.
     if (is_block_scaled(call) && device_.generation == "hopper") {
-        const CurveTime scaled = block_scaled_time(call, device_, memory_.fraction);
-        KernelCall without = call;
-        without.dims[5] = 0;
-        // Scales save no work.
-        const CurveTime plain = gemm_time(without);
-        return scaled.seconds < plain.seconds ? plain : scaled;
+        return block_scaled_time(call, device_, memory_.fraction);
     }
     const bool cpu = device_.generation == "cpu";
     GemmCurve curve = gemm_[class_index(call.dtype)];

@@ -145,6 +145,9 @@ TEST_F(TrainTrouble, ARankThatStandsStillEndsTheRunAtTheDeadline) {
     EXPECT_EQ(resumed.status, 0) << resumed.err;
 }
 
+// Sixteen bytes: that a file has these already is as good as impossible.
+const std::string kDamage = "printf %016d 0 | dd bs=1 seek=9000 conv=notrunc 2>/dev/null of=";
+
 // A checkpoint of another model, a damaged one, one of which a rank's file is gone: one error, and
 // nothing of the checkpoint is touched.
 TEST_F(TrainTrouble, ACheckpointThatDoesNotFitIsOneError) {
@@ -158,7 +161,7 @@ TEST_F(TrainTrouble, ACheckpointThatDoesNotFitIsOneError) {
     } cases[] = {
         {"true", "--set model.hidden_size=64", "model.hidden_size is 32 there and 64 here"},
         {"truncate -s 3000 " + file, "", file},
-        {"printf x | dd of=" + file + " bs=1 seek=9000 conv=notrunc 2>/dev/null", "", "damaged"},
+        {kDamage + file, "", "damaged"},
         {"rm " + file, "", file},
     };
     for (const auto& c : cases) {
@@ -176,13 +179,13 @@ TEST_F(TrainTrouble, ACheckpointThatDoesNotFitIsOneError) {
 TEST_F(TrainTrouble, ResumingPassesOverDamagedCheckpoints) {
     const Ran whole = run("$orrery train s.yaml --nproc 4 --set job.steps=4 && mv run keep");
     ASSERT_EQ(whole.status, 0) << whole.err;
-    const char* damages[] = {
+    const std::string damages[] = {
         "truncate -s 3000 $newest/rank-00002.safetensors",
-        "printf x | dd of=$newest/rank-00003.safetensors bs=1 seek=9000 conv=notrunc 2>/dev/null",
+        kDamage + "$newest/rank-00003.safetensors",
         "rm $newest/rank-00000.safetensors",
         "rm $newest/rank-00001.safetensors; : >run/step-000002/rank-00001.safetensors",
         "rm run/latest; : >$newest/rank-00001.safetensors"};
-    for (const std::string damage : damages) {
+    for (const std::string& damage : damages) {
         const Ran ran =
             run("rm -rf run; cp -r keep run; rm -rf run/step-000004\n"
                 "echo step-000003 >run/latest; newest=run/step-000003\n" +

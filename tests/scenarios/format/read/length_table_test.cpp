@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include "tests/scenarios/test_folder.h"
 
 namespace orrery {
 namespace {
 
 ResultOrErrors<LengthTable> table_of(const std::string& rows) {
-    const std::string file = testing::TempDir() + "/lengths.csv";
-    std::ofstream{file} << "share,input_tokens,output_tokens\n" << rows;
-    return read_length_table(file);
+    const TestFolder folder;
+    const std::string head = "share,input_tokens,output_tokens\n";
+    return read_length_table(folder.write("lengths.csv", head + rows));
 }
 
 TEST(LengthTable, IsLinearBetweenItsShares) {
@@ -35,8 +35,9 @@ TEST(LengthTable, RefusesTablesThatDoNotAscendOrReach) {
 }
 
 ResultOrErrors<std::vector<WorkflowStage>> stages_of(const std::string& rows) {
-    const std::string file = testing::TempDir() + "/stages.csv";
-    std::ofstream{file} << "calls,input_tokens,output_tokens\n" << rows;
+    const TestFolder folder;
+    const std::string file =
+        folder.write("stages.csv", "calls,input_tokens,output_tokens\n" + rows);
     EXPECT_TRUE(is_stage_table(file));
     return read_stage_table(file);
 }

@@ -14,7 +14,8 @@ TEST(ReadStack, AStackIsFoundWithOrWithoutItsVersion) {
         return stack_entry(stack, shipped_catalogue());
     };
     EXPECT_EQ(entry("torchtitan"), "torchtitan");
-    EXPECT_EQ(entry("torchtitan-2024-12"), "torchtitan");
+    EXPECT_EQ(entry("torchtitan-2024-12"), "torchtitan-2024");
+    EXPECT_EQ(entry("torchtitan-2025-06"), "torchtitan");
     EXPECT_EQ(entry("torchtitan-torchao-0.10"), "torchtitan");
     EXPECT_EQ(entry("NeMo24.07"), "nemo");
     EXPECT_EQ(entry("nemo-megatron-2022-09"), "nemo-megatron");
