@@ -7,7 +7,6 @@
 #include <random>
 
 #include "kernels/catalogue.h"
-#include "kernels/gemm/grouped_gemm.h"
 #include "tests/kernels/devices.h"
 
 namespace orrery {
@@ -51,23 +50,6 @@ std::vector<KernelCall> random_calls(std::mt19937& random) {
             attention_backward(random_attention(random), kBf16),
             layernorm_forward(a, b, kBf16),
             adamw(a)};
-}
-
-TEST(Efficiency, ScalesSaveNoWork) {
-    std::mt19937 random(3);
-    for (const auto& [name, device] : measured_devices()) {
-        const EfficiencyCurves curves(committed(), device);
-        for (int i = 0; i < 100; ++i) {
-            const std::int64_t m = log_uniform(random, 1, 16384);
-            const std::int64_t n = log_uniform(random, 128, 16384);
-            const std::int64_t k = log_uniform(random, 128, 16384);
-            KernelCall call = grouped_gemm(1, m, n, k, Dtype::fp8, kBf16, true);
-            const double scaled = curves.time(call).seconds;
-            call.dims[5] = 0;
-            EXPECT_GE(scaled, curves.time(call).seconds)
-                << name << " " << m << " " << n << " " << k;
-        }
-    }
 }
 
 TEST(Efficiency, NothingBeatsTheRoofline) {
