@@ -107,11 +107,19 @@ public:
     }
 };
 
-// A token of a queue and of a prompt are as long where no step has a price.
-class FirstToken : public RequestRouter {
+// Routers that predict times. Where no step has a price they count tokens.
+class PredictingRouter : public RequestRouter {
+public:
+    void use(StepEstimates& estimates) override { estimates_ = &estimates; }
+
+protected:
+    StepEstimates* estimates_ = nullptr;
+};
+
+// Without prices a token of a queue takes as long as one of a prompt.
+class FirstToken : public PredictingRouter {
 public:
     explicit FirstToken(std::uint64_t) {}
-    void use(StepEstimates& estimates) override { estimates_ = &estimates; }
     std::size_t choose(const Request& request, Instances instances) override {
         return least(instances, [&](const BatchScheduler& one) {
             const Time first = estimates_ != nullptr
@@ -122,16 +130,12 @@ public:
             return std::pair{first, num_requests(one)};
         });
     }
-
-private:
-    StepEstimates* estimates_ = nullptr;
 };
 
-// On slower instances everything takes so many times as long as on the first one.
-class EarliestEnd : public RequestRouter {
+// Estimates are of the pool's first instance. An instance's relative_time scales them.
+class EarliestEnd : public PredictingRouter {
 public:
     explicit EarliestEnd(std::uint64_t) {}
-    void use(StepEstimates& estimates) override { estimates_ = &estimates; }
     std::size_t choose(const Request& request, Instances instances) override {
         return least(instances, [&](const BatchScheduler& one) {
             const double there = one.limits().relative_time;
@@ -153,8 +157,6 @@ private:
         return estimates_->first_token(request, one).seconds() +
                static_cast<double>(outputs) * estimates_->generation(all).seconds();
     }
-
-    StepEstimates* estimates_ = nullptr;
 };
 
 struct Row {

@@ -9,7 +9,7 @@ void ServedRun::list_workflows() {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         const Request& request = requests_[i];
         const bool later = request.workflow > 0 && request.stage > 0;
-        ORRERY_CHECK(later || arriving_ == i);  // those that come by themselves are the first ones
+        ORRERY_CHECK(later || arriving_ == i);  // calls of later stages stand last
         arriving_ += later ? 0 : 1;
         if (request.workflow == 0) {
             continue;

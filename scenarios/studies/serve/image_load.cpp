@@ -105,7 +105,6 @@ Result<EncodedLoad> encode_images(const Scenario& scenario,
     for (std::int64_t i = 0; i < encoder.instances; ++i) {
         free_at.push(Time{});
     }
-    double busy_s = 0;
     double wait_s = 0;
     std::int64_t with_images = 0;
     for (Request& request : encoded.requests) {
@@ -118,7 +117,7 @@ Result<EncodedLoad> encode_images(const Scenario& scenario,
         free_at.push(done);
         encoded.use.images += request.images;
         ++with_images;
-        busy_s += work.seconds();
+        encoded.busy_s += work.seconds();
         request.encoding = done + message - request.arrival;
         wait_s += request.encoding.seconds();
         request.arrival += request.encoding;
@@ -135,7 +134,7 @@ Result<EncodedLoad> encode_images(const Scenario& scenario,
     encoded.requests = std::move(sorted);
     encoded.use.instances = encoder.instances;
     encoded.use.wait_s = with_images > 0 ? wait_s / static_cast<double>(with_images) : 0;
-    encoded.use.busy = busy_s / static_cast<double>(encoder.instances);  // in seconds, so far
+    encoded.busy_s /= static_cast<double>(encoder.instances);
     return encoded;
 }
 

@@ -26,7 +26,8 @@ Result<void> check_images(const Scenario& scenario,
 struct EncodedLoad {
     std::vector<Request> requests;
     std::vector<std::size_t> places;  // of each: in the load as it came
-    ServingAnswer::Encoder use{};
+    ServingAnswer::Encoder use{};       // without `busy`, which the length of the run decides
+    double busy_s = 0;                  // of an instance of the encoder
     Time last_end;  // of an encoder
 };
 // The encoder's instances stand on the GPUs behind those of the pools. Each takes the request that

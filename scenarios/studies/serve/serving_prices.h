@@ -43,7 +43,8 @@ public:
         encoder_ = std::move(encoder);
         patches_ = patches;
     }
-    // As an encoder: images of so many patches, with the host's launches.
+    // Time of an encoder's pass over `images` images of `patches` tokens each, or of its launches
+    // by the host if these take longer.
     Time encoding_time(std::int64_t images, std::int64_t patches);
     // A message between two of the cluster's ranks.
     Time message_time(Bytes bytes, std::int64_t from, std::int64_t to) const;

@@ -394,7 +394,7 @@ void add_costs(const ServingSpec& spec, ServingAnswer& answer) {
 void report_encoder(const ServingSpec& spec, const EncodedLoad& encoded, ServingAnswer& answer) {
     answer.encoder = encoded.use;
     const double seconds = answer.makespan.seconds();
-    answer.encoder->busy = seconds > 0 ? encoded.use.busy / seconds : 0;
+    answer.encoder->busy = seconds > 0 ? encoded.busy_s / seconds : 0;
     answer.gpu_hours += static_cast<double>(spec.encoder.num_gpus()) * seconds / 3600;
     add_costs(spec, answer);
 }

@@ -215,7 +215,7 @@ void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests)
 
 namespace {
 
-// `num_requests` workflows. First the calls that come by themselves, then those of later stages.
+// `num_requests` workflows. Calls of first stages stand before all calls of later stages.
 ResultOrErrors<std::vector<Request>> workflow_requests(const WorkloadSpec& workload,
                                                        const std::vector<WorkflowStage>& stages) {
     constexpr std::int64_t kMostCalls = 10'000'000;

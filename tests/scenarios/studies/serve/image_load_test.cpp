@@ -64,7 +64,7 @@ TEST(ImageLoad, EncodersTakeTheRequestThatHasWaitedLongest) {
     EXPECT_EQ(encoded->requests[1].arrival, encoded->requests[2].arrival);
     EXPECT_GT(encoded->requests[3].arrival, encoded->requests[1].arrival);
     EXPECT_EQ(encoded->requests[3].encoding, encoded->requests[3].arrival);
-    EXPECT_NEAR(encoded->use.busy, one.seconds(), 1e-9);  // both encoders worked until the end
+    EXPECT_NEAR(encoded->busy_s, one.seconds(), 1e-9);  // both encoders worked until the end
     std::vector<RequestRecord> records(5);
     records[1].output_tokens = 7;
     put_in_place(*encoded, records);

@@ -98,7 +98,7 @@ TEST(SyntheticLoad, ClientsSendAtTheirOwnRates) {
     EXPECT_NEAR(requests_of(spec)->back().arrival.seconds(), 300, 15);
 }
 
-// Calls that come by themselves stand before those that wait for them.
+// Calls of first stages stand before all calls of later stages.
 TEST(SyntheticLoad, WorkflowsHaveTheCallsOfTheirStages) {
     WorkloadSpec spec{.num_requests = 3, .request_rate = 1};
     spec.lengths = testing::TempDir() + "/load_stages.csv";
