@@ -203,7 +203,7 @@ private:
     CacheTransport* transport_ = nullptr;
     std::vector<Journey> journeys_;  // by request
     std::vector<Workflow> workflows_;  // by number, less 1
-    std::size_t arriving_ = 0;         // requests with an arrival time; calls of later stages follow
+    std::size_t arriving_ = 0;         // requests with an arrival; later stages follow
     std::vector<OpenLoad> loads_;
     EventQueue events_;
     ServingResult result_;
