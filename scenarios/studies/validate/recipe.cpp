@@ -73,7 +73,14 @@ std::string recipe_entry(std::string_view stack, const Catalogue& catalogue) {
         const std::size_t dot = wanted.rfind('.');
         wanted.resize(dot == std::string::npos ? 0 : dot);
     }
-    return wanted;
+    if (!wanted.empty()) {
+        return wanted;
+    }
+    // Names are sorted, and releases count in two digits: the last name is the newest release.
+    const auto newest = std::find_if(known.rbegin(), known.rend(), [&](const std::string& name) {
+        return !stack.empty() && name.starts_with(fmt::format("{}.", stack));
+    });
+    return newest == known.rend() ? std::string{} : *newest;
 }
 
 Result<void> set_recipe(const PublishedCase& row,

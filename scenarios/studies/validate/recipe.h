@@ -14,7 +14,8 @@
 
 namespace orrery {
 
-// The catalogue's entry for a release: "mb26.02.01" is mb26.02. Empty if there is none.
+// The catalogue's entry for a release: "mb26.02.03" is mb26.02. A stack that names a year alone
+// ("mb26") has the year's newest release. Empty if there is none.
 std::string recipe_entry(std::string_view stack, const Catalogue& catalogue);
 
 // Sets the keys that the recipe of this release, model, GPU and precision has, except those whose

@@ -52,6 +52,14 @@ TEST(Recipe, ReleasesHaveTheRecipesOfTheReleaseBeforeTheirPatches) {
     EXPECT_EQ(recipe_entry("megatron-core", with_recipes()), "");
 }
 
+TEST(Recipe, AYearAloneIsItsNewestRelease) {
+    EXPECT_EQ(recipe_entry("mb25", with_recipes()), "mb25.11");
+    EXPECT_EQ(recipe_entry("megatron-bridge-2026", with_recipes()), "megatron-bridge-2026.08");
+    EXPECT_EQ(recipe_entry("megatron-bridge-2026.05", with_recipes()), "");  // before the first one
+    EXPECT_EQ(recipe_entry("mb", with_recipes()), "");
+    EXPECT_EQ(recipe_entry("", with_recipes()), "");
+}
+
 TEST(Recipe, SaysWhatARowLeavesOpen) {
     const ParallelPlan plan = with_recipe(row_of("mb26.02.01", "gb200", Dtype::fp8));
     EXPECT_EQ(plan.recompute_granularity, Recompute::selective);
