@@ -122,18 +122,20 @@ private:
         }
     }
 
-    // Posted when the pass before the previous one is done: one pass ahead of its use, as
-    // Megatron-LM's combined send-and-receive calls do. Its sender, which runs one pass ahead too,
-    // then finds it posted and does not stall.
+    // With overlap, posted when the pass before the previous one is done: one pass ahead of its
+    // use. Its sender, which runs one pass ahead too, then finds it posted and does not stall.
+    // Without overlap, posted behind the previous pass, in one call with what that pass sends: the
+    // device has nothing else to run meanwhile (Megatron-LM, send_forward_recv_backward()).
     void add_receive(const WorkItem& item) {
         if (!receives(shape_, stage_, item)) {
             return;
         }
         const std::span<const std::uint32_t> all = passes_;
+        const std::size_t ahead = rules_.overlap_p2p ? 2 : 1;
         const std::uint32_t message =
             add(StageTask::receive,
                 item,
-                all.size() < 2 ? std::span<const std::uint32_t>{} : all.last(2).first(1));
+                all.size() < ahead ? std::span<const std::uint32_t>{} : all.last(ahead).first(1));
         if (!rules_.overlap_p2p) {
             exchange_.push_back(message);
         }

@@ -17,7 +17,8 @@ int explain_error_command(const ExplainErrorArguments& arguments) {
     const std::filesystem::path published = default_catalogue() / "published";
     const std::vector<std::string> files =
         arguments.file.empty() ? std::vector<std::string>{published / "training.csv",
-                                                          published / "training_more.csv"}
+                                                          published / "training_more.csv",
+                                                          published / "training_blind.csv"}
                                : std::vector<std::string>{arguments.file};
     return run_study(
         arguments,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/base/parallel.h"
@@ -24,12 +25,25 @@ StepTableInputs fit_inputs(const FitSpec& spec) {
         inputs.host_bound = spec.host_bound;
     }
     if (!spec.unseen.empty()) {
-        inputs.unseen = spec.unseen;
+        inputs.unseen = {spec.unseen};
     }
     if (!spec.experts.empty()) {
         inputs.experts = spec.experts;
     }
     return inputs;
+}
+
+ResultOrErrors<std::vector<PublishedCase>> read_all(
+    const std::vector<std::filesystem::path>& tables) {
+    std::vector<PublishedCase> all;
+    for (const std::filesystem::path& table : tables) {
+        auto cases = read_published_cases(table);
+        if (!cases) {
+            return unexpected<Errors>(cases.error());
+        }
+        std::ranges::move(*cases, std::back_inserter(all));
+    }
+    return all;
 }
 
 // Small steps of unseen software wait for the host: what is left of them is beyond that.
@@ -81,7 +95,7 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
     const StepTableInputs inputs = fit_inputs(spec);
     const auto cases = read_published_cases(inputs.steps);
     const auto host_bound = read_published_cases(inputs.host_bound);
-    const auto unseen = read_published_cases(inputs.unseen);
+    const auto unseen = read_all(inputs.unseen);
     const auto experts = read_published_cases(inputs.experts);
     for (const auto* table : {&cases, &host_bound, &unseen, &experts}) {
         if (!*table) {

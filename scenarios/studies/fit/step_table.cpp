@@ -10,16 +10,18 @@ namespace orrery {
 StepTableInputs catalogue_inputs(const std::filesystem::path& root) {
     const std::filesystem::path published = root / "published";
     return {.steps = published / "training.csv",
-            .unseen = published / "training_more.csv",
+            .unseen = {published / "training_more.csv", published / "training_blind.csv"},
             .experts = published / "training_moe.csv",
             .host_bound = published / "host_bound.csv",
             .kernels = root / "kernel_efficiency.csv"};
 }
 
 std::string fingerprints(const StepTableInputs& inputs) {
+    std::vector<std::filesystem::path> files{inputs.steps};
+    files.insert(files.end(), inputs.unseen.begin(), inputs.unseen.end());
+    files.insert(files.end(), {inputs.experts, inputs.host_bound, inputs.kernels});
     std::string text;
-    for (const auto& file :
-         {inputs.steps, inputs.unseen, inputs.experts, inputs.host_bound, inputs.kernels}) {
+    for (const auto& file : files) {
         text += fmt::format("{} {}\n", file.filename().string(), file_fingerprint(file));
     }
     return text;

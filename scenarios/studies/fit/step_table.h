@@ -5,17 +5,18 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "kernels/efficiency_table.h"
 
 namespace orrery {
 
 struct StepTableInputs {
-    std::filesystem::path steps;       // the factors were fitted on
-    std::filesystem::path unseen;      // of other software
-    std::filesystem::path experts;     // of models with experts
-    std::filesystem::path host_bound;  // for the cost of a framework's calls
-    std::filesystem::path kernels;     // the table of kernel efficiencies under the factors
+    std::filesystem::path steps;                // the factors were fitted on
+    std::vector<std::filesystem::path> unseen;  // of other software
+    std::filesystem::path experts;              // of models with experts
+    std::filesystem::path host_bound;           // for the cost of a framework's calls
+    std::filesystem::path kernels;  // the table of kernel efficiencies under the factors
 };
 
 // The files that ship with the catalogue.

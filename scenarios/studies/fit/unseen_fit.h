@@ -6,8 +6,8 @@
 // counts where all that the fit lacks is what was left out: NeMo left out tells of unseen software,
 // llm.c left out does not, for nothing of its lineage is left; of devices steps count whose
 // lineage others were run on. Steps of software that no fitted step ran on
-// (published/training_more.csv) are left out of every fit, and so are steps of models with experts
-// (expert_fit.h).
+// (published/training_more.csv, training_blind.csv) are left out of every fit, and so are steps of
+// models with experts (expert_fit.h).
 //
 // Of unseen software and lineages two figures are conditional on the step: the shift grows with the
 // doublings of its GPUs, and the spread with those of its pace (doublings_of_pace()). The first

@@ -114,7 +114,10 @@ Result<void> set_stack(const PublishedCase& row,
                        const DeviceSpec& device,
                        ParallelPlan& plan) {
     const std::string entry = stack_entry(row.stack, catalogue);
-    const std::string guess = entry.empty() ? likely_stack(row) : entry;
+    // The catalogue's entry of DeepSpeed is around Megatron-LM's second version, which has no gated
+    // MLP: models that do are of other libraries.
+    const bool other_model = entry == "deepspeed" && row.model.gated_mlp();
+    const std::string guess = entry.empty() || other_model ? likely_stack(row) : entry;
     if (stack_entry(guess, catalogue).empty()) {
         return {};
     }
@@ -249,6 +252,8 @@ void set_features(const PublishedCase& row,
     const bool both = says(words, "fused_norm_gelu");
     plan.fused_norm = plan.fused_norm || both || says(words, "fused_rmsnorm");
     plan.fused_activation = plan.fused_activation || both || says(words, "fused_gelu");
+    // A stack's chain of operators is an RMSNorm's: PyTorch's LayerNorm is one kernel.
+    plan.eager_norm = plan.eager_norm && !plan.fused_norm && row.model.gated_mlp();
     plan.fused_cross_entropy = plan.fused_cross_entropy || says(words, "chunked_cross_entropy");
     plan.cuda_graphs = plan.cuda_graphs || says(words, "cuda_graphs");
     const std::vector<std::string> captured =

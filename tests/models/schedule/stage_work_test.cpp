@@ -82,12 +82,13 @@ TEST(StageWork, AGatherWithTheOptimizerStepFollowsTheStepOfItsChunk) {
     EXPECT_EQ(walk.work[11].task, StageTask::optimizer_of_rest);
 }
 
+// A message is posted behind the previous pass, with what that pass sends: no pass runs beside it.
 TEST(StageWork, WithoutOverlapTheHostWaitsForEveryExchange) {
     EXPECT_EQ(text(stage_work({}, kTwoStages, 0)),
-              "F0.0 sF0.0<0 restart<1 F0.1 sF0.1<3 rB0.0<0 restart<4,5 B0.0 rB0.1<3 restart<8 "
+              "F0.0 sF0.0<0 restart<1 F0.1 sF0.1<3 rB0.0<3 restart<4,5 B0.0 rB0.1<7 restart<8 "
               "B0.1 reduce0<10 optimizer gather0<12");
     EXPECT_EQ(text(stage_work({}, kTwoStages, 1)),
-              "rF0.0 restart<0 F0.0 B0.0 sB0.0<3 rF0.1<2 restart<4,5 F0.1 B0.1 sB0.1<8 "
+              "rF0.0 restart<0 F0.0 B0.0 sB0.0<3 rF0.1<3 restart<4,5 F0.1 B0.1 sB0.1<8 "
               "reduce0<8 optimizer gather0<11");
 }
 
@@ -101,9 +102,9 @@ TEST(StageWork, WithOverlapOnlyReceivesWait) {
 TEST(StageWork, GoesRoundThePipelineWithoutARestart) {
     const StageRules rules{.schedule = ScheduleKind::breadth_first, .tied_embeddings = true};
     EXPECT_EQ(text(stage_work(rules, {.stages = 2, .chunks = 2, .micro_batches = 2}, 1)),
-              "rF0.0 restart<0 F0.0 sF0.0<2 rF0.1 restart<4 F0.1 sF0.1<6 rF1.0<2 restart<8 F1.0 "
-              "rF1.1<6 restart<11 F1.1 B1.0 sB1.0<14 restart<15 B1.1 sB1.1<17 rB0.0<14 "
-              "restart<18,19 B0.0 sB0.0<21 rB0.1<17 restart<22,23 B0.1 sB0.1<25 "
+              "rF0.0 restart<0 F0.0 sF0.0<2 rF0.1<2 restart<4 F0.1 sF0.1<6 rF1.0<6 restart<8 F1.0 "
+              "rF1.1<10 restart<11 F1.1 B1.0 sB1.0<14 restart<15 B1.1 sB1.1<17 rB0.0<17 "
+              "restart<18,19 B0.0 sB0.0<21 rB0.1<21 restart<22,23 B0.1 sB0.1<25 "
               "reduce1<25 reduce0<25 tied1 optimizer gather0<30 gather1<30");
 }
 

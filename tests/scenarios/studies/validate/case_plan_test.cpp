@@ -14,9 +14,9 @@ const Catalogue& with_stacks() {
     return catalogue;
 }
 
-std::map<std::string, PublishedCase> more_rows() {
+std::map<std::string, PublishedCase> published_rows(const std::string& table) {
     const auto rows =
-        read_published_cases(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training_more.csv");
+        read_published_cases(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/" + table);
     EXPECT_TRUE(rows) << rows.error().front().to_string();
     std::map<std::string, PublishedCase> by_name;
     for (const PublishedCase& row : *rows) {
@@ -26,11 +26,20 @@ std::map<std::string, PublishedCase> more_rows() {
 }
 
 TEST(CasePlan, RowsOfOtherStacksAreExpressible) {
-    for (const auto& [name, row] : more_rows()) {
+    for (const auto& [name, row] : published_rows("training_more.csv")) {
         const auto scenario = scenario_of(row, with_stacks());
         ASSERT_TRUE(scenario) << name << ": " << scenario.error().to_string();
         const bool split = row.features.find("vocabulary_parallel") != std::string::npos;
         EXPECT_EQ(scenario->plan.vocabulary_parallel, split) << name;
+    }
+}
+
+TEST(CasePlan, RowsFoundLaterAreExpressible) {
+    const auto rows = published_rows("training_blind.csv");
+    EXPECT_EQ(rows.size(), 231U);
+    for (const auto& [name, row] : rows) {
+        const auto scenario = scenario_of(row, with_stacks());
+        EXPECT_TRUE(scenario) << name << ": " << scenario.error().to_string();
     }
 }
 
@@ -189,6 +198,57 @@ TEST(CasePlan, ZeroPlusPlusAndOffloadAreWords) {
     EXPECT_EQ(plan_of_row(row).gradient_dtype, Dtype::fp16);
     row.offload = {};
     EXPECT_FALSE(plan_of_row(row).offload_fp32_weights);
+}
+
+// PyTorch's LayerNorm is one kernel; hand-written RMSNorms are chains, unless a row says fused.
+TEST(CasePlan, OnlyAnRmsNormIsAChainOfOperators) {
+    PublishedCase row = titan_row();
+    row.model.activation = Activation::swiglu;
+    EXPECT_TRUE(plan_of_row(row).eager_norm);
+    row.features = "fused_rmsnorm";
+    EXPECT_FALSE(plan_of_row(row).eager_norm);
+    row.features = {};
+    row.model.activation = Activation::gelu;
+    EXPECT_FALSE(plan_of_row(row).eager_norm);
+}
+
+// DeepSpeed around a Llama is not around Megatron-LM's model.
+TEST(CasePlan, DeepSpeedTrainsTheModelsOfOtherLibraries) {
+    PublishedCase row;
+    row.stack = "deepspeed-0.11";
+    row.plan.precision = Dtype::bf16;
+    row.model.num_layers = 32;
+    row.model.activation = Activation::swiglu;
+    EXPECT_TRUE(plan_of_row(row).eager_rope);
+    row.model.activation = Activation::gelu;
+    EXPECT_FALSE(plan_of_row(row).eager_rope);
+}
+
+// NVTE_FUSED_ATTN=0 of the launchers up to 24.07.
+TEST(CasePlan, ReleasesOfNemoTakeTheirOwnAttentionKernel) {
+    PublishedCase row;
+    row.plan.precision = Dtype::fp8;
+    row.flash_attention = true;
+    row.model.num_layers = 32;
+    DeviceSpec hopper;
+    hopper.generation = "hopper";
+    hopper.compute_capability = 90;
+    for (const char* release : {"nemo-24.03", "nemo-24.05", "nemo-24.07", "nemo24.07"}) {
+        row.stack = release;
+        EXPECT_EQ(plan_of_row(row, hopper).attention_kernel, AttentionKernel::flash_2) << release;
+    }
+    row.stack = "nemo-24.09";
+    EXPECT_EQ(plan_of_row(row, hopper).attention_kernel, AttentionKernel::cudnn);
+}
+
+TEST(CasePlan, RecipesOfDenseModelsCaptureGraphs) {
+    const auto rows = published_rows("training_blind.csv");
+    EXPECT_TRUE(scenario_of(rows.at("NeMo25.04-GB200-GPT3-175B"), with_stacks())->plan.cuda_graphs);
+    EXPECT_TRUE(scenario_of(rows.at("NeMoLong-b200-8k"), with_stacks())->plan.cuda_graphs);
+    EXPECT_FALSE(
+        scenario_of(rows.at("NeMo25.04-GB200-LLAMA3-70B"), with_stacks())->plan.cuda_graphs);
+    EXPECT_FALSE(
+        scenario_of(rows.at("NeMo25.02-B200-LLAMA3-8B"), with_stacks())->plan.cuda_graphs);
 }
 
 // Megatron-Bridge's recipes: 61 layers on 16 virtual stages are 15 times 4 and the rest.
