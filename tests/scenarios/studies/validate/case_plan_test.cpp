@@ -34,6 +34,34 @@ TEST(CasePlan, RowsOfOtherStacksAreExpressible) {
     }
 }
 
+// Gathers stay in XLA's loop over layers, each matrix by itself, unless its flags say otherwise.
+TEST(CasePlan, StacksSayHowTheyGatherAndReduce) {
+    const std::map<std::string, PublishedCase> rows = more_rows();
+    const auto plan_of = [&](const char* name) {
+        const auto scenario = scenario_of(rows.at(name), with_stacks());
+        EXPECT_TRUE(scenario) << name;
+        return scenario ? scenario->plan : ParallelPlan{};
+    };
+    const ParallelPlan pax = plan_of("PAX-2025-05-h100-5B-te-bf16");
+    EXPECT_EQ(pax.fsdp_unit_layers, 0);
+    EXPECT_FALSE(pax.overlap_param_gather);
+    const ParallelPlan maxtext = plan_of("MXT-L2-7b-h100-8");
+    EXPECT_EQ(maxtext.fsdp_unit_layers, 1);
+    EXPECT_TRUE(maxtext.overlap_param_gather);
+    const ParallelPlan internevo = plan_of("IE-t1-zall-8");
+    EXPECT_FALSE(internevo.reduce_scatter);
+    EXPECT_EQ(internevo.ddp_bucket_size, 512 * 1024 * 1024);
+}
+
+// NCCL on Jean Zay's Omni-Path.
+TEST(CasePlan, BloomsNetworkHasTheMeasuredRate) {
+    const auto scenario = scenario_of(more_rows().at("BLOOM-full"), with_stacks());
+    ASSERT_TRUE(scenario);
+    const FabricSpec& fabric = scenario->cluster.fabric;
+    const auto line = static_cast<double>(fabric.nic_bandwidth.bits_per_second()) * 1e-9;
+    EXPECT_NEAR(line * fabric.nics_per_node * fabric.efficiency, 135, 1);
+}
+
 PublishedCase titan_row() {
     PublishedCase row;
     row.stack = "torchtitan-2024-12";
