@@ -53,6 +53,20 @@ TEST(CasePlan, StacksSayHowTheyGatherAndReduce) {
     EXPECT_EQ(internevo.ddp_bucket_size, 512 * 1024 * 1024);
 }
 
+// torchtitan took PyTorch's norm in March 2025.
+TEST(CasePlan, NormsAreEagerInStacksOfTheirTime) {
+    const std::map<std::string, PublishedCase> rows = more_rows();
+    for (const auto& [name, eager] : {std::pair{"TT-1a", true},
+                                      {"AO-f8nc-none-bf16-eager", true},
+                                      {"TTUNE-3b-base", true},
+                                      {"AO-h100-8b-bf16", false},
+                                      {"TT-H200-4n", false}}) {
+        const auto scenario = scenario_of(rows.at(name), with_stacks());
+        ASSERT_TRUE(scenario) << name;
+        EXPECT_EQ(scenario->plan.eager_norm, eager) << name;
+    }
+}
+
 // NCCL on Jean Zay's Omni-Path.
 TEST(CasePlan, BloomsNetworkHasTheMeasuredRate) {
     const auto scenario = scenario_of(more_rows().at("BLOOM-full"), with_stacks());
