@@ -43,6 +43,48 @@ TEST(CasePlan, RowsFoundLaterAreExpressible) {
     }
 }
 
+// Gathers stay in XLA's loop over layers, each matrix by itself, unless its flags say otherwise.
+TEST(CasePlan, StacksSayHowTheyGatherAndReduce) {
+    const std::map<std::string, PublishedCase> rows = published_rows("training_more.csv");
+    const auto plan_of = [&](const char* name) {
+        const auto scenario = scenario_of(rows.at(name), with_stacks());
+        EXPECT_TRUE(scenario) << name;
+        return scenario ? scenario->plan : ParallelPlan{};
+    };
+    const ParallelPlan pax = plan_of("PAX-2025-05-h100-5B-te-bf16");
+    EXPECT_EQ(pax.fsdp_unit_layers, 0);
+    EXPECT_FALSE(pax.overlap_param_gather);
+    const ParallelPlan maxtext = plan_of("MXT-L2-7b-h100-8");
+    EXPECT_EQ(maxtext.fsdp_unit_layers, 1);
+    EXPECT_TRUE(maxtext.overlap_param_gather);
+    const ParallelPlan internevo = plan_of("IE-t1-zall-8");
+    EXPECT_FALSE(internevo.reduce_scatter);
+    EXPECT_EQ(internevo.ddp_bucket_size, 512 * 1024 * 1024);
+}
+
+// Until PyTorch 2.9 a norm that is not compiled is a chain of operators.
+TEST(CasePlan, NormsAreEagerUnlessCompiled) {
+    const std::map<std::string, PublishedCase> rows = published_rows("training_more.csv");
+    for (const auto& [name, eager] : {std::pair{"TT-1a", true},
+                                      {"AO-f8nc-none-bf16-eager", true},
+                                      {"TTUNE-3b-base", true},
+                                      {"AO-h100-8b-bf16", false},
+                                      {"TT-H200-4n", false}}) {
+        const auto scenario = scenario_of(rows.at(name), with_stacks());
+        ASSERT_TRUE(scenario) << name;
+        EXPECT_EQ(scenario->plan.eager_norm && !scenario->plan.compiled, eager) << name;
+    }
+}
+
+// NCCL on Jean Zay's Omni-Path.
+TEST(CasePlan, BloomsNetworkHasTheMeasuredRate) {
+    const auto scenario = scenario_of(published_rows("training_more.csv").at("BLOOM-full"), with_stacks());
+    ASSERT_TRUE(scenario);
+    const FabricSpec& fabric = scenario->cluster.fabric;
+    const auto line = static_cast<double>(fabric.nic_bandwidth.bits_per_second()) * 1e-9;
+    EXPECT_NEAR(line * fabric.nics_per_node * fabric.efficiency, 135, 1);
+}
+
 PublishedCase titan_row() {
     PublishedCase row;
     row.stack = "torchtitan-2024-12";
