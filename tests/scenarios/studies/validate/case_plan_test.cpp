@@ -78,7 +78,8 @@ TEST(CasePlan, NormsAreEagerUnlessCompiled) {
 
 // NCCL on Jean Zay's Omni-Path.
 TEST(CasePlan, BloomsNetworkHasTheMeasuredRate) {
-    const auto scenario = scenario_of(published_rows("training_more.csv").at("BLOOM-full"), with_stacks());
+    const PublishedCase row = published_rows("training_more.csv").at("BLOOM-full");
+    const auto scenario = scenario_of(row, with_stacks());
     ASSERT_TRUE(scenario);
     const FabricSpec& fabric = scenario->cluster.fabric;
     const auto line = static_cast<double>(fabric.nic_bandwidth.bits_per_second()) * 1e-9;
