@@ -62,7 +62,7 @@ void set_pipeline_layout(const PublishedCase& row,
     if (plan.pipeline_layout.empty() && stages > 1) {
         if (says(words, "uneven_pipeline_stages") && places % stages != 0) {
             plan.pipeline_layout = first_have_more(layers, stages);
-        } else if (row.stack.starts_with("mb") && layers % stages != 0) {
+        } else if (row.stack.starts_with("mb") && places % stages != 0) {
             plan.pipeline_layout = equal_but_the_last(layers, stages);
         }
     }

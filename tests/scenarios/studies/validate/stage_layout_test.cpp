@@ -39,5 +39,25 @@ TEST(StageLayout, IsWhatTheRowLists) {
     EXPECT_EQ(plan.pipeline_layout, (Layers{3, 2, 2}));
 }
 
+// Llama 3.1 405B: with embedding and loss as layers 126 layers fill 128 places.
+TEST(StageLayout, MegatronBridgeDividesPlacesNotLayers) {
+    PublishedCase row;
+    row.stack = "mb26.02";
+    row.model.num_layers = 126;
+    ParallelPlan plan;
+    plan.pipeline_model_parallel_size = 16;
+    plan.virtual_pipeline_model_parallel_size = 4;
+    plan.embedding_and_loss_as_layers = true;
+    set_pipeline_layout(row, {}, plan);
+    EXPECT_EQ(plan.pipeline_layout, Layers{});
+    EXPECT_TRUE(plan.embedding_and_loss_as_layers);
+    row.model.num_layers = 15;
+    plan.pipeline_model_parallel_size = 2;
+    plan.virtual_pipeline_model_parallel_size = 2;
+    plan.embedding_and_loss_as_layers = false;
+    set_pipeline_layout(row, {}, plan);
+    EXPECT_EQ(plan.pipeline_layout, (Layers{4, 4, 4, 3}));
+}
+
 }  // namespace
 }  // namespace orrery
