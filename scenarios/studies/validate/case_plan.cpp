@@ -215,6 +215,8 @@ Result<void> set_recomputation(const PublishedCase& row,
     } else if (detail == "remat=save_dot_with_no_batch_dims") {
         // Attention's products have batch dimensions; no elementwise result is kept.
         selective({Module::core_attn, Module::layernorm, Module::activation});
+    } else if (detail == "norm") {
+        selective({Module::layernorm});
     } else if (detail == "remat=minimal_flash" || detail == "mlp_activation_and_norm") {
         selective({Module::layernorm, Module::activation});
     } else {

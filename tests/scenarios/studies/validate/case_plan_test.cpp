@@ -60,6 +60,7 @@ TEST(CasePlan, StacksSayHowTheyGatherAndReduce) {
     const ParallelPlan internevo = plan_of("IE-t1-zall-8");
     EXPECT_FALSE(internevo.reduce_scatter);
     EXPECT_EQ(internevo.ddp_bucket_size, 512 * 1024 * 1024);
+    EXPECT_EQ(internevo.loss_metrics, 2);
 }
 
 // Until PyTorch 2.9 a norm that is not compiled is a chain of operators.
@@ -122,6 +123,9 @@ TEST(CasePlan, ColumnsSayWhatRunsAgain) {
     EXPECT_EQ(plan_of_row(row).recompute_granularity, Recompute::full);
     EXPECT_EQ(plan_of_row(row).recompute_method, RecomputeMethod::every);
     EXPECT_EQ(plan_of_row(row).recompute_num_layers, 2);
+    row.recompute_detail = "norm";
+    EXPECT_EQ(plan_of_row(row).recompute_granularity, Recompute::selective);
+    EXPECT_EQ(plan_of_row(row).recompute_modules, bits({Module::layernorm}));
     row.recompute_detail = "remat=save_dot_with_no_batch_dims";
     EXPECT_EQ(plan_of_row(row).recompute_modules,
               bits({Module::core_attn, Module::layernorm, Module::activation}));
