@@ -125,8 +125,8 @@ struct SplitPools {
     ServingPool prompts;
     ServingPool generation;
     CacheTransport* transport = nullptr;  // outlives the run
-    // Prompts of at least so many tokens leave layer by layer (layer_departures.cpp); 0: none. A run
-    // with faults has none.
+    // Prompts of at least so many tokens leave layer by layer (layer_departures.cpp); 0: none do.
+    // It is 0 in a run with faults.
     std::int64_t layer_wise_tokens = 0;
 };
 ServingResult serve(const std::vector<Request>& requests,

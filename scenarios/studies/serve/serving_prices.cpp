@@ -217,9 +217,10 @@ Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool g
 
 // Of a product of experts by the engine's kernel; the curves are of CUTLASS's and DeepGEMM's.
 Time ServingPrices::least_expert_time(const ServingOp& op, const KernelCall& kernel) const {
-    const double share = is_block_scaled(kernel)                        ? engine_.scaled_expert_peak
-                         : plan_.weight_bits < bits_of(plan_.precision) ? engine_.unpacked_expert_peak
-                                                                        : engine_.expert_peak;
+    const bool unpacks = plan_.weight_bits < bits_of(plan_.precision);
+    const double share = is_block_scaled(kernel) ? engine_.scaled_expert_peak
+                         : unpacks               ? engine_.unpacked_expert_peak
+                                                 : engine_.expert_peak;
     if (std::ranges::find(kExpertProducts, op.name) == std::end(kExpertProducts) || op.fp4 ||
         share <= 0) {
         return {};

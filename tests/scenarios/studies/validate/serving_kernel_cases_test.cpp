@@ -47,7 +47,8 @@ TEST(ServingKernelCases, KernelsArePricedByWhatTheyDo) {
     EXPECT_EQ(validation.skipped[0].reason, "tokens spread by drawn");
 }
 
-// Of 128 experts with unequal loads 2,048 tokens fill more tiles, and 16 tokens reach fewer experts.
+// Of 128 experts with unequal loads 2,048 tokens fill more tiles, and 16 tokens reach fewer of
+// them.
 TEST(ServingKernelCases, LoadsOfExpertsMayBeUnequal) {
     const TestFolder folder;
     const auto cases = read_serving_kernel_cases(
