@@ -93,7 +93,8 @@ std::optional<ServedInstance::Begun> ServedInstance::begin(Time now, Chosen& cho
         computed_end_ = end;
         under_way_.back().end = end = Time::max();
     }
-    return Begun{.end = end,
+    return Begun{.begin = now,
+                 .end = end,
                  .first_stage_free = stage_free_.front(),
                  .batch = &under_way_.back().batch};
 }
@@ -113,8 +114,10 @@ std::optional<ServedInstance::Begun> ServedInstance::load_ended(Time now) {
     }
     totals_.busy += later;
     totals_.exposed_loads += later;
-    return Begun{
-        .end = step.end, .first_stage_free = stage_free_.front(), .batch = &step.batch};
+    return Begun{.begin = step.begin,
+                 .end = step.end,
+                 .first_stage_free = stage_free_.front(),
+                 .batch = &step.batch};
 }
 
 // A step takes T, and T' at a share s of the clock. Computation binds the part of it that grows by

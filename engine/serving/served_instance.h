@@ -31,6 +31,7 @@ public:
 
     // A step that has begun. The first stage is free again at `first_stage_free`.
     struct Begun {
+        Time begin;
         Time end;
         Time first_stage_free;
         const Batch* batch = nullptr;  // valid until complete()
@@ -54,6 +55,8 @@ public:
     bool is_held() const { return open_loads_ > 0; }
     // That step, without the number of its instance.
     ServedStep oldest_step() const;
+    const Batch& oldest_batch() const { return under_way_.front().batch; }
+    std::int64_t layers() const { return layers_; }
     // Completes that step; `sampled` gets the tokens.
     void complete(std::vector<Sampled>& sampled);
 

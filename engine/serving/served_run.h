@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ public:
 
     void add(const ServingPool& pool, RequestRouter& router);
     void use(CacheTransport* transport) { transport_ = transport; }
+    void leave_layer_by_layer(std::int64_t shortest_prompt) { layer_wise_ = shortest_prompt; }
     ServingResult run();
 
 private:
@@ -61,6 +63,15 @@ private:
         std::size_t to = 0;
         std::uint32_t life = 0;  // of `from`: failures when the prompt was computed
         bool copy = false;       // the host's memory has the keys and values, not the cache
+        // Of keys and values that leave layer by layer, in tokens x layers (CachePart).
+        bool under_way = false;
+        std::int64_t ready = 0;  // computed
+        std::int64_t sent = 0;   // with what is under way
+    };
+    // A request's first keys and values of a step.
+    struct Departure {
+        RequestId request{};
+        std::int64_t ready = 0;  // as of Journey
     };
     // Calls of a workflow that are still to be sent, in the order of their stages.
     struct Workflow {
@@ -82,6 +93,7 @@ private:
     static constexpr std::uint32_t kPower = kArrival - 5;
     static constexpr std::uint32_t kClocks = kArrival - 6;
     static constexpr std::uint32_t kBrake = 1;  // as the generation of kClocks
+    static constexpr std::uint32_t kLayers = kArrival - 7;  // its generation is the departure
     static constexpr std::uint32_t kStarted = kArrival - 4;  // its generation is the instance
 
     static std::size_t number_of(RequestId id) { return static_cast<std::size_t>(id); }
@@ -134,6 +146,14 @@ private:
     void expect_transfer();
     void end_transfers();
     void end_move(RequestId id);
+    // Layer by layer (layer_departures.cpp).
+    bool leaves_by_layers(const Request& request) const;
+    void expect_layers(std::size_t number, const ServedInstance::Begun& begun);
+    void depart(std::uint32_t departure);
+    void complete_layers(std::size_t number, const Batch& batch);
+    void leave(RequestId id, std::int64_t ready);
+    void send_ready(RequestId id);
+    void end_part(RequestId id);
     void start_load(const SequenceLoad& load, std::size_t to);
     bool end_load(RequestId id);
     void cancel_load(RequestId id);
@@ -201,6 +221,9 @@ private:
     ClockCaps caps_;                // set, but for the brake
     bool braked_ = false;
     CacheTransport* transport_ = nullptr;
+    std::int64_t layer_wise_ = 0;    // SplitPools::layer_wise_tokens
+    std::map<std::uint32_t, Departure> departures_;
+    std::uint32_t next_departure_ = 0;
     std::vector<Journey> journeys_;  // by request
     std::vector<Workflow> workflows_;  // by number, less 1
     std::size_t arriving_ = 0;         // requests with an arrival; later stages follow

@@ -129,6 +129,8 @@ void ServedRun::handle(const Event& event) {
             return arrive_clocks(event.generation);
         case kStarted:
             return start_serving(event.generation);
+        case kLayers:
+            return depart(event.generation);
         default:
             return work(event.target);
     }
@@ -228,7 +230,11 @@ std::size_t ServedRun::choose(std::size_t pool, RequestId id) {
 
 void ServedRun::submit(std::size_t to, RequestId id, ServedPart part) {
     journey_of(id).to = to;
-    instances_[to].scheduler().submit(id, part, record_of(id).output_tokens);
+    // Layers of a prompt leave before its first token is there.
+    const std::int64_t tokens = record_of(id).output_tokens;
+    const std::int64_t generated =
+        part == ServedPart::after_prompt ? std::max<std::int64_t>(1, tokens) : tokens;
+    instances_[to].scheduler().submit(id, part, generated);
     wake(to);
 }
 
@@ -265,7 +271,9 @@ Time ServedRun::predicted_output_token(const Request& request) const {
     const Pool& last = pools_.back();
     std::int64_t before = 0;
     for (const BatchScheduler* scheduler : pools_.front().schedulers) {
-        before += std::ssize(scheduler->pending_prompts());
+        // Where layers leave, prompts that run are among what generates.
+        before += layer_wise_ > 0 ? scheduler->num_waiting()
+                                  : std::ssize(scheduler->pending_prompts());
     }
     const std::int64_t coming = 1 + before / std::max<std::int64_t>(1, std::ssize(last.schedulers));
     Time least = Time::max();
@@ -326,6 +334,9 @@ void ServedRun::expect_step(std::size_t number, const ServedInstance::Begun& beg
     if (begun.first_stage_free != begun.end) {
         events_.schedule(begun.first_stage_free, target, 0);
     }
+    if (layer_wise_ > 0 && instances_[number].pool() == 0) {
+        expect_layers(number, begun);
+    }
 }
 
 // Tokens of a request that came with one step.
@@ -378,6 +389,9 @@ void ServedRun::complete(std::size_t number) {
         ServedStep step = instances_[number].oldest_step();
         step.instance = number - pools_[step.pool].first;
         parts_.observer->completed(step);
+    }
+    if (layer_wise_ > 0 && instances_[number].pool() == 0) {
+        complete_layers(number, instances_[number].oldest_batch());
     }
     instances_[number].complete(sampled_);
     for (std::size_t i = 0; i < sampled_.size(); ++i) {
@@ -465,6 +479,8 @@ ServingResult serve(const std::vector<Request>& requests,
     run.add(pools.prompts, prompt_router);
     run.add(pools.generation, generation_router);
     run.use(pools.transport);
+    ORRERY_CHECK(pools.layer_wise_tokens == 0 || faults.outages.empty());
+    run.leave_layer_by_layer(pools.layer_wise_tokens);
     return run.run();
 }
 

@@ -20,6 +20,14 @@
 
 namespace orrery {
 
+// A part of a prompt's keys and values, from one count of tokens of one layer to another: all of
+// them are tokens x layers. With one layer the counts are tokens of the whole model.
+struct CachePart {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::int64_t layers = 1;
+};
+
 // Moves keys and values between instances, and from tiers below their caches, over whatever they
 // share. A request has one transfer at a time.
 class CacheTransport {
@@ -32,7 +40,7 @@ public:
                        RequestId request,
                        std::size_t from,
                        std::size_t to,
-                       std::int64_t tokens) = 0;
+                       const CachePart& part) = 0;
     // The next end of a transfer under way, Time::max() without one.
     virtual Time next_end() const = 0;
     // Appends the requests whose transfers end at `now`.
@@ -117,6 +125,9 @@ struct SplitPools {
     ServingPool prompts;
     ServingPool generation;
     CacheTransport* transport = nullptr;  // outlives the run
+    // Prompts of at least so many tokens leave layer by layer (layer_departures.cpp); 0: none do.
+    // It is 0 in a run with faults.
+    std::int64_t layer_wise_tokens = 0;
 };
 ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,

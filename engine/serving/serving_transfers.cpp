@@ -10,6 +10,10 @@ namespace orrery {
 
 // The prompt is done; the rest is for an instance of the other pool.
 void ServedRun::hand_over(RequestId id, std::size_t from) {
+    if (leaves_by_layers(request_of(id))) {
+        wait_began_[number_of(id)] = now_;
+        return;
+    }
     journey_of(id) = {.state = Journey::State::waiting,
                       .from = from,
                       .life = instances_[from].failures()};
@@ -31,13 +35,19 @@ void ServedRun::pull(std::size_t number) {
             continue;  // until that is noticed
         }
         journey.state = Journey::State::moving;
-        record_of(id).cache_wait += end_wait(id);
-        wait_began_[number_of(id)] = now_;
+        if (record_of(id).output_tokens > 0) {
+            record_of(id).cache_wait += end_wait(id);
+            wait_began_[number_of(id)] = now_;
+        }
+        if (leaves_by_layers(request_of(id))) {
+            send_ready(id);
+            continue;
+        }
         transport_->start(now_,
                           id,
                           journey.from - pools_[0].first,
                           journey.to - pools_[1].first,
-                          request_of(id).prompt_tokens);
+                          {.end = request_of(id).prompt_tokens});
     }
     if (!accepted_.empty()) {
         expect_transfer();
@@ -56,7 +66,12 @@ void ServedRun::end_transfers() {
     ended_.clear();
     transport_->pop_ended(now_, ended_);
     for (const RequestId id : ended_) {
-        if (!end_load(id)) {
+        if (end_load(id)) {
+            continue;
+        }
+        if (leaves_by_layers(request_of(id))) {
+            end_part(id);
+        } else {
             end_move(id);
         }
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/serving/serving_kernels.h"
 
+#include <vector>
+
 #include "engine/base/check.h"
 #include "kernels/activation/activation.h"
 #include "kernels/elementwise/elementwise.h"
@@ -20,12 +22,24 @@ KernelCall served_product(const ServingPlan& plan,
 }
 
 KernelCall served_experts(const ServingPlan& plan,
+                          std::span<const std::int64_t> rows,
+                          std::int64_t columns,
+                          std::int64_t depth) {
+    return grouped_gemm({.rows = rows,
+                         .n = columns,
+                         .k = depth,
+                         .in = dtype_of(plan.precision),
+                         .out = kServedStream,
+                         .block_scaled = plan.block_scaled});
+}
+
+KernelCall served_experts(const ServingPlan& plan,
                           std::int64_t groups,
                           std::int64_t rows,
                           std::int64_t columns,
                           std::int64_t depth) {
-    return grouped_gemm(
-        groups, rows, columns, depth, dtype_of(plan.precision), kServedStream, plan.block_scaled);
+    const std::vector<std::int64_t> equal(static_cast<std::size_t>(groups), rows);
+    return served_experts(plan, equal, columns, depth);
 }
 
 KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision) {

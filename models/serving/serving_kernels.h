@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "models/serving/serving_plan.h"
 
@@ -10,9 +11,14 @@ namespace orrery {
 
 inline constexpr Dtype kServedStream = Dtype::bf16;  // of activations between products
 
-// A product by weights, and one by the weights of `groups` experts, each with `rows` rows.
+// A product by weights, and one by the weights of experts: of these rows each, or of `rows` rows
+// for each of `groups` experts.
 KernelCall served_product(const ServingPlan& plan,
                           std::int64_t rows,
+                          std::int64_t columns,
+                          std::int64_t depth);
+KernelCall served_experts(const ServingPlan& plan,
+                          std::span<const std::int64_t> rows,
                           std::int64_t columns,
                           std::int64_t depth);
 KernelCall served_experts(const ServingPlan& plan,

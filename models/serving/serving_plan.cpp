@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "engine/base/check.h"
+#include "engine/base/counter_random.h"
 
 namespace orrery {
 
@@ -150,6 +153,103 @@ double experts_reached(const Transformer& model, std::int64_t tokens) {
 
 double experts_reached_in_turn(const Transformer& model, std::int64_t tokens) {
     return static_cast<double>(std::min(model.num_experts, model.moe_router_topk * tokens));
+}
+
+namespace {
+
+// Quantile of a density that falls as x^-skew between two bounds.
+double load_at(double share, double skew, double least, double most) {
+    constexpr double kLogarithmic = 1e-9;
+    const double power = 1 - skew;
+    if (std::abs(power) < kLogarithmic) {
+        return least * std::pow(most / least, share);
+    }
+    const double from = std::pow(least, power);
+    return std::pow(from + (std::pow(most, power) - from) * share, 1 / power);
+}
+
+// Scales ascending loads to this sum, none above `most`.
+void scale_to(std::vector<double>& loads, double sum, double most) {
+    std::size_t below = loads.size();  // the others have `most`
+    double left = sum;
+    for (bool capped = true; capped && below > 0;) {
+        double of_all = 0;
+        for (std::size_t i = 0; i < below; ++i) {
+            of_all += loads[i];
+        }
+        const double scale = left / of_all;
+        capped = loads[below - 1] * scale > most;
+        if (capped) {
+            loads[--below] = most;
+            left -= most;
+        } else {
+            std::for_each_n(loads.begin(), below, [&](double& load) { load *= scale; });
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> rows_of_experts(const Transformer& model,
+                                          std::int64_t tokens,
+                                          double skew) {
+    constexpr double kMostShare = 0.8;
+    const auto experts = static_cast<std::size_t>(model.num_experts);
+    const std::int64_t rows = tokens * model.moe_router_topk;
+    const bool many = rows > model.num_experts;
+    const double least = many ? 1 : 0.01;
+    const double most = many ? std::max(kMostShare * static_cast<double>(tokens), 1.01) : 2;
+    std::vector<double> loads(experts);
+    for (std::size_t i = 0; i < experts; ++i) {
+        const double share = (static_cast<double>(i) + 0.5) / static_cast<double>(experts);
+        loads[i] = load_at(share, skew, least, most);
+    }
+    scale_to(loads, static_cast<double>(rows), static_cast<double>(tokens));
+    // Whole rows whose sums up to each expert are nearest.
+    std::vector<std::int64_t> whole(experts);
+    double sum = 0;
+    std::int64_t given = 0;
+    for (std::size_t i = 0; i < experts; ++i) {
+        sum += loads[i];
+        const std::int64_t up_to = i + 1 == experts ? rows : std::llround(sum);
+        whole[i] = std::clamp<std::int64_t>(up_to - given, 0, tokens);
+        given += whole[i];
+    }
+    return whole;
+}
+
+std::vector<std::int64_t> expert_rows_of_rank(const Transformer& model,
+                                              const ServingPlan& plan,
+                                              std::int64_t tokens) {
+    const std::int64_t ranks = plan.expert_model_parallel_size;
+    if (plan.expert_skew <= 0) {
+        const double reached = plan.balanced_experts ? experts_reached_in_turn(model, tokens)
+                                                     : experts_reached(model, tokens);
+        const auto rows = static_cast<double>(tokens * model.moe_router_topk);
+        return std::vector(
+            static_cast<std::size_t>(std::ceil(reached / static_cast<double>(ranks))),
+            static_cast<std::int64_t>(std::ceil(rows / reached)));
+    }
+    std::vector<std::int64_t> rows = rows_of_experts(model, tokens, plan.expert_skew);
+    if (ranks == 1) {
+        return rows;
+    }
+    constexpr std::uint32_t kOrder = 0x45787072;  // a stream of random numbers of its own
+    CounterRandom random(0, 0, kOrder);
+    for (std::size_t i = rows.size(); i > 1; --i) {
+        std::swap(rows[i - 1], rows[random.next() % i]);
+    }
+    const auto of_rank = static_cast<std::ptrdiff_t>(model.num_experts / ranks);
+    std::vector<std::int64_t> busiest;
+    std::int64_t most = -1;
+    for (auto rank = rows.begin(); rows.end() - rank >= of_rank; rank += of_rank) {
+        const std::int64_t sum = std::accumulate(rank, rank + of_rank, std::int64_t{0});
+        if (sum > most) {
+            most = sum;
+            busiest.assign(rank, rank + of_rank);
+        }
+    }
+    return busiest;
 }
 
 }  // namespace orrery

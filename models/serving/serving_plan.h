@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/base/units.h"
 #include "engine/program/kernel_call.h"
@@ -58,6 +59,8 @@ struct ServingPlan {
     bool masks_experts = false;
     // Tokens take experts in turn, as timed layers of experts do; otherwise at random.
     bool balanced_experts = false;
+    // How unequally they do (rows_of_experts()); 0: all experts are equally likely.
+    double expert_skew = 0;
 
     // The rank of low-rank adapters of every projection: y = x W + x A B (Hu et al., LoRA, ICLR
     // 2022); 0: none.
@@ -109,5 +112,18 @@ Bytes serving_activation_bytes(const Transformer& model,
 double experts_reached(const Transformer& model, std::int64_t tokens);
 // The same if they are taken in turn: min(E, k t).
 double experts_reached_in_turn(const Transformer& model, std::int64_t tokens);
+// Rows of each expert, ascending, of a batch whose experts have loads of this law: their density
+// falls as the load to the power of -skew, between one row and 0.8 of the tokens, or between 0.01
+// and 2 where there are no more rows than experts; no expert has more rows than there are tokens
+// (AIConfigurator, collector/helper.py). Its quantiles, so that equal batches are equal.
+std::vector<std::int64_t> rows_of_experts(const Transformer& model,
+                                          std::int64_t tokens,
+                                          double skew);
+// Those of the experts of one rank: of the rank with most rows, of ranks that share the experts out
+// in an order that says nothing about their loads. Where all experts are equally likely, as many
+// experts as a rank has on average that the tokens reach, each with equally many rows.
+std::vector<std::int64_t> expert_rows_of_rank(const Transformer& model,
+                                              const ServingPlan& plan,
+                                              std::int64_t tokens);
 
 }  // namespace orrery

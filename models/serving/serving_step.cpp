@@ -2,8 +2,9 @@
 #include "models/serving/serving_step.h"
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/embedding/embedding.h"
@@ -127,16 +128,17 @@ private:
         }
     }
 
-    // `groups` products of `rows` rows with weights of their own, and zeros for `others` rows.
+    // Products of these rows, each group with weights of its own, and zeros for `others` rows.
     void expert_product(std::string_view name,
-                        std::int64_t groups,
-                        std::int64_t rows,
+                        const std::vector<std::int64_t>& rows,
                         std::int64_t others,
                         std::int64_t columns,
                         std::int64_t depth) {
-        KernelCall call = served_experts(plan_, groups, rows, columns, depth);
+        KernelCall call = served_experts(plan_, rows, columns, depth);
+        const std::int64_t groups = std::ssize(rows) - std::ranges::count(rows, 0);
+        const std::int64_t own = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
         call.bytes += others * columns * size_bytes(kStream);
-        low_bits(call, groups * columns * depth, groups * rows * depth);
+        low_bits(call, groups * columns * depth, own * depth);
         add_product(name, call, layers_.experts);
     }
 
@@ -295,18 +297,12 @@ private:
         }
     }
 
-    // The MLP of a layer with experts. All experts are equally likely: a rank computes the ones of
-    // its own that tokens reach, and each of them has equally many rows.
+    // The MLP of a layer with experts.
     void expert_mlp() {
         const std::int64_t tokens = stage_tokens_;
-        const std::int64_t ep = plan_.expert_model_parallel_size;
-        const double rows = static_cast<double>(tokens * model_.moe_router_topk);
-        const double reached = plan_.balanced_experts ? experts_reached_in_turn(model_, tokens)
-                                                      : experts_reached(model_, tokens);
-        const auto groups = static_cast<std::int64_t>(std::ceil(reached / static_cast<double>(ep)));
-        const auto rows_of_group = static_cast<std::int64_t>(std::ceil(rows / reached));
+        const std::vector<std::int64_t> rows = expert_rows_of_rank(model_, plan_, tokens);
         const std::int64_t width = ceil_div(model_.expert_ffn_size(), plan_.expert_tensor_size());
-        const std::int64_t own = groups * rows_of_group;
+        const std::int64_t own = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
         const std::int64_t all =
             plan_.masks_experts ? std::max(own, tokens * model_.moe_router_topk) : own;
         if (plan_.masks_experts) {
@@ -314,15 +310,14 @@ private:
         }
         add(kPermute, moved_rows(own, std::min(own, tokens), model_.hidden_size), layers_.experts);
         quantise(own, model_.hidden_size, layers_.experts);
-        expert_product("expert fc1",
-                       groups,
-                       rows_of_group,
+        expert_product(kExpertProducts[0],
+                       rows,
                        all - own,
                        model_.gated_mlp() ? 2 * width : width,
                        model_.hidden_size);
         add("expert activation", served_activation(model_, all, width), layers_.experts);
         quantise(all, width, layers_.experts);
-        expert_product("expert fc2", groups, rows_of_group, all - own, model_.hidden_size, width);
+        expert_product(kExpertProducts[1], rows, all - own, model_.hidden_size, width);
         add(kUnpermute,
             moved_rows(all, std::min(all, tokens), model_.hidden_size),
             layers_.experts);

@@ -29,6 +29,8 @@ inline constexpr std::string_view kDecodeAttention = "decode attention";
 inline constexpr std::string_view kExpertOrder = "expert order";
 inline constexpr std::string_view kPermute = "permute";
 inline constexpr std::string_view kUnpermute = "unpermute";
+// Its products.
+inline constexpr std::string_view kExpertProducts[] = {"expert fc1", "expert fc2"};
 
 struct ServingOp {
     std::string_view name;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/base/check.h"
 #include "engine/base/statistics.h"
 
 namespace orrery {
@@ -55,7 +56,9 @@ Result<CacheMoveTimes> measure_cache_moves(const MovingInstance& from,
 }
 
 void QueuedCacheTransport::start(
-    Time now, RequestId request, std::size_t, std::size_t, std::int64_t tokens) {
+    Time now, RequestId request, std::size_t, std::size_t, const CachePart& part) {
+    ORRERY_CHECK(part.begin == 0 && part.layers == 1);
+    const std::int64_t tokens = part.end;
     free_ = std::max(free_, now) + times_.of(tokens);
     queue_.push_back({.request = request, .end = free_});
     ++moves_;

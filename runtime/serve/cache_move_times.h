@@ -42,7 +42,7 @@ public:
                RequestId request,
                std::size_t from,
                std::size_t to,
-               std::int64_t tokens) override;
+               const CachePart& part) override;
     Time next_end() const override { return queue_.empty() ? Time::max() : queue_.front().end; }
     void pop_ended(Time now, std::vector<RequestId>& ended) override;
     // Moves behind it end when they would have.

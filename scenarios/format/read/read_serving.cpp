@@ -97,6 +97,15 @@ constexpr Key kEngineRows[] = {
         "Size of the only group of query heads that reads its cache once; 0: all do.")
         .range(0, 1024)
         .of("heads"),
+    key<&ServingEngine::expert_peak>(
+        "expert_peak", "Share of the peak that kernels of experts reach; 0: as other products.")
+        .range(0.0, 1.0),
+    key<&ServingEngine::scaled_expert_peak>(
+        "scaled_expert_peak", "The same of FP8 weights with scales of blocks.")
+        .range(0.0, 1.0),
+    key<&ServingEngine::unpacked_expert_peak>(
+        "unpacked_expert_peak", "The same of weights that are unpacked for wider products.")
+        .range(0.0, 1.0),
     key<&ServingEngine::reserved_memory>(
         "reserved_memory", "Memory of each GPU beside weights, cache and activations."),
     key<&ServingEngine::memory_share>("memory_share",
@@ -149,6 +158,9 @@ constexpr Key kPoolRows[] = {
         "expert_ranks", "Ranks beside the others that hold all experts; 0: the others do.")
         .range(0, 4096)
         .of("ranks"),
+    key<&ServingPoolSpec::plan, &ServingPlan::expert_skew>(
+        "expert_skew", "Exponent of the power law of the experts' loads; 0: all are equal.")
+        .range(0.0, 4.0),
     key<&ServingPoolSpec::plan, &ServingPlan::context_parallel_size>(
         "context_parallel_size", "Ranks that share the cache of each sequence by position.")
         .range(1, 1024)
@@ -227,18 +239,18 @@ constexpr Key kObjectiveRows[] = {
     key<&ServingObjectives::e2e>("e2e", "Longest time to the last token."),
     key<&ServingObjectives::tbt>(
         "tbt", "Largest time between tokens: the mean of the longest tenth of a request's."),
-    nested("ttft_slowdown",
-           KeyShape::map,
-           kSlowdownKeys,
-           "Largest time to the first token over that on an idle instance."),
-    nested("tbt_slowdown",
-           KeyShape::map,
-           kSlowdownKeys,
-           "Largest time between two tokens over that on an idle instance."),
-    nested("e2e_slowdown",
-           KeyShape::map,
-           kSlowdownKeys,
-           "Largest time to the last token over that on an idle instance."),
+    part<&ServingObjectives::ttft_slowdown>(
+        "ttft_slowdown",
+        kSlowdownKeys,
+        "Largest time to the first token over that on an idle instance."),
+    part<&ServingObjectives::tbt_slowdown>(
+        "tbt_slowdown",
+        kSlowdownKeys,
+        "Largest time between two tokens over that on an idle instance."),
+    part<&ServingObjectives::e2e_slowdown>(
+        "e2e_slowdown",
+        kSlowdownKeys,
+        "Largest time to the last token over that on an idle instance."),
 };
 const KeyTable<ServingObjectives> kObjectiveKeys =
     key_table<ServingObjectives>("serving_objectives", kObjectiveRows, "{ttft: 2 s, tpot: 200 ms}");
@@ -273,10 +285,12 @@ const KeyTable<ServingRecovery> kServingRecoveryKeys = key_table<ServingRecovery
 constexpr Key kServingRows[] = {
     entry("engine", "engines", kEngineKeys, "Software that serves.").by("vllm-v1"),
     nested("pools", KeyShape::map_or_list, kPoolKeys, "Instances; or prefill, then decode."),
-    nested("objectives",
-           KeyShape::map,
-           kObjectiveKeys,
-           "What a request must reach to count in goodput."),
+    key<&ServingSpec::layer_wise_tokens>(
+        "layer_wise_tokens", "Shortest prompt that leaves prefill layer by layer; 0: none does.")
+        .range(0, kMostTokens)
+        .of("tokens"),
+    part<&ServingSpec::objectives>(
+        "objectives", kObjectiveKeys, "What a request must reach to count in goodput."),
     part<&ServingSpec::recovery>(
         "recovery", kServingRecoveryKeys, "What follows a fault of an instance."),
     nested("speculation", KeyShape::map, kSpeculationKeys, "Proposals that steps verify."),
@@ -366,25 +380,6 @@ void read_engine_map(const DocumentNode& map, ServingEngine& engine, Errors& err
     reader.finish();
 }
 
-void read_objectives(const DocumentNode& map, ServingObjectives& objectives, Errors& errors) {
-    if (!map.is_map()) {
-        errors.push_back({map.where(),
-                          "serving.objectives must be a map, not " + map.describe(),
-                          std::string{kObjectiveKeys.example}});
-        return;
-    }
-    MapReader reader{map, "serving.objectives", errors};
-    read_keys(reader, kObjectiveKeys, objectives);
-    for (const auto& [name, slowdown] : {std::pair{"ttft_slowdown", &objectives.ttft_slowdown},
-                                         std::pair{"tbt_slowdown", &objectives.tbt_slowdown},
-                                         std::pair{"e2e_slowdown", &objectives.e2e_slowdown}}) {
-        if (const DocumentNode* own = reader.find(name)) {
-            read_map(*own, reader.full_name(name), kSlowdownKeys, *slowdown, errors);
-        }
-    }
-    reader.finish();
-}
-
 void read_speculation(DocumentNode& map,
                       const Catalogue& catalogue,
                       const std::filesystem::path& folder,
@@ -458,9 +453,6 @@ void read_serving(DocumentNode& section,
     read_keys(reader, kServingKeys, spec);
     if (std::string weights; reader.word("weights", weights)) {
         spec.weights = folder / weights;
-    }
-    if (const DocumentNode* objectives = reader.find("objectives")) {
-        read_objectives(*objectives, spec.objectives, errors);
     }
     check_name(reader, "admission", spec.admission, admission_names());
     if (const DocumentNode* autoscaler = reader.find("autoscaler")) {

@@ -195,6 +195,11 @@ void check_policies(const DocumentNode& section, const ServingSpec& spec, Errors
         check_policies_of_chain(section, errors);
     }
     refuse_tiers_of_split(section, spec, errors);
+    if (spec.layer_wise_tokens > 0 && spec.pools.size() == 1) {
+        errors.push_back({section.find("layer_wise_tokens")->where(),
+                          "serving.layer_wise_tokens is of prompts that leave for another pool",
+                          "serving.pools: [{role: prefill, …}, {role: decode, …}]"});
+    }
     const ServingObjectives& due = spec.objectives;
     const bool latencies = due.ttft > Time{} || due.tpot > Time{};
     if (spec.admission == "objectives") {
@@ -223,6 +228,12 @@ void check_recovery(const DocumentNode& section,
                     const ServingSpec& spec,
                     bool has_faults,
                     Errors& errors) {
+    if (spec.layer_wise_tokens > 0 && has_faults) {
+        errors.push_back({section.find("layer_wise_tokens")->where(),
+                          "serving.layer_wise_tokens does not go with faults: an instance that "
+                          "stops has sent some layers of its prompts",
+                          "0"});
+    }
     const DocumentNode* recovery = section.find("recovery");
     if (recovery == nullptr || has_faults) {
         return;

@@ -56,6 +56,12 @@ struct ServingEngine {
     // read once (with 128 elements a head); in others every query head reads them, by way of the L2
     // cache. 0: all shapes share.
     std::int64_t shared_query_heads = 0;
+    // Shares of the device's peak that kernels of experts reach at most: of plain weights, of FP8
+    // weights with scales of blocks, and of weights that are unpacked on the way; 0: what the
+    // curves of products say.
+    double expert_peak = 0;
+    double scaled_expert_peak = 0;
+    double unpacked_expert_peak = 0;
     // Memory of each GPU that neither weights, keys and values nor activations get: captured
     // graphs, the CUDA context.
     Bytes reserved_memory{};
@@ -192,6 +198,8 @@ struct ServingSpec {
     // One aggregated pool, or one that computes prompts and then one that generates. Their
     // instances stand on the cluster's GPUs in this order.
     std::vector<ServingPoolSpec> pools{1};
+    // Of two pools: SplitPools::layer_wise_tokens.
+    std::int64_t layer_wise_tokens = 0;
     std::uint64_t seed = 0;
     // Of the GPUs that the instances take; 0: not known.
     double price_per_gpu_hour = 0;

@@ -10,6 +10,7 @@ namespace orrery {
 ServingPlan draft_plan(ServingPlan plan) {
     plan.pipeline_model_parallel_size = 1;
     plan.expert_model_parallel_size = 1;
+    plan.expert_skew = 0;
     return plan;
 }
 

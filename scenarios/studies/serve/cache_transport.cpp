@@ -201,8 +201,9 @@ Time FabricTransport::load_of_token(TierKind kind) const {
 }
 
 void FabricTransport::start(
-    Time now, RequestId request, std::size_t from, std::size_t to, std::int64_t tokens) {
+    Time now, RequestId request, std::size_t from, std::size_t to, const CachePart& part) {
     const std::size_t number = begin_transfer(now, request);
+    transfers_[number].is_first = part.begin == 0;
     for (const CachePiece& piece : pieces_) {
         // Data-parallel ranks take requests in turns.
         const auto rank = [&](const PlacedPool& pool, std::size_t instance, std::int64_t of) {
@@ -214,7 +215,8 @@ void FabricTransport::start(
         };
         const std::vector<RankId> members{rank(prompts_, from, piece.from),
                                           rank(generation_, to, piece.to)};
-        const Bytes bytes{piece.bytes * tokens};
+        const auto up_to = [&](std::int64_t end) { return piece.bytes * end / part.layers; };
+        const Bytes bytes{up_to(part.end) - up_to(part.begin)};
         moved_ += bytes;
         const TransferPlan plan = network_.plan(SendCall{bytes}, members);
         ORRERY_CHECK(plan.phases.size() == 1);
@@ -293,7 +295,7 @@ void FabricTransport::pop_ended(Time now, std::vector<RequestId>& ended) {
         if (--transfer.open == 0) {
             ended.push_back(transfer.request);
             (transfer.is_load ? loads_total_ : total_) += now - transfer.began;
-            ++(transfer.is_load ? loads_ended_ : ended_);
+            (transfer.is_load ? loads_ended_ : ended_) += transfer.is_first ? 1 : 0;
             unused_.push_back(found->second);
         }
         transfer_of_.erase(found);

@@ -67,7 +67,7 @@ public:
                RequestId request,
                std::size_t from,
                std::size_t to,
-               std::int64_t tokens) override;
+               const CachePart& part) override;
     Time next_end() const override;
     void pop_ended(Time now, std::vector<RequestId>& ended) override;
     void cancel(Time now, RequestId request) override;
@@ -76,7 +76,8 @@ public:
     // Capacities of links that change, ascending in time; before the first start().
     void change_links(std::vector<CapacityChange> changes);
 
-    // From the start of a transfer to its end, over all that have ended.
+    // From the start of a transfer to its end, over all that have ended; parts of one prompt count
+    // once.
     Time total() const { return total_; }
     std::int64_t ended() const { return ended_; }
     Bytes moved() const { return moved_; }
@@ -97,6 +98,7 @@ private:
         Time began;
         std::size_t open = 0;  // flows that have not ended
         bool is_load = false;
+        bool is_first = true;  // of the parts of its prompt
     };
     struct Start {
         std::size_t transfer = 0;

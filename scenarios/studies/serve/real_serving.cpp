@@ -192,6 +192,15 @@ void refuse_simulated(const Scenario& scenario, Errors& errors) {
            "serving.engine.queue_order",
            "deadlines of workflows are",
            "arrival");
+    refuse(spec.layer_wise_tokens > 0,
+           "serving.layer_wise_tokens",
+           "prompts that leave layer by layer are",
+           "0");
+    refuse(std::ranges::any_of(
+               spec.pools, [](const ServingPoolSpec& pool) { return pool.plan.expert_skew > 0; }),
+           "serving.pools.expert_skew",
+           "loads of experts by a law are",
+           "0");
     refuse(spec.has_chain(), "serving.pools.chain", "layers on nodes that differ are", "none");
 }
 

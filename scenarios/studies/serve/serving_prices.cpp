@@ -48,6 +48,9 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
     if (plan.expert_ranks > 0 && model.num_experts == 0) {
         return fail("serving.pools.expert_ranks", "the model has no experts", "0");
     }
+    if (plan.expert_skew > 0 && model.num_experts == 0) {
+        return fail("serving.pools.expert_skew", "the model has no experts", "0");
+    }
     if (plan.expert_ranks > model.num_experts) {
         return fail("serving.pools.expert_ranks",
                     fmt::format("{} ranks for {} experts", plan.expert_ranks, model.num_experts),
@@ -212,23 +215,24 @@ Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool g
                        bounded_sum(engine_.attention_latency, block));
 }
 
-// vLLM's Triton kernel of experts, for block-scaled FP8 on Hopper: 5.8 TFLOP of 8,192 tokens of
-// DeepSeek-V3's layer take an H200 11.7 ms, of which some 1 ms are other kernels (AIConfigurator's
-// kernel tables). DeepGEMM's, whose times the curve is, reach 0.756 of the peak.
-Time ServingPrices::least_expert_time(const KernelCall& kernel) const {
-    constexpr double kTritonScaled = 0.27;
-    const bool of_experts = is_block_scaled(kernel) && kernel.dims[3] > 1;
-    if (!engine_.masks_experts || !of_experts || device_.generation != "hopper") {
+// Of a product of experts by the engine's kernel; the curves are of CUTLASS's and DeepGEMM's.
+Time ServingPrices::least_expert_time(const ServingOp& op, const KernelCall& kernel) const {
+    const bool unpacks = plan_.weight_bits < bits_of(plan_.precision);
+    const double share = is_block_scaled(kernel) ? engine_.scaled_expert_peak
+                         : unpacks               ? engine_.unpacked_expert_peak
+                                                 : engine_.expert_peak;
+    if (std::ranges::find(kExpertProducts, op.name) == std::end(kExpertProducts) || op.fp4 ||
+        share <= 0) {
         return {};
     }
-    return Time::seconds(kernel.flop / (kTritonScaled * device_.peak_fp8.per_second() *
+    return Time::seconds(kernel.flop / (share * device_.peak(kernel.dtype).per_second() *
                                         clock_under_limit(device_)));
 }
 
 Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
     if (const auto* kernel = std::get_if<KernelCall>(&op.work)) {
         const Time alone = std::max((op.fp4 ? fp4_cost_ : cost_).time(*kernel).duration,
-                                    least_expert_time(*kernel));
+                                    least_expert_time(op, *kernel));
         return bounded_product(kernel->kind == KernelKind::attention_forward
                                    ? paged_attention(*kernel, alone, op.name == kDecodeAttention)
                                    : alone,

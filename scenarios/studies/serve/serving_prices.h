@@ -79,7 +79,7 @@ private:
     // An attention kernel over a paged cache, which takes `alone` over a contiguous one.
     Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
     // Of the engine's own kernel of experts, below which the curve may be; zero for others.
-    Time least_expert_time(const KernelCall& kernel) const;
+    Time least_expert_time(const ServingOp& op, const KernelCall& kernel) const;
     Time ring_hop_time(const SendCall& call) const;
     Time host_time(std::size_t sequences, std::uint32_t together) const;
     double host_factor() const;

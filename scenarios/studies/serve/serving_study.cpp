@@ -89,6 +89,7 @@ struct Serving {
     ServingPolicies policies;
     ServedFaults faults;
     ServingParts parts;
+    std::int64_t layer_wise_tokens = 0;  // ServingSpec's
 };
 
 // The model that proposes stands beside the first stage.
@@ -242,6 +243,7 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
         return tl::unexpected(good.error());
     }
     Serving serving;
+    serving.layer_wise_tokens = spec.layer_wise_tokens;
     std::vector<PlacedPool> placed;
     std::int64_t first_rank = 0;
     for (const ServingPoolSpec& pool : spec.pools) {
@@ -320,7 +322,8 @@ ServingResult run(Serving& serving, const std::vector<Request>& requests, const 
     }
     const SplitPools pools{.prompts = serving.pools[0],
                            .generation = serving.pools[1],
-                           .transport = serving.transport.get()};
+                           .transport = serving.transport.get(),
+                           .layer_wise_tokens = serving.layer_wise_tokens};
     return serve(requests,
                  load,
                  pools,

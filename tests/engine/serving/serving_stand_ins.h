@@ -77,8 +77,10 @@ public:
         loaded_blocks += blocks;
     }
     void start(
-        Time now, RequestId request, std::size_t, std::size_t, std::int64_t tokens) override {
-        ends_.emplace(now + of_token_ * tokens, request);
+        Time now, RequestId request, std::size_t, std::size_t, const CachePart& part) override {
+        ends_.emplace(now + Time::picoseconds((of_token_ * (part.end - part.begin)).picoseconds() /
+                                              part.layers),
+                      request);
         ++started;
     }
     Time next_end() const override { return ends_.empty() ? Time::max() : ends_.begin()->first; }

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "tests/models/known_models.h"
 
 namespace orrery {
@@ -106,6 +110,51 @@ TEST(ServingPlan, FewTokensReachFewExperts) {
     model.num_experts = 128;
     model.moe_router_topk = 8;
     EXPECT_NEAR(experts_reached(model, 16), 82.42, 0.005);
+}
+
+// Loads at four quantiles of 1/x between 1 and 80, scaled to 100 rows: 2.5, 7.5, 22.6 and 67.4.
+TEST(ServingPlan, LoadsOfExpertsFollowAPowerLaw) {
+    Transformer model = deepseek_v3();
+    model.num_experts = 4;
+    model.moe_router_topk = 1;
+    EXPECT_EQ(rows_of_experts(model, 100, 1), (std::vector<std::int64_t>{3, 7, 23, 67}));
+    EXPECT_GT(rows_of_experts(model, 100, 2).back(), 67);
+    EXPECT_LT(rows_of_experts(model, 100, 0.1).back(), 67);
+    model.moe_router_topk = 3;
+    EXPECT_EQ(rows_of_experts(model, 10, 1).back(), 10);
+    model.moe_router_topk = 4;
+    EXPECT_EQ(rows_of_experts(model, 10, 1), std::vector<std::int64_t>(4, 10));
+}
+
+TEST(ServingPlan, NoRowOfAnUnequalLoadIsLost) {
+    for (const double skew : {0.1, 0.5, 1.0, 1.01, 1.2, 4.0}) {
+        for (const std::int64_t tokens : {1, 2, 7, 31, 32, 33, 100, 8192, 1'000'000}) {
+            const std::vector<std::int64_t> rows = rows_of_experts(deepseek_v3(), tokens, skew);
+            EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), std::int64_t{0}), 8 * tokens);
+            EXPECT_LE(*std::ranges::max_element(rows), tokens);
+            EXPECT_GE(*std::ranges::min_element(rows), 0);
+            EXPECT_GE(std::ranges::count_if(rows, [](auto row) { return row > 0; }), 8);
+        }
+    }
+    // Fewer experts than with equal loads, which reach 163.
+    EXPECT_LT(std::ssize(rows_of_experts(deepseek_v3(), 32, 1.01)) -
+                  std::ranges::count(rows_of_experts(deepseek_v3(), 32, 1.01), 0),
+              150);
+}
+
+TEST(ServingPlan, TheBusiestRankHasMoreThanItsShare) {
+    ServingPlan plan{.tensor_model_parallel_size = 8, .expert_model_parallel_size = 8};
+    const auto sum = [&] {
+        const std::vector<std::int64_t> rows = expert_rows_of_rank(deepseek_v3(), plan, 1024);
+        EXPECT_EQ(rows.size(), 32U);
+        return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+    };
+    EXPECT_EQ(sum(), 1024);
+    plan.expert_skew = 1.01;
+    const std::int64_t busiest = sum();
+    EXPECT_GT(busiest, 1100);
+    plan.expert_skew = 2;
+    EXPECT_GT(sum(), busiest);
 }
 
 // 58 layers of 256 experts with three matrices of 7,168 x 2,048.

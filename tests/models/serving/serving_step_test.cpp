@@ -208,6 +208,20 @@ TEST(ServingStep, ExpertsInTurnAreAllReached) {
     EXPECT_EQ(kernel_of(in_turn, "expert fc1").dims[3], 16);
 }
 
+// The same work in fewer or in fuller experts: fewer weights are read, and more tiles are partial.
+TEST(ServingStep, UnequalLoadsReachFewerExperts) {
+    const BatchShape few{.tokens = 8, .chunks = {{.new_tokens = 8}}};
+    const auto equal = serving_ops(with_experts(), {}, few, 0);
+    const auto unequal = serving_ops(with_experts(), {.expert_skew = 2}, few, 0);
+    EXPECT_LT(kernel_of(unequal, "expert fc1").dims[3], kernel_of(equal, "expert fc1").dims[3]);
+    EXPECT_LT(kernel_of(unequal, "expert fc1").bytes, kernel_of(equal, "expert fc1").bytes);
+    const BatchShape many{.tokens = 1024, .chunks = {{.new_tokens = 1024}}};
+    const auto whole = serving_ops(with_experts(), {}, many, 0);
+    const auto partial = serving_ops(with_experts(), {.expert_skew = 1.2}, many, 0);
+    EXPECT_GT(kernel_of(partial, "expert fc1").dims[4], kernel_of(whole, "expert fc1").dims[4]);
+    EXPECT_EQ(kernel_of(partial, "expert fc1").flop, kernel_of(whole, "expert fc1").flop);
+}
+
 // Data-parallel ranks gather the tokens of a layer's experts and add up their outputs.
 TEST(ServingStep, DataParallelRanksExchangeTokensOfExperts) {
     const BatchShape shape{

@@ -47,8 +47,8 @@ TEST(CacheMoveTimes, ALineThroughTheShortestAndTheLongest) {
 TEST(QueuedCacheTransport, MovesComeOneAfterTheOther) {
     QueuedCacheTransport transport{{.fixed_s = 1e-3, .token_s = 1e-4}};
     EXPECT_EQ(transport.next_end(), Time::max());
-    transport.start(Time::seconds(1), RequestId{4}, 0, 1, 10);
-    transport.start(Time::seconds(1), RequestId{2}, 0, 1, 20);
+    transport.start(Time::seconds(1), RequestId{4}, 0, 1, {.end = 10});
+    transport.start(Time::seconds(1), RequestId{2}, 0, 1, {.end = 20});
     EXPECT_EQ(transport.next_end(), Time::seconds(1.002));
     std::vector<RequestId> ended;
     transport.pop_ended(Time::seconds(1.002), ended);

@@ -7,9 +7,11 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <tuple>
 
 #include "kernels/attention/attention.h"
+#include "kernels/csv_rows.h"
 #include "kernels/gemm/gemm.h"
 #include "models/serving/serving_kernels.h"
 #include "models/serving/serving_step.h"
@@ -88,6 +90,13 @@ Transformer layer_of_experts(const ServingKernelCase& row) {
             .num_experts = row.experts,
             .moe_router_topk = row.topk,
             .moe_ffn_hidden_size = row.n};
+}
+
+// "zipf-1.2" -> 1.2.
+double skew_of(const ServingKernelCase& row) {
+    constexpr std::string_view kLaw = "zipf-";
+    const std::string_view word = row.distribution;
+    return word.starts_with(kLaw) ? parse_number(word.substr(kLaw.size())).value_or(0) : 0;
 }
 
 // DeepSeek-V3's attention.
@@ -189,7 +198,9 @@ Result<PricedRow> price_row(const ServingKernelCase& row,
     }
     const ProductPrecision products =
         row.dtype == "fp8" ? ProductPrecision::fp8 : ProductPrecision::bf16;
-    if (row.kernel == "moe" && row.distribution == "balanced") {
+    const bool balanced = row.distribution == "balanced";
+    const double skew = skew_of(row);
+    if (row.kernel == "moe" && (balanced || skew > 0)) {
         const ServingPlan plan{
             .tensor_model_parallel_size = row.expert_tensor * row.expert_parallel,
             .expert_model_parallel_size = row.expert_parallel,
@@ -197,7 +208,8 @@ Result<PricedRow> price_row(const ServingKernelCase& row,
             .weight_bits = bits_of(products),
             .block_scaled = products == ProductPrecision::fp8 && of_block_scales(row),
             .masks_experts = masks_experts,
-            .balanced_experts = true};
+            .balanced_experts = balanced,
+            .expert_skew = skew};
         const BatchShape shape{.tokens = row.m, .chunks = {}};
         const auto ops = serving_ops(layer_of_experts(row), plan, shape, 0);
         return PricedRow{sum_of(prices, ops, kExpertOps), "experts"};

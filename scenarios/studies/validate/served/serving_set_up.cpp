@@ -121,6 +121,17 @@ Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, Ser
     return {};
 }
 
+// Loads of experts under real prompts. AIConfigurator estimates the exponents by comparing
+// latencies with its kernel tables: 1.01 for DeepSeek-V3 and R1, 1.2 for Qwen3 235B and typical
+// production (docs/POWER_LAW_DISTRIBUTION.md). It takes 1.01 for MiniMax's models, too, whose
+// routers have DeepSeek's biases (sdk/models/minimax_m3.py).
+double expert_skew_of(const Transformer& model) {
+    constexpr double kWithBiases = 1.01;
+    constexpr double kTypical = 1.2;
+    const bool biases = model.multi_latent_attention || model.name.starts_with("minimax-");
+    return model.num_experts == 0 ? 0 : biases ? kWithBiases : kTypical;
+}
+
 // What a load means for one of the row's replicas.
 Result<WorkloadSpec> workload_of(const ServingCase& row) {
     constexpr std::int64_t kMost = 2000;
@@ -200,6 +211,14 @@ void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpe
         engine.tokens_of_all_ranks && row.max_num_batched_tokens == 0
             ? engine.max_num_batched_tokens
             : stated(row.max_num_batched_tokens, engine.max_num_batched_tokens);
+    // vLLM before 0.8: the limit of whole prompts is the longest context by default
+    // (vllm/config.py).
+    const BatchingRules* rules = find_batching_rules(engine.scheduler);
+    if (row.max_num_batched_tokens == 0 && rules != nullptr && !rules->chunks_prompts) {
+        pool.limits.max_num_batched_tokens =
+            std::max(pool.limits.max_num_batched_tokens,
+                     static_cast<std::int64_t>(std::ceil(row.input_tokens)));
+    }
 }
 
 Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
@@ -218,6 +237,7 @@ Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
         if (scenario.device.generation != "ampere") {
             pool.plan.attention = AttentionGeneration::flash_3_or_cudnn;
         }
+        pool.plan.expert_skew = expert_skew_of(scenario.model);
         set_limits(row, scenario, pool);
         // Lengths of a static batch are known: it is computed in as few steps as the cache allows.
         if (spec.engine.scheduler == "static") {

@@ -120,6 +120,26 @@ TEST(ServingRules, AChainIsOneInstanceWithoutPoliciesOfEqualRanks) {
     expect_error("{pools: {chain: ring, weight_scale_bits: 9}}", "{}", "weight_scale_bits");
 }
 
+TEST(ServingRules, LayersOfAPromptLeaveForAnotherPoolWithoutFaults) {
+    const std::string pools = ", pools: [{role: prefill}, {role: decode}]}";
+    EXPECT_EQ(first_error("{layer_wise_tokens: 1" + pools, "{}"), "");
+    EXPECT_EQ(first_error("{layer_wise_tokens: 0}", "{}"), "");
+    expect_error("{layer_wise_tokens: 512}", "{}", "prompts that leave for another pool");
+    expect_error("{layer_wise_tokens: -1" + pools, "{}", "layer_wise_tokens");
+    const std::string fault = "{}\nfaults: [{t: 1 s, at: \"node:0\", kind: node_crash}]";
+    EXPECT_EQ(first_error("{layer_wise_tokens: 0" + pools, fault), "");
+    expect_error("{layer_wise_tokens: 1" + pools, fault, "does not go with faults");
+}
+
+TEST(ServingRules, UnequalLoadsAreOfPools) {
+    EXPECT_EQ(read_served_text("{pools: {expert_skew: 1.2}}", "{}")
+                  ->serving.pools.front()
+                  .plan.expert_skew,
+              1.2);
+    expect_error("{pools: {expert_skew: -1}}", "{}", "serving.pools.expert_skew");
+    expect_error("{pools: {expert_skew: 5}}", "{}", "serving.pools.expert_skew");
+}
+
 TEST(ServingRules, RanksOfExpertsAreOfOneStage) {
     EXPECT_EQ(first_error("{pools: {expert_ranks: 2}}", "{}"), "");
     expect_error("{pools: {expert_ranks: 2, pipeline_model_parallel_size: 2}}", "{}", "stages");

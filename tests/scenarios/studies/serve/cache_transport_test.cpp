@@ -80,7 +80,7 @@ protected:
 
 // 2,048 tokens of 327,680 bytes over eight NICs of 400 Gb/s: 1.7 ms at the line rate.
 TEST_F(FabricTransportTest, APromptTakesItsBytesOverItsNics) {
-    transport->start(1_ms, to_id<RequestId>(7), 0, 0, 2048);
+    transport->start(1_ms, to_id<RequestId>(7), 0, 0, {.end = 2048});
     const Time taken = drain() - 1_ms;
     const double line = 2048 * 40'960.0 / 50e9;
     EXPECT_GT(taken.seconds(), line);
@@ -90,11 +90,23 @@ TEST_F(FabricTransportTest, APromptTakesItsBytesOverItsNics) {
     EXPECT_EQ(transport->total(), taken);
 }
 
+// Parts of a prompt add up to its bytes, whichever layers they are.
+TEST_F(FabricTransportTest, LayersMoveTheirShareOfTheBytes) {
+    transport->start(Time{}, to_id<RequestId>(7), 0, 0, {.end = 2048 * 79, .layers = 80});
+    const Time most = drain();
+    EXPECT_EQ(transport->moved(), Bytes{2048 * std::int64_t{327'680} / 80 * 79});
+    transport->start(
+        most, to_id<RequestId>(7), 0, 0, {.begin = 2048 * 79, .end = 2048 * 80, .layers = 80});
+    EXPECT_LT(drain() - most, most);
+    EXPECT_EQ(transport->ended(), 1);
+    EXPECT_EQ(transport->moved(), Bytes{2048 * std::int64_t{327'680}});
+}
+
 TEST_F(FabricTransportTest, TwoPromptsShareTheReceiversNics) {
-    transport->start(Time{}, to_id<RequestId>(0), 0, 0, 2048);
+    transport->start(Time{}, to_id<RequestId>(0), 0, 0, {.end = 2048});
     const Time alone = drain();
-    transport->start(alone, to_id<RequestId>(1), 0, 0, 2048);
-    transport->start(alone, to_id<RequestId>(2), 1, 0, 2048);
+    transport->start(alone, to_id<RequestId>(1), 0, 0, {.end = 2048});
+    transport->start(alone, to_id<RequestId>(2), 1, 0, {.end = 2048});
     const Time both = drain() - alone;
     EXPECT_GT(both.seconds(), 1.8 * alone.seconds());
     EXPECT_LT(both.seconds(), 2.05 * alone.seconds());

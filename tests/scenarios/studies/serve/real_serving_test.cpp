@@ -109,6 +109,8 @@ TEST(RealServing, UnequalPoolsAreErrors) {
     EXPECT_NE(error("serving.pools[1].block_size=32").find("blocks of 16 and of 32 tokens"),
               std::string::npos);
     EXPECT_NE(error("serving.pools[1].instances=2").find("several instances"), std::string::npos);
+    EXPECT_EQ(error("serving.layer_wise_tokens=1"),
+              "prompts that leave layer by layer are only simulated");
 }
 
 TEST(RealServing, WhatIsOnlySimulatedIsAnError) {

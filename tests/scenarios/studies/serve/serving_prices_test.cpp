@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "models/serving/serving_kernels.h"
 #include "scenarios/format/read/reader.h"
 #include "tests/models/known_models.h"
@@ -206,6 +208,10 @@ TEST(ServingPrices, RanksOfExpertsNeedExpertsThatFit) {
         return made ? std::string{} : made.error().what;
     };
     EXPECT_EQ(error(llama(8, 4096, 14336, 8, 32000), 4), "the model has no experts");
+    const auto skewed = ServingPrices::make(
+        h100_server(), llama(8, 4096, 14336, 8, 32000), {.expert_skew = 1.2}, {});
+    ASSERT_FALSE(skewed);
+    EXPECT_EQ(skewed.error().where, "serving.pools.expert_skew");
     Transformer model = llama(8, 4096, 14336, 8, 32000);
     model.num_experts = 2;
     model.moe_router_topk = 1;
@@ -224,21 +230,29 @@ TEST(ServingPrices, TensorParallelRanksDivideTheHeads) {
     EXPECT_EQ(made.error().what, "3 tensor-parallel ranks do not divide the 32 attention heads");
 }
 
-// vLLM's kernel of experts reaches 0.27 of the FP8 peak where weights have scales of blocks.
-TEST(ServingPrices, ScaledExpertsOfVllmAreSlower) {
-    ServingPlan plan{.precision = ProductPrecision::fp8, .weight_bits = 8, .block_scaled = true};
-    const auto time = [&](bool masks, std::int64_t groups) {
-        const ServingOp op{.name = "expert fc1",
-                           .work = served_experts(plan, groups, 1024, 4096, 7168)};
-        return prices_of(plan, {.masks_experts = masks})->time_of(op, 0).seconds();
+// An engine's kernels of experts reach these shares of the peak; other products are as before.
+TEST(ServingPrices, KernelsOfExpertsReachAShareOfThePeak) {
+    const ServingEngine engine{
+        .expert_peak = 0.4, .scaled_expert_peak = 0.2, .unpacked_expert_peak = 0.3};
+    const auto time = [](const ServingPlan& plan, const ServingEngine& of, const char* name) {
+        const ServingOp op{.name = name, .work = served_experts(plan, 8, 1024, 4096, 7168)};
+        return prices_of(plan, of)->time_of(op, 0).seconds();
     };
     const double flop = 2.0 * 8 * 1024 * 4096 * 7168;
-    const double peak = h100_server().device.peak_fp8.per_second();
-    EXPECT_NEAR(time(true, 8) / (flop / (0.27 * peak)), 1, 1e-6);
-    EXPECT_LT(time(false, 8), 0.6 * time(true, 8));
-    EXPECT_EQ(time(false, 1), time(true, 1));
-    plan.block_scaled = false;
-    EXPECT_EQ(time(false, 8), time(true, 8));
+    const DeviceSpec device = h100_server().device;
+    const ServingPlan plain{};
+    const ServingPlan scaled{
+        .precision = ProductPrecision::fp8, .weight_bits = 8, .block_scaled = true};
+    const ServingPlan unpacked{.weight_bits = 4};
+    for (const auto& [plan, share, peak] : {std::tuple{plain, 0.4, device.peak(Dtype::bf16)},
+                                            {scaled, 0.2, device.peak_fp8},
+                                            {unpacked, 0.3, device.peak(Dtype::bf16)}}) {
+        const double due = flop / (share * peak.per_second());
+        EXPECT_NEAR(time(plan, engine, "expert fc1") / due, 1, 1e-6);
+        EXPECT_EQ(time(plan, engine, "expert fc2"), time(plan, engine, "expert fc1"));
+        EXPECT_LT(time(plan, {}, "expert fc1"), 0.8 * due);
+        EXPECT_EQ(time(plan, engine, "fc1"), time(plan, {}, "fc1"));
+    }
 }
 
 // The node's host and the device's usual one count together.

@@ -28,7 +28,7 @@ TEST(ServingKernelCases, KernelsArePricedByWhatTheyDo) {
               "g,f,h100-80g,gemm,v,bf16,,16,8192,8192,,,,,,,,,,,,,,1,,s\n"
               "d,f,h100-80g,decode_attention,v,bf16,bf16,,,,64,1,4096,64,8,128,,,,,,,,1,,s\n"
               "e,f,h100-80g,moe,v,bf16,,4096,14336,4096,,,,,,,8,2,4,1,balanced,,,1,,s\n"
-              "z,f,h100-80g,moe,v,bf16,,4096,14336,4096,,,,,,,8,2,4,1,zipf-1.2,,,1,,s\n"
+              "z,f,h100-80g,moe,v,bf16,,4096,14336,4096,,,,,,,8,2,4,1,drawn,,,1,,s\n"
               "a,f,h100-80g,all_reduce,custom graph,bf16,,,,,,,,,,,,,,,,8,1048576,1,,s\n");
     EXPECT_TRUE(is_serving_kernel_table(file));
     const auto cases = read_serving_kernel_cases(file).value();
@@ -44,7 +44,24 @@ TEST(ServingKernelCases, KernelsArePricedByWhatTheyDo) {
         EXPECT_LT(validation.rows[i].predicted_us, 4 * bounds_us[i]) << validation.rows[i].name;
     }
     ASSERT_EQ(validation.skipped.size(), 1U);
-    EXPECT_EQ(validation.skipped[0].reason, "tokens spread by zipf-1.2");
+    EXPECT_EQ(validation.skipped[0].reason, "tokens spread by drawn");
+}
+
+// Of 128 experts with unequal loads 2,048 tokens fill more tiles, and 16 tokens reach fewer of
+// them.
+TEST(ServingKernelCases, LoadsOfExpertsMayBeUnequal) {
+    const TestFolder folder;
+    const auto cases = read_serving_kernel_cases(
+        table(folder,
+              "e,f,h100-80g,moe,v,bf16,,2048,768,2048,,,,,,,128,8,1,1,balanced,,,1,,s\n"
+              "z,f,h100-80g,moe,v,bf16,,2048,768,2048,,,,,,,128,8,1,1,zipf-1.2,,,1,,s\n"
+              "f,f,h100-80g,moe,v,bf16,,16,768,2048,,,,,,,128,8,1,1,balanced,,,1,,s\n"
+              "y,f,h100-80g,moe,v,bf16,,16,768,2048,,,,,,,128,8,1,1,zipf-1.2,,,1,,s\n"));
+    const auto rows =
+        validate_serving_kernels(cases.value(), ORRERY_SOURCE_DIR "/scenarios/catalogue")->rows;
+    ASSERT_EQ(rows.size(), 4U);
+    EXPECT_GT(rows[1].predicted_us, rows[0].predicted_us);
+    EXPECT_LT(rows[3].predicted_us, rows[2].predicted_us);
 }
 
 TEST(ServingKernelCases, ATimeIsNeeded) {

@@ -61,6 +61,43 @@ TEST(ServingSetUp, ModelsSayHowTheirWeightsAreScaled) {
     EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
 }
 
+// Models whose routers have biases load their experts less unequally than others do.
+TEST(ServingSetUp, ModelsSayHowTheirExpertsAreLoaded) {
+    const auto skew = [](const Transformer& model) {
+        ServingCase row = closed_row();
+        row.weight_precision = "bf16";
+        return set_up_of(row, model, ORRERY_SOURCE_DIR "/scenarios/catalogue", "nowhere")
+            ->scenario.serving.pools[0]
+            .plan.expert_skew;
+    };
+    Transformer model = llama(80, 8192, 28672, 8, 128256);
+    EXPECT_EQ(skew(model), 0);
+    model.num_experts = 128;
+    EXPECT_EQ(skew(model), 1.2);
+    model.name = "minimax-m2.5";
+    EXPECT_EQ(skew(model), 1.01);
+    model.name = "";
+    model.multi_latent_attention = true;
+    EXPECT_EQ(skew(model), 1.01);
+}
+
+// A step of whole prompts holds the longest one.
+TEST(ServingSetUp, AStepOfWholePromptsHoldsTheLongest) {
+    ServingCase row = closed_row();
+    row.input_tokens = 40'000.5;
+    const auto tokens = [&] {
+        return set_up(row)->scenario.serving.pools[0].limits.max_num_batched_tokens;
+    };
+    EXPECT_EQ(tokens(), 8192);
+    row.engine = "vllm-2024";
+    EXPECT_EQ(tokens(), 40'001);
+    row.max_num_batched_tokens = 2048;
+    EXPECT_EQ(tokens(), 2048);
+    row.max_num_batched_tokens = 0;
+    row.input_tokens = 1024;
+    EXPECT_EQ(tokens(), 32'768);
+}
+
 // Its benchmark gives the engine tokens; users send text to a server.
 TEST(ServingSetUp, TheBenchmarkOfTensorRtLlmHasNoFrontEnd) {
     ServingCase row = closed_row();
