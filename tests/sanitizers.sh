@@ -1,66 +1,71 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds test programs with sanitizers and runs them: those below, no others.
+# Builds the unit tests with sanitizers and runs them. CMake says which programs these are
+# (orrery_test() in tests/CMakeLists.txt).
 #
-#   tests/sanitizers.sh asan [PROGRAM...]    addresses, leaks and undefined behaviour
-#   tests/sanitizers.sh tsan [PROGRAM...]    threads: data races and locks in wrong orders
-#   tests/sanitizers.sh                      one after the other
-#   tests/sanitizers.sh quick                both, with few programs: what ./orrery sanitize runs
+#   tests/sanitizers.sh asan [PROGRAM...]    all unit tests: addresses, leaks, undefined behaviour
+#   tests/sanitizers.sh tsan [PROGRAM...]    tests in which threads meet: data races, locks in wrong
+#                                            orders
+#   tests/sanitizers.sh                      both
 #
-# Without CUDA. What was built is used again. JOBS says how many compile at once (1). A program that
-# fails does not keep the others from running; the last lines say which passed and how long it took.
+# Without CUDA. What was built is used again. JOBS says how many compile at once, and how many
+# programs run at once (1). A program that fails does not keep the others from running. The last
+# lines say which ones failed; BUILD/sanitized/PROGRAM.log has what it said.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-
-# Kernels, communicators, the supervisor, training with ranks as threads, checkpoints and other
-# files, and the readers on what fuzzing has found.
-asan=(kernels/kernels_cpu_test runtime/communication/communication_test
-      runtime/supervisor/supervisor_test runtime/runtime_files_test runtime/runtime_test
-      fuzz/fuzz_corpus_test)
-# Those in which threads meet.
-tsan=(engine/engine_executor_test runtime/communication/communication_test
-      runtime/supervisor/supervisor_test runtime/runtime_serve_test runtime/runtime_test)
-
-# The readers on their fuzz corpora, files of trainings, and processes that talk to each other: code
-# that meets foreign bytes. Kernels and training cost most of the time to compile and to run.
-quick_asan=(fuzz/fuzz_corpus_test runtime/runtime_files_test
-            runtime/communication/communication_test runtime/supervisor/supervisor_test)
-quick_tsan=(runtime/communication/communication_test runtime/supervisor/supervisor_test)
 
 # Gloo's and OpenBLAS's threads are not instrumented: what they do to each other is unknown.
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.suppressions ${TSAN_OPTIONS:-}"
 export ORRERY_FUZZ_ROUNDS="${ORRERY_FUZZ_ROUNDS:-200}"
 export UBSAN_OPTIONS="print_stacktrace=1 ${UBSAN_OPTIONS:-}"
 
+# run_program FOLDER PROGRAM PATH: a line with the outcome.
+run_program() {
+    local log=$1/$2.log begin=$SECONDS verdict=passed
+    if [[ ! -x $3 ]]; then
+        verdict='NOT BUILT'
+    elif ! timeout 3600 "$3" --gtest_brief=1 >"$log" 2>&1 </dev/null; then
+        verdict="FAILED ($log)"
+    fi
+    echo "$2: $verdict, $((SECONDS - begin)) s"
+}
+export -f run_program
+
 failed=0
+# run_kind KIND LIST [PROGRAM...]
 run_kind() {
-    local list=$1 kind=${1#quick_} begin=$SECONDS
-    local -n programs=$list
-    shift
+    local kind=$1 list=build/$1/$2_programs.txt folder=build/$1/sanitized begin=$SECONDS
+    shift 2
     cmake --preset "$kind" -DORRERY_CUDA=OFF -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" >/dev/null
-    local program passed=() others=()
-    for program in "${programs[@]}"; do
-        (($# == 0)) || [[ " $* " == *" ${program##*/} "* ]] || continue
-        if cmake --build "build/$kind" -j "${JOBS:-1}" --target "${program##*/}" &&
-            timeout 3600 "build/$kind/tests/$program" --gtest_brief=1; then
-            passed+=("${program##*/}")
-        else
-            others+=("${program##*/}")
+    mkdir -p "$folder"
+    local name path targets=() chosen=()
+    while read -r name path; do
+        if (($# == 0)) || [[ " $* " == *" $name "* ]]; then
+            targets+=("$name")
+            chosen+=("$name" "$path")
+            rm -f "$path" "$folder/$name.log"
         fi
+    done <"$list"
+    for name; do
+        [[ " ${targets[*]} " == *" $name "* ]] || { echo "$list has no $name" >&2 && exit 2; }
     done
-    echo "$kind passed: ${passed[*]:-none}; failed: ${others[*]:-none};" \
+    cmake --build "build/$kind" -j "${JOBS:-1}" --target "${targets[@]}" -- -k 0 || true
+    printf '%s\n' "${chosen[@]}" |
+        xargs -n 2 -P "${JOBS:-1}" bash -c 'run_program "$@"' _ "$folder" | tee "$folder/outcome"
+    local bad
+    bad=$(grep -vc ': passed, ' "$folder/outcome" || true)
+    echo "$kind: $((${#targets[@]} - bad)) of ${#targets[@]} programs passed," \
         "$(((SECONDS - begin + 30) / 60)) min"
-    ((${#passed[@]} > 0 && ${#others[@]} == 0)) || failed=1
+    ((bad == 0)) || failed=1
 }
 
-if (($# == 0)); then
-    run_kind asan
-    run_kind tsan
-elif [[ $# == 1 && $1 == quick ]]; then
-    run_kind quick_asan
-    run_kind quick_tsan
-else
-    [[ $1 == asan || $1 == tsan ]] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
-    run_kind "$@"
-fi
+case ${1:-} in
+'')
+    run_kind asan unit
+    run_kind tsan threaded
+    ;;
+asan) run_kind asan unit "${@:2}" ;;
+tsan) run_kind tsan threaded "${@:2}" ;;
+*) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+esac
 exit "$failed"

@@ -67,8 +67,8 @@ ReportSection room_section(const RoomOutcome& outcome) {
                              {"rule"},
                              {"published", Unit::words, 1, true},
                              {"simulated", Unit::words, 1, true},
-                             {"", Unit::words, 1, true},
-                             {""}};
+                             {"error", Unit::words, 1, true},
+                             {"verdict"}};
     for (const ComparisonOutcome& one : outcome.comparisons) {
         section.table.rows.push_back({one.comparison.name,
                                       one.comparison.exhibit,

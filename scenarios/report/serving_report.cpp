@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
@@ -365,9 +366,10 @@ Report serving_sections(const Scenario& scenario,
                     words_of_load(scenario.workload) + ": " +
                         (answer.requests == 0 ? "no request is served"
                                               : fmt::format("{} request{} in {}",
-                                                            answer.requests,
+                                                            thousands(answer.requests),
                                                             answer.requests == 1 ? "" : "s",
                                                             to_short_text(answer.makespan)))};
+    std::ranges::copy(scenario.model_remarks, std::back_inserter(report.lines));
     if (answer.refused > answer.rejected) {
         report.lines.push_back(fmt::format("{} requests are refused: they never fit into the cache",
                                            answer.refused - answer.rejected));
@@ -467,6 +469,7 @@ std::string serving_json(const Scenario& scenario,
                  {"kwh_per_million_tokens", known_or_null<Json>(answer.kwh_per_million_tokens)},
                  {"availability", answer.availability},
                  {"faults", faults_json(answer)},
+                 {"remarks", scenario.model_remarks},
                  {"seed", answer.seed},
                  {"wall_s", answer.wall_s}};
     if (!answer.chain.empty()) {

@@ -67,7 +67,7 @@ ReportSection hang_of(const StepHang& hang) {
 ReportSection waits_of(const Answer& a) {
     ReportSection section{.title = "Who waits, at arrival"};
     section.table.columns = {{"rank", Unit::count},
-                             {""},
+                             {"relation"},
                              {"kernels", Unit::seconds},
                              {"for tensor", Unit::seconds},
                              {"pipeline", Unit::seconds},

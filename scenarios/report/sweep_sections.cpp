@@ -135,7 +135,7 @@ ReportSection answers_of(const std::vector<PointResult>& results) {
                               {"MFU", Unit::share},
                               {"tokens/s", Unit::count},
                               {"memory", Unit::bytes},
-                              {""}};
+                              {"note"}};
     table.columns.insert(table.columns.end(), std::begin(columns), std::end(columns));
     std::vector<const PointResult*> answers;
     for (const PointResult& point : results) {

@@ -98,8 +98,8 @@ ReportSection overall(const Validation& validation) {
     }
     if (ranking.families > 0) {
         section.after.push_back(
-            fmt::format("The same over all cases of one model in a family, in "
-                        "the mean of such families ({} of them): {:.2f}.",
+            fmt::format("Over all cases of one model in a family, in the mean of such families "
+                        "({} of them): Kendall's tau {:.2f}.",
                         ranking.families,
                         ranking.families_tau));
     }

@@ -28,9 +28,21 @@ constexpr Key kEncoderRows[] = {
 const KeyTable<EncoderSpec> kEncoderKeys =
     key_table<EncoderSpec>("encoder", kEncoderRows, "{model: {…}, instances: 8}");
 
+Transformer read_model_beside(DocumentNode& section,
+                              const std::string& path,
+                              const ModelSources& sources,
+                              Errors& errors) {
+    Transformer model;
+    std::vector<std::string> of_model;
+    read_model(section, sources.catalogue, sources.folder, model, of_model, errors);
+    for (const std::string& remark : of_model) {
+        sources.remarks.push_back(path + remark);
+    }
+    return model;
+}
+
 void read_encoder(DocumentNode& map,
-                  const Catalogue& catalogue,
-                  const std::filesystem::path& folder,
+                  const ModelSources& sources,
                   EncoderSpec& encoder,
                   Errors& errors) {
     if (!map.is_map()) {
@@ -42,9 +54,8 @@ void read_encoder(DocumentNode& map,
     MapReader reader{map, "serving.encoder", errors};
     read_keys(reader, kEncoderKeys, encoder);
     if (reader.find("model") != nullptr) {
-        std::vector<std::string> remarks;
-        encoder.model = Transformer{};
-        read_model(*map.find("model"), catalogue, folder, encoder.model, remarks, errors);
+        encoder.model =
+            read_model_beside(*map.find("model"), "serving.encoder.", sources, errors);
     }
     reader.finish();
 }

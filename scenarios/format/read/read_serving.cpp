@@ -381,8 +381,7 @@ void read_engine_map(const DocumentNode& map, ServingEngine& engine, Errors& err
 }
 
 void read_speculation(DocumentNode& map,
-                      const Catalogue& catalogue,
-                      const std::filesystem::path& folder,
+                      const ModelSources& sources,
                       Speculation& speculation,
                       Errors& errors) {
     if (!map.is_map()) {
@@ -402,10 +401,8 @@ void read_speculation(DocumentNode& map,
         }
     }
     if (reader.find("draft_model") != nullptr) {
-        std::vector<std::string> remarks;
-        speculation.draft_model = Transformer{};
-        read_model(
-            *map.find("draft_model"), catalogue, folder, speculation.draft_model, remarks, errors);
+        speculation.draft_model = read_model_beside(
+            *map.find("draft_model"), "serving.speculation.draft_", sources, errors);
     }
     reader.finish();
 }
@@ -433,6 +430,7 @@ void read_serving(DocumentNode& section,
                   const Catalogue& catalogue,
                   const std::filesystem::path& folder,
                   ServingSpec& spec,
+                  std::vector<std::string>& remarks,
                   Errors& errors) {
     if (!section.is_map()) {
         errors.push_back({section.where(),
@@ -464,11 +462,12 @@ void read_serving(DocumentNode& section,
     if (const DocumentNode* cache = reader.find("cache")) {
         read_lower_cache(*cache, spec.cache, errors);
     }
+    const ModelSources sources{catalogue, folder, remarks};
     if (reader.find("speculation") != nullptr) {
-        read_speculation(*section.find("speculation"), catalogue, folder, spec.speculation, errors);
+        read_speculation(*section.find("speculation"), sources, spec.speculation, errors);
     }
     if (reader.find("encoder") != nullptr) {
-        read_encoder(*section.find("encoder"), catalogue, folder, spec.encoder, errors);
+        read_encoder(*section.find("encoder"), sources, spec.encoder, errors);
     }
     if (const DocumentNode* pools = reader.find("pools")) {
         const bool list = pools->is_sequence();

@@ -17,10 +17,12 @@
 
 namespace orrery {
 
+// `remarks`: of the config.json of models beside the served one (hf_config.h).
 void read_serving(DocumentNode& section,
                   const Catalogue& catalogue,
                   const std::filesystem::path& folder,
                   ServingSpec& spec,
+                  std::vector<std::string>& remarks,
                   Errors& errors);
 void read_workload(const DocumentNode& section,
                    const std::filesystem::path& folder,
@@ -51,9 +53,19 @@ void check_name(MapReader& reader,
 void read_autoscaler(const DocumentNode& map, ServingSpec& spec, Errors& errors);
 void read_row_power(const DocumentNode& map, ServingSpec& spec, Errors& errors);
 void read_lower_cache(const DocumentNode& map, LowerCacheSpec& cache, Errors& errors);
+// Where models come from, and what is remarked on them.
+struct ModelSources {
+    const Catalogue& catalogue;
+    const std::filesystem::path& folder;
+    std::vector<std::string>& remarks;
+};
+// A model beside the served one. Its remarks begin with `path`, which `model` follows.
+Transformer read_model_beside(DocumentNode& section,
+                              const std::string& path,
+                              const ModelSources& sources,
+                              Errors& errors);
 void read_encoder(DocumentNode& map,
-                  const Catalogue& catalogue,
-                  const std::filesystem::path& folder,
+                  const ModelSources& sources,
                   EncoderSpec& encoder,
                   Errors& errors);
 // The section `search` (read_pool_search.cpp).

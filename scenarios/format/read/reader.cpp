@@ -261,7 +261,8 @@ void read_served(DocumentNode& root,
         read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
     });
     read_section(root, reader, "serving", required, errors, [&](DocumentNode& section) {
-        read_serving(section, catalogue, folder, scenario.serving, errors);
+        read_serving(
+            section, catalogue, folder, scenario.serving, scenario.model_remarks, errors);
         check_recovery(section, scenario.serving, root.find("faults") != nullptr, errors);
     });
     read_section(root, reader, "workload", required, errors, [&](DocumentNode& section) {

@@ -80,7 +80,8 @@ function tableOf(table) {
   const right = (i) => table.right ? table.right[i] : i >= table.left;
   // A line may end behind a '-', in the middle of an arrow.
   const cell = (tag, text, i) => element(tag, right(i) ? { class: "number" } : {}, text.replaceAll(" -> ", " → "));
-  // On a narrow screen the table scrolls; a column of sentences is not squeezed to a word a line.
+  // On a narrow screen the table scrolls. Neither is a column of sentences squeezed to a word a line,
+  // nor does a name break behind its hyphens.
   const wide = table.head.map((word, i) => {
     const longest = right(i) ? 0 : table.rows.reduce((most, row) => Math.max(most, row[i].length), 0);
     return Math.min(longest, 36, Math.max(18, longest / 3));
@@ -88,7 +89,7 @@ function tableOf(table) {
   return element("div", { class: "wide" }, element("table", {},
     element("thead", {}, element("tr", {}, ...table.head.map((word, i) => {
       const head = cell("th", word, i);
-      if (wide[i] > 12) head.style.minWidth = wide[i] + "ch";
+      if (wide[i] > 4) head.style.minWidth = wide[i] + "ch";
       return head;
     }))),
     element("tbody", {}, ...table.rows.map((row) => element("tr", {}, ...row.map((text, i) => cell("td", text, i)))))));

@@ -73,6 +73,15 @@ TEST(ServingReport, LatenciesOfNoRequestAreNoZeros) {
     EXPECT_EQ(text.find("0.00 us"), std::string::npos) << text;
 }
 
+TEST(ServingReport, RemarksOnModelsAreInEveryForm) {
+    Scenario scenario = served_scenario();
+    scenario.model_remarks = {"serving.encoder.model.hf_config: not known, and left out: a 1"};
+    const std::string text = to_text(serving_sections(scenario, served_answer(), served_result()));
+    const std::string json = serving_json(scenario, served_answer());
+    EXPECT_NE(text.find(scenario.model_remarks.front()), std::string::npos) << text;
+    EXPECT_NE(json.find(scenario.model_remarks.front()), std::string::npos) << json;
+}
+
 TEST(ServingReport, ALoadOfClientsIsNotAllRequestsAtOnce) {
     Scenario scenario = served_scenario();
     scenario.workload.clients = "folder/c.csv";
