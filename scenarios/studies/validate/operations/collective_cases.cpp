@@ -49,20 +49,41 @@ constexpr Word kMeasuredNodes[] = {{"a100-80g", "dgx-a100-80g"},
                                    {"h800", "hgx-h800"},
                                    {"b200", "hgx-b200"},
                                    {"gb200-nvl72", "gb200-nvl72"},
+                                   {"gb300-nvl72", "gb300-nvl72"},
+                                   {"mi300x", "mi300x-8gpu"},
+                                   {"rtx4090", "pcie-rtx4090-8gpu"},
                                    {"v100-32g", "dgx-v100"}};
-// By the word after '+'. A few servers always fit under one set of leaves.
-constexpr Word kFabrics[] = {{"ib-hdr200", "dgx-superpod-hdr200"},
-                             {"ib-ndr400", "ndr400-rail"},
-                             {"eth400-roce", "eth400-clos"},
-                             {"eth400", "eth400-clos"},
-                             {"eth200", "eth200-clos"},
-                             {"efa-400", "efa-400"},
-                             {"efa-32x100", "efa-400"}};
+// By the word after '+'. A few servers always fit under one set of leaves. Some differ from an
+// entry of the catalogue by their adapters alone.
+constexpr Word kFabrics[] = {
+    {"ib-hdr200", "dgx-superpod-hdr200"},
+    {"ib-ndr400", "ndr400-rail"},
+    {"ib-xdr800", "{base: ndr400-rail, nic_bandwidth: 800 Gbps, uplink_bandwidth: 800 Gbps}"},
+    {"eth400-roce", "eth400-clos"},
+    {"eth400", "eth400-clos"},
+    {"eth200", "eth200-clos"},
+    {"eth16x200", "{base: eth400-clos, nics_per_node: 16, nic_bandwidth: 200 Gbps}"},
+    {"eth16x100", "{base: eth200-clos, nics_per_node: 16, nic_bandwidth: 100 Gbps}"},
+    {"tcpxo-8x200", "eth200-clos"},  // as if its messages were RDMA's
+    {"slingshot-2x200", "{base: eth200-clos, nics_per_node: 2}"},
+    {"efa-400", "efa-400"},
+    {"efa-32x100", "efa-400"}};
 
 std::string_view known(std::span<const Word> words, std::string_view word) {
     const auto found = std::find_if(
         words.begin(), words.end(), [&](const Word& each) { return each.word == word; });
     return found == words.end() ? std::string_view{} : found->name;
+}
+
+// All nodes of a cluster have as many GPUs as the row used; on one node the others stay idle.
+std::string gpus_of_node(const CollectiveCase& row) {
+    constexpr std::uint32_t kGpusOfTray = 4;
+    const std::uint32_t gpus = row.num_gpus / row.num_nodes;
+    std::string text = fmt::format(", gpus_per_node: {}", gpus);
+    if (row.gpu.ends_with("-nvl72")) {
+        text += fmt::format(", trays: {}", std::max(1U, gpus / kGpusOfTray));
+    }
+    return text;
 }
 
 bool timed_call_by_call(const CollectiveCase& row) {
@@ -185,9 +206,10 @@ Result<Scenario> scenario_of(const CollectiveCase& row, const std::filesystem::p
         fabric = fmt::format(", fabric: {}", name);
     }
     const bool ring = row.fabric.find("-ring") != std::string::npos;
-    const std::string text = fmt::format("cluster: {{nodes: {}, node: {{base: {}{}}}{}}}\n",
+    const std::string text = fmt::format("cluster: {{nodes: {}, node: {{base: {}{}{}}}{}}}\n",
                                          row.num_nodes,
                                          node,
+                                         row.num_nodes > 1 ? gpus_of_node(row) : "",
                                          ring ? ", nvls: false" : "",
                                          fabric);
     auto scenario =
