@@ -219,7 +219,7 @@ NcclCommunicator search_nccl_graphs(const NodeSpec& node,
     const bool network = shape.num_nodes > 1;
     const auto speeds = speeds_to_try(compute_capability, network);
     const Room room = room_of(node, fabric, compute_capability, shape);
-    // RCCL has the rings of a mesh in a list and counts the rate of all links for them (parseGraph).
+    // RCCL lists the rings of a mesh and counts the rate of all links for them (parseGraph).
     const bool listed = is_rccl(compute_capability) && room.lanes > 1 && !network;
     const Found once = listed ? Found{room.lanes, room.lane} : search(speeds, room);
     const Found found = duplicated(once, compute_capability);
