@@ -12,10 +12,11 @@ namespace orrery {
 namespace {
 
 // NCCL's estimate decides what runs. It also caps the rate, but for two things: rings of small
-// calls are held by the few channels that they run on (nccl_channel.h), and on one node it holds
-// NVLS all_reduce to the bandwidth of rings, though what limits it is the NVLink port: (p+1)/p of
-// the bytes pass it, at nvls_efficiency of NCCL's NVLink bandwidth. Published H200 figures for 5,
-// 6, 7 and 8 GPUs agree with that count of bytes to 2 %.
+// calls are held by the few channels that they run on (nccl_channel.h), and it holds all_reduce
+// with NVLS inside a node to the bandwidth of rings, though what limits it there is the NVLink
+// port: (p+1)/p of the bytes pass it, at nvls_efficiency of NCCL's NVLink bandwidth. Published H200
+// figures for 5, 6, 7 and 8 GPUs agree with that count of bytes to 2 %. NVLSTree does the same
+// inside its nodes and is held by its channels between them, too.
 double bandwidth_of(const CollectiveCall& call,
                     const NcclChoice& choice,
                     const NcclCommunicator& communicator,
@@ -31,12 +32,15 @@ double bandwidth_of(const CollectiveCall& call,
         return edge > 0 ? std::min(choice.bandwidth, edge * n / (passes * (n - 1)))
                         : choice.bandwidth;
     }
-    if (choice.algorithm != NcclAlgorithm::nvls || call.kind != CollectiveKind::all_reduce) {
+    const bool tree = choice.algorithm == NcclAlgorithm::nvls_tree;
+    if (!(tree || choice.algorithm == NcclAlgorithm::nvls) ||
+        call.kind != CollectiveKind::all_reduce) {
         return choice.bandwidth;
     }
     const double port = nccl_intra_bandwidth(node, cc) * nvls_efficiency(cc);
-    const double p = communicator.num_ranks;
-    return port * p / (p + 1);
+    const double p = static_cast<double>(communicator.num_ranks) / communicator.num_nodes;
+    const double inside = port * p / (p + 1);
+    return tree ? std::min(inside, nvls_tree_network_bandwidth(communicator)) : inside;
 }
 
 }  // namespace

@@ -2,12 +2,23 @@
 #include "network/collectives/group_layout.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "engine/base/check.h"
 
 namespace orrery {
 namespace {
+
+// Seven directed cycles of eight GPUs that use the link of every ordered pair once (any such seven
+// are alike).
+constexpr std::array<std::array<std::uint32_t, 8>, 7> kRingsOfEight{{{0, 1, 2, 3, 4, 5, 6, 7},
+                                                                     {0, 2, 1, 3, 5, 4, 7, 6},
+                                                                     {0, 3, 1, 4, 6, 2, 7, 5},
+                                                                     {0, 4, 1, 5, 7, 2, 6, 3},
+                                                                     {0, 5, 3, 6, 1, 7, 4, 2},
+                                                                     {0, 6, 5, 2, 4, 3, 7, 1},
+                                                                     {0, 7, 3, 2, 5, 1, 6, 4}}};
 
 // Every NIC that belongs to one of the node's members, once, beside the first such member.
 std::vector<GroupRail> rails_of(const Fabric& fabric, const GroupNode& node) {
@@ -74,6 +85,11 @@ NcclGroupShape GroupLayout::shape() const {
 
 std::vector<std::uint32_t> mesh_cycle(std::uint32_t gpus, std::uint32_t cycle) {
     std::vector<std::uint32_t> order(gpus);
+    if (gpus == kRingsOfEight.front().size()) {
+        const auto& visits = kRingsOfEight[cycle % kRingsOfEight.size()];
+        order.assign(visits.begin(), visits.end());
+        return order;
+    }
     if (gpus <= 2) {
         std::iota(order.begin(), order.end(), 0u);
         return order;

@@ -53,8 +53,8 @@ private:
     std::uint32_t num_rails_ = 1;
 };
 
-// The order in which ring `cycle` of a node with a mesh of NVLinks visits `gpus` GPUs: Walecki's
-// edge-disjoint Hamiltonian cycles of the complete graph, each in both directions (num_mesh_rings).
+// How ring `cycle` of a node with a mesh visits `gpus` GPUs, no link twice in one direction: seven
+// rings of eight GPUs, or Walecki's cycles of the complete graph both ways round (num_mesh_rings).
 std::vector<std::uint32_t> mesh_cycle(std::uint32_t gpus, std::uint32_t cycle);
 
 }  // namespace orrery

@@ -61,6 +61,11 @@ struct Found {
     double speed = 0;
 };
 
+// GPUs without a compute capability are AMD's.
+bool is_rccl(std::uint32_t compute_capability) {
+    return compute_capability == 0;
+}
+
 // From the fastest channels down; stops well below the first speed that worked.
 Found search(std::span<const double> speeds, const Room& room) {
     constexpr double kLeastRatio = 0.49;
@@ -183,6 +188,9 @@ double nccl_intra_bandwidth(const NodeSpec& node, std::uint32_t compute_capabili
         const double pcie = 0.75 * node.pcie_bandwidth.gigabytes_per_second();
         return node.amd_cpu ? pcie : pcie / 1.2;
     }
+    if (is_rccl(compute_capability)) {
+        return 0.75 * node.nvlink_bandwidth.gigabytes_per_second();  // 48 of 64 (RCCL, topo.h)
+    }
     // What one link reaches, GB/s: 18.0 of 20, 20.0 of 25, 20.6 of 25, 40.1 of 50.
     const double share = compute_capability >= 100  ? 40.1 / 50
                          : compute_capability >= 90 ? 20.6 / 25
@@ -191,8 +199,10 @@ double nccl_intra_bandwidth(const NodeSpec& node, std::uint32_t compute_capabili
     return share * node.nvlink_bandwidth.gigabytes_per_second();
 }
 
+// The rings of eight GPUs use all links, as the fourteen of RCCL's list do (src/graph/
+// rome_models.cc: each link twice). Others have both directions of Walecki's cycles.
 std::uint32_t num_mesh_rings(std::uint32_t gpus) {
-    return gpus <= 2 ? 1 : 2 * ((gpus - 1) / 2);  // both directions of Walecki's cycles
+    return gpus == 8 ? 7 : gpus <= 2 ? 1 : 2 * ((gpus - 1) / 2);
 }
 
 NcclCommunicator search_nccl_graphs(const NodeSpec& node,
@@ -209,7 +219,9 @@ NcclCommunicator search_nccl_graphs(const NodeSpec& node,
     const bool network = shape.num_nodes > 1;
     const auto speeds = speeds_to_try(compute_capability, network);
     const Room room = room_of(node, fabric, compute_capability, shape);
-    const Found once = search(speeds, room);
+    // RCCL lists the rings of a mesh and counts the rate of all links for them (parseGraph).
+    const bool listed = is_rccl(compute_capability) && room.lanes > 1 && !network;
+    const Found once = listed ? Found{room.lanes, room.lane} : search(speeds, room);
     const Found found = duplicated(once, compute_capability);
 
     NcclGraph ring{.channels = found.channels,

@@ -137,17 +137,20 @@ bool enabled(const Inputs& in, A a, P p) {
     return true;
 }
 
+// What a channel of NVLS or NVLSTree reaches between nodes.
+double nvls_channel_inter(const Inputs& in, A a) {
+    const double inter =
+        in.c.graph(a).bw_inter * (in.c.num_nodes <= 2 && a == A::nvls_tree ? 2.0 : 1.0);
+    return a == A::nvls_tree ? std::min(inter, kNvlsTreePerChannel[in.row][in.column]) : inter;
+}
+
 double nvls_channel_bandwidth(const Inputs& in, F f, A a) {
     const auto& g = in.c.graph(a);
     const double channels = g.channels;
     double intra =
         g.bw_intra * nvls_efficiency(in.c.compute_capability) * (channels - 1) / channels;
     intra *= f == F::all_reduce ? 2.0 : (in.ranks_per_node - 1) / in.ranks_per_node;
-    double inter = g.bw_inter * (in.c.num_nodes <= 2 && a == A::nvls_tree ? 2.0 : 1.0);
-    if (a == A::nvls_tree) {
-        inter = std::min(inter, kNvlsTreePerChannel[in.row][in.column]);
-    }
-    return std::min(intra, inter);
+    return std::min(intra, nvls_channel_inter(in, a));
 }
 
 double ring_bus_bandwidth(const Inputs& in, P p, double bus) {
@@ -272,6 +275,13 @@ std::string_view name(NcclProtocol protocol) {
 double nvls_efficiency(std::uint32_t compute_capability) {
     constexpr std::array<double, 4> kEfficiency{0, 0, 0.85, 0.74};
     return kEfficiency[generation(compute_capability)];
+}
+
+double nvls_tree_network_bandwidth(const NcclCommunicator& communicator) {
+    const Inputs in(communicator);
+    const double bus =
+        communicator.graph(A::nvls_tree).channels * nvls_channel_inter(in, A::nvls_tree);
+    return bus * communicator.num_ranks / num_steps(F::all_reduce, communicator.num_ranks);
 }
 
 double nccl_base_latency_us(NcclProtocol p) {

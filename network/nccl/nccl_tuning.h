@@ -108,6 +108,8 @@ private:
 
 // Share of the NVLink bandwidth that in-switch reduction reaches (0: no such hardware).
 double nvls_efficiency(std::uint32_t compute_capability);
+// The bandwidth of the whole vector that NVLSTree's channels reach between nodes, GB/s.
+double nvls_tree_network_bandwidth(const NcclCommunicator& communicator);
 // Start-up of any kernel of this protocol, and one step between two nodes or inside one, as ring
 // collectives see them (us). Point-to-point messages use them too.
 double nccl_base_latency_us(NcclProtocol p);

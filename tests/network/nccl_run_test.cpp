@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "network/nccl/nccl_graph.h"
 #include "tests/network/dgx_clusters.h"
@@ -51,6 +52,29 @@ TEST(NcclRun, NicsAreHeldBackByAFewChannelsOnly) {
     const auto most = static_cast<std::uint16_t>(channels - 1);
     EXPECT_DOUBLE_EQ(run_of(tuning, {.sm_limit = most}).bandwidth, all.bandwidth);
     EXPECT_NEAR(run_of(tuning, {.sm_limit = 1}).bandwidth, 240.0 / channels * 16 / 15, 0.1);
+}
+
+// Inside the nodes as NVLS on one: its bandwidth does not fall with the rings that NCCL estimates
+// it by. Between them it has what its channels reach, at most.
+TEST(NcclRun, NvlsTreeIsHeldByPortsInsideNodesAndByItsChannelsBetweenThem) {
+    const NcclGroupShape shape{
+        .num_nodes = 2, .num_ranks = 16, .gpus_per_node = 8, .nics_per_node = 8};
+    const CollectiveCall call{.kind = CollectiveKind::all_reduce, .bytes = 16_GiB};
+    const auto rate = [&](const NodeSpec& node, std::uint32_t cc) {
+        const NcclTuning tuning{search_nccl_graphs(node, with_nics(400_Gbps), cc, shape)};
+        const auto estimate = tuning.estimate(NcclFunction::all_reduce,
+                                              NcclAlgorithm::nvls_tree,
+                                              NcclProtocol::simple,
+                                              call.bytes.count());
+        EXPECT_TRUE(estimate.has_value());
+        return std::pair{estimate->bandwidth, nccl_run(call, *estimate, tuning, node).bandwidth};
+    };
+    const auto [h100_estimate, h100] = rate(dgx_h100(), 90);
+    EXPECT_NEAR(h100, 8 * 57.7 * 16 / 30, 0.1);
+    EXPECT_NEAR(h100, h100_estimate, 0.1);
+    const auto [b200_estimate, b200] = rate(dgx_b200(), 100);
+    EXPECT_NEAR(b200_estimate, 265.2, 0.1);
+    EXPECT_NEAR(b200, 8 * 96 * 16 / 30.0, 0.1);
 }
 
 TEST(NcclRun, CopyEnginesGoRoundARingInStepsOfTheSimpleProtocol) {

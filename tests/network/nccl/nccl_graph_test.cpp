@@ -104,11 +104,22 @@ TEST(NcclGraph, TwoGpusHaveNoMulticast) {
 TEST(NcclGraph, MeshOfV100UsesEdgeDisjointRings) {
     const NodeSpec node = v100_mesh();  // 6 links
     const auto c = search_nccl_graphs(node, with_nics(100_Gbps), 70, shape(1, 8));
-    // 120 GB/s over 7 peers: 17.1 a pair; 6 of 7 pairs are on some ring of each direction.
-    expect_graph(c.graph(A::ring), 6, 15, 15);
+    // 120 GB/s over 7 peers: 17.1 a pair, and each pair is on some ring of each direction.
+    expect_graph(c.graph(A::ring), 7, 15, 15);
     EXPECT_EQ(num_mesh_rings(2), 1u);
     EXPECT_EQ(num_mesh_rings(7), 6u);
-    EXPECT_EQ(num_mesh_rings(8), 6u);
+    EXPECT_EQ(num_mesh_rings(8), 7u);
+    EXPECT_EQ(num_mesh_rings(10), 8u);
+}
+
+// RCCL's listed rings have the whole rate of a GPU's seven links of 64 GB/s, of which it counts 48.
+TEST(NcclGraph, RingsOfAnAmdMeshReachTheRateOfItsLinks) {
+    NodeSpec node = v100_mesh();
+    node.nvlink_bandwidth = Bandwidth::bytes_per_second(448'000'000'000);
+    const auto c = search_nccl_graphs(node, with_nics(400_Gbps), 0, shape(1, 8));
+    const NcclGraph& ring = c.graph(A::ring);
+    EXPECT_EQ(ring.channels % 7, 0U);
+    EXPECT_DOUBLE_EQ(ring.channels * ring.bw_intra, 336.0);
 }
 
 TEST(NcclGraph, PcieHasOneSlowRing) {
