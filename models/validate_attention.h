@@ -2,9 +2,9 @@
 // The rules of a plan for the number format of attention's products.
 #pragma once
 
-#include "engine/result.h"
-#include "models/plan.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/plan/plan.h"
+#include "models/transformer/transformer.h"
 
 namespace orrery {
 
