@@ -15,6 +15,7 @@
 #include "models/plan/validate_experts.h"
 #include "models/plan/validate_long_context.h"
 #include "models/plan/validate_offload.h"
+#include "models/validate_attention.h"
 
 namespace orrery {
 namespace {
@@ -460,6 +461,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.gather_with_optimizer_step();
     rules.recomputation();
     std::ranges::move(check_experts(model, plan, num_gpus), std::back_inserter(rules.errors));
+    std::ranges::move(check_attention(model, plan), std::back_inserter(rules.errors));
     std::ranges::move(check_long_context(model, plan), std::back_inserter(rules.errors));
     std::ranges::move(check_offload(model, plan), std::back_inserter(rules.errors));
     return rules.errors;
