@@ -12,10 +12,10 @@
 #include "models/plan/pipeline_split.h"
 #include "models/plan/recomputation.h"
 #include "models/plan/stage_parties.h"
+#include "models/plan/validate_attention.h"
 #include "models/plan/validate_experts.h"
 #include "models/plan/validate_long_context.h"
 #include "models/plan/validate_offload.h"
-#include "models/validate_attention.h"
 
 namespace orrery {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/validate_attention.h"
+#include "models/plan/validate_attention.h"
 
 #include <gtest/gtest.h>
 
