@@ -10,6 +10,8 @@
 
 #include "engine/check.h"
 #include "engine/power_clock.h"
+#include "kernels/attention_device.h"
+#include "kernels/cast/cast.h"
 #include "kernels/catalogue.h"
 #include "kernels/gemm/block_scaled.h"
 #include "kernels/gemm/gemm.h"
@@ -142,6 +144,16 @@ std::int64_t computed_width(const AttentionShape& shape) {
     return width;
 }
 
+// cuDNN's backward pass in FP8 computes the blocks outside a window, too: on GB200 heads of 64 with
+// a window of 128 take 0.54, 1.7, 6.2 and 23 ms for 2,048 to 16,384 tokens (cudnn-frontend,
+// benchmark/sdpa_benchmark_training/results/gpt_oss).
+double computed_pairs(AttentionShape shape, Dtype dtype, bool backward) {
+    if (backward && dtype_class(dtype) == "fp8") {
+        shape.window = 0;
+    }
+    return static_cast<double>(visible_pairs(shape));
+}
+
 AttentionCurve attention_curve(const EfficiencyTable& table,
                                const std::string& prefix,
                                const std::string& generation,
@@ -194,7 +206,7 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
             attention_[g][c] =
                 attention_curve(table,
                                 attention_prefix(static_cast<AttentionGeneration>(g)),
-                                generation,
+                                attention_device(device),
                                 kClasses[c]);
         }
     }
@@ -206,6 +218,7 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
     read("memory.latency_us", memory_.latency_us);
     read("memory.sm_sensitivity", memory_.sensitivity);
     read("memory.residual", memory_.residual);
+    read("memory.conversions", memory_.conversions);
 }
 
 CurveTime EfficiencyCurves::time(const KernelCall& call) const {
@@ -273,14 +286,15 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const AttentionCurve& curve =
         attention_[static_cast<std::size_t>(shape.generation)][class_index(call.dtype)];
     const bool backward = call.kind == KernelKind::attention_backward;
-    const double pairs = static_cast<double>(visible_pairs(shape));
+    const double visible = static_cast<double>(visible_pairs(shape));
+    const double pairs = computed_pairs(shape, call.dtype, backward);
     const double rows = static_cast<double>(shape.seq_q);
     const double extra =
         rows * (curve.prologue_tokens + (shape.causal ? curve.causal_tokens : 0.0));
     const std::int64_t width = computed_width(shape);
     const double flop = call.flop * static_cast<double>(width) /
                         static_cast<double>(std::max<std::int64_t>(shape.head_dim, 1));
-    const double work = pairs > 0 ? flop * (pairs + extra) / pairs : 0.0;
+    const double work = visible > 0 ? flop * (pairs + extra) / visible : 0.0;
     // One block a head and 128 queries; fewer blocks than SMs leave SMs idle.
     const double blocks =
         static_cast<double>(shape.batch * shape.heads) * ceil_div(shape.seq_q, 128);
@@ -302,8 +316,12 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
 CurveTime EfficiencyCurves::memory_time(const KernelCall& call) const {
     const double bandwidth =
         static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
-    // The CUDA cores' own limit: it can decide on devices without much compute, a CPU for one.
-    const double compute = call.flop / device_.peak(Dtype::fp32).per_second();
+    // The CUDA cores' own limit: it can decide on devices without much compute, a CPU for one, and
+    // where elements are converted one by one.
+    const double compute =
+        converts_one_by_one(call)
+            ? call.flop / (memory_.conversions * 1e9 * std::max<double>(device_.num_sms, 1))
+            : call.flop / device_.peak(Dtype::fp32).per_second();
     const double busy = corner(compute, static_cast<double>(call.bytes) / bandwidth);
     const double latency = device_.kernel_latency.seconds() + memory_.latency_us * 1e-6;
     const double share = busy > 0 ? std::pow(compute / busy, kCorner) : 0.0;

@@ -50,6 +50,8 @@ struct MemoryCurve {
     double latency_us = 1;     // [memory.latency_us] on top of the device's kernel_latency
     double sensitivity = 0.3;  // [memory.sm_sensitivity] of a memory-bound kernel to lost SMs
     double residual = 0.1;     // [memory.residual]
+    // [memory.conversions] 10^9 elements a second that an SM converts one by one (cast.h).
+    double conversions = 2;
 };
 
 struct CurveTime {

@@ -264,7 +264,7 @@ FitReport fit_efficiency(const std::vector<Measurement>& rows,
                                                           {"gemm", "gemm.residual"},
                                                           {"attention", "attention.residual"}};
     for (const auto& [family, name] : family_names) {
-        for (const std::string generation : {"ampere", "hopper"}) {
+        for (const std::string generation : {"ampere", "hopper", "blackwell"}) {
             const double sigma = residual_sigma(report.residuals, devices, family, generation);
             if (sigma > 0) {
                 set_residual(report.table, name, generation, sigma);

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/attention_device.h"
+
 namespace orrery {
 
 namespace {
@@ -112,6 +114,8 @@ std::vector<FitParameter> fit_parameters(const std::string& family) {
         list.push_back({"memory.fraction", "ampere", "*", 0.85, 0.1});
         list.push_back({"memory.fraction", "hopper", "*", 0.85, 0.1});
         list.push_back({"memory.latency_us", "hopper", "*", 2, 0.7});
+        list.push_back({"memory.fraction", "blackwell", "*", 0.85, 0.1});
+        list.push_back({"memory.latency_us", "blackwell", "*", 2, 0.7});
     } else if (family == "gemm") {
         add_gemm(list, "ampere");
         add_gemm(list, "hopper");
@@ -125,6 +129,10 @@ std::vector<FitParameter> fit_parameters(const std::string& family) {
         add_attention(list, "flash_2", "hopper", "fp16", 0.35, {"d64", "d128"});
         add_attention(list, "flash_3", "hopper", "fp16", 0.6, {"d64", "d128", "d256"});
         add_attention(list, "flash_3", "hopper", "fp8", 0.5, {"d128"});
+        for (const char* generation : {"blackwell", kBlackwellUltra}) {
+            add_attention(list, "flash_3", generation, "fp16", 0.6, {"d128", "d256"});
+            add_attention(list, "flash_3", generation, "fp8", 0.5, {"d64", "d128", "d256"});
+        }
     }
     return list;
 }
@@ -133,6 +141,14 @@ EfficiencyTable fixed_parameters() {
     EfficiencyTable table;
     // A memory-bound kernel keeps HBM busy with most, not all, of its SMs.
     table.set("memory.sm_sensitivity", "*", "*", {0.3, 0.5, "assumed"});
+    table.set("memory.conversions",
+              "ampere",
+              "*",
+              {1.74, 0.1, "PyTorch pull request 195542: 67.1M from bf16 to fp32 in 362 us"});
+    table.set("memory.conversions",
+              "hopper",
+              "*",
+              {2.24, 0.1, "PyTorch pull request 137053: 134.2M from fp32 to fp16 in 553 us"});
     table.set("gemm.asymptote", "*", "fp32", {0.8, 0.15, "assumed: as half precision"});
     // No table of products on this generation is at hand.
     table.set("gemm.asymptote",
@@ -183,6 +199,18 @@ void set_cpu_parameters(EfficiencyTable& table) {
 }
 
 void apply_generation_rules(EfficiencyTable& table) {
+    // Heads of 64 without a window were not timed on Blackwell: they lose what they lose on Hopper.
+    const double narrow = table.value_or("attention.flash_3.d64", "hopper", "fp16", 1) /
+                          table.value_or("attention.flash_3.d128", "hopper", "fp16", 1);
+    for (const char* generation : {"blackwell", kBlackwellUltra}) {
+        const EfficiencyParameter* wide = table.find("attention.flash_3.d128", generation, "fp16");
+        if (wide != nullptr) {
+            table.set("attention.flash_3.d64",
+                      generation,
+                      "fp16",
+                      {wide->value * narrow, std::hypot(wide->sigma, 0.15), "rule: as hopper's"});
+        }
+    }
     // Head sizes that were not timed run as the next smaller one that was.
     const EfficiencyTable original = table;
     for (const auto& [key, parameter] : original.rows()) {
@@ -212,6 +240,7 @@ void apply_generation_rules(EfficiencyTable& table) {
         copy_generation(table, prefix, "ampere", "volta", 0.12);
         copy_generation(table, prefix, "hopper", "blackwell", 0.12);
     }
+    copy_generation(table, "attention.", "blackwell", kBlackwellUltra, 0.1);
     set_cpu_parameters(table);
 }
 
@@ -219,17 +248,30 @@ void set_residual(EfficiencyTable& table,
                   const std::string& name,
                   const std::string& generation,
                   double sigma) {
-    const std::array<std::string, 2> parts{name.substr(0, name.find('.')), "residual"};
+    const bool attention = name.starts_with("attention.");
     std::vector<std::string> names{name};
-    if (parts[0] == "attention") {
+    if (attention) {
         names = {"attention.flash_1.residual",
                  "attention.flash_2.residual",
                  "attention.flash_3.residual"};
     }
+    // Blackwell Ultra differs from Blackwell in attention alone, and its rows are among those of
+    // Blackwell. Of attention only the last kernel was timed on either.
+    if (generation == "blackwell") {
+        table.set(names.back(), generation, "*", {sigma, 0.2, "fit: residuals"});
+        if (attention) {
+            table.set(names.back(), kBlackwellUltra, "*", {sigma, 0.2, "fit: residuals"});
+        }
+        return;
+    }
     const std::string heir = generation == "ampere" ? "volta" : "blackwell";
     for (const std::string& entry : names) {
+        const EfficiencyParameter follows{std::hypot(sigma, 0.12), 0.3, "rule: as " + generation};
         table.set(entry, generation, "*", {sigma, 0.2, "fit: residuals"});
-        table.set(entry, heir, "*", {std::hypot(sigma, 0.12), 0.3, "rule: as " + generation});
+        table.set(entry, heir, "*", follows);
+        if (attention && heir == "blackwell") {
+            table.set(entry, kBlackwellUltra, "*", follows);
+        }
     }
 }
 

@@ -88,6 +88,13 @@ std::vector<KernelCall> unfused_attention(const AttentionShape& shape, Dtype dty
             product(kv, d, q)};  // dQ, dK
 }
 
+// Of a word "name=value" of a variant; 0 without it.
+std::int64_t value_in(const std::string& variant, std::string_view word) {
+    const std::size_t at = variant.find(word);
+    return at == std::string::npos ? 0
+                                   : parse_integer(variant.substr(at + word.size())).value_or(0);
+}
+
 std::optional<Measurement> attention_row(const CsvRow& row, Dtype dtype, Errors& errors) {
     AttentionShape shape{.batch = integer(row, kBatch, errors),
                          .seq_q = integer(row, kSeq, errors),
@@ -98,9 +105,8 @@ std::optional<Measurement> attention_row(const CsvRow& row, Dtype dtype, Errors&
                          .causal = row.fields[kCausal] == "true"};
     const std::string& variant = row.fields[kVariant];
     Measurement result{.family = "attention"};
-    if (const std::size_t at = variant.find("sliding_window="); at != std::string::npos) {
-        shape.window = parse_integer(variant.substr(at + 15)).value_or(0);
-    }
+    shape.window = value_in(variant, "sliding_window=");
+    shape.value_dim = value_in(variant, "value_dim=");
     if (variant == "unfused-pytorch") {
         result.family = "unfused_attention";
         result.calls = unfused_attention(shape, dtype);

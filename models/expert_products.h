@@ -45,6 +45,7 @@ public:
 
 private:
     static KernelCall moved(const BlockBuilder& b, const Value& y, std::int64_t bytes);
+    static KernelCall mixed(const BlockBuilder& b, const Value& y, std::int64_t bytes);
     std::uint8_t launches(const BlockBuilder& b) const;
 
     Parameter& bias_;

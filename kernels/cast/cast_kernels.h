@@ -12,10 +12,14 @@ namespace orrery::kernel {
 
 struct Cast {
     static bool takes(const KernelCall& key) {
-        return key.variant % 8 < kNumDtypes && (key.variant < 8) == (key.dims[1] == 0);
+        return key.variant % 8 < kNumDtypes && key.variant < kOneByOne + 8 &&
+               (key.variant / 8 == 1) == (key.dims[1] != 0);
     }
     static KernelCall call(const KernelCall& key) {
         const auto to = static_cast<Dtype>(key.variant % 8);
+        if (key.variant >= kOneByOne) {
+            return converting(key.dims[0], key.dtype, to);
+        }
         return key.variant < 8 ? cast(key.dims[0], key.dtype, to)
                                : cast_transpose(key.dims[0], key.dims[1], key.dtype, to);
     }

@@ -49,13 +49,25 @@ inline DeviceSpec blackwell(std::string name, double peak_fp16) {
     return device;
 }
 
+inline DeviceSpec blackwell_ultra(std::string name, double peak_fp16) {
+    DeviceSpec device = blackwell(std::move(name), peak_fp16);
+    device.compute_capability = 103;
+    device.num_sms = 160;
+    return device;
+}
+
 inline std::map<std::string, DeviceSpec> measured_devices() {
     return {{"a100-80g", ampere("a100-80g", 2039)},
             {"h100-80g", hopper("h100-80g", 3350)},
             {"h200", hopper("h200", 4800)},
             {"b200", blackwell("b200", 2250e12)},
-            {"gb200", blackwell("gb200", 2500e12)}};
+            {"gb200", blackwell("gb200", 2500e12)},
+            {"gb300", blackwell_ultra("gb300", 2500e12)}};
 }
+
+inline constexpr const char* kMeasurementFiles[] = {"measurements/layers.csv",
+                                                    "measurements/gemm_sustained.csv",
+                                                    "measurements/cudnn_blackwell.csv"};
 
 inline std::string catalogue_path(const std::string& file) {
     return std::string(ORRERY_SOURCE_DIR) + "/scenarios/catalogue/" + file;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "kernels/cast/cast.h"
 #include "kernels/catalogue.h"
 #include "tests/kernels/devices.h"
 
@@ -248,6 +249,26 @@ TEST(Efficiency, ThePowerRuleIsNearPublishedSpeeds) {
         device.power_limit = static_cast<std::int64_t>(1000 * row.share);
         EXPECT_NEAR(clock_under_limit(device) / row.speed, 1, 0.17) << row.share;
     }
+}
+
+// 362 us on an A100 and, for twice the elements, 553 us on an H100 PCIe of 114 SMs (PyTorch's pull
+// requests 195542 and 137053). Twice the bandwidth of Blackwell does not help.
+TEST(Efficiency, SMsBoundWhatIsConvertedOneByOne) {
+    const auto table = read_efficiency_table(catalogue_path("kernel_efficiency.csv"));
+    ASSERT_TRUE(table);
+    constexpr std::int64_t kElements = 67'108'864;
+    const auto seconds = [&](const DeviceSpec& device, const KernelCall& call) {
+        return EfficiencyCurves(*table, device).time(call).seconds;
+    };
+    const KernelCall one_by_one = converting(kElements, Dtype::bf16, Dtype::fp32);
+    const KernelCall vectorised = cast(kElements, Dtype::bf16, Dtype::fp32);
+    EXPECT_NEAR(seconds(measured_devices().at("a100-80g"), one_by_one), 362e-6, 40e-6);
+    DeviceSpec pcie = measured_devices().at("h100-80g");
+    pcie.num_sms = 114;
+    pcie.memory_bandwidth = Bandwidth::bytes_per_second(2'000'000'000'000);
+    EXPECT_NEAR(seconds(pcie, one_by_one), 553e-6 / 2, 40e-6);
+    const DeviceSpec blackwell = measured_devices().at("gb200");
+    EXPECT_GT(seconds(blackwell, one_by_one), 2 * seconds(blackwell, vectorised));
 }
 
 }  // namespace efficiency_test

@@ -25,8 +25,11 @@ std::vector<Measurement> rows_of(const std::vector<std::string>& paths) {
 }
 
 std::vector<std::string> committed_paths() {
-    return {catalogue_path("measurements/layers.csv"),
-            catalogue_path("measurements/gemm_sustained.csv")};
+    std::vector<std::string> paths;
+    for (const char* file : kMeasurementFiles) {
+        paths.push_back(catalogue_path(file));
+    }
+    return paths;
 }
 
 void print(const std::map<std::string, FitSummary>& summaries) {
@@ -115,11 +118,17 @@ TEST(Fit, ExplainsPublishedKernels) {
                               "attention a100-80g",
                               "attention h100-80g",
                               "attention h200",
+                              "attention gb200",
+                              "attention gb300",
                               "memory a100-80g",
                               "memory h100-80g",
-                              "memory h200"}) {
-        EXPECT_LT(summaries.at(group).median_absolute_error, 0.08) << group;
-        EXPECT_LT(summaries.at(group).p90_absolute_error, 0.20) << group;
+                              "memory h200",
+                              "memory gb200",
+                              "memory gb300"}) {
+        // Norms on Blackwell: backward passes take up to a third longer than their bytes say.
+        const bool norms = std::string{group}.starts_with("memory gb");
+        EXPECT_LT(summaries.at(group).median_absolute_error, norms ? 0.13 : 0.08) << group;
+        EXPECT_LT(summaries.at(group).p90_absolute_error, norms ? 0.25 : 0.20) << group;
     }
     // Not fitted: eager attention put together from GEMMs and softmax kernels.
     EXPECT_LT(summaries.at("unfused_attention a100-80g").median_absolute_error, 0.20);

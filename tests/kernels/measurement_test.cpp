@@ -18,7 +18,7 @@ namespace {
 
 std::vector<Measurement> committed_rows() {
     std::vector<Measurement> all;
-    for (const char* file : {"measurements/layers.csv", "measurements/gemm_sustained.csv"}) {
+    for (const char* file : kMeasurementFiles) {
         const auto rows = read_measurements(catalogue_path(file), measured_devices());
         EXPECT_TRUE(rows) << rows.error()[0].to_string();
         all.insert(all.end(), rows->begin(), rows->end());
@@ -34,9 +34,9 @@ TEST(Measurements, TurnSingleKernelsIntoCallsAndLeaveGroupsOut) {
         EXPECT_GT(row.seconds, 0) << row.name;
     }
     EXPECT_EQ(families["gemm"], 5 + 35);
-    EXPECT_EQ(families["attention"], 96 + 34 - 12 - 4);  // unfused; other value heads
+    EXPECT_EQ(families["attention"], 96 + 34 - 12 - 4 + 250 + 10);  // unfused; other value heads
     EXPECT_EQ(families["unfused_attention"], 12);
-    EXPECT_EQ(families["memory"], 16 + 9);
+    EXPECT_EQ(families["memory"], 16 + 9 + 40);
     EXPECT_EQ(families.size(), 4U);
 }
 
@@ -47,6 +47,17 @@ TEST(Measurements, ForwardAndBackwardAreTwoCalls) {
             EXPECT_EQ(row.calls[1].kind, KernelKind::attention_backward);
             EXPECT_EQ(attention_shape(row.calls[0]).generation, AttentionGeneration::flash_2);
             EXPECT_NEAR((row.calls[0].flop + row.calls[1].flop) / row.seconds, 140e12, 1e12);
+            return;
+        }
+    }
+    FAIL() << "the row is missing";
+}
+
+TEST(Measurements, LatentAttentionHasSmallerValueHeads) {
+    for (const Measurement& row : committed_rows()) {
+        if (row.name == "cudnn-gb200-dsv3-bf16-fwd-causal-s4096") {
+            EXPECT_EQ(attention_shape(row.calls[0]).value_dim, 128);
+            EXPECT_NEAR(row.calls[0].flop / row.seconds, 1406e12, 2e12);
             return;
         }
     }

@@ -44,7 +44,7 @@ TEST(ResidualPerOctave, IsSmallWhereTheCurvesHoldBeyondTheMeasuredShapes) {
 // What kernel_efficiency.csv says comes from these.
 TEST(ResidualPerOctave, OfTheCommittedMeasurementsIsAFewPercent) {
     std::vector<Measurement> rows;
-    for (const char* file : {"measurements/layers.csv", "measurements/gemm_sustained.csv"}) {
+    for (const char* file : kMeasurementFiles) {
         const auto read = read_measurements(catalogue_path(file), measured_devices());
         ASSERT_TRUE(read);
         rows.insert(rows.end(), read->begin(), read->end());
