@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/attention/attention.h"
+#include "kernels/cast/cast.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/random.h"
 #include "kernels/residual/residual.h"
@@ -155,11 +156,28 @@ Value ring_hop(BlockBuilder& b,
     return received;
 }
 
+// In FP8 where the plan says so, one cast for all heads. The backward pass casts again: what is
+// kept has 16 bits.
+Value as_products_read(BlockBuilder& b, std::string_view name, const Value& x) {
+    if (!b.plan.fp8_dot_product_attention) {
+        return x;
+    }
+    Value y = b.value_like(x, name, x.shape[kWidth], x.layout, Lifetime::slot, Dtype::fp8);
+    b.set_column_parts(y, x.column_parts);
+    b.kernel(name,
+             cast(b.local_tokens(x) * b.local_width(x), x.dtype, Dtype::fp8),
+             Cause::memory_bound_kernels,
+             {&x},
+             {&y});
+    return y;
+}
+
 void flash_forward(BlockBuilder& b,
                    const AttentionShape& own,
-                   const Value& qkv,
+                   const Value& given,
                    Lifetime internals,
                    AttentionActivations& a) {
+    const Value qkv = as_products_read(b, "attention cast", given);
     const Dtype dtype = qkv.dtype;
     constexpr auto cause = Cause::attention_inefficiency;
     const std::int64_t steps = ranks_of_ring(b.layouts);
@@ -259,10 +277,12 @@ Value flash_backward(BlockBuilder& b,
     if (ranks_of_ring(b.layouts) > 1) {
         return ring_backward(b, own, qkv, a, dcontext, std::move(dqkv));
     }
+    const Value inputs = as_products_read(b, "attention recast", qkv);
+    const Value gradient = as_products_read(b, "attention gradient cast", dcontext);
     b.kernel("attention backward",
-             attention_backward(own, qkv.dtype),
+             attention_backward(own, inputs.dtype),
              Cause::attention_inefficiency,
-             {&qkv, &a.context, &a.statistics, &dcontext},
+             {&inputs, &a.context, &a.statistics, &gradient},
              {&dqkv},
              b.dropout_scalars());
     return dqkv;

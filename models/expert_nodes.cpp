@@ -432,7 +432,8 @@ ExpertBranch add_experts(Tape& tape,
         "expert fc1", p.expert_fc1, p.expert_fc1_bias, *inputs, fc1));
     branch.nodes.activation = &tape.add<ActivationNode>(fc1, activated, &path.weights);
     all.push_back(branch.nodes.activation);
-    const bool weighed_bias = !plan.moe_fused_kernels && p.expert_fc2_bias.elements > 0;
+    const bool weighed_bias =
+        !plan.moe_fused_kernels && !plan.moe_fused_bias && p.expert_fc2_bias.elements > 0;
     auto& product = tape.add<ExpertProductNode>(
         "expert fc2", p.expert_fc2, weighed_bias ? none : p.expert_fc2_bias, activated, fc2);
     product.discard_output();

@@ -232,6 +232,9 @@ struct ParallelPlan {
     // where they lie, and rows arrive in the order in which products read them: Orrery's own
     // runtime. false: the kernels of Megatron-Core.
     bool moe_fused_kernels = false;
+    // The bias of the experts' second product, weighed with its rows, is part of the product, as in
+    // Transformer Engine's op fuser; else kernels of PyTorch add it.
+    bool moe_fused_bias = false;
     // One kernel each scores and chooses, and makes the loss that balances experts (Megatron-Core's
     // option of this name; Transformer Engine's fused router).
     bool moe_router_fusion = false;
@@ -266,6 +269,8 @@ struct ParallelPlan {
     // Weights of layers travel as FP8 to where they are used (Megatron-LM's --fp8-param-gather,
     // torchao's enable_fsdp_float8_all_gather).
     bool fp8_param_gather = false;
+    // The products of attention are in FP8, too (Megatron-Core's option of this name).
+    bool fp8_dot_product_attention = false;
     // The output layer and the loss are split over the pipeline stages, each of which has its part
     // of the vocabulary (Yeung et al., Balancing Pipeline Parallelism with Vocabulary Parallelism,
     // arXiv 2411.05288).

@@ -341,6 +341,8 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(moe_pipeline_degree, pass,
         .meaning = "Parts in which a layer's rows are sent to experts, worked on and sent back.",
         .values = {1, 64}, .unit = "parts"),
+    ORRERY_PLAN_FIELD(moe_fused_bias, pass,
+        .meaning = "The weighed bias of experts is part of their second product."),
     ORRERY_PLAN_FIELD(moe_fused_kernels, pass,
         .meaning = "One kernel each chooses experts, counts their tokens and moves rows, as in "
                    "Orrery's own runtime; false: as in Megatron-Core."),
@@ -377,6 +379,9 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(fp8_param_gather, chunk,
         .meaning = "Sharded weights of layers are gathered in FP8.",
         .flags = {"--fp8-param-gather"}),
+    ORRERY_PLAN_FIELD(fp8_dot_product_attention, pass,
+        .meaning = "The products of attention are in FP8, too.",
+        .flags = {"--fp8-dot-product-attention"}),
     ORRERY_PLAN_FIELD(vocabulary_parallel, pass,
         .meaning = "Each pipeline stage has a part of the output layer and of the loss."),
     ORRERY_PLAN_FIELD(reduce_scatter, chunk,

@@ -73,6 +73,7 @@ void ExpertRules::without_experts() {
     needless(plan.delay_wgrad_compute, "delay_wgrad_compute", "false");
     needless(plan.moe_shared_expert_overlap, "moe_shared_expert_overlap", "false");
     needless(plan.moe_router_fusion, "moe_router_fusion", "false");
+    needless(plan.moe_fused_bias, "moe_fused_bias", "false");
     needless((plan.cuda_graph_scope & kExpertGraphs) != 0, "cuda_graph_scope", "attn and mlp");
     needless(plan.recomputes(kExpertModules),
              "recompute_modules",
@@ -204,6 +205,12 @@ void ExpertRules::of_dispatcher() {
         reject("plan.moe_fused_kernels",
                "fused kernels send a row for each expert of a token",
                "false, or plan.moe_token_dispatcher_type: alltoall, hierarchical or 2dh");
+    }
+    if (plan.moe_fused_bias && (plan.moe_fused_kernels || !model.add_bias_linear)) {
+        reject("plan.moe_fused_bias",
+               plan.moe_fused_kernels ? "moe_fused_kernels is one product with its bias"
+                                      : "the experts have no biases",
+               "false");
     }
     if (plan.moe_fused_kernels && plan.moe_router_fusion) {
         reject("plan.moe_router_fusion", "moe_fused_kernels is a router of its own", "false");

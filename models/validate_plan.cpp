@@ -12,6 +12,7 @@
 #include "models/pipeline_split.h"
 #include "models/recomputation.h"
 #include "models/stage_parties.h"
+#include "models/validate_attention.h"
 #include "models/validate_experts.h"
 #include "models/validate_long_context.h"
 #include "models/validate_offload.h"
@@ -460,6 +461,8 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.gather_with_optimizer_step();
     rules.recomputation();
     std::ranges::move(check_experts(model, plan, num_gpus), std::back_inserter(rules.errors));
+    std::ranges::move(check_attention(model, plan, plan.context_parallel_size > 1),
+                      std::back_inserter(rules.errors));
     std::ranges::move(check_long_context(model, plan), std::back_inserter(rules.errors));
     std::ranges::move(check_offload(model, plan), std::back_inserter(rules.errors));
     return rules.errors;

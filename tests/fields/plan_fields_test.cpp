@@ -267,6 +267,12 @@ const Row kPlanRows[] = {
          s.plan.moe_router_load = RouterLoad::trace;
          s.plan.moe_router_load_trace = {1, 1, 1, 1};
      }},
+    {"moe_fused_bias",
+     [](Scenario& s) { s.plan.moe_fused_bias = true; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.model.add_bias_linear = true;
+     }},
     {"moe_fused_kernels", [](Scenario& s) { s.plan.moe_fused_kernels = true; }, spread_experts},
     {"moe_router_fusion",
      [](Scenario& s) { s.plan.moe_router_fusion = true; },
@@ -301,6 +307,12 @@ const Row kPlanRows[] = {
      [](Scenario& s) {
          set_strategy(s, ShardingStrategy::optim_grads_params);
          s.plan.precision = Dtype::fp8;
+     }},
+    {"fp8_dot_product_attention",
+     [](Scenario& s) { s.plan.fp8_dot_product_attention = true; },
+     [](Scenario& s) {
+         s.plan.precision = Dtype::fp8;
+         s.plan.attention_kernel = AttentionKernel::cudnn;
      }},
     {"fsdp_copy_out",
      [](Scenario& s) { s.plan.fsdp_copy_out = true; },

@@ -298,8 +298,13 @@ TEST(ExpertNodes, BiasesOfTheSecondProductMoveEachRowSeveralTimes) {
     const ParallelPlan plan = plan_of(1, 1, 4, 1, 4);
     EXPECT_EQ(count_ops(lowered(model, plan), "expert bias"), 0);
     model.add_bias_linear = true;
+    ParallelPlan fused = plan;
+    fused.moe_fused_bias = true;
+    EXPECT_EQ(count_ops(lowered(model, fused), "expert bias"), 0);
+    EXPECT_EQ(count_ops(lowered(model, fused), "expert fc2 bias gradient"), 2 * model.num_layers);
     const Program program = lowered(model, plan);
     EXPECT_EQ(count_ops(program, "expert bias"), 2 * model.num_layers);
+    EXPECT_EQ(count_ops(program, "expert bias rows"), 2 * model.num_layers);
     EXPECT_EQ(count_ops(program, "expert bias backward"), 2 * model.num_layers);
     EXPECT_EQ(count_ops(program, "expert bias gradient"), 2 * model.num_layers);
 }

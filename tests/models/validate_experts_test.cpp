@@ -101,6 +101,19 @@ TEST(ValidateExperts, GraphsOfPartsFollowOneAnother) {
     EXPECT_EQ(first_error(dense, plan, 8), "plan.cuda_graph_scope: the model has no experts");
 }
 
+TEST(ValidateExperts, OnlyBiasesAreFusedWithProducts) {
+    ParallelPlan plan = kPlan;
+    plan.moe_fused_bias = true;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.moe_fused_bias: the experts have no biases");
+    Transformer biased = small_experts();
+    biased.add_bias_linear = true;
+    EXPECT_EQ(first_error(biased, plan, 8), "");
+    plan.moe_fused_kernels = true;
+    EXPECT_EQ(first_error(biased, plan, 8),
+              "plan.moe_fused_bias: moe_fused_kernels is one product with its bias");
+}
+
 TEST(ValidateExperts, ARouterIsFusedInOneWay) {
     ParallelPlan plan = kPlan;
     plan.moe_router_fusion = true;

@@ -78,6 +78,7 @@ ddp_bucket_size: 40000000
 pipeline_layout: [16, 16, 16, 16, 16, 16]
 fp8_recipe: mxfp8
 fp8_param_gather: true
+fp8_dot_product_attention: true
 fsdp_copy_out: true
 )";
 
@@ -130,6 +131,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .pipeline_layout = {16, 16, 16, 16, 16, 16},
         .fp8_recipe = Fp8Recipe::mxfp8,
         .fp8_param_gather = true,
+        .fp8_dot_product_attention = true,
         .fsdp_copy_out = true,
     };
     EXPECT_EQ(plan_of(kWholePlan), expected);
