@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of a plan for the number format of attention's products.
+#pragma once
+
+#include "engine/base/result.h"
+#include "models/plan/plan.h"
+#include "models/transformer/transformer.h"
+
+namespace orrery {
+
+// Each error names a key. `shared`: ranks share a sequence.
+Errors check_attention(const Transformer& model, const ParallelPlan& plan, bool shared);
+
+}  // namespace orrery
