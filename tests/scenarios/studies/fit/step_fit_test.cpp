@@ -192,7 +192,7 @@ TEST(FitFactors, KeepsTheRestartThatWasMeasuredAlone) {
     for (StepSample& s : samples) {
         s.restarts = 1000;
     }
-    EXPECT_EQ(fit_factors(samples, {}).value_or("host.restart_us", "*", "*", 0), 400);
+    EXPECT_EQ(fit_factors(samples, {}).value_or("host.restart_us", "*", "*", 0), kRestart_us);
 }
 
 }  // namespace
