@@ -8,7 +8,7 @@
 // arrive at L c + t if t <= c, else at c + L t (layer_wise.h).
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "engine/serving/served_run.h"
 
 namespace orrery {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/check.h"
-#include "engine/statistics.h"
+#include "engine/base/check.h"
+#include "engine/base/statistics.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <tuple>
 
-#include "models/serving_kernels.h"
+#include "models/serving/serving_kernels.h"
 #include "scenarios/format/read/reader.h"
 #include "tests/models/known_models.h"
 
