@@ -125,7 +125,7 @@ struct SplitPools {
     ServingPool prompts;
     ServingPool generation;
     CacheTransport* transport = nullptr;  // outlives the run
-    // Prompts of at least so many tokens leave layer by layer (layer_departures.cpp); 0: none do.
+    // The length from which prompts leave layer by layer (layer_departures.cpp); 0: none do.
     // It is 0 in a run with faults.
     std::int64_t layer_wise_tokens = 0;
 };

@@ -239,7 +239,7 @@ std::vector<std::int64_t> expert_rows_of_rank(const Transformer& model,
     for (std::size_t i = rows.size(); i > 1; --i) {
         std::swap(rows[i - 1], rows[random.next() % i]);
     }
-    const auto of_rank = static_cast<std::ptrdiff_t>(model.num_experts / ranks);
+    const std::ptrdiff_t of_rank = std::max<std::int64_t>(1, model.num_experts / ranks);
     std::vector<std::int64_t> busiest;
     std::int64_t most = -1;
     for (auto rank = rows.begin(); rows.end() - rank >= of_rank; rank += of_rank) {

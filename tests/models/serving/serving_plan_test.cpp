@@ -155,6 +155,8 @@ TEST(ServingPlan, TheBusiestRankHasMoreThanItsShare) {
     EXPECT_GT(busiest, 1100);
     plan.expert_skew = 2;
     EXPECT_GT(sum(), busiest);
+    plan.expert_model_parallel_size = 512;
+    EXPECT_EQ(expert_rows_of_rank(deepseek_v3(), plan, 1024).size(), 1U);
 }
 
 // 58 layers of 256 experts with three matrices of 7,168 x 2,048.
