@@ -1,4 +1,4 @@
-# `asan.share`: twelve of the unit tests' files once more with the sanitizers of addresses and of
+# `asan.share`: six of the unit tests' files once more with the sanitizers of addresses and of
 # undefined behaviour, together with the sources that they test. A core takes less than a minute to
 # compile and run them. `./orrery sanitize` does so with all of them.
 #
@@ -57,7 +57,7 @@ function(orrery_mirrored_by tests output)
     set(${output} ${all} PARENT_SCOPE)
 endfunction()
 
-# The parts: twelve sources of one program each, the tests that are compiled as one elsewhere, too.
+# The parts: six sources of one program each, which are compiled as one elsewhere, too.
 # Tests that mirror no source compare whole executors, and take minutes when they are not optimised.
 get_property(programs GLOBAL PROPERTY ORRERY_UNIT_PROGRAMS)
 set(parts)
@@ -65,8 +65,8 @@ foreach(program ${programs})
     orrery_sources_of(${program} sources)
     list(LENGTH sources count)
     math(EXPR last "${count} - 1")
-    foreach(first RANGE 0 ${last} 12)
-        list(SUBLIST sources ${first} 12 tests)
+    foreach(first RANGE 0 ${last} 6)
+        list(SUBLIST sources ${first} 6 tests)
         orrery_mirrored_by("${tests}" mirrored)
         if(mirrored)
             list(APPEND parts ${program}:${first})
@@ -94,7 +94,7 @@ set(first ${CMAKE_MATCH_2})
 
 # The tests of the part, what else their program is made of, and the sources that they mirror.
 orrery_sources_of(${program} others)
-list(SUBLIST others ${first} 12 tests)
+list(SUBLIST others ${first} 6 tests)
 list(REMOVE_ITEM others ${tests})
 list(FILTER others EXCLUDE REGEX "_test\\.cpp$")
 set(sources ${tests} ${others})
@@ -116,6 +116,9 @@ endforeach()
 
 orrery_sanitized_test(asan.share address,undefined ${program} ${sources} ${mirrored})
 orrery_label(asan.share process slow)
+set(environment LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.suppressions
+                UBSAN_OPTIONS=print_stacktrace=1)
+set_tests_properties(asan.share PROPERTIES ENVIRONMENT "${environment}")
 get_target_property(definitions ${program} COMPILE_DEFINITIONS)
 target_compile_definitions(asan_share_test PRIVATE ${definitions})
 get_target_property(path ${program} BUILD_RPATH)

@@ -33,7 +33,7 @@ LINES = {
     "search_pools": ["search S/serving/llama3-70b-search.yaml --json --set "
                      "workload.num_requests=50"],
     "search_fit": ["search S/laptop-2gpu.yaml --fit sequence --json",
-                   "search S/zero-offload-v100.yaml --fit tiers --json",
+                   "search S/offload-13b-a100-40g.yaml --fit tiers --json",
                    "search S/laptop-2gpu.yaml --fit recompute --json"],
     "search_place": ["search S/pipette-gpt-a100.yaml --place 2 --json "
                      "--set plan.global_batch_size=16"],
@@ -66,7 +66,7 @@ LINES = {
     "explain_layouts": ["explain S/laptop-2gpu.yaml --layouts --json"],
     "network_congestion": ["network S/network-clos-64.yaml --set network.packet.congestion=dcqcn "
                            "--size 256KiB,1MiB --export-congestion factors.yaml --json"],
-    "fit": ["fit --kernels -o kernels.csv --json"],
+    "fit": ["fit --kernels S/catalogue/measurements/layers.csv -o kernels.csv --json"],
     "tokenize": ["tokenize study.yaml -o study.tokens --json"],
     "export": ["export ck -o model.safetensors --json"],
     "generate": ["generate ck --tokens 4 --json"],

@@ -11,6 +11,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <set>
 #include <vector>
@@ -34,6 +35,28 @@ struct Event {
 };
 
 using Graph = std::vector<Command>;
+
+// What callers hold. An executor frees nothing of a device that it gave up; a driver still knows it
+// then. Never destroyed.
+class Held {
+public:
+    void add(void* what) {
+        const std::lock_guard lock{mutex_};
+        all_.insert(what);
+    }
+    void remove(void* what) {
+        const std::lock_guard lock{mutex_};
+        all_.erase(what);
+    }
+
+private:
+    std::mutex mutex_;
+    std::set<void*> all_;
+};
+Held& held() {
+    static Held& all = *new Held;
+    return all;
+}
 
 struct Device {
     std::mt19937_64 random{1};
@@ -225,17 +248,21 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     device().memory_left -= static_cast<std::int64_t>(bytes);
     *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
     std::memset(*memory, 0xA5, std::min(bytes, std::size_t{1} << 24));
+    held().add(*memory);
     return cudaSuccess;
 }
 cudaError_t cudaFree(void* memory) {
+    held().remove(memory);
     std::free(memory);
     return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
     *memory = std::malloc(bytes);
+    held().add(*memory);
     return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* memory) {
+    held().remove(memory);
     std::free(memory);
     return cudaSuccess;
 }
@@ -258,9 +285,11 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     *event = reinterpret_cast<cudaEvent_t>(new Event);
+    held().add(*event);
     return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    held().remove(event);
     delete &of(event);
     return cudaSuccess;
 }
