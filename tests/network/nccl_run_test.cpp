@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "network/nccl_graph.h"
+#include "network/nccl/nccl_graph.h"
 #include "tests/network/dgx_clusters.h"
 
 namespace orrery {
