@@ -14,8 +14,8 @@
 
 #include <cstdint>
 
-#include "engine/kernel_call.h"
-#include "engine/units.h"
+#include "engine/base/units.h"
+#include "engine/program/kernel_call.h"
 
 namespace orrery {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/catalogue.h"
 #include "kernels/core_mesh.h"
 

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/kernel_cost.h"
+#include "engine/program/kernel_cost.h"
 #include "kernels/efficiency.h"
 #include "kernels/interpolation.h"
 #include "kernels/profile.h"

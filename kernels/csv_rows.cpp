@@ -15,7 +15,7 @@
 #include <cmath>
 #include <memory>
 
-#include "engine/input_file.h"
+#include "engine/base/input_file.h"
 
 namespace orrery {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/kernel_call.h"
-#include "engine/units.h"
+#include "engine/base/units.h"
+#include "engine/program/kernel_call.h"
 
 namespace orrery {
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <span>
 
-#include "engine/check.h"
-#include "engine/power_clock.h"
+#include "engine/base/check.h"
+#include "engine/world/power_clock.h"
 #include "kernels/catalogue.h"
 #include "kernels/gemm/block_scaled.h"
 #include "kernels/gemm/gemm.h"

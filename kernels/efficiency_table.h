@@ -15,8 +15,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "engine/kernel_call.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/kernel_call.h"
 
 namespace orrery {
 

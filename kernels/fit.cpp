@@ -8,8 +8,8 @@
 #include <cmath>
 #include <set>
 
-#include "engine/check.h"
-#include "engine/statistics.h"
+#include "engine/base/check.h"
+#include "engine/base/statistics.h"
 #include "kernels/efficiency.h"
 #include "kernels/fit_parameters.h"
 #include "kernels/gemm_range.h"

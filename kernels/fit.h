@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/device_spec.h"
 #include "kernels/efficiency_table.h"
 #include "kernels/measurement.h"

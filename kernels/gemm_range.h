@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/kernel_call.h"
+#include "engine/program/kernel_call.h"
 #include "kernels/device_spec.h"
 #include "kernels/efficiency_table.h"
 #include "kernels/measurement.h"

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "kernels/tensor_view.h"
 
 namespace orrery {

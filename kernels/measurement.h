@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/kernel_call.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/kernel_call.h"
 #include "kernels/device_spec.h"
 
 namespace orrery {

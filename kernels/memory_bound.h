@@ -3,7 +3,7 @@
 // of elements. FLOP per element are rounded counts of the arithmetic; they never decide the time.
 #pragma once
 
-#include "engine/kernel_call.h"
+#include "engine/program/kernel_call.h"
 
 namespace orrery {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 
 namespace orrery {
 namespace {

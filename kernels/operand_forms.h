@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 
 namespace orrery {
 
@@ -41,7 +41,7 @@ public:
     void statistics(Access access, std::int64_t tokens, int count);
     // int32 numbers from 0 to `count` - 1.
     void ids(std::vector<std::int64_t> shape, std::int64_t count);
-    void scalars();  // the device's (engine/device_scalars.h)
+    void scalars();  // the device's (engine/program/device_scalars.h)
 
     const std::vector<OperandForm>& all() const { return all_; }
 

@@ -2,7 +2,7 @@
 // Measured times of one or more devices. The file is CSV; lines that begin with # are comments and
 // carry the provenance (GPU, driver, clocks, date). Columns, in any order:
 //   1. device     catalogue name, "h100-80g"
-//   2. kind       "gemm", as in engine/kernel_call.h, or a kind named below
+//   2. kind       "gemm", as in engine/program/kernel_call.h, or a kind named below
 //   3. dtype      "bf16"
 //   4. variant    number, its meaning in the kernel's header
 //   5.-10. d0 … d5  dimensions, zero where the kernel has fewer
@@ -24,10 +24,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/kernel_call.h"
-#include "engine/measured_transfer.h"
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
+#include "engine/program/kernel_call.h"
+#include "engine/world/measured_transfer.h"
 
 namespace orrery {
 

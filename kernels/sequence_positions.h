@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the tokens of a rank stand in the whole sequence. A rank holds one contiguous piece
 // (sequence parallelism, head exchange), or one early and one late piece of equal length (the
-// balanced halves of the context-parallel ring, models/attention_lowering.cpp). Positions grow with
-// the local index in both cases, so the keys that a query sees are one range of local indices.
+// balanced halves of the context-parallel ring, models/blocks/attention_lowering.cpp). Positions
+// grow with the local index in both cases, so the keys that a query sees are one range of local
+// indices.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 

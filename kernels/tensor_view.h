@@ -10,8 +10,8 @@
 #include <cstring>
 #include <span>
 
-#include "engine/check.h"
-#include "engine/kernel_call.h"
+#include "engine/base/check.h"
+#include "engine/program/kernel_call.h"
 
 namespace orrery {
 

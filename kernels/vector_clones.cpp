@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 namespace {

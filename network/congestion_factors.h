@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "engine/units.h"
-#include "network/cluster_spec.h"
+#include "engine/base/units.h"
+#include "network/fabric/cluster_spec.h"
 
 namespace orrery {
 

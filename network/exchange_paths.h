@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/ids.h"
+#include "engine/base/ids.h"
 
 namespace orrery {
 

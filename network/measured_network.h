@@ -14,8 +14,8 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/forwarded_network.h"
-#include "engine/measured_transfer.h"
+#include "engine/world/forwarded_network.h"
+#include "engine/world/measured_transfer.h"
 
 namespace orrery {
 

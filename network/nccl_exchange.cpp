@@ -4,12 +4,12 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/collectives/channel_router.h"
-#include "network/nccl_channel.h"
+#include "network/fabric/port_limits.h"
+#include "network/nccl/nccl_channel.h"
 #include "network/nccl_network.h"
 #include "network/nccl_run.h"
-#include "network/port_limits.h"
 
 namespace orrery {
 namespace {

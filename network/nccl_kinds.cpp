@@ -2,8 +2,8 @@
 // The parts of NcclNetwork that ask which kinds of nodes a communicator has.
 #include <optional>
 
+#include "network/fabric/port_limits.h"
 #include "network/nccl_network.h"
-#include "network/port_limits.h"
 
 namespace orrery {
 

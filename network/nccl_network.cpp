@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/collectives/all_to_all.h"
 #include "network/collectives/channel_router.h"
 #include "network/collectives/nvls.h"
@@ -14,9 +14,9 @@
 #include "network/collectives/ring.h"
 #include "network/collectives/send.h"
 #include "network/collectives/tree.h"
+#include "network/fabric/port_limits.h"
 #include "network/nccl_p2p.h"
 #include "network/nccl_run.h"
-#include "network/port_limits.h"
 
 namespace orrery {
 namespace {

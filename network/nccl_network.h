@@ -4,7 +4,7 @@
 // links (collectives/). Uncontended, a call takes NCCL's latency, then its bytes at NCCL's
 // bandwidth or at what the links leave, whichever is less. Point-to-point messages and all_to_all
 // have no estimate in NCCL: their latencies and channel counts are assumptions, named in the source
-// file. Copies between memory tiers are no business of NCCL's: network/memory_tiers.h.
+// file. Copies between memory tiers are no business of NCCL's: network/fabric/memory_tiers.h.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/network_model.h"
+#include "engine/program/network_model.h"
 #include "network/collectives/connections.h"
-#include "network/collectives/footprint.h"
 #include "network/collectives/group_layout.h"
 #include "network/congestion_factors.h"
 #include "network/exchange.h"
 #include "network/exchange_paths.h"
-#include "network/fabric.h"
-#include "network/nccl_graph.h"
+#include "network/fabric/fabric.h"
+#include "network/fabric/footprint.h"
+#include "network/nccl/nccl_graph.h"
+#include "network/nccl/nccl_tuning.h"
 #include "network/nccl_p2p.h"
-#include "network/nccl_tuning.h"
 
 namespace orrery {
 

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "engine/units.h"
-#include "network/cluster_spec.h"
-#include "network/nccl_tuning.h"
+#include "engine/base/units.h"
+#include "network/fabric/cluster_spec.h"
+#include "network/nccl/nccl_tuning.h"
 
 namespace orrery {
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/collectives/ring.h"
-#include "network/nccl_channel.h"
-#include "network/nccl_graph.h"
+#include "network/nccl/nccl_channel.h"
+#include "network/nccl/nccl_graph.h"
 
 namespace orrery {
 namespace {

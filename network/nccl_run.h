@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "engine/program.h"
-#include "network/cluster_spec.h"
-#include "network/nccl_tuning.h"
+#include "engine/program/program.h"
+#include "network/fabric/cluster_spec.h"
+#include "network/nccl/nccl_tuning.h"
 
 namespace orrery {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 namespace {

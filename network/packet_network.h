@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/network_model.h"
+#include "engine/program/network_model.h"
 #include "network/nccl_network.h"
 #include "network/packet/simulation.h"
 

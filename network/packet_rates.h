@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedRates whose transfers between servers are packets for a while: those in flight between the
 // begin and the end of a window move through the packet model's queues, each connection a flow of
-// its own; before, after, and inside the servers they share links as in network/fluid.h. A coupled
-// transfer ends with its last connection's last ACK and with its fluid part, whose way takes as
-// long as a lone packet's. Connections start afresh for every transfer: at line rate, with no
-// memory of what congestion control learnt before. Only for networks made by PacketNetwork.
+// its own; before, after, and inside the servers they share links as in network/fluid/fluid.h. A
+// coupled transfer ends with its last connection's last ACK and with its fluid part, whose way
+// takes as long as a lone packet's. Connections start afresh for every transfer: at line rate, with
+// no memory of what congestion control learnt before. Only for networks made by PacketNetwork.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "network/fluid.h"
+#include "network/fluid/fluid.h"
 #include "network/packet_network.h"
 
 namespace orrery {

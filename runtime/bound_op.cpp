@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/check.h"
-#include "models/layout.h"
+#include "engine/base/check.h"
+#include "models/plan/layout.h"
 #include "runtime/state/redistribute.h"
 
 namespace orrery {

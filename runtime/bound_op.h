@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "kernels/kernel_arguments.h"
 #include "kernels/sequence_positions.h"
 
 namespace orrery {
 
-// Narrows an operand to a piece of its tokens (engine/program.h, Tensor).
+// Narrows an operand to a piece of its tokens (engine/program/program.h, Tensor).
 void take_piece(BoundOperand& operand, std::int64_t piece, std::int64_t pieces);
 // Why an operand can't be taken in the pieces that the op wants, or empty.
 std::string why_not_in_pieces(const Program& program, RankId rank, const Operand& operand);

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/transformer/transformer.h"
 #include "runtime/state/file_system.h"
 #include "runtime/state/held_parameters.h"
 

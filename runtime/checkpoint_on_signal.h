@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/supervisor/stop_signals.h"
 #include "runtime/trainer.h"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/operand_lists.h"
 #include "runtime/row_exchange.h"
 #include "runtime/state/parameter_shards.h"

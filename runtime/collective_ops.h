@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "runtime/bound_op.h"
 #include "runtime/communication/communicator.h"
 #include "runtime/server_exchange.h"

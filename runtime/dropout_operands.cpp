@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/dropout_operands.h"
 
-#include "engine/check.h"
-#include "models/layout.h"
+#include "engine/base/check.h"
+#include "models/plan/layout.h"
 #include "runtime/state/redistribute.h"
 
 namespace orrery {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
 #include "kernels/tensor_view.h"
 #include "runtime/communication/communicator.h"
 #include "runtime/launch_plan.h"

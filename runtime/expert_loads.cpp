@@ -16,7 +16,7 @@
 namespace orrery {
 namespace {
 
-// The layer of "layers.N.mlp.router.load" (models/fused_experts.cpp).
+// The layer of "layers.N.mlp.router.load" (models/blocks/fused_experts.cpp).
 std::optional<std::int64_t> layer_of_load(std::string_view tensor) {
     constexpr std::string_view kBegin = "layers.";
     constexpr std::string_view kEnd = ".mlp.router.load";

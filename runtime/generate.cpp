@@ -7,11 +7,11 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/check.h"
-#include "engine/device_scalars.h"
+#include "engine/base/check.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/random.h"
-#include "models/layout.h"
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
+#include "models/plan/layout.h"
 #include "runtime/cpu/cpu_executor.h"
 #include "runtime/state/checkpoint_files.h"
 #include "runtime/state/held_parameters.h"

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/result.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/transformer/transformer.h"
 #include "runtime/executor.h"
 
 namespace orrery {

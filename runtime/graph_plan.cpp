@@ -3,8 +3,8 @@
 
 #include <numeric>
 
-#include "engine/check.h"
-#include "models/segment_builder.h"
+#include "engine/base/check.h"
+#include "models/segments/segment_builder.h"
 
 namespace orrery {
 namespace {

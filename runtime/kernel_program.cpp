@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/catalogue.h"
-#include "models/segment_builder.h"
+#include "models/segments/segment_builder.h"
 #include "runtime/make_executor.h"
 
 namespace orrery {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
 #include "kernels/operand_forms.h"
 #include "runtime/executor.h"
 #include "runtime/training_job.h"

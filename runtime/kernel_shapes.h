@@ -9,7 +9,7 @@
 #include "kernels/embedding/embedding_cpu.h"
 #include "kernels/rope/rope_cpu.h"
 #include "kernels/softmax/softmax_cpu.h"
-#include "models/layout.h"
+#include "models/plan/layout.h"
 #include "runtime/bound_op.h"
 #include "runtime/state/redistribute.h"
 

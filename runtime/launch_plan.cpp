@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "engine/check.h"
-#include "models/segment_builder.h"
+#include "engine/base/check.h"
+#include "models/segments/segment_builder.h"
 
 namespace orrery {
 namespace {

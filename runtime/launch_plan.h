@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "runtime/rank_program.h"
 
 namespace orrery {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/make_executor.h"
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/cpu/cpu_executor.h"
 #include "runtime/cuda/cuda_module.h"
 #include "runtime/cuda/devices.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/executor.h"
 #include "runtime/host_options.h"
 #include "runtime/training_job.h"

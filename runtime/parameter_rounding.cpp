@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/random.h"
 #include "runtime/state/initialise.h"
 #include "runtime/state/parameter_block.h"

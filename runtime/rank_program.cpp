@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "engine/check.h"
-#include "models/layout.h"
+#include "engine/base/check.h"
+#include "models/plan/layout.h"
 #include "runtime/operand_lists.h"
 #include "runtime/stepped_weights.h"
 
@@ -117,7 +117,8 @@ BoundOperand RankProgram::bind(std::uint32_t slot, const Operand& operand) const
     return bound;
 }
 
-// Of what is copied into a shard (models/unit_weights.h) a rank takes the elements of its shard.
+// Of what is copied into a shard (models/blocks/unit_weights.h) a rank takes the elements of its
+// shard.
 void RankProgram::take_own_parts(BoundOp& bound) const {
     ORRERY_CHECK(bound.reads.size() == bound.writes.size());
     for (std::size_t i = 0; i < bound.writes.size(); ++i) {

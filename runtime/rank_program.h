@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
-#include "models/memory_plan.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
+#include "models/memory/memory_plan.h"
 #include "runtime/bound_op.h"
 #include "runtime/state/parameter_shards.h"
 #include "runtime/state/tier_file.h"

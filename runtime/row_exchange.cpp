@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/check.h"
-#include "models/layout.h"
+#include "engine/base/check.h"
+#include "models/plan/layout.h"
 #include "network/collectives/dispatcher.h"
 #include "runtime/operand_lists.h"
 

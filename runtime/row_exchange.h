@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All-to-alls of tokens' rows between ranks that share experts, whose sizes are data
-// (models/fused_experts.h): the counts are exchanged before the rows, in equal parts.
+// (models/blocks/fused_experts.h): the counts are exchanged before the rows, in equal parts.
 //   reads counts, writes counts             of each expert, for every rank side by side
 //   reads rows sent received, writes rows   rank by rank, of a rank expert by expert; back to
 //                                           tokens (RowExchange::combine) the other way round
@@ -12,8 +12,8 @@
 
 #include <string>
 
-#include "engine/program.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
 #include "runtime/bound_op.h"
 #include "runtime/communication/communicator.h"
 #include "runtime/server_exchange.h"

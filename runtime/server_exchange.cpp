@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 namespace {

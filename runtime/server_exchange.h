@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/tensor_view.h"
 #include "runtime/communication/communicator.h"
 

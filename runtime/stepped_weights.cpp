@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/stepped_weights.h"
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/operand_lists.h"
 
 namespace orrery {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 
 namespace orrery {
 

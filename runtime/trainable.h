@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-#include "engine/result.h"
-#include "models/plan.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/plan/plan.h"
+#include "models/transformer/transformer.h"
 
 namespace orrery {
 
-// Error::where is the key ("plan.precision"), as in models/validate_plan.h.
+// Error::where is the key ("plan.precision"), as in models/plan/validate_plan.h.
 Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks);
 
 // Whether the job can train on GPUs.

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <optional>
 
-#include "engine/check.h"
-#include "engine/device_scalars.h"
-#include "models/lowering.h"
+#include "engine/base/check.h"
+#include "engine/program/device_scalars.h"
+#include "models/lowering/lowering.h"
 #include "runtime/expert_loads.h"
 #include "runtime/generate.h"
 #include "runtime/learning_rate.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "models/plan.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/plan/plan.h"
+#include "models/transformer/transformer.h"
 #include "runtime/checkpoint.h"
 #include "runtime/data/sampling.h"
 #include "runtime/data/tokenizer.h"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/wall_time.h"
+#include "engine/base/wall_time.h"
 
 namespace orrery {
 

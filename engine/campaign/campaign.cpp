@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/check.h"
 #include "engine/campaign/campaign_world.h"
-#include "engine/check.h"
 
 namespace orrery {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/check.h"
 #include "engine/campaign/campaign_world.h"
-#include "engine/check.h"
 
 namespace orrery {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/campaign/node_pool.h"
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 

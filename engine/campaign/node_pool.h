@@ -7,8 +7,8 @@
 #include <deque>
 #include <vector>
 
+#include "engine/base/wall_time.h"
 #include "engine/recovery/messages.h"
-#include "engine/wall_time.h"
 
 namespace orrery {
 

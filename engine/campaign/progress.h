@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/wall_time.h"
 #include "engine/campaign/accounts.h"
-#include "engine/wall_time.h"
 
 namespace orrery {
 

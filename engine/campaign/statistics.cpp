@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/check.h"
-#include "engine/parallel.h"
-#include "engine/statistics.h"
+#include "engine/base/check.h"
+#include "engine/base/parallel.h"
+#include "engine/base/statistics.h"
 
 namespace orrery {
 namespace {

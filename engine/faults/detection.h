@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/base/wall_time.h"
 #include "engine/faults/fault_kind.h"
-#include "engine/wall_time.h"
 
 namespace orrery {
 

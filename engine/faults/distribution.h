@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "engine/counter_random.h"
-#include "engine/wall_time.h"
+#include "engine/base/counter_random.h"
+#include "engine/base/wall_time.h"
 
 namespace orrery {
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "engine/base/wall_time.h"
 #include "engine/faults/component.h"
-#include "engine/wall_time.h"
 
 namespace orrery {
 

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/wall_time.h"
 #include "engine/faults/component.h"
 #include "engine/faults/distribution.h"
 #include "engine/faults/fault_kind.h"
-#include "engine/wall_time.h"
 
 namespace orrery {
 

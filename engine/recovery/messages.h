@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/wall_time.h"
 #include "engine/faults/detection.h"
 #include "engine/faults/fault_kind.h"
-#include "engine/wall_time.h"
 
 namespace orrery {
 

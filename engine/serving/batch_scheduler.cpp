@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/check.h"
-#include "engine/prefetch.h"
+#include "engine/base/check.h"
+#include "engine/base/prefetch.h"
 
 namespace orrery {
 

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/serving/run_clock.h"
-#include "engine/units.h"
 
 namespace orrery {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engine/base/units.h"
 #include "engine/serving/run_clock.h"
-#include "engine/units.h"
 
 namespace orrery {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/power_clock.h"
+#include "engine/world/power_clock.h"
 
 namespace orrery {
 

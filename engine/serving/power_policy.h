@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 #include "engine/serving/step_estimates.h"
 
 namespace orrery {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "engine/check.h"
-#include "engine/counter_random.h"
+#include "engine/base/check.h"
+#include "engine/base/counter_random.h"
 #include "engine/serving/layer_wise.h"
 #include "engine/serving/run_clock.h"
 

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/event_queue.h"
 #include "engine/serving/front_end.h"
 #include "engine/serving/instance_timeline.h"
 #include "engine/serving/served_instance.h"
 #include "engine/serving/serving_run.h"
+#include "engine/world/event_queue.h"
 
 namespace orrery {
 

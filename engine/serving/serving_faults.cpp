@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "engine/serving/served_run.h"
 
 namespace orrery {

@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// What a step costs; models/serving_step.h prices it by the model's kernels.
+// What a step costs; models/serving/serving_step.h prices it by the model's kernels.
 class StepCost {
 public:
     virtual ~StepCost() = default;

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/check.h"
-#include "engine/prefetch.h"
+#include "engine/base/check.h"
+#include "engine/base/prefetch.h"
 #include "engine/serving/run_clock.h"
 #include "engine/serving/served_run.h"
 

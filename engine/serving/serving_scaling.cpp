@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "engine/serving/served_run.h"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 // below a cache.
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "engine/serving/served_run.h"
 
 namespace orrery {

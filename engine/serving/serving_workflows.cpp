@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workflows of a run: the calls of a stage are sent when all calls of the stage before have ended.
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "engine/serving/served_run.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 //   value_dim 0 if it is head_dim; dtype = of Q, K, V; variant = generation + 8 * causal.
 #pragma once
 
-#include "engine/kernel_call.h"
+#include "engine/program/kernel_call.h"
 
 namespace orrery {
 

@@ -10,7 +10,7 @@
 
 #include <utility>
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_cuda.h"
 #include "kernels/kernel_descriptor.h"

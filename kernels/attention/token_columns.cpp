@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/vector_math.h"
 
 namespace orrery::cpu {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-entropy on a GPU: the functions of kernels/cross_entropy/cross_entropy_cpu.h, vocabulary-
 // parallel pieces included. Probabilities are never stored, but the unfused loss's logits in fp32.
-// What the loss of a token weighs is one fp32 on the device (engine/device_scalars.h), so that it
-// may change without a new launch.
+// What the loss of a token weighs is one fp32 on the device (engine/program/device_scalars.h), so
+// that it may change without a new launch.
 #pragma once
 
 #include "kernels/cross_entropy/cross_entropy_cpu.h"

@@ -3,7 +3,7 @@
 // kernels is replayed step after step, from the device scalars, when it runs.
 #pragma once
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/cuda/elements.h"
 #include "kernels/residual/residual_cpu.h"
 
@@ -12,7 +12,7 @@ namespace orrery::device {
 struct DropoutSource {
     RandomKey key;  // with scalars: no seed, and a round that counts from theirs
     float rate = 0.0f;
-    const float* scalars = nullptr;  // engine/device_scalars.h, in the device's memory
+    const float* scalars = nullptr;  // engine/program/device_scalars.h, in the device's memory
 
     DropoutSource() = default;
     DropoutSource(const cpu::DropoutArguments& given)  // NOLINT: the same, known on the host

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/cuda/block.h"
 
 struct CUstream_st;  // cudaStream_t is CUstream_st*

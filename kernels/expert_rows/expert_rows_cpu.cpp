@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/expert_rows/expert_rows_kernels.h"
 #include "kernels/vector_math.h"
 

@@ -5,7 +5,7 @@
 // tile cost as much as some hundreds of k, for neither hides behind the next tile.
 #pragma once
 
-#include "engine/kernel_call.h"
+#include "engine/program/kernel_call.h"
 #include "kernels/device_spec.h"
 
 namespace orrery {

@@ -4,7 +4,7 @@
 //   dims = {m, n, k, batch}; dtype = of A and B; variant = epilogue + 8 * (dtype of C).
 #pragma once
 
-#include "engine/kernel_call.h"
+#include "engine/program/kernel_call.h"
 
 namespace orrery {
 

@@ -19,7 +19,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
 #include "kernels/cuda/nvidia_libraries.h"
 #include "kernels/cuda/shared_library.h"
 #include "kernels/gemm/gemm_algorithms.h"

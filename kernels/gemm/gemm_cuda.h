@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/gemm/gemm_layout.h"
 
 struct CUstream_st;  // cudaStream_t is CUstream_st*

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/kernel_call.h"
+#include "engine/program/kernel_call.h"
 #include "kernels/gemm/gemm.h"
 
 namespace orrery {

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/kernel_call.h"
+#include "engine/program/kernel_call.h"
 #include "kernels/gemm/gemm.h"
 
 namespace orrery {

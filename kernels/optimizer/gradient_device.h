@@ -2,7 +2,7 @@
 // Norm and scale of gradients (kernels/optimizer/optimizer_cuda.h).
 #pragma once
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/cuda/reduce.h"
 #include "kernels/optimizer/optimizer_cuda.h"
 #include "kernels/optimizer/tensor_list.h"

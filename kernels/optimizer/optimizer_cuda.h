@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a step on a GPU, all tensors of a rank a call: the arithmetic of
 // kernels/optimizer/optimizer_cpu.h, AdamW with its bits. What changes from step to step is read on
-// the device from the device scalar block (engine/device_scalars.h). The gradients of a call have
-// one type, the parameters too; m, v and master are fp32.
+// the device from the device scalar block (engine/program/device_scalars.h). The gradients of a
+// call have one type, the parameters too; m, v and master are fp32.
 #pragma once
 
 #include <span>

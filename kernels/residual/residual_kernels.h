@@ -10,7 +10,7 @@
 //   bias_gradient          reads dy, accumulates dbias, dtable
 #pragma once
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/kernel_descriptor.h"
 #include "kernels/residual/residual.h"
 

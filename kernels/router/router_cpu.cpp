@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/router/router_kernels.h"
 
 namespace orrery::cpu {

@@ -5,7 +5,7 @@
 //   softmax_backward  reads p [mask scalars], accumulates gradient
 #pragma once
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/kernel_descriptor.h"
 #include "kernels/softmax/softmax.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <deque>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 namespace {

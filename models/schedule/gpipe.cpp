@@ -2,7 +2,7 @@
 // GPipe (Huang et al., NeurIPS 2019, figure 2): all micro-batches forward, then all backward in
 // reverse order. Every micro-batch's activations are in flight at once; the bubble is (p-1)/m of
 // the ideal time.
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "models/schedule/schedule.h"
 
 namespace orrery {

@@ -4,7 +4,7 @@
 // micro-batches are in flight; the bubble is GPipe's, (p-1)/m of the ideal time.
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "models/schedule/schedule.h"
 
 namespace orrery {

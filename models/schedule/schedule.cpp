@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/schedule/schedule.h"
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "models/schedule/dual_pipe.h"
 
 namespace orrery {

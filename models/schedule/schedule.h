@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/program.h"
-#include "models/plan.h"
+#include "engine/program/program.h"
+#include "models/plan/plan.h"
 
 namespace orrery {
 

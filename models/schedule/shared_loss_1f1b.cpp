@@ -9,7 +9,7 @@
 // a turn before: p - s ahead of the loss, and p - s - 1 behind it. No stage waits inside a turn,
 // whatever its passes take, and what all stages exchange has one order. The price is that up to
 // 2 (p - s) micro-batches are in flight, twice those of 1F1B.
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "models/schedule/schedule.h"
 
 namespace orrery {

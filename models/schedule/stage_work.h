@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one stage does in a step, in order: the passes of its schedule, and around them the
 // messages, the data-parallel work and the optimizer. The rules of this order are written here and
-// nowhere else: the lowering makes slots of it (models/lowering.h), the search a folded step
-// (scenarios/studies/search/stage_builder.h) and the passes in flight
+// nowhere else: the lowering makes slots of it (models/lowering/lowering.h), the search a folded
+// step (scenarios/studies/search/stage_builder.h) and the passes in flight
 // (scenarios/studies/search/plan_bound.h).
 #pragma once
 

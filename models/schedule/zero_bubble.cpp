@@ -5,7 +5,7 @@
 // most, as 1F1B's first stage does; the bubble is (p-1)(F + max(B-W, 0)) instead of (p-1)(F+B+W).
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "models/schedule/schedule.h"
 
 namespace orrery {

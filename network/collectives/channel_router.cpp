@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "engine/check.h"
-#include "engine/splitmix.h"
+#include "engine/base/check.h"
+#include "engine/base/splitmix.h"
 
 namespace orrery {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "network/collectives/connections.h"
-#include "network/collectives/footprint.h"
 #include "network/collectives/group_layout.h"
+#include "network/fabric/footprint.h"
 
 namespace orrery {
 

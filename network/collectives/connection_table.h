@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "network/path.h"
+#include "network/fabric/path.h"
 
 namespace orrery {
 

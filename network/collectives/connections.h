@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "network/collectives/connection_table.h"
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 
 namespace orrery {
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/units.h"
-#include "network/cluster_spec.h"
+#include "engine/base/units.h"
+#include "network/fabric/cluster_spec.h"
 
 namespace orrery {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 
 namespace orrery {
 

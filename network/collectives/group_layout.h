@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "engine/ids.h"
-#include "network/fabric.h"
-#include "network/nccl_graph.h"
+#include "engine/base/ids.h"
+#include "network/fabric/fabric.h"
+#include "network/nccl/nccl_graph.h"
 
 namespace orrery {
 

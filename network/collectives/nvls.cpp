@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/collectives/double_tree.h"
 
 namespace orrery {

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "network/nccl_tuning.h"
+#include "network/nccl/nccl_tuning.h"
 
 namespace orrery {
 

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "network/collectives/channel_router.h"
 
 namespace orrery {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

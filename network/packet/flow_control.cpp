@@ -3,7 +3,7 @@
 // links whose rate changes while packets are on them.
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/packet/packet_engine.h"
 
 namespace orrery::packet {

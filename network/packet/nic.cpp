@@ -2,7 +2,7 @@
 // A host's NIC: ACKs and other control packets, and the flows that have something to send, in turn.
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/packet/packet_engine.h"
 
 namespace orrery::packet {

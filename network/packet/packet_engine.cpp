@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/check.h"
-#include "engine/prefetch.h"
+#include "engine/base/check.h"
+#include "engine/base/prefetch.h"
 
 namespace orrery::packet {
 

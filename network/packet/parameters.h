@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 #include "network/congestion/dcqcn.h"
 #include "network/congestion/dctcp.h"
 #include "network/congestion/hpcc.h"

@@ -2,7 +2,7 @@
 // The receiving end of a flow: what arrived, ACKs and NACKs.
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/packet/packet_engine.h"
 
 namespace orrery::packet {

@@ -2,7 +2,7 @@
 // The sending end of a flow: ACKs, losses, timers.
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/packet/packet_engine.h"
 
 namespace orrery::packet {

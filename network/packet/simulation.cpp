@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/packet/packet_engine.h"
 
 namespace orrery::packet {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 #include "network/packet/parameters.h"
 #include "network/packet/topology.h"
 

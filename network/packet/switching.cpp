@@ -2,8 +2,8 @@
 // Ports, their queues, and what happens to a packet on its way.
 #include <algorithm>
 
-#include "engine/check.h"
-#include "engine/prefetch.h"
+#include "engine/base/check.h"
+#include "engine/base/prefetch.h"
 #include "network/packet/packet_engine.h"
 
 namespace orrery::packet {

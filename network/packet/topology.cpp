@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery::packet {
 

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "engine/units.h"
-#include "network/fabric.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
+#include "network/fabric/fabric.h"
 #include "network/packet/packet.h"
 
 namespace orrery::packet {
 
-// Switch numbers: leaves, then tier 2, then cores, as in network/switch_tree.h.
+// Switch numbers: leaves, then tier 2, then cores, as in network/fabric/switch_tree.h.
 struct ClosShape {
     std::uint32_t hosts_per_leaf = 1;
     std::uint32_t leaves_per_block = 1;

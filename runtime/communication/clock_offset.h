@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/communication/transport.h"
 
 namespace orrery {

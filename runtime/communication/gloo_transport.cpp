@@ -14,7 +14,7 @@
 #include <deque>
 #include <exception>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/communication/tcp_store.h"
 
 namespace orrery {

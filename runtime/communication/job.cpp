@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/communication/gloo_transport.h"
 #include "runtime/communication/tcp_store.h"
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/communication/transport.h"
 
 namespace orrery {

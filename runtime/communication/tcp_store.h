@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/attention/attention_cpu.h"
 #include "kernels/attention/unfused_attention_cpu.h"
 #include "kernels/residual/residual_cpu.h"

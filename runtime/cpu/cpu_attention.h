@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops of attention (models/attention_lowering.cpp, models/unfused_attention.cpp) on the CPU
-// kernels. Where queries and keys stand follows from the layouts of the tensors that hold them, so
-// a step of a context-parallel ring is the op whose block of keys and values is another rank's.
+// The ops of attention (models/blocks/attention_lowering.cpp, models/blocks/unfused_attention.cpp)
+// on the CPU kernels. Where queries and keys stand follows from the layouts of the tensors that
+// hold them, so a step of a context-parallel ring is the op whose block of keys and values is
+// another rank's.
 #pragma once
 
 #include "runtime/bound_op.h"

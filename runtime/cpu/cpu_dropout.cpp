@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/cpu_dropout.h"
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/cpu/cpu_step_end.h"
 
 namespace orrery {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/cpu_kernels.h"
 
-#include "engine/check.h"
-#include "engine/device_scalars.h"
+#include "engine/base/check.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/cross_entropy/cross_entropy_cpu.h"
 #include "kernels/embedding/embedding_cpu.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/optimizer/optimizer_cpu.h"
 #include "runtime/kernel_shapes.h"

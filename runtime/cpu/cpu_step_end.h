@@ -3,7 +3,7 @@
 // the device scalars that they read.
 #pragma once
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "runtime/bound_op.h"
 
 namespace orrery {

@@ -6,7 +6,7 @@
 // algorithms of matrix products, so that later runs have the same bits.
 #include <fmt/format.h>
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/attention/attention_cuda.h"
 #include "kernels/cuda/kernel_version.h"
 #include "runtime/cuda/cuda_executor.h"

@@ -11,9 +11,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
-#include "models/segment_builder.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
+#include "models/segments/segment_builder.h"
 #include "runtime/cuda/devices.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"
 #include "runtime/cuda/driver_devices.h"

@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "engine/check.h"
-#include "engine/statistics.h"
+#include "engine/base/check.h"
+#include "engine/base/statistics.h"
 #include "runtime/cuda/cuda_executor.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"

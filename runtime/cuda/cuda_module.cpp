@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/cuda_module.h"
 
-#include "engine/module.h"
+#include "engine/base/module.h"
 
 namespace orrery {
 namespace {

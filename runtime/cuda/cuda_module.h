@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/ids.h"
-#include "engine/program.h"
-#include "engine/result.h"
+#include "engine/base/ids.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
 #include "runtime/communication/transport.h"
 #include "runtime/cuda/devices.h"
 #include "runtime/executor.h"

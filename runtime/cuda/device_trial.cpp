@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
 #include "runtime/cuda/cuda_result.h"
 
 namespace orrery {

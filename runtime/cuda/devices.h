@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -5,8 +5,8 @@
 // others.
 #pragma once
 
-#include "engine/check.h"
-#include "engine/device_scalars.h"
+#include "engine/base/check.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/attention/attention_cuda.h"
 #include "kernels/cross_entropy/cross_entropy_cuda.h"
 #include "kernels/cuda/device_kernels.h"

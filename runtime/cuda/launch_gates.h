@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "engine/module.h"
+#include "engine/base/module.h"
 #include "runtime/communication/job.h"
 #include "runtime/cuda/cuda_executor.h"
 #include "runtime/cuda/cuda_features.h"

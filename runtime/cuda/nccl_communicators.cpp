@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/communication/communicator.h"
 
 namespace orrery {

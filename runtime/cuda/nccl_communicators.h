@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/communication/transport.h"
 #include "runtime/cuda/nccl_library.h"
 

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/cuda/nvidia_libraries.h"
 #include "kernels/cuda/shared_library.h"
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/cuda/nccl_transfer.h"
 
 namespace orrery {

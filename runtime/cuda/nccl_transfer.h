@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "runtime/bound_op.h"
 #include "runtime/cuda/nccl_members.h"
 #include "runtime/cuda/strided_copy.h"

@@ -5,7 +5,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/data/pretokenize.h"
 
 namespace orrery {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/state/file_system.h"
 
 namespace orrery {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <sstream>
 
-#include "engine/input_file.h"
+#include "engine/base/input_file.h"
 #include "runtime/data/byte_pair_encoding.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

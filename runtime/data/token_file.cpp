@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/data/mapped_file.h"
 
 namespace orrery {

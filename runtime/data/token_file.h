@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <iterator>
 
-#include "engine/input_file.h"
+#include "engine/base/input_file.h"
 
 namespace orrery {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/data/token_file.h"
 
 namespace orrery {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/scratch_folder.h"
-#include "engine/statistics.h"
+#include "engine/base/scratch_folder.h"
+#include "engine/base/statistics.h"
 #include "kernels/gemm/gemm_cpu.h"
 #include "runtime/communication/gloo_transport.h"
 #include "runtime/communication/tcp_store.h"

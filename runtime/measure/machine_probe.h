@@ -3,8 +3,8 @@
 // it. Each is the best of several tries: others may be using the machine.
 #pragma once
 
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

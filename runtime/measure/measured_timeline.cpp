@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/statistics.h"
-#include "engine/traced_ops.h"
+#include "engine/base/statistics.h"
+#include "engine/world/traced_ops.h"
 #include "runtime/measure/step_replay.h"
 
 namespace orrery {

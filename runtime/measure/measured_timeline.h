@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recordings of all ranks of a run (runtime/measure/recording.h) as the simulator's own kind of
-// timeline (engine/simulation.h): who waited for whom follows from when the peers of each
+// timeline (engine/world/simulation.h): who waited for whom follows from when the peers of each
 // communication op came to it.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
-#include "engine/simulation.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
+#include "engine/world/simulation.h"
 #include "runtime/measure/recording.h"
 
 namespace orrery {

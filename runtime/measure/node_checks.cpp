@@ -9,7 +9,7 @@
 #include <functional>
 #include <numeric>
 
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
 #include "kernels/tensor_view.h"
 #include "runtime/communication/communicator.h"
 

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/measure/step_recorder.h"
 
 namespace orrery {

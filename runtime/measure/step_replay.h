@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "runtime/measure/measured_timeline.h"
 
 namespace orrery {

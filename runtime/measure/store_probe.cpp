@@ -8,8 +8,8 @@
 #include <system_error>
 #include <vector>
 
-#include "engine/scratch_folder.h"
-#include "engine/statistics.h"
+#include "engine/base/scratch_folder.h"
+#include "engine/base/statistics.h"
 #include "runtime/state/checkpoint_choice.h"
 #include "runtime/state/checkpoint_files.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/checkpoint.h"
 
 namespace orrery {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
 
 namespace orrery {
 namespace {

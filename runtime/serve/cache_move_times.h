@@ -8,7 +8,7 @@
 #include <deque>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/serving_run.h"
 #include "runtime/serve/decode_step.h"
 

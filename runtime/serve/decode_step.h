@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/block_pool.h"
 
 namespace orrery {

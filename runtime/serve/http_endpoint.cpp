@@ -9,7 +9,7 @@
 #include <chrono>
 #include <thread>
 
-#include "engine/splitmix.h"
+#include "engine/base/splitmix.h"
 #include "runtime/serve/text_stream.h"
 
 namespace orrery {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/serve/live_server.h"
 #include "runtime/serve/openai_api.h"
 

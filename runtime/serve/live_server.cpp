@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/serve/prefix_hashes.h"
 
 namespace orrery {

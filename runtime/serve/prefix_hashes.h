@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/splitmix.h"
+#include "engine/base/splitmix.h"
 
 namespace orrery {
 

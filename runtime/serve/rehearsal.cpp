@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
 #include "runtime/serve/replay_load.h"
 
 namespace orrery {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/serve/cache_move_times.h"
 #include "runtime/serve/live_server.h"
 #include "runtime/serve/step_times.h"

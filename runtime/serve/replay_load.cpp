@@ -6,8 +6,8 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "engine/check.h"
-#include "engine/counter_random.h"
+#include "engine/base/check.h"
+#include "engine/base/counter_random.h"
 
 namespace orrery {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/serving_run.h"
 #include "runtime/serve/live_server.h"
 

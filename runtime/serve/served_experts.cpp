@@ -6,7 +6,7 @@
 #include "kernels/gemm/gemm_cpu.h"
 #include "kernels/gemm/grouped_gemm_cpu.h"
 #include "kernels/router/router_cpu.h"
-#include "models/fused_experts.h"
+#include "models/blocks/fused_experts.h"
 
 namespace orrery {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "runtime/cpu/cpu_executor.h"
 #include "runtime/generate.h"
 #include "runtime/serve/served_experts.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model to serve: its dimensions and its whole weights in fp32, by the names of
-// models/parameters.cpp. They come from a checkpoint, a safetensors file, or a seed.
+// models/blocks/parameters.cpp. They come from a checkpoint, a safetensors file, or a seed.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/transformer/transformer.h"
 
 namespace orrery {
 

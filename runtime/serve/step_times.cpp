@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/generate.h"
 
 namespace orrery {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/serving_run.h"
 #include "runtime/serve/decode_step.h"
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/state/crc32c.h"
 #include "runtime/state/model_description.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/tensor_view.h"
 #include "runtime/checkpoint.h"
 #include "runtime/state/parameter_block.h"

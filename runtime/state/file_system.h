@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/state/global_indices.h"
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/state/redistribute.h"
 
 namespace orrery {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 
 namespace orrery {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/optimizer/optimizer.h"
 #include "runtime/operand_lists.h"
 #include "runtime/stepped_weights.h"

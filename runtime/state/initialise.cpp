@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/random.h"
-#include "models/layout.h"
+#include "models/plan/layout.h"
 #include "runtime/operand_lists.h"
 #include "runtime/state/global_indices.h"
 #include "runtime/stepped_weights.h"

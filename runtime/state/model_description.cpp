@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "models/transformer_fields.h"
+#include "models/transformer/transformer_fields.h"
 
 namespace orrery {
 namespace {

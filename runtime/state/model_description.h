@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/transformer/transformer.h"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/state/redistribute.h"
 
 namespace orrery {

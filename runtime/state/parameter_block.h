@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "models/layout.h"
+#include "engine/base/result.h"
+#include "models/plan/layout.h"
 #include "runtime/state/parameter_shards.h"
 
 namespace orrery {

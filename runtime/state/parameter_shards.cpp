@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/layout.h"
+#include "models/plan/layout.h"
 #include "runtime/operand_lists.h"
 
 namespace orrery {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which part of every parameter a rank holds, and of which it keeps the optimizer's state: what the
-// layouts of its tensors say (engine/program.h, Placement::flat). Parts are a parameter's elements
-// in order, cut into equal ones (the last shorter or empty), one a rank.
+// layouts of its tensors say (engine/program/program.h, Placement::flat). Parts are a parameter's
+// elements in order, cut into equal ones (the last shorter or empty), one a rank.
 #pragma once
 
 #include <cstdint>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 
 namespace orrery {
 

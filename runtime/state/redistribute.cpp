@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "runtime/bound_op.h"
 
 namespace orrery {

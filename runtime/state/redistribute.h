@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes one step of a layout transition (models/layout.h): a collective that turns the part of a
-// tensor that a rank holds under one layout into its part under another. Local parts are row-major
-// blocks; a width of several column parts is cut part by part. Which of several mesh digits that
-// shard the same dimension cuts first stands in models/layout.h. Extents that do not divide are
-// padded at the end (local_extent rounds up). A dimension's indices are those of the tensor as it
-// is cut: of a digit with mirrored pieces the pieces of coordinate 0, then those of coordinate 1,
-// ….
+// Executes one step of a layout transition (models/plan/layout.h): a collective that turns the part
+// of a tensor that a rank holds under one layout into its part under another. Local parts are
+// row-major blocks; a width of several column parts is cut part by part. Which of several mesh
+// digits that shard the same dimension cuts first stands in models/plan/layout.h. Extents that do
+// not divide are padded at the end (local_extent rounds up). A dimension's indices are those of the
+// tensor as it is cut: of a digit with mirrored pieces the pieces of coordinate 0, then those of
+// coordinate 1, ….
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
-#include "models/layout.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
+#include "models/plan/layout.h"
 #include "runtime/communication/communicator.h"
 
 namespace orrery {
@@ -46,8 +46,9 @@ struct Redistribution {
 // one of the step's digits does.
 std::string why_not_redistribute(const Redistribution& r);
 
-// Why a collective on a piece of an activation (engine/program.h, Tensor::sequence_blocks) can't be
-// executed, or empty: pieces are gathered from, or scattered into, one block of each member.
+// Why a collective on a piece of an activation (engine/program/program.h, Tensor::sequence_blocks)
+// can't be executed, or empty: pieces are gathered from, or scattered into, one block of each
+// member.
 std::string why_not_move_piece(const Program& program,
                                RankId rank,
                                const Op& op,

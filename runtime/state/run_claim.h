@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/training_job.h"
 
 namespace orrery {

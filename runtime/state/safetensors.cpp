@@ -8,7 +8,7 @@
 #include <cstring>
 #include <set>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/tensor_view.h"
 
 namespace orrery {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/data/mapped_file.h"
 #include "runtime/state/file_system.h"
 #include "runtime/state/safetensors_header.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <system_error>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 namespace {

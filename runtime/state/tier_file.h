@@ -15,7 +15,7 @@
 #include <span>
 #include <thread>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

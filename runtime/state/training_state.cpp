@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/input_file.h"
+#include "engine/base/input_file.h"
 #include "runtime/state/checkpoint_files.h"
 #include "runtime/state/held_parameters.h"
 #include "runtime/state/upcycling.h"

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "engine/result.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/transformer/transformer.h"
 #include "runtime/checkpoint.h"
 #include "runtime/executor.h"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/result.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/transformer/transformer.h"
 
 namespace orrery {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights as Hugging Face transformers name and lay them out (GPT2LMHeadModel, LlamaForCausalLM),
-// and as Orrery does (models/parameters.cpp: matrices are (input, output), a norm's weight is gamma
-// then beta, queries, keys and values are side by side, so are gate and up).
+// and as Orrery does (models/blocks/parameters.cpp: matrices are (input, output), a norm's weight
+// is gamma then beta, queries, keys and values are side by side, so are gate and up).
 //   GPT-2  Conv1D weights are (input, output) as ours; c_attn is queries, keys, values.
 //   Llama  Linear weights are (output, input); rotary pairs are i and i + head_dim / 2, as ours.
 #pragma once
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "models/transformer.h"
+#include "engine/base/result.h"
+#include "models/transformer/transformer.h"
 #include "runtime/state/safetensors.h"
 
 namespace orrery {

@@ -21,8 +21,8 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/result.h"
 #include "engine/faults/fault_process.h"
-#include "engine/result.h"
 #include "runtime/communication/transport.h"
 #include "runtime/state/file_system.h"
 #include "runtime/supervisor/member.h"

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/result.h"
 #include "engine/recovery/recovery_machine.h"
-#include "engine/result.h"
 
 namespace orrery {
 

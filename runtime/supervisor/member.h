@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/communication/transport.h"
 #include "runtime/supervisor/member_messages.h"
 

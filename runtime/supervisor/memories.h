@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "engine/base/result.h"
+#include "engine/base/scratch_folder.h"
 #include "engine/recovery/job_state.h"
-#include "engine/result.h"
-#include "engine/scratch_folder.h"
 #include "runtime/state/checkpoint_choice.h"
 
 namespace orrery {

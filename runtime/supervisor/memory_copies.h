@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/result.h"
 #include "engine/recovery/peer_placement.h"
-#include "engine/result.h"
 #include "runtime/communication/transport.h"
 #include "runtime/trainer.h"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/result.h"
 #include "engine/recovery/job_state.h"
-#include "engine/result.h"
 #include "runtime/supervisor/failures.h"
 #include "runtime/supervisor/member_process.h"
 #include "runtime/supervisor/places.h"

@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/result.h"
 #include "engine/faults/detection.h"
 #include "engine/recovery/policies/policies.h"
 #include "engine/recovery/recovery_machine.h"
-#include "engine/result.h"
 #include "runtime/supervisor/places.h"
 
 namespace orrery {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
 
 namespace orrery {
 

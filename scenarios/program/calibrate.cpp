@@ -12,7 +12,7 @@
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/facts_report.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/studies/measure/observed_costs.h"
 #include "scenarios/studies/measure/recorded_run.h"
 

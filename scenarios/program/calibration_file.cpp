@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "scenarios/format/read/read_calibration.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 #include "scenarios/studies/simulate/software.h"
 
 namespace orrery {

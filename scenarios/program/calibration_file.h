@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/efficiency_table.h"
 #include "scenarios/format/provenance/provenance.h"
 #include "scenarios/format/specs/scenario.h"

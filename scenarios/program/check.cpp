@@ -11,7 +11,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
 #include "scenarios/report/checked_file.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/studies/sweep/study.h"
 
 namespace orrery {

@@ -16,7 +16,7 @@
 #include "scenarios/program/help.h"
 #include "scenarios/program/spelling.h"
 #include "scenarios/program/version_text.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "scenarios/program/spelling.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 
 namespace orrery {
 

@@ -2,7 +2,7 @@
 // Exit statuses of the program, and how its commands tell errors.
 #pragma once
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

@@ -15,7 +15,7 @@ struct ExplainArguments : ViewArguments {
     std::vector<std::string> overrides;
     std::uint64_t keep = 5;
     std::string calibration_file;  // facts that measured steps told
-    bool program = false;          // the Program's text instead (engine/program_text.h)
+    bool program = false;          // the Program's text instead (engine/program/program_text.h)
     bool layouts = false;     // how its tensors lie instead (scenarios/studies/explain/layouts.h)
     std::int64_t stage = -1;  // of this pipeline stage only; -1: of all
     std::uint32_t jobs = 0;   // changes at a time; 0: one a core

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "engine/program_text.h"
-#include "models/lowering.h"
+#include "engine/program/program_text.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/explain.h"

@@ -2,7 +2,7 @@
 #include "scenarios/program/fault_note.h"
 
 #include "scenarios/format/read/old_keys.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 
 namespace orrery {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `orrery fit CASES.csv -o FILE` and `orrery fit --kernels -o FILE`: fit the catalogue's tables
-// (scenarios/studies/validate/fit_study.h) and show how well they predict.
+// (scenarios/studies/fit/fit_study.h) and show how well they predict.
 #pragma once
 
 #include "scenarios/program/views.h"
-#include "scenarios/studies/validate/fit_study.h"
+#include "scenarios/studies/fit/fit_study.h"
 
 namespace orrery {
 

@@ -7,7 +7,7 @@
 
 #include "scenarios/format/document/utf8.h"
 #include "scenarios/program/spelling.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/report/render/text_table.h"
 
 namespace orrery {
 namespace {

@@ -9,7 +9,7 @@
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/program/exit_status.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 #include "scenarios/studies/simulate/step_efficiency.h"
 
 namespace orrery {

@@ -11,7 +11,7 @@
 
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/program/exit_status.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 
 namespace orrery {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "network/nccl_topology.h"
+#include "network/nccl/nccl_topology.h"
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/program/network.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/simgrid_platform.h"
 #include "scenarios/report/study_sections.h"
+#include "scenarios/report/trace/simgrid_platform.h"
 #include "scenarios/studies/network/congestion_study.h"
 #include "scenarios/studies/network/size_list.h"
 

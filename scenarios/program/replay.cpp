@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "engine/input_file.h"
+#include "engine/base/input_file.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/fault_note.h"

@@ -11,8 +11,8 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/reproduce_pages.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/report/render/text_table.h"
 #include "scenarios/report/reproduction_report.h"
-#include "scenarios/report/text_table.h"
 #include "scenarios/studies/reproduce/reproduce.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/provenance/provenance.h"
 #include "scenarios/studies/reproduce/reproduce.h"
 

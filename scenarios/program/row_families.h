@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/program/validate.h"
 

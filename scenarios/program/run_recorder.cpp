@@ -7,7 +7,7 @@
 #include "runtime/measure/recording.h"
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/report/recording_json.h"
-#include "scenarios/report/run_trace.h"
+#include "scenarios/report/trace/run_trace.h"
 #include "scenarios/studies/measure/recorded_run.h"
 
 namespace orrery {

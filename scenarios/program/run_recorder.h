@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/measure/step_recorder.h"
 #include "runtime/world.h"
 #include "scenarios/format/specs/scenario.h"

@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "scenarios/program/exit_status.h"
-#include "scenarios/report/progress.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/progress.h"
+#include "scenarios/report/render/terminal.h"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/program/show_output.h"
 
 namespace orrery {

@@ -13,7 +13,7 @@
 #include "scenarios/program/interruption.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/program/search.h"
-#include "scenarios/report/progress.h"
+#include "scenarios/report/render/progress.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/search/search.h"

@@ -9,9 +9,9 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/report/perfetto_trace.h"
 #include "scenarios/report/served_load_sections.h"
 #include "scenarios/report/serving_report.h"
+#include "scenarios/report/trace/perfetto_trace.h"
 #include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {

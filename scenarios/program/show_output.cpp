@@ -5,8 +5,8 @@
 
 #include "scenarios/program/exit_status.h"
 #include "scenarios/report/provenance_report.h"
-#include "scenarios/report/report.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/report/render/terminal.h"
 
 namespace orrery {
 namespace {

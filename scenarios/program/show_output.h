@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/provenance/provenance.h"
 #include "scenarios/program/views.h"
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 
 namespace orrery {
 

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/program/calibration_file.h"
 #include "scenarios/program/simulate.h"
-#include "scenarios/report/chakra_export.h"
-#include "scenarios/report/json_report.h"
-#include "scenarios/report/perfetto_trace.h"
+#include "scenarios/report/render/json_report.h"
 #include "scenarios/report/study_sections.h"
+#include "scenarios/report/trace/chakra_export.h"
+#include "scenarios/report/trace/perfetto_trace.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 
 namespace orrery {

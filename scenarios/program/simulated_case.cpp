@@ -10,7 +10,7 @@
 #include "scenarios/program/calibration_file.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/simulate.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 
 namespace orrery {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
-#include "scenarios/report/json_report.h"
-#include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/json_report.h"
+#include "scenarios/report/render/progress.h"
+#include "scenarios/report/render/terminal.h"
 #include "scenarios/studies/sweep/sweep.h"
 
 namespace orrery {

@@ -12,7 +12,7 @@
 #include "scenarios/program/command_words.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 #include "scenarios/studies/train/training_run.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/checkpoint_on_signal.h"
 #include "runtime/data/token_file.h"
 #include "runtime/state/run_claim.h"

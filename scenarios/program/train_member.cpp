@@ -5,7 +5,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/train.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 #include "scenarios/studies/train/training_attempt.h"
 #include "scenarios/studies/train/training_run.h"
 

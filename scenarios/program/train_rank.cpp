@@ -2,7 +2,7 @@
 #include "runtime/trainer.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/train.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 #include "scenarios/studies/train/training_run.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/program/show_output.h"
 #include "scenarios/program/views.h"
 #include "scenarios/studies/validate/published_cases.h"

@@ -8,7 +8,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/row_families.h"
 #include "scenarios/program/validate.h"
-#include "scenarios/report/json_report.h"
+#include "scenarios/report/render/json_report.h"
 #include "scenarios/report/validation_report.h"
 #include "scenarios/studies/validate/assumed_inputs.h"
 #include "scenarios/studies/validate/step_validation.h"

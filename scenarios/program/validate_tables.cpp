@@ -6,16 +6,16 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/row_families.h"
 #include "scenarios/program/validate.h"
-#include "scenarios/report/json_report.h"
 #include "scenarios/report/memory_report.h"
+#include "scenarios/report/render/json_report.h"
 #include "scenarios/report/validation_report.h"
-#include "scenarios/studies/validate/collective_cases.h"
-#include "scenarios/studies/validate/exchange_cases.h"
-#include "scenarios/studies/validate/layer_cases.h"
 #include "scenarios/studies/validate/memory_cases.h"
-#include "scenarios/studies/validate/serving_cases.h"
-#include "scenarios/studies/validate/serving_kernel_cases.h"
-#include "scenarios/studies/validate/serving_validation.h"
+#include "scenarios/studies/validate/operations/collective_cases.h"
+#include "scenarios/studies/validate/operations/exchange_cases.h"
+#include "scenarios/studies/validate/operations/layer_cases.h"
+#include "scenarios/studies/validate/served/serving_cases.h"
+#include "scenarios/studies/validate/served/serving_kernel_cases.h"
+#include "scenarios/studies/validate/served/serving_validation.h"
 
 namespace orrery {
 namespace {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "scenarios/report/json_report.h"
-#include "scenarios/report/json_text.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/json_report.h"
+#include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/validation_report.h"
 
 namespace orrery {

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/fault_classes_report.h"
-#include "scenarios/report/json_report.h"
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_report.h"
+#include "scenarios/report/render/json_text.h"
 
 namespace orrery {
 namespace {

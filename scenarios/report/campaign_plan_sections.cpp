@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "scenarios/format/document/wall_time_text.h"
-#include "scenarios/report/report.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/study_sections.h"
 
 namespace orrery {

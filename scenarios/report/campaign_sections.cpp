@@ -9,8 +9,8 @@
 
 #include "scenarios/format/document/wall_time_text.h"
 #include "scenarios/report/fault_classes_report.h"
-#include "scenarios/report/report.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/study_sections.h"
 
 namespace orrery {

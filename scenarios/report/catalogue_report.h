@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scenarios/format/catalogue/catalogue_entry.h"
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 
 namespace orrery {
 

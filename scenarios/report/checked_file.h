@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/specs/scenario.h"
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 
 namespace orrery {
 

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/fault_classes_report.h"
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_text.h"
 
 namespace orrery {
 namespace {

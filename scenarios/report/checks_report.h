@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/measure/node_checks.h"
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/studies/diagnose/heat_map.h"
 #include "scenarios/studies/diagnose/modelled_checks.h"
 

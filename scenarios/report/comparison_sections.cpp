@@ -5,7 +5,7 @@
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/provenance/version.h"
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/report/study_sections.h"
 
 namespace orrery {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_text.h"
 #include "scenarios/report/study_sections.h"
 
 namespace orrery {

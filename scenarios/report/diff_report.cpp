@@ -8,9 +8,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/json_text.h"
 #include "scenarios/report/memory_report.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/report_words.h"
 
 namespace orrery {
 namespace {

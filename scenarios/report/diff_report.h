@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/studies/diff/scenario_diff.h"
 
 namespace orrery {

@@ -5,7 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_text.h"
 
 namespace orrery {
 namespace {

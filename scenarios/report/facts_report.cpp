@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_text.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 
 namespace orrery {
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/utf8.h"
-#include "scenarios/report/json_text.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/text_table.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/studies/campaign/fault_classes.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/report/checks_report.h"
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_text.h"
 
 namespace orrery {
 namespace {

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/report/json_text.h"
 #include "scenarios/report/memory_report.h"
-#include "scenarios/report/report.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/study_sections.h"
 
 namespace orrery {

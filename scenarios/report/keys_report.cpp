@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/json_text.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/text_table.h"
 
 namespace orrery {
 namespace {

@@ -8,7 +8,7 @@
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/scenario_keys.h"
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 
 namespace orrery {
 

@@ -7,8 +7,8 @@
 #include "scenarios/format/read/read_distribution.h"
 #include "scenarios/format/read/read_stack.h"
 #include "scenarios/format/read/scenario_keys.h"
-#include "scenarios/report/json_text.h"
 #include "scenarios/report/keys_report.h"
+#include "scenarios/report/render/json_text.h"
 
 namespace orrery {
 namespace {

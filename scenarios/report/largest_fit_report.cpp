@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_text.h"
 #include "scenarios/report/search_report.h"
 
 namespace orrery {

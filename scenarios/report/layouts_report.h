@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/studies/explain/layouts.h"
 
 namespace orrery {

@@ -9,8 +9,8 @@
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/utf8.h"
-#include "scenarios/report/json_text.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/report_words.h"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/studies/simulate/answer.h"
 #include "scenarios/studies/validate/memory_cases.h"
 

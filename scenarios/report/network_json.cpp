@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/json_report.h"
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_report.h"
+#include "scenarios/report/render/json_text.h"
 
 namespace orrery {
 namespace {

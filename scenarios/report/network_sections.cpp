@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/report/report.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/study_sections.h"
 
 namespace orrery {

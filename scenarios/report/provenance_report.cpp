@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/check.h"
-#include "scenarios/report/html_page.h"
-#include "scenarios/report/json_text.h"
+#include "engine/base/check.h"
+#include "scenarios/report/render/html_page.h"
+#include "scenarios/report/render/json_text.h"
 
 namespace orrery {
 namespace {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/output_file.h"
-#include "scenarios/report/json_text.h"
 #include "scenarios/report/provenance_report.h"
+#include "scenarios/report/render/json_text.h"
 
 namespace orrery {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/report/json_text.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/study_sections.h"
 
 namespace orrery {

@@ -10,8 +10,8 @@
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/format/read/read_reproduction.h"
-#include "scenarios/report/json_text.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/studies/reproduce/verdict.h"
 
 namespace orrery {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/studies/reproduce/reproduce.h"
 
 namespace orrery {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "network/fabric_remarks.h"
+#include "network/fabric/fabric_remarks.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/utf8.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report_words.h"
 
 namespace orrery {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scenarios/format/specs/scenario.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/report/render/text_table.h"
 #include "scenarios/studies/search/search.h"
 
 namespace orrery {

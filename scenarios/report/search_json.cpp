@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/report/fault_classes_report.h"
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_text.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "models/plan_fields.h"
-#include "scenarios/report/report_words.h"
+#include "models/plan/plan_fields.h"
+#include "scenarios/report/render/report_words.h"
 
 namespace orrery {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "scenarios/format/specs/scenario.h"
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/studies/campaign/fault_classes.h"
 #include "scenarios/studies/search/largest_fit.h"
 #include "scenarios/studies/search/layer_plan.h"

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "models/plan_words.h"
+#include "models/plan/plan_words.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/wall_time_text.h"
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/report/fault_classes_report.h"
-#include "scenarios/report/report.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_sections.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_text.h"
 #include "scenarios/report/serving_report.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/serving/serving_run.h"
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/studies/serve/layer_chain.h"
 #include "scenarios/studies/serve/served_timeline.h"
 #include "scenarios/studies/serve/serving_study.h"

@@ -6,7 +6,7 @@
 
 #include "engine/serving/serving_run.h"
 #include "scenarios/format/specs/scenario.h"
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/studies/serve/real_serving.h"
 #include "scenarios/studies/serve/search_pools.h"
 #include "scenarios/studies/serve/served_campaign.h"

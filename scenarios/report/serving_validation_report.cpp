@@ -4,7 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/json_text.h"
+#include "scenarios/report/render/json_text.h"
 #include "scenarios/report/validation_report.h"
 
 namespace orrery {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "scenarios/format/specs/scenario.h"
-#include "scenarios/report/report.h"
-#include "scenarios/report/timeline_bars.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/report/render/timeline_bars.h"
 #include "scenarios/studies/campaign/campaign_answer.h"
 #include "scenarios/studies/explain/explain.h"
 #include "scenarios/studies/measure/run_comparison.h"

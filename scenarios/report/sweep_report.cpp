@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/specs/plan_key.h"
-#include "scenarios/report/json_text.h"
-#include "scenarios/report/report_words.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/report_words.h"
+#include "scenarios/report/render/text_table.h"
 
 namespace orrery {
 namespace {

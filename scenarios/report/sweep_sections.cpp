@@ -9,8 +9,8 @@
 
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/provenance/version.h"
-#include "scenarios/report/report.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/report/sweep_report.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report_words.h"
 
 namespace orrery {
 namespace {

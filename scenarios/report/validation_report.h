@@ -5,12 +5,12 @@
 
 #include <string>
 
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/studies/fit/fit_study.h"
 #include "scenarios/studies/validate/calibration_fit.h"
-#include "scenarios/studies/validate/collective_cases.h"
 #include "scenarios/studies/validate/explained_error.h"
-#include "scenarios/studies/validate/fit_study.h"
-#include "scenarios/studies/validate/serving_validation.h"
+#include "scenarios/studies/validate/operations/collective_cases.h"
+#include "scenarios/studies/validate/served/serving_validation.h"
 #include "scenarios/studies/validate/timed_rows.h"
 #include "scenarios/studies/validate/validation.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each acceleration of the simulated executor (engine/simulation.h) is worth in a scenario:
-// the CPU time of one step with all of them and without one at a time, in turn, or without one that
-// is named only; and, if asked for, with none.
+// What each acceleration of the simulated executor (engine/world/simulation.h) is worth in a
+// scenario: the CPU time of one step with all of them and without one at a time, in turn, or
+// without one that is named only; and, if asked for, with none.
 //   accelerations_bench [FILE [ROUNDS [none | ACCELERATION]]]
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <ctime>
 #include <string>
 
-#include "engine/simulated_executor.h"
-#include "models/lowering.h"
+#include "engine/world/simulated_executor.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/network/network_rates.h"
 #include "scenarios/studies/simulate/step_costs.h"

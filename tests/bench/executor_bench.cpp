@@ -3,8 +3,8 @@
 // and on 8 ranks. Counters: ops of all ranks and steps per second, transfers that shared links.
 #include <benchmark/benchmark.h>
 
-#include "engine/simulated_executor.h"
-#include "network/fluid.h"
+#include "engine/world/simulated_executor.h"
+#include "network/fluid/fluid.h"
 #include "tests/bench/megascale_program.h"
 
 namespace orrery {

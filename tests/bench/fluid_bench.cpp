@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "network/fluid.h"
+#include "network/fluid/fluid.h"
 #include "tests/network/permutation_tree.h"
 
 namespace orrery {

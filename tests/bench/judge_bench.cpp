@@ -6,8 +6,8 @@
 
 #include <ctime>
 
-#include "network/fluid.h"
-#include "network/simgrid.h"
+#include "network/fluid/fluid.h"
+#include "network/simgrid/simgrid.h"
 #include "tests/network/permutation_tree.h"
 
 namespace orrery {

@@ -4,7 +4,7 @@
 // nodes, some 60 ops a slot. Sizes are round numbers: it measures the executor, not MegaScale.
 #pragma once
 
-#include "engine/simulation.h"
+#include "engine/world/simulation.h"
 
 namespace orrery {
 

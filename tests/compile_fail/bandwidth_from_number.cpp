@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bandwidth has a unit: bits or bytes, per second.
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes and times do not compare.
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/execution_ids.h"
+#include "engine/program/execution_ids.h"
 
 namespace orrery {
 

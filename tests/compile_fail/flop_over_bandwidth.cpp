@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work does not cross a link.
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work and traffic do not add.
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Only ids have a position in a table.
-#include "engine/ids.h"
+#include "engine/base/ids.h"
 
 namespace orrery {
 

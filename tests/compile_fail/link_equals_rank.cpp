@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ids of different tables do not compare.
-#include "engine/ids.h"
+#include "engine/base/ids.h"
 
 namespace orrery {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank is no link.
-#include "engine/ids.h"
+#include "engine/base/ids.h"
 
 namespace orrery {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A time does not lose its unit silently.
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

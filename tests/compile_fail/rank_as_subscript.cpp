@@ -2,7 +2,7 @@
 // A table is read at index(id), never at an id.
 #include <array>
 
-#include "engine/ids.h"
+#include "engine/base/ids.h"
 
 namespace orrery {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An id is not a number.
-#include "engine/ids.h"
+#include "engine/base/ids.h"
 
 namespace orrery {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks are not counted on: their coordinates are (engine/mesh.h).
-#include "engine/ids.h"
+// Ranks are not counted on: their coordinates are (engine/program/mesh.h).
+#include "engine/base/ids.h"
 
 namespace orrery {
 

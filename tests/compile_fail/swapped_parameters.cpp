@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Swapped arguments do not pass for each other.
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

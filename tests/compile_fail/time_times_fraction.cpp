@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fraction of a time is not exact: say how it is rounded.
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

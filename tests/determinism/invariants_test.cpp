@@ -7,7 +7,7 @@
 
 #include <stdexcept>
 
-#include "engine/rate_alone.h"
+#include "engine/world/rate_alone.h"
 #include "network/nccl_network.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"

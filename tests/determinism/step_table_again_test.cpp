@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The committed factors of steps are what the command in their head makes, byte by byte: a minute
-// of one core. tests/scenarios/studies/validate/step_table_test.cpp tells in milliseconds that they
+// of one core. tests/scenarios/studies/fit/step_table_test.cpp tells in milliseconds that they
 // are stale.
 #include <gtest/gtest.h>
 

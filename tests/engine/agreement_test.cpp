@@ -4,8 +4,8 @@
 // the same picosecond.
 #include <gtest/gtest.h>
 
-#include "engine/simulated_executor.h"
-#include "network/fluid.h"
+#include "engine/world/simulated_executor.h"
+#include "network/fluid/fluid.h"
 #include "tests/engine/naive_rates.h"
 #include "tests/engine/random_program.h"
 #include "tests/reference/reference_executor.h"

@@ -2,10 +2,10 @@
 // The groups and the bundles that the executor would run with.
 #pragma once
 
-#include "engine/bundles.h"
-#include "engine/lockstep_groups.h"
-#include "engine/time_alone.h"
-#include "network/fluid.h"
+#include "engine/world/bundles.h"
+#include "engine/world/lockstep_groups.h"
+#include "engine/world/time_alone.h"
+#include "network/fluid/fluid.h"
 
 namespace orrery {
 

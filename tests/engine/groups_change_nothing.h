@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "engine/simulated_executor.h"
-#include "network/fluid.h"
+#include "engine/world/simulated_executor.h"
+#include "network/fluid/fluid.h"
 #include "tests/engine/found_groups.h"
 #include "tests/engine/random_program.h"
 #include "tests/engine/toy_network.h"
@@ -33,7 +33,7 @@ inline void expect_equal(const SimulationResult& a, const SimulationResult& b) {
     }
 }
 
-// With wide ports nothing slows a group's own collectives down (engine/local_times.h).
+// With wide ports nothing slows a group's own collectives down (engine/world/local_times.h).
 inline int expect_no_change(std::uint64_t first, std::uint64_t last, bool wide_ports) {
     int cases_with_groups = 0;
     for (std::uint64_t seed = first; seed <= last; ++seed) {

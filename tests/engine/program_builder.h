@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/simulation.h"
+#include "engine/world/simulation.h"
 #include "tests/reference/program_builder.h"
 
 namespace orrery {

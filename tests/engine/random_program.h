@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/simulation.h"
+#include "engine/world/simulation.h"
 #include "tests/engine/toy_network.h"
 
 namespace orrery {

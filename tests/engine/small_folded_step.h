@@ -2,7 +2,7 @@
 // Passes of single kernels for tests of folded steps.
 #pragma once
 
-#include "engine/folded_step.h"
+#include "engine/folded/folded_step.h"
 
 namespace orrery::testing {
 

@@ -3,7 +3,7 @@
 // first stage sends to the second.
 #pragma once
 
-#include "engine/execution_plan.h"
+#include "engine/world/execution_plan.h"
 #include "tests/engine/small_runs.h"
 
 namespace orrery::small_runs {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/simulated_executor.h"
+#include "engine/world/simulated_executor.h"
 #include "tests/engine/naive_rates.h"
 #include "tests/engine/program_builder.h"
 #include "tests/engine/scripted_network.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs end with a step's barrier (engine/step_barrier.h), or with something that nearly
-// is one.
+// Random programs end with a step's barrier (engine/world/step_barrier.h), or with something that
+// nearly is one.
 #pragma once
 
 #include "tests/engine/random_program.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/network_model.h"
+#include "engine/program/network_model.h"
 
 namespace orrery {
 

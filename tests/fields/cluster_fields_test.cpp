@@ -2,9 +2,9 @@
 // Every field of a cluster, of its nodes, fabric and devices changes the answer of a simulation.
 #include <fmt/format.h>
 
-#include "models/validate_plan.h"
-#include "network/cable_list.h"
-#include "network/fabric.h"
+#include "models/plan/validate_plan.h"
+#include "network/fabric/cable_list.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/studies/serve/serving_prices.h"
 #include "tests/fields/field_rows.h"
 #include "tests/fields/scenario_answer.h"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/field_count.h"
+#include "engine/base/field_count.h"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "tests/fields/field_rows.h"
 #include "tests/fields/scenario_answer.h"
 

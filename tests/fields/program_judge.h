@@ -5,15 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "engine/simulated_executor.h"
-#include "engine/verifier.h"
+#include "engine/program/verifier.h"
+#include "engine/world/simulated_executor.h"
 #include "kernels/cost_model.h"
 #include "network/nccl_network.h"
 #include "runtime/kernel_operands.h"
 #include "runtime/launch_plan.h"
 #include "runtime/rank_program.h"
 #include "scenarios/format/catalogue/catalogue.h"
-#include "scenarios/report/chakra_export.h"
+#include "scenarios/report/trace/chakra_export.h"
 #include "scenarios/studies/network/network_rates.h"
 #include "scenarios/studies/simulate/kernel_timings.h"
 #include "scenarios/studies/simulate/program_summary.h"

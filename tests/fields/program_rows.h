@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/program_text.h"
+#include "engine/program/program_text.h"
 #include "tests/fields/field_rows.h"
 #include "tests/fields/program_judge.h"
 #include "tests/runtime/rank_training.h"

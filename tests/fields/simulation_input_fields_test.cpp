@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every field of a simulation's input changes its result or its trace.
-#include "models/lowering.h"
-#include "models/routed_step.h"
+#include "models/experts/routed_step.h"
+#include "models/lowering/lowering.h"
 #include "tests/fields/field_rows.h"
 #include "tests/fields/program_judge.h"
 

@@ -13,9 +13,9 @@
 #include <sstream>
 #include <vector>
 
-#include "engine/program_text.h"
-#include "engine/verifier.h"
-#include "models/lowering.h"
+#include "engine/program/program_text.h"
+#include "engine/program/verifier.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/format/provenance/fingerprint.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/models/known_models.h"

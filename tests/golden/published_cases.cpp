@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "engine/base/check.h"
 #include "engine/campaign/statistics.h"
-#include "engine/check.h"
 #include "scenarios/format/read/read_fault_trace.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/campaign/run_campaign.h"

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "engine/base/check.h"
 #include "engine/campaign/statistics.h"
-#include "engine/check.h"
 #include "engine/recovery/peer_placement.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/campaign/run_campaign.h"

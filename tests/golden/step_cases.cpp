@@ -3,11 +3,11 @@
 // arithmetic and order statistics.
 #include <fmt/format.h>
 
+#include "engine/base/check.h"
 #include "engine/campaign/statistics.h"
-#include "engine/check.h"
-#include "engine/simulated_executor.h"
+#include "engine/world/simulated_executor.h"
 #include "network/collectives/ring.h"
-#include "network/fluid.h"
+#include "network/fluid/fluid.h"
 #include "tests/engine/program_builder.h"
 #include "tests/engine/scripted_network.h"
 #include "tests/golden/control_variates.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery::gpu_check {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/cuda/queue.h"
 #include "tests/kernels/numeric.h"
 

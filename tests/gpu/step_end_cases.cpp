@@ -2,7 +2,7 @@
 // The end of a step on drawn tensors: AdamW and the squared norm, beside the CPU's.
 #include <fmt/format.h>
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/optimizer/optimizer_cuda.h"
 #include "tests/gpu/kernel_case.h"
 

@@ -3,7 +3,7 @@
 // bytes and FLOP are those of the catalogue.
 #include <fmt/format.h>
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/activation/activation.h"
 #include "kernels/activation/activation_cuda.h"
 #include "kernels/attention/attention_cuda.h"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "models/plan_fields.h"
-#include "models/transformer.h"
-#include "models/validate_plan.h"
+#include "models/plan/plan_fields.h"
+#include "models/plan/validate_plan.h"
+#include "models/transformer/transformer.h"
 
 namespace orrery::testing {
 

@@ -9,10 +9,10 @@
 #include <sstream>
 #include <string>
 
-#include "engine/check.h"
-#include "models/plan.h"
-#include "models/transformer.h"
-#include "models/validate_plan.h"
+#include "engine/base/check.h"
+#include "models/plan/plan.h"
+#include "models/plan/validate_plan.h"
+#include "models/transformer/transformer.h"
 
 namespace orrery {
 

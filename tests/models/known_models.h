@@ -2,7 +2,7 @@
 // Models whose published parameter and FLOP counts the tests compare with.
 #pragma once
 
-#include "models/transformer.h"
+#include "models/transformer/transformer.h"
 
 namespace orrery {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/program.h"
-#include "models/memory.h"
+#include "engine/program/program.h"
+#include "models/memory/memory.h"
 #include "tests/models/known_models.h"
 #include "tests/models/lowered_experts.h"
 

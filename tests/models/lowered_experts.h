@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/verifier.h"
-#include "models/lowering.h"
-#include "models/validate_plan.h"
+#include "engine/program/verifier.h"
+#include "models/lowering/lowering.h"
+#include "models/plan/validate_plan.h"
 #include "tests/models/expert_models.h"
 #include "tests/models/program_sums.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "tests/models/known_models.h"
 
 namespace orrery {

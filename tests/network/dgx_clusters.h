@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "engine/check.h"
-#include "network/cluster_spec.h"
-#include "network/fabric.h"
+#include "engine/base/check.h"
+#include "network/fabric/cluster_spec.h"
+#include "network/fabric/fabric.h"
 
 namespace orrery {
 

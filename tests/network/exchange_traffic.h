@@ -2,7 +2,7 @@
 // Exchanges given by their bytes, and what an exchange sends in all.
 #pragma once
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/exchange.h"
 
 namespace orrery {

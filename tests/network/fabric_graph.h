@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/ids.h"
-#include "network/fabric.h"
+#include "engine/base/ids.h"
+#include "network/fabric/fabric.h"
 
 namespace orrery {
 

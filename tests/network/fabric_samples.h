@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "network/cluster_spec.h"
-#include "network/path.h"
+#include "network/fabric/cluster_spec.h"
+#include "network/fabric/path.h"
 
 namespace orrery::samples {
 

@@ -2,7 +2,7 @@
 // Clusters of two kinds of nodes.
 #pragma once
 
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 #include "tests/network/dgx_clusters.h"
 
 namespace orrery {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sharing rule of network/fluid.h, executed literally and from scratch: slow, and obviously the
-// rule. Shares no code with the solver.
+// The sharing rule of network/fluid/fluid.h, executed literally and from scratch: slow, and
+// obviously the rule. Shares no code with the solver.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "engine/network_model.h"
+#include "engine/program/network_model.h"
 
 namespace orrery::testing {
 

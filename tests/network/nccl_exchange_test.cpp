@@ -2,7 +2,7 @@
 // Exchanges on links: what they carry, what limits them, and that fluid and packets see the same.
 #include <gtest/gtest.h>
 
-#include "engine/rate_alone.h"
+#include "engine/world/rate_alone.h"
 #include "network/nccl_network.h"
 #include "tests/network/dgx_clusters.h"
 #include "tests/network/exchange_traffic.h"

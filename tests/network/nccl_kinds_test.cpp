@@ -5,8 +5,8 @@
 #include <array>
 #include <numeric>
 
+#include "network/fabric/port_limits.h"
 #include "network/nccl_network.h"
-#include "network/port_limits.h"
 #include "tests/network/mixed_clusters.h"
 
 namespace orrery {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "network/nccl_graph.h"
+#include "network/nccl/nccl_graph.h"
 #include "tests/network/dgx_clusters.h"
 
 namespace orrery {

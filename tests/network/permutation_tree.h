@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/network_model.h"
+#include "engine/program/network_model.h"
 
 namespace orrery::testing {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "engine/network_model.h"
-#include "network/fluid.h"
+#include "engine/program/network_model.h"
+#include "network/fluid/fluid.h"
 
 namespace orrery {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "engine/simulated_executor.h"
-#include "network/fluid.h"
+#include "engine/world/simulated_executor.h"
+#include "network/fluid/fluid.h"
 #include "tests/engine/random_program.h"
 #include "tests/engine/step_ending.h"
 #include "tests/engine/toy_network.h"

@@ -6,8 +6,8 @@
 
 #include <array>
 
-#include "engine/simulated_executor.h"
-#include "network/fluid.h"
+#include "engine/world/simulated_executor.h"
+#include "network/fluid/fluid.h"
 #include "network/nccl_network.h"
 #include "tests/engine/program_builder.h"
 #include "tests/network/fabric_samples.h"

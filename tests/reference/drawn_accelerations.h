@@ -6,8 +6,8 @@
 #include <bit>
 #include <string>
 
-#include "engine/field_count.h"
-#include "engine/simulation.h"
+#include "engine/base/field_count.h"
+#include "engine/world/simulation.h"
 #include "tests/reference/dice.h"
 
 namespace orrery::reference {

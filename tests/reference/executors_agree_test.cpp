@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <memory>
 
-#include "engine/simulated_executor.h"
-#include "network/fluid.h"
-#include "network/uncontended.h"
+#include "engine/world/simulated_executor.h"
+#include "network/fluid/fluid.h"
+#include "network/fluid/uncontended.h"
 #include "tests/reference/drawn_accelerations.h"
 #include "tests/reference/random_program.h"
 #include "tests/reference/reference_executor.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Program written out in full: every op of every rank and step is an object of its own, with the
 // ops that it waits on, when the host launches it, and the transfers that it takes part in
-// (engine/simulation.h rules 1, 2, 3, 5, 6 and 9, as far as they do not depend on time).
+// (engine/world/simulation.h rules 1, 2, 3, 5, 6 and 9, as far as they do not depend on time).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/simulation.h"
+#include "engine/world/simulation.h"
 
 namespace orrery::reference {
 
@@ -38,7 +38,7 @@ struct ExpandedProgram {
     std::vector<OpInstance> ops;  // by step, rank, program order
     std::vector<TransferInstance> transfers;
     // By what determines them; a map, so that pointers to plans stay valid.
-    // Call, first member, draw (engine/step_load.h).
+    // Call, first member, draw (engine/program/step_load.h).
     std::map<std::tuple<CollectiveId, RankId, std::uint32_t>, TransferPlan> collective_plans;
     std::map<std::tuple<RankId, RankId, Bytes>, TransferPlan> send_plans;  // from, to, bytes
     std::map<std::pair<CopyId, RankId>, TransferPlan> copy_plans;

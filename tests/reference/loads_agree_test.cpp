@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "engine/simulated_executor.h"
-#include "models/lowering.h"
-#include "models/routed_step.h"
-#include "network/fluid.h"
+#include "engine/world/simulated_executor.h"
+#include "models/experts/routed_step.h"
+#include "models/lowering/lowering.h"
+#include "network/fluid/fluid.h"
 #include "network/nccl_network.h"
 #include "tests/models/expert_models.h"
 #include "tests/network/dgx_clusters.h"

@@ -9,11 +9,11 @@
 #include <memory>
 #include <set>
 
-#include "engine/simulated_executor.h"
-#include "models/lowering.h"
-#include "network/fluid.h"
+#include "engine/world/simulated_executor.h"
+#include "models/lowering/lowering.h"
+#include "network/fluid/fluid.h"
+#include "network/fluid/uncontended.h"
 #include "network/nccl_network.h"
-#include "network/uncontended.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/network/dgx_clusters.h"
 #include "tests/network/mixed_clusters.h"

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/network_model.h"
+#include "engine/program/network_model.h"
 
 namespace orrery::reference {
 

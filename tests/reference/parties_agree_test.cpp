@@ -4,8 +4,8 @@
 // numbers of steps.
 #include <gtest/gtest.h>
 
-#include "engine/simulated_executor.h"
-#include "network/fluid.h"
+#include "engine/world/simulated_executor.h"
+#include "network/fluid/fluid.h"
 #include "tests/reference/drawn_accelerations.h"
 #include "tests/reference/random_jobs.h"
 #include "tests/reference/reference_executor.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 
 namespace orrery::reference {
 

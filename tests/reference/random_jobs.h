@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/merged_program.h"
+#include "engine/program/merged_program.h"
 #include "tests/reference/dice.h"
 #include "tests/reference/random_program.h"
 

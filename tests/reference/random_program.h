@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/simulation.h"
+#include "engine/world/simulation.h"
 #include "tests/reference/table_network.h"
 
 namespace orrery::reference {

@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "network/fluid.h"
+#include "network/fluid/fluid.h"
 #include "tests/reference/dice.h"
 #include "tests/reference/max_min.h"
 #include "tests/reference/table_network.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs small enough to work out by hand, at least one for each rule of engine/simulation.h.
+// Programs small enough to work out by hand, at least one for each rule of
+// engine/world/simulation.h.
 #include "tests/reference/reference_executor.h"
 
 #include <gtest/gtest.h>

@@ -5,9 +5,9 @@
 
 #include <random>
 
-#include "engine/simulated_executor.h"
-#include "models/lowering.h"
-#include "network/fluid.h"
+#include "engine/world/simulated_executor.h"
+#include "models/lowering/lowering.h"
+#include "network/fluid/fluid.h"
 #include "network/nccl_network.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/network/dgx_clusters.h"

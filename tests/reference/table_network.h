@@ -7,7 +7,7 @@
 // per distance.
 #pragma once
 
-#include "engine/network_model.h"
+#include "engine/program/network_model.h"
 
 namespace orrery::reference {
 

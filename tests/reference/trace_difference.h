@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/simulation.h"
+#include "engine/world/simulation.h"
 
 namespace orrery::reference {
 

@@ -3,10 +3,10 @@
 // beginning, to the picosecond.
 #include <gtest/gtest.h>
 
-#include "engine/placed_network.h"
-#include "engine/simulated_executor.h"
-#include "engine/world.h"
-#include "network/fluid.h"
+#include "engine/world/placed_network.h"
+#include "engine/world/simulated_executor.h"
+#include "engine/world/world.h"
+#include "network/fluid/fluid.h"
 #include "tests/engine/random_program.h"
 #include "tests/engine/step_ending.h"
 #include "tests/engine/toy_network.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/layout.h"
+#include "models/plan/layout.h"
 
 namespace orrery {
 namespace {

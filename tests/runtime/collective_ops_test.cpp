@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/collective_ops.h"
 
-#include "models/layout.h"
+#include "models/plan/layout.h"
 #include "tests/runtime/communication/local_ranks.h"
 
 namespace orrery {

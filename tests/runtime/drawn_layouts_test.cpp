@@ -3,7 +3,7 @@
 // executed, learns what one rank learns, and gives the same bits when run again.
 #include <set>
 
-#include "models/validate_plan.h"
+#include "models/plan/validate_plan.h"
 #include "runtime/trainable.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/runtime/rank_training.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/layout.h"
+#include "models/plan/layout.h"
 
 namespace orrery {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experts trained on the CPU: gradients are derivatives of the loss, ranks that share experts train
 // what one rank trains, and to the same bits whichever of them has an expert.
-#include "models/validate_plan.h"
+#include "models/plan/validate_plan.h"
 #include "runtime/trainable.h"
 #include "tests/runtime/rank_training.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/runtime/tiny_model.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "runtime/cpu/cpu_kernels.h"
 #include "runtime/rank_program.h"
 #include "tests/runtime/tiny_model.h"

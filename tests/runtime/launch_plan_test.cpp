@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "models/lowering.h"
-#include "models/segment_builder.h"
+#include "models/lowering/lowering.h"
+#include "models/segments/segment_builder.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/runtime/tiny_model.h"
 

@@ -2,7 +2,7 @@
 // The same model, data and steps on one rank and on several, in every layout that real mode knows:
 // the same losses and the same weights, up to the order of fp32 sums; and the same bits when run
 // again.
-#include "models/validate_plan.h"
+#include "models/plan/validate_plan.h"
 #include "tests/runtime/rank_training.h"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "models/validate_plan.h"
+#include "models/plan/validate_plan.h"
 #include "runtime/rank_program.h"
 #include "runtime/state/global_indices.h"
 #include "runtime/trainable.h"

@@ -3,7 +3,7 @@
 // bound, ranks agree, and a model learns as it does without.
 #include <cmath>
 
-#include "models/validate_plan.h"
+#include "models/plan/validate_plan.h"
 #include "runtime/trainable.h"
 #include "tests/runtime/rank_training.h"
 

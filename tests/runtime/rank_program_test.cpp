@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "tests/runtime/tiny_model.h"
 
 namespace orrery {

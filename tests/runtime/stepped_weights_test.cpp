@@ -2,8 +2,8 @@
 // The optimizer on the host steps the same weights to the same bits.
 #include "runtime/stepped_weights.h"
 
-#include "models/parameters.h"
-#include "models/validate_plan.h"
+#include "models/blocks/parameters.h"
+#include "models/plan/validate_plan.h"
 #include "runtime/trainable.h"
 #include "tests/runtime/rank_training.h"
 

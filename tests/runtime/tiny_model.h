@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/device_scalars.h"
-#include "models/lowering.h"
+#include "engine/program/device_scalars.h"
+#include "models/lowering/lowering.h"
 #include "runtime/cpu/cpu_executor.h"
 #include "runtime/data/sampling.h"
 #include "runtime/data/tokenize.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "runtime/measure/measured_timeline.h"
 
 namespace orrery {

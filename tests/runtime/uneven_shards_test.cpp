@@ -7,7 +7,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "runtime/state/checkpoint_files.h"
 #include "runtime/state/held_parameters.h"
 #include "runtime/trainer.h"

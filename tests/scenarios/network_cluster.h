@@ -2,8 +2,8 @@
 // A small leaf-spine network of one-GPU servers: 2 leaves of `per_leaf` servers, as many spines.
 #pragma once
 
-#include "engine/check.h"
-#include "network/fabric.h"
+#include "engine/base/check.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/format/specs/scenario.h"
 
 namespace orrery {

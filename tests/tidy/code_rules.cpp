@@ -16,23 +16,23 @@ using Names = std::set<std::string>;
 }  // namespace
 
 Findings parallel_size(const SourceTree& tree) {
-    static const Names allowed{"models/expert_nodes.cpp",
-                               "models/pipeline_split.cpp",
-                               "models/plan.h",
-                               "models/plan_fields.h",
-                               "models/rank_mesh.cpp",
-                               "models/router_load.cpp",
-                               "models/serving_context.cpp",
-                               "models/serving_plan.cpp",
-                               "models/serving_plan.h",
-                               "models/serving_step.cpp",
-                               "models/stage_parties.cpp",
-                               "models/validate_experts.cpp",
-                               "models/validate_long_context.cpp",
-                               "models/validate_offload.cpp",
-                               "models/validate_plan.cpp",
-                               "models/validate_plan.h",
-                               "models/validate_schedule.cpp"};
+    static const Names allowed{"models/blocks/expert_nodes.cpp",
+                               "models/plan/pipeline_split.cpp",
+                               "models/plan/plan.h",
+                               "models/plan/plan_fields.h",
+                               "models/plan/rank_mesh.cpp",
+                               "models/experts/router_load.cpp",
+                               "models/serving/serving_context.cpp",
+                               "models/serving/serving_plan.cpp",
+                               "models/serving/serving_plan.h",
+                               "models/serving/serving_step.cpp",
+                               "models/plan/stage_parties.cpp",
+                               "models/plan/validate_experts.cpp",
+                               "models/plan/validate_long_context.cpp",
+                               "models/plan/validate_offload.cpp",
+                               "models/plan/validate_plan.cpp",
+                               "models/plan/validate_plan.h",
+                               "models/plan/validate_schedule.cpp"};
     static const std::regex size{R"(\w+_parallel_size\b)"};
     Findings found;
     for (const SourceFile& file : tree.files) {
@@ -51,13 +51,14 @@ Findings parallel_size(const SourceTree& tree) {
 }
 
 Findings one_emitter(const SourceTree& tree) {
-    static const Names allowed{"models/relayout.cpp", "models/segment_builder.cpp"};
+    static const Names allowed{"models/segments/relayout.cpp",
+                               "models/segments/segment_builder.cpp"};
     static const std::regex emits{R"((ops|tables_?|tables\(\))\.(collective|copy)\()"};
     Findings found;
     for (const SourceFile& file : tree.files) {
         if (file.room() == "models" && file.is_cpp() && allowed.count(file.path) == 0 &&
             std::regex_search(without_comments_and_literals(file.text), emits)) {
-            found.push_back({"one_emitter", file.path, "emits past models/relayout.h"});
+            found.push_back({"one_emitter", file.path, "emits past models/segments/relayout.h"});
         }
     }
     return found;

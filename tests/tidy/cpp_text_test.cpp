@@ -27,11 +27,11 @@ TEST(CppText, BlanksCommentsAndLiteralsButKeepsLines) {
 
 TEST(CppText, FindsIncludes) {
     const auto includes =
-        includes_of("#include <vector>\n  # include \"engine/mesh.h\"\n// #include <x>\n");
+        includes_of("#include <vector>\n  # include \"engine/program/mesh.h\"\n// #include <x>\n");
     ASSERT_EQ(includes.size(), 2u);
     EXPECT_EQ(includes[0].path, "vector");
     EXPECT_FALSE(includes[0].quoted);
-    EXPECT_EQ(includes[1].path, "engine/mesh.h");
+    EXPECT_EQ(includes[1].path, "engine/program/mesh.h");
     EXPECT_TRUE(includes[1].quoted);
 }
 

@@ -181,7 +181,7 @@ Findings floor_direction(const SourceTree& tree) {
 
 Findings folder_cycle(const SourceTree& tree) {
     Findings found;
-    for (const std::string room : {"engine", "scenarios"}) {
+    for (const std::string room : {"engine", "network", "models", "scenarios"}) {
         const FolderArrows arrows = folder_arrows(tree, room);
         for (const SourceFile& file : tree.files) {
             if (file.room() != room || !file.is_cpp()) {

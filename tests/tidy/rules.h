@@ -21,7 +21,7 @@ using Findings = std::vector<Finding>;
 Findings include_direction(const SourceTree& tree);
 // In scenarios, format <- studies <- report <- program; no source lies beside these floors.
 Findings floor_direction(const SourceTree& tree);
-// In engine and scenarios, no folder reaches itself through the includes of others.
+// In engine, network, models and scenarios, no folder reaches itself through others' includes.
 Findings folder_cycle(const SourceTree& tree);
 // 500 lines a file, 120 one of a command, 70 a function, 100 columns.
 Findings file_length(const SourceTree& tree);
@@ -34,7 +34,7 @@ Findings pragma_once(const SourceTree& tree);
 Findings purpose(const SourceTree& tree);
 // No file is named for what it is to other files: common, utils, misc, helpers.
 Findings file_names(const SourceTree& tree);
-// engine/mesh.cpp has tests/engine/mesh_test.cpp.
+// engine/program/mesh.cpp has tests/engine/program/mesh_test.cpp.
 Findings mirrored_test(const SourceTree& tree);
 // A source that no CMakeLists.txt names is dead.
 Findings dead_source(const SourceTree& tree);
@@ -48,7 +48,7 @@ Findings machine_path(const SourceTree& tree);
 // In models/, only the assignment of layouts and what it is made from reads `*_parallel_size`:
 // everything else derives communication from layouts.
 Findings parallel_size(const SourceTree& tree);
-// In models/, only models/relayout.cpp adds collectives and copies to a Program.
+// In models/, only models/segments/relayout.cpp adds collectives and copies to a Program.
 Findings one_emitter(const SourceTree& tree);
 // No two headers define a type of one name: the linker would mix their functions.
 Findings one_definition(const SourceTree& tree);

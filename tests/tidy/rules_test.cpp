@@ -162,8 +162,8 @@ TEST(Rules, OnlyTheAssignmentOfLayoutsReadsParallelSizes) {
     EXPECT_EQ(parallel_size({{{"models/lowering.cpp", reads}}}).size(), 1u);
     EXPECT_EQ(parallel_size({{{"models/lowering.cpp", "// tensor_model_parallel_size\n"}}}).size(),
               0u);
-    EXPECT_EQ(parallel_size({{{"models/rank_mesh.cpp", reads}}}).size(), 0u);
-    EXPECT_EQ(parallel_size({{{"models/rank_mesh.cpp", ""}}}).size(), 1u);
+    EXPECT_EQ(parallel_size({{{"models/plan/rank_mesh.cpp", reads}}}).size(), 0u);
+    EXPECT_EQ(parallel_size({{{"models/plan/rank_mesh.cpp", ""}}}).size(), 1u);
 }
 
 TEST(Rules, OnlyRelayoutsEmitCollectivesAndCopies) {
@@ -171,7 +171,7 @@ TEST(Rules, OnlyRelayoutsEmitCollectivesAndCopies) {
     const std::string copies = "void f(BlockBuilder& b) { b.ops.copy(call, spec); }\n";
     EXPECT_EQ(one_emitter({{{"models/lowering.cpp", emits}}}).size(), 1u);
     EXPECT_EQ(one_emitter({{{"models/lowering.cpp", copies}}}).size(), 1u);
-    EXPECT_EQ(one_emitter({{{"models/relayout.cpp", emits}}}).size(), 0u);
+    EXPECT_EQ(one_emitter({{{"models/segments/relayout.cpp", emits}}}).size(), 0u);
     EXPECT_EQ(one_emitter({{{"models/lowering.cpp", "x = program.collective(op).kind;\n"}}}).size(),
               0u);
 }

@@ -9,7 +9,7 @@
 namespace orrery::tidy {
 
 struct SourceFile {
-    std::string path;  // from the root, "engine/units.h"
+    std::string path;  // from the root, "engine/base/units.h"
     std::string text;
 
     std::string room() const;       // "engine", or empty at the root

@@ -46,7 +46,7 @@ TEST(Tidy, TheLengthOfACommandHasNoExceptions) {
 }
 
 TEST(Tidy, ReadsTheCheckout) {
-    ASSERT_NE(checkout().find("engine/units.h"), nullptr);
+    ASSERT_NE(checkout().find("engine/base/units.h"), nullptr);
     ASSERT_NE(checkout().find("tests/tidy/tidy_test.cpp"), nullptr);
     EXPECT_EQ(checkout().find("build/CMakeCache.txt"), nullptr);
 }

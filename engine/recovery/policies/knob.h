@@ -7,7 +7,7 @@
 #include <concepts>
 #include <string_view>
 
-#include "engine/field.h"
+#include "engine/base/field.h"
 
 namespace orrery {
 

@@ -19,7 +19,7 @@ from pathlib import Path
 _PROBLEM = re.compile(r"(?:error: )?(?P<where>.*?:\d+:\d+|.*?(?=: error: )): (?:error: )?"
                       r"(?P<what>.*?)(?: \(hint: (?P<hint>.*)\))?$")
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
-# The bar that the program redraws on a terminal (scenarios/report/progress.h).
+# The bar that the program redraws on a terminal (scenarios/report/render/progress.h).
 _PROGRESS = re.compile(r"\r[^\r\n]*\033\[K")
 
 

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "scenarios/format/document/utf8.h"
 
 namespace orrery {

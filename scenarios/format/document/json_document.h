@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/document/document_node.h"
 
 namespace orrery {

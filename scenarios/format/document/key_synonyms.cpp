@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 #include "scenarios/format/document/megatron_flags.h"
 
 namespace orrery {

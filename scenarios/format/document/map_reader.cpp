@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "scenarios/format/document/key_synonyms.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/document/quantity.h"

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/field.h"
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/field.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 #include "scenarios/format/document/document_node.h"
 
 namespace orrery {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/plan_fields.h"
-#include "models/transformer_fields.h"
+#include "models/plan/plan_fields.h"
+#include "models/transformer/transformer_fields.h"
 
 namespace orrery {
 namespace {

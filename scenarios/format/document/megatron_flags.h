@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Megatron-LM's flags mean to a scenario: its arguments.py, in tables. Those of the plan and
-// the model come from the tables of their fields (models/plan_fields.h, transformer_fields.h).
+// the model come from the tables of their fields (models/plan/plan_fields.h, transformer_fields.h).
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 #include <ostream>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

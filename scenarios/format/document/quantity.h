@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields by the rows of their table (engine/field.h): read from the keys of a map, and as the text
-// that the reader takes.
+// Fields by the rows of their table (engine/base/field.h): read from the keys of a map, and as the
+// text that the reader takes.
 #pragma once
 
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "engine/field.h"
+#include "engine/base/field.h"
 #include "scenarios/format/document/map_reader.h"
 
 namespace orrery {

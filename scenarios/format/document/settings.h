@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/document/document_node.h"
 
 namespace orrery {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/wall_time.h"
+#include "engine/base/wall_time.h"
 
 namespace orrery {
 

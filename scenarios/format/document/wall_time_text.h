@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/result.h"
-#include "engine/wall_time.h"
+#include "engine/base/result.h"
+#include "engine/base/wall_time.h"
 
 namespace orrery {
 

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <utility>
 
-#include "engine/input_file.h"
+#include "engine/base/input_file.h"
 #include "scenarios/format/document/utf8.h"
 
 namespace orrery {

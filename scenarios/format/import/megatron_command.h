@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/format/import/shell_script.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/measured_transfer.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/world/measured_transfer.h"
 #include "kernels/profile.h"
 
 namespace orrery {

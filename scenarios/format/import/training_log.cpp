@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
 #include "scenarios/format/import/gpu_words.h"
 
 namespace orrery {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/input_file.h"
+#include "engine/base/input_file.h"
 
 namespace orrery {
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/format/provenance/provenance.h"
 #include "scenarios/format/specs/scenario.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/read/length_table.h"
 
 namespace orrery {

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "models/validate_plan.h"
-#include "network/memory_tiers.h"
+#include "models/plan/validate_plan.h"
+#include "network/fabric/memory_tiers.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/yaml_document.h"
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <vector>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_calibration.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/format/read/key_table.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/document/document_node.h"
 
 namespace orrery {

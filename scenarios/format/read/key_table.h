@@ -19,10 +19,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/base/field.h"
+#include "engine/base/units.h"
+#include "engine/base/wall_time.h"
 #include "engine/faults/distribution.h"
-#include "engine/field.h"
-#include "engine/units.h"
-#include "engine/wall_time.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/read_field.h"
@@ -142,7 +142,7 @@ struct KeyMap {
     std::string_view example{};  // hint at a value that is no map
     const void* (*defaults)() = nullptr;
     void (*check)(MapReader&, void* object) = nullptr;  // after the keys are read
-    // In place of `keys`, of structs with a table of their own (models/plan_fields.h).
+    // In place of `keys`, of structs with a table of their own (models/plan/plan_fields.h).
     void (*fields)(const std::string& path, std::vector<ScenarioKey>& keys) = nullptr;
 };
 template <class Struct>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of all maps that files may have, by the file that defines them; model and plan have
-// theirs in models/transformer_fields.h and models/plan_fields.h.
+// theirs in models/transformer/transformer_fields.h and models/plan/plan_fields.h.
 #pragma once
 
 #include "engine/faults/detection.h"
 #include "kernels/device_spec.h"
-#include "network/cluster_spec.h"
 #include "network/congestion_factors.h"
+#include "network/fabric/cluster_spec.h"
 #include "scenarios/format/read/key_table.h"
 #include "scenarios/format/specs/campaign_plan.h"
 #include "scenarios/format/specs/network_settings.h"

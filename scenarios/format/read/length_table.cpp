@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "kernels/csv_rows.h"
 #include "scenarios/format/document/csv_header.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "kernels/csv_rows.h"
-#include "network/cable_list.h"
+#include "network/fabric/cable_list.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/effective_scenario.h"

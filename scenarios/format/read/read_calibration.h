@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/read/key_table.h"
 #include "scenarios/format/specs/calibration.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "network/fabric.h"
-#include "network/node_order.h"
+#include "network/fabric/fabric.h"
+#include "network/fabric/node_order.h"
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/old_keys.h"
 #include "scenarios/format/read/read_kinds.h"

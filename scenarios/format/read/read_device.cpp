@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "models/plan_words.h"
+#include "models/plan/plan_words.h"
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 

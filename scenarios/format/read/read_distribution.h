@@ -5,8 +5,8 @@
 
 #include <optional>
 
+#include "engine/base/field.h"
 #include "engine/faults/distribution.h"
-#include "engine/field.h"
 #include "scenarios/format/document/map_reader.h"
 
 namespace orrery {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/result.h"
 #include "engine/faults/fault_process.h"
-#include "engine/result.h"
 
 namespace orrery {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/device_spec.h"
-#include "network/cluster_spec.h"
-#include "network/nccl_topology.h"
+#include "network/fabric/cluster_spec.h"
+#include "network/nccl/nccl_topology.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/format/document/map_reader.h"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model section: a catalogue name, the fields of Transformer (models/transformer_fields.h)
-// under Megatron-LM's names, or hf_config with keys that override it. Defaults are Megatron-LM's
-// too: ffn_hidden_size 4h, heads of h/heads, as many key-value heads as heads, GPT style (learned
-// positions, LayerNorm, GELU, biases, tied embeddings).
+// The model section: a catalogue name, the fields of Transformer
+// (models/transformer/transformer_fields.h) under Megatron-LM's names, or hf_config with keys that
+// override it. Defaults are Megatron-LM's too: ffn_hidden_size 4h, heads of h/heads, as many
+// key-value heads as heads, GPT style (learned positions, LayerNorm, GELU, biases, tied
+// embeddings).
 #include <fmt/format.h>
 
 #include <set>
 #include <utility>
 
-#include "models/transformer_fields.h"
+#include "models/transformer/transformer_fields.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/read_field.h"

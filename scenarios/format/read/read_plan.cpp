@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan section: the fields of ParallelPlan (models/plan_fields.h) under their own names, which
-// are Megatron-LM's.
+// The plan section: the fields of ParallelPlan (models/plan/plan_fields.h) under their own names,
+// which are Megatron-LM's.
 #include <algorithm>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/read/read_sections.h"

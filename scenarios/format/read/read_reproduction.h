@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/read/key_table.h"
 #include "scenarios/format/specs/reproduction.h"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <sstream>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 #include "kernels/csv_rows.h"
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/document/json_document.h"

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/request.h"
 
 namespace orrery {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"

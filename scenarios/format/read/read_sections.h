@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/format/specs/scenario.h"

@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/document/read_field.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/result.h"
-#include "models/plan.h"
+#include "engine/base/result.h"
+#include "models/plan/plan.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/format/specs/scenario.h"

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "models/validate_plan.h"
+#include "models/plan/validate_plan.h"
 #include "runtime/trainable.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/yaml_document.h"

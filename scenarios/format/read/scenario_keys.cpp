@@ -5,8 +5,8 @@
 #include <iterator>
 #include <set>
 
-#include "models/plan_fields.h"
-#include "models/transformer_fields.h"
+#include "models/plan/plan_fields.h"
+#include "models/transformer/transformer_fields.h"
 #include "scenarios/format/document/key_synonyms.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/read/key_tables.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// All keys of a kind of file in words, from the tables: key_tables.h, models/plan_fields.h,
-// models/transformer_fields.h.
+// All keys of a kind of file in words, from the tables: key_tables.h, models/plan/plan_fields.h,
+// models/transformer/transformer_fields.h.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "engine/field.h"
+#include "engine/base/field.h"
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/key_table.h"
 

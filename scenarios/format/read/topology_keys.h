@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "engine/result.h"
-#include "network/nccl_topology.h"
+#include "engine/base/result.h"
+#include "network/nccl/nccl_topology.h"
 #include "scenarios/format/document/document_node.h"
 
 namespace orrery {

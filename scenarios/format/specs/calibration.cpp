@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "scenarios/format/document/quantity.h"
 
 namespace orrery {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 #include "kernels/efficiency_table.h"
 
 namespace orrery {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/campaign/campaign.h"
-#include "engine/units.h"
 #include "scenarios/format/specs/fault_use.h"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "network/switch_counts.h"
+#include "network/fabric/switch_counts.h"
 
 namespace orrery {
 

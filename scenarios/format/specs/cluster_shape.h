@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/faults/component.h"
-#include "network/cluster_spec.h"
+#include "network/fabric/cluster_spec.h"
 #include "scenarios/format/specs/campaign_plan.h"
 
 namespace orrery {

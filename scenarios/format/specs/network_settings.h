@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 #include "network/congestion_factors.h"
 #include "network/packet/parameters.h"
 
@@ -60,7 +60,7 @@ struct StepWindow {
 
 struct NetworkSettings {
     Time convergence = Time::picoseconds(100'000'000'000);  // until switches avoid a dead link
-    Time timeout = Time::picoseconds(30'064'771'072'000);   // NCCL's, network/flow_runner.h
+    Time timeout = Time::picoseconds(30'064'771'072'000);   // NCCL's, network/fluid/flow_runner.h
     Time batch{};                                           // of completions; zero: exact
     std::uint64_t seed = 1;                                 // of random patterns
     std::vector<LinkEvent> events;

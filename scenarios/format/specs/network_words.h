@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#include "engine/field.h"
-#include "network/cluster_spec.h"
+#include "engine/base/field.h"
+#include "network/fabric/cluster_spec.h"
 #include "network/packet/parameters.h"
 #include "scenarios/format/specs/network_settings.h"
 

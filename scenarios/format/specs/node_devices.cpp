@@ -24,7 +24,7 @@ std::vector<std::map<std::uint32_t, std::uint32_t>> ranks_of_roles(const Program
 }
 
 // By role: what the kernels that count in the MFU take at peak in a step
-// (engine/kernel_runs.h).
+// (engine/world/kernel_runs.h).
 std::vector<double> useful_seconds(const Program& program, const DeviceTimings& device) {
     std::vector<double> seconds(program.roles.size(), 0);
     for (std::size_t role = 0; role < program.roles.size(); ++role) {

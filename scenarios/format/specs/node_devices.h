@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
-#include "engine/simulation.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
+#include "engine/program/program.h"
+#include "engine/world/simulation.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 
 namespace orrery {
 

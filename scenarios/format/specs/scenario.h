@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "kernels/device_spec.h"
-#include "models/plan.h"
-#include "models/transformer.h"
-#include "network/cluster_spec.h"
-#include "network/node_kinds.h"
+#include "models/plan/plan.h"
+#include "models/transformer/transformer.h"
+#include "network/fabric/cluster_spec.h"
+#include "network/fabric/node_kinds.h"
 #include "runtime/training_job.h"
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/format/specs/campaign_plan.h"

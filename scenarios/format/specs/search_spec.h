@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels/device_spec.h"
-#include "models/plan.h"
-#include "network/cluster_spec.h"
+#include "models/plan/plan.h"
+#include "network/fabric/cluster_spec.h"
 
 namespace orrery {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/serving/cache_tiers.h"
-#include "engine/units.h"
 
 namespace orrery {
 

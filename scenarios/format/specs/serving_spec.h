@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/faults/detection.h"
 #include "engine/serving/batch_scheduler.h"
 #include "engine/serving/instance_faults.h"
-#include "engine/units.h"
-#include "models/serving_plan.h"
-#include "models/transformer.h"
+#include "models/serving/serving_plan.h"
+#include "models/transformer/transformer.h"
 #include "scenarios/format/specs/serving_policies.h"
 
 namespace orrery {
@@ -38,7 +38,7 @@ struct ServingEngine {
     // Sums of tensor parallelism by the engine's own kernel where that is faster than NCCL
     // (network/collectives/direct_all_reduce.h).
     bool direct_all_reduce = true;
-    // models/serving_plan.h: the same of ServingPlan
+    // models/serving/serving_plan.h: the same of ServingPlan
     bool fused_casts = false;
     bool fused_cache_write = false;
     bool masks_experts = false;

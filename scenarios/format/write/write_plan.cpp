@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/check.h"
-#include "models/plan_fields.h"
+#include "engine/base/check.h"
+#include "models/plan/plan_fields.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/document/yaml_document.h"

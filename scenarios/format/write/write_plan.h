@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "scenarios/format/document/document_node.h"
 #include "scenarios/format/specs/serving_spec.h"
 

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/base/statistics.h"
 #include "engine/recovery/closed_forms.h"
-#include "engine/statistics.h"
-#include "models/flops.h"
-#include "models/transformer.h"
+#include "models/plan/flops.h"
+#include "models/transformer/transformer.h"
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/format/specs/fault_weather.h"
 #include "scenarios/format/specs/node_devices.h"

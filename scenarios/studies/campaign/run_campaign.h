@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/campaign/campaign_answer.h"
 #include "scenarios/studies/simulate/degraded_steps.h"

@@ -24,8 +24,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/wall_time.h"
-#include "models/plan.h"
+#include "engine/base/wall_time.h"
+#include "models/plan/plan.h"
 #include "scenarios/format/specs/campaign_plan.h"
 
 namespace orrery {

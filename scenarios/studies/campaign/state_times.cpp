@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "models/transformer.h"
+#include "models/transformer/transformer.h"
 #include "scenarios/studies/campaign/start_up.h"
 #include "scenarios/studies/simulate/degraded_steps.h"
 

@@ -4,7 +4,7 @@
 // 4.4: the store serves as much as one replica has, however many there are).
 #pragma once
 
-#include "engine/wall_time.h"
+#include "engine/base/wall_time.h"
 #include "scenarios/format/specs/scenario.h"
 
 namespace orrery {

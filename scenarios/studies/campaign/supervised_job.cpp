@@ -8,8 +8,8 @@
 #include <sstream>
 #include <thread>
 
-#include "models/lowering.h"
-#include "models/memory.h"
+#include "models/lowering/lowering.h"
+#include "models/memory/memory.h"
 #include "runtime/supervisor/drill.h"
 #include "scenarios/format/document/wall_time_text.h"
 #include "scenarios/format/specs/cluster_shape.h"

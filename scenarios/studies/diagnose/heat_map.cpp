@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/statistics.h"
-#include "models/lowering.h"
+#include "engine/base/statistics.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 
 namespace orrery {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/ids.h"
-#include "engine/result.h"
+#include "engine/base/ids.h"
+#include "engine/base/result.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/measure/recorded_run.h"
 

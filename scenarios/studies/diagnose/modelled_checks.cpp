@@ -8,8 +8,8 @@
 #include <map>
 #include <memory>
 
-#include "engine/rate_alone.h"
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
+#include "engine/world/rate_alone.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/simulate/step_disturbances.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/check.h"
-#include "models/plan_fields.h"
-#include "models/transformer_fields.h"
+#include "engine/base/check.h"
+#include "models/plan/plan_fields.h"
+#include "models/transformer/transformer_fields.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/read/effective_scenario.h"

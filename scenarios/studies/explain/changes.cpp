@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "models/plan_fields.h"
-#include "models/validate_plan.h"
+#include "models/plan/plan_fields.h"
+#include "models/plan/validate_plan.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/specs/plan_key.h"

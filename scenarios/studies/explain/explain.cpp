@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/parallel.h"
+#include "engine/base/parallel.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/efficiency_table.h"
 #include "scenarios/format/provenance/provenance.h"
 #include "scenarios/studies/explain/changes.h"

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/ids.h"
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/ids.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/simulate/answer.h"
 

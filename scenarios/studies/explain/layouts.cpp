@@ -9,7 +9,7 @@
 #include <regex>
 #include <set>
 
-#include "models/layout.h"
+#include "models/plan/layout.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/measure/host_machine.h"
 #include "runtime/measure/machine_probe.h"
 #include "runtime/measure/nvml.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/cuda/devices.h"
 #include "scenarios/studies/measure/bench_stages.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "runtime/kernel_program.h"
 
 namespace orrery {

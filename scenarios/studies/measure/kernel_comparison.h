@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/kernel_call.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/kernel_call.h"
 #include "runtime/training_job.h"
 
 namespace orrery {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <utility>
 
-#include "engine/scratch_folder.h"
+#include "engine/base/scratch_folder.h"
 #include "runtime/cuda/devices.h"
 #include "runtime/data/token_file.h"
 #include "runtime/measure/host_machine.h"

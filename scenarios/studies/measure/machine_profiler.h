@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/profile.h"
 #include "scenarios/format/provenance/provenance.h"
 #include "scenarios/format/specs/fault_use.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/kernel_call.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/kernel_call.h"
 #include "runtime/measure/op_times.h"
 #include "scenarios/format/specs/scenario.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <tuple>
 
-#include "engine/statistics.h"
-#include "models/memory_plan.h"
+#include "engine/base/statistics.h"
+#include "models/memory/memory_plan.h"
 
 namespace orrery {
 namespace {

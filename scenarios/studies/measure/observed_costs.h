@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 #include "kernels/profile.h"
 #include "runtime/measure/measured_timeline.h"
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "engine/traced_ops.h"
-#include "models/lowering.h"
-#include "models/memory.h"
+#include "engine/world/traced_ops.h"
+#include "models/lowering/lowering.h"
+#include "models/memory/memory.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 
 namespace orrery {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/measure/recorded_run.h"
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/format/document/json_document.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/provenance/stored_result.h"

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
 #include "runtime/measure/measured_timeline.h"
 #include "runtime/measure/recording.h"
 #include "scenarios/format/provenance/version.h"

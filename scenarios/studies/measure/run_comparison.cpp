@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
 #include "scenarios/studies/measure/predicted_run.h"
 
 namespace orrery {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 #include "scenarios/studies/measure/recorded_run.h"
 #include "scenarios/studies/simulate/step_parts.h"
 

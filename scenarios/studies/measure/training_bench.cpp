@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/statistics.h"
-#include "models/flops.h"
+#include "engine/base/statistics.h"
+#include "models/plan/flops.h"
 #include "runtime/trainer.h"
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/studies/measure/discovered_cluster.h"

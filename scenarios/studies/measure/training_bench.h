@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/trainer.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/measure/measured_step.h"

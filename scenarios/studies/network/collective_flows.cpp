@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "network/flow_runner.h"
+#include "network/fluid/flow_runner.h"
 #include "network/nccl_network.h"
 #include "scenarios/studies/network/network_answer.h"
 #include "scenarios/studies/network/network_trace.h"

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "network/collectives/channel_router.h"
-#include "network/collectives/footprint.h"
 #include "network/collectives/group_layout.h"
-#include "network/flow_runner.h"
-#include "network/fluid.h"
+#include "network/fabric/footprint.h"
+#include "network/fluid/flow_runner.h"
+#include "network/fluid/fluid.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/specs/network_words.h"

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "network/collectives/channel_router.h"
-#include "network/collectives/footprint.h"
+#include "network/fabric/footprint.h"
 
 namespace orrery {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "network/fabric.h"
-#include "network/flow_runner.h"
-#include "network/traffic.h"
+#include "network/fabric/fabric.h"
+#include "network/fabric/traffic.h"
+#include "network/fluid/flow_runner.h"
 #include "scenarios/studies/network/flow_times.h"
 #include "scenarios/studies/network/network_trace.h"
 

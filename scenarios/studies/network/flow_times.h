@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 #include "scenarios/studies/network/network_answer.h"
 
 namespace orrery {

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "engine/result.h"
-#include "network/fabric.h"
-#include "network/flow_runner.h"
+#include "engine/base/result.h"
+#include "network/fabric/fabric.h"
+#include "network/fluid/flow_runner.h"
 #include "scenarios/format/specs/network_settings.h"
 
 namespace orrery {

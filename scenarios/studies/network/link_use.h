@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "network/fabric.h"
-#include "network/flow_runner.h"
+#include "network/fabric/fabric.h"
+#include "network/fluid/flow_runner.h"
 #include "scenarios/studies/network/network_answer.h"
 #include "scenarios/studies/network/network_trace.h"
 

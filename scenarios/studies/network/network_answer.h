@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

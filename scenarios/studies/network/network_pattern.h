@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
-#include "network/traffic.h"
+#include "engine/program/program.h"
+#include "network/fabric/traffic.h"
 
 namespace orrery {
 

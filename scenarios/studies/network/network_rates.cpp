@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/network/network_rates.h"
 
-#include "engine/check.h"
-#include "network/fluid.h"
-#include "network/simgrid.h"
-#include "network/uncontended.h"
+#include "engine/base/check.h"
+#include "network/fluid/fluid.h"
+#include "network/fluid/uncontended.h"
+#include "network/simgrid/simgrid.h"
 
 namespace orrery {
 

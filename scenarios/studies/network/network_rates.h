@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include "engine/network_model.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/network_model.h"
 #include "scenarios/format/specs/network_settings.h"
 
 namespace orrery {

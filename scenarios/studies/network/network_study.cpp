@@ -11,10 +11,10 @@
 #include <numeric>
 #include <optional>
 
-#include "network/fabric_remarks.h"
+#include "network/fabric/fabric_remarks.h"
+#include "network/fluid/uncontended.h"
 #include "network/measured_network.h"
 #include "network/nccl_network.h"
-#include "network/uncontended.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/format/specs/network_words.h"

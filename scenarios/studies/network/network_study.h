@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/measured_transfer.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/world/measured_transfer.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/network/network_answer.h"
 #include "scenarios/studies/network/network_trace.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A picture of traffic over time: a track per flow with slices, and counters of links.
-// scenarios/report/perfetto_network.cpp writes it.
+// scenarios/report/trace/perfetto_network.cpp writes it.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

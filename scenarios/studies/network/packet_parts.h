@@ -3,8 +3,8 @@
 // a topology of ports, and the parameters, spraying as the fabric's routing says unless given.
 #pragma once
 
-#include "engine/result.h"
-#include "network/fabric.h"
+#include "engine/base/result.h"
+#include "network/fabric/fabric.h"
 #include "network/packet/parameters.h"
 #include "network/packet/topology.h"
 #include "scenarios/format/specs/network_settings.h"

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <optional>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "network/collectives/channel_router.h"
-#include "network/nic_name.h"
+#include "network/fabric/nic_name.h"
 #include "scenarios/studies/network/flow_study.h"
 #include "scenarios/studies/network/link_events.h"
 #include "scenarios/studies/network/packet_parts.h"

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
-#include "network/fabric.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
+#include "network/fabric/fabric.h"
+#include "network/fabric/traffic.h"
 #include "network/nccl_network.h"
 #include "network/packet/simulation.h"
-#include "network/traffic.h"
 #include "scenarios/format/specs/network_settings.h"
 #include "scenarios/studies/network/flow_times.h"
 #include "scenarios/studies/network/network_trace.h"

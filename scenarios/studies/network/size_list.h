@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/result.h"
-#include "engine/units.h"
+#include "engine/base/result.h"
+#include "engine/base/units.h"
 
 namespace orrery {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "engine/input_file.h"
+#include "engine/base/input_file.h"
 #include "scenarios/format/document/json_document.h"
 #include "scenarios/studies/replay/chakra_schema.h"
 

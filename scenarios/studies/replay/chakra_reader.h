@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/studies/replay/foreign_step.h"
 
 namespace orrery {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/program.h"
+#include "engine/program/program.h"
 
 namespace orrery::chakra {
 

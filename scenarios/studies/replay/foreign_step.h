@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/program.h"
 
 namespace orrery {
 

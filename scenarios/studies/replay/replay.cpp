@@ -5,8 +5,8 @@
 
 #include <numeric>
 
-#include "engine/simulated_executor.h"
-#include "network/fabric.h"
+#include "engine/world/simulated_executor.h"
+#include "network/fabric/fabric.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/network/network_rates.h"

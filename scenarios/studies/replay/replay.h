@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/replay/foreign_step.h"
 

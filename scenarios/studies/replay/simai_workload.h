@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/studies/replay/foreign_step.h"
 
 namespace orrery {

@@ -10,8 +10,8 @@
 #include <set>
 #include <utility>
 
-#include "engine/check.h"
-#include "engine/parallel.h"
+#include "engine/base/check.h"
+#include "engine/base/parallel.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/read_reproduction.h"
 #include "scenarios/studies/campaign/run_campaign.h"

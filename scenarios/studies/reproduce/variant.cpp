@@ -7,8 +7,8 @@
 #include <iterator>
 #include <utility>
 
-#include "models/plan_fields.h"
-#include "models/validate_plan.h"
+#include "models/plan/plan_fields.h"
+#include "models/plan/validate_plan.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/read_field.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/specs/reproduction.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/validate/published_cases.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "engine/parallel.h"
+#include "engine/base/parallel.h"
 
 namespace orrery {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "models/segment_builder.h"
+#include "models/segments/segment_builder.h"
 
 namespace orrery {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model chunk as a folded step (engine/folded_step.h) needs it: its passes as timings, and what
-// its messages and data ops wait for (scenarios/studies/search/lowered_chunk.h makes them).
+// A model chunk as a folded step (engine/folded/folded_step.h) needs it: its passes as timings, and
+// what its messages and data ops wait for (scenarios/studies/search/lowered_chunk.h makes them).
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "engine/folded_step.h"
-#include "engine/program.h"
-#include "engine/simulation.h"
+#include "engine/folded/folded_step.h"
+#include "engine/program/program.h"
+#include "engine/world/simulation.h"
 #include "scenarios/studies/search/stage_prices.h"
 #include "scenarios/studies/search/timing_pool.h"
 
@@ -27,7 +27,7 @@ struct ChunkDataOp {
     std::vector<ChunkPlace> after{};
 };
 
-// An exchange that waits for none of its pass's ops (engine/folded_step.h, EarlyOp).
+// An exchange that waits for none of its pass's ops (engine/folded/folded_step.h, EarlyOp).
 struct ChunkEarlyOp {
     std::uint8_t stream = 0;
     std::uint32_t launch = 0;  // of the pass
@@ -84,7 +84,7 @@ std::optional<PassTiming> time_segment(const Program& program,
                                        StagePrices& prices);
 
 // Takes early ops out of a timing: exchanges at the head of their stream that wait for nothing.
-// Nothing if the rest is not closed (engine/pass_timing.h).
+// Nothing if the rest is not closed (engine/folded/pass_timing.h).
 std::optional<PlacedPass> without_early_ops(const PassTiming& whole,
                                             std::uint32_t num_sms,
                                             TimingPool& pool);

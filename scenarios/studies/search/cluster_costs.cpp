@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/splitmix.h"
-#include "network/fabric.h"
+#include "engine/base/splitmix.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/calibration.h"
 #include "scenarios/format/specs/node_devices.h"

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/simulation.h"
+#include "engine/world/simulation.h"
 #include "kernels/cost_model.h"
 #include "kernels/efficiency_table.h"
 #include "network/nccl_network.h"

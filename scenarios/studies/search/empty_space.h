@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/specs/search_spec.h"
 #include "scenarios/studies/search/left_out.h"
 

@@ -5,9 +5,9 @@
 
 #include <functional>
 
-#include "models/lowering.h"
-#include "models/validate_plan.h"
-#include "network/memory_tiers.h"
+#include "models/lowering/lowering.h"
+#include "models/plan/validate_plan.h"
+#include "network/fabric/memory_tiers.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/simulate/memory_overheads.h"
 #include "scenarios/studies/simulate/program_summary.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/validate_plan.h"
+#include "models/plan/validate_plan.h"
 #include "scenarios/studies/search/largest_fit.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 

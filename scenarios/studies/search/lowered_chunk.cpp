@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "models/lowering.h"
-#include "models/plan_fields.h"
-#include "models/rank_mesh.h"
-#include "models/repeated_layers.h"
-#include "models/slot_waits.h"
+#include "models/blocks/repeated_layers.h"
+#include "models/lowering/lowering.h"
+#include "models/plan/plan_fields.h"
+#include "models/plan/rank_mesh.h"
+#include "models/segments/slot_waits.h"
 
 namespace orrery {
 namespace {

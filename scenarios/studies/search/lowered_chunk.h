@@ -11,11 +11,11 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "engine/simulation.h"
-#include "models/gradient_sync.h"
-#include "models/layout_assignment.h"
-#include "models/optimizer_lowering.h"
-#include "models/segment_builder.h"
+#include "engine/world/simulation.h"
+#include "models/lowering/gradient_sync.h"
+#include "models/lowering/optimizer_lowering.h"
+#include "models/plan/layout_assignment.h"
+#include "models/segments/segment_builder.h"
 #include "scenarios/studies/search/chunk_timing.h"
 
 namespace orrery {
@@ -31,7 +31,7 @@ class LoweredChunk {
 public:
     // `plan` is a plan_of_passes(). The model must outlive the chunk. `few`, if not null: of the
     // same plan and shape, but for having kFewLayers layers, which are repeated
-    // (models/repeated_layers.h).
+    // (models/blocks/repeated_layers.h).
     LoweredChunk(const Transformer& model,
                  const ParallelPlan& plan,
                  const ChunkShape& shape,

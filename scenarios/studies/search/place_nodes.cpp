@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "engine/counter_random.h"
-#include "network/node_order.h"
+#include "engine/base/counter_random.h"
+#include "network/fabric/node_order.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 
 namespace orrery {

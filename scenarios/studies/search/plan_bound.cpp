@@ -3,16 +3,16 @@
 
 #include <algorithm>
 
-#include "engine/rate_alone.h"
-#include "models/lowering.h"
-#include "models/memory.h"
-#include "models/pipeline_split.h"
-#include "models/plan_fields.h"
-#include "models/rank_mesh.h"
-#include "models/recomputation.h"
-#include "models/relayout.h"
+#include "engine/world/rate_alone.h"
+#include "models/lowering/lowering.h"
+#include "models/memory/memory.h"
+#include "models/plan/pipeline_split.h"
+#include "models/plan/plan_fields.h"
+#include "models/plan/rank_mesh.h"
+#include "models/plan/recomputation.h"
+#include "models/plan/stage_parties.h"
 #include "models/schedule/stage_work.h"
-#include "models/stage_parties.h"
+#include "models/segments/relayout.h"
 
 namespace orrery {
 namespace {

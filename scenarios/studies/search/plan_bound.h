@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/network_model.h"
-#include "engine/simulation.h"
-#include "models/plan.h"
-#include "models/state_layouts.h"
-#include "models/transformer.h"
+#include "engine/program/network_model.h"
+#include "engine/world/simulation.h"
+#include "models/plan/plan.h"
+#include "models/plan/state_layouts.h"
+#include "models/transformer/transformer.h"
 #include "scenarios/studies/search/plan_space.h"
 #include "scenarios/studies/search/stage_kinds.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/specs/scenario.h"
 
 namespace orrery {

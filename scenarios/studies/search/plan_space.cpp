@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/check.h"
-#include "models/divisors.h"
-#include "models/plan_words.h"
-#include "models/validate_plan.h"
+#include "engine/base/check.h"
+#include "models/plan/divisors.h"
+#include "models/plan/plan_words.h"
+#include "models/plan/validate_plan.h"
 
 namespace orrery {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plans that a search looks at: every combination of the sizes and switches of a PlanSpace that
-// a model, a cluster and a batch admit (models/validate_plan.h says which do). Choices that make no
-// difference are made once: a pipeline of one stage has one schedule, a single data-parallel rank
-// has nothing to shard.
+// a model, a cluster and a batch admit (models/plan/validate_plan.h says which do). Choices that
+// make no difference are made once: a pipeline of one stage has one schedule, a single
+// data-parallel rank has nothing to shard.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "models/plan.h"
-#include "models/transformer.h"
-#include "network/cluster_spec.h"
+#include "models/plan/plan.h"
+#include "models/transformer/transformer.h"
+#include "network/fabric/cluster_spec.h"
 #include "scenarios/format/specs/search_spec.h"
 
 namespace orrery {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/gradient_sync.h"
-#include "models/pipeline_split.h"
-#include "models/plan_fields.h"
-#include "models/rank_mesh.h"
-#include "models/repeated_layers.h"
+#include "models/blocks/repeated_layers.h"
+#include "models/lowering/gradient_sync.h"
+#include "models/plan/pipeline_split.h"
+#include "models/plan/plan_fields.h"
+#include "models/plan/rank_mesh.h"
 #include "scenarios/studies/search/stage_builder.h"
 
 namespace orrery {

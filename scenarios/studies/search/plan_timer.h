@@ -2,8 +2,8 @@
 // The step time of many plans for one model and cluster on a network without contention, to the
 // picosecond that `orrery simulate` gives, thousands of times as fast: what plans have in common
 // (chunks, transfers, the end of the step) is lowered and priced once, each step is folded
-// (engine/folded_step.h), and of plans whose folded steps are the same (whether they shard only
-// optimizer state or gradients too, say) one is simulated. Plans that do not fold are refused:
+// (engine/folded/folded_step.h), and of plans whose folded steps are the same (whether they shard
+// only optimizer state or gradients too, say) one is simulated. Plans that do not fold are refused:
 // parameters that are gathered layer by layer (ZeRO 3) or beside the next step, exchanges that run
 // on beside the next pass, groups that are placed differently.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/search/plan_trials.h"
 
-#include "engine/parallel.h"
+#include "engine/base/parallel.h"
 #include "scenarios/studies/search/plan_goodput.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 

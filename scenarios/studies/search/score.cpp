@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/search/score.h"
 
-#include "models/flops.h"
+#include "models/plan/flops.h"
 #include "scenarios/format/specs/node_devices.h"
 
 namespace orrery {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/efficiency_table.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/search_spec.h"

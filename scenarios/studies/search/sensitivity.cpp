@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "engine/parallel.h"
+#include "engine/base/parallel.h"
 #include "scenarios/studies/search/plan_goodput.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stage of a plan's folded step (engine/folded_step.h), put together from the timings of its
-// chunks in the order of the schedule.
+// One stage of a plan's folded step (engine/folded/folded_step.h), put together from the timings of
+// its chunks in the order of the schedule.
 #pragma once
 
 #include <array>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/rank_mesh.h"
+#include "models/plan/rank_mesh.h"
 
 namespace orrery {
 

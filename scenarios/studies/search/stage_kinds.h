@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "models/plan.h"
-#include "network/cluster_spec.h"
+#include "models/plan/plan.h"
+#include "network/fabric/cluster_spec.h"
 
 namespace orrery {
 

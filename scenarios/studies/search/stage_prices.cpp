@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/search/stage_prices.h"
 
-#include "engine/rate_alone.h"
+#include "engine/world/rate_alone.h"
 
 namespace orrery {
 

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/folded_step.h"
-#include "engine/network_model.h"
+#include "engine/folded/folded_step.h"
+#include "engine/program/network_model.h"
 
 namespace orrery {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/pass_timing.h"
+#include "engine/folded/pass_timing.h"
 
 namespace orrery {
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/device_spec.h"
-#include "models/transformer.h"
+#include "models/transformer/transformer.h"
 #include "scenarios/format/specs/serving_spec.h"
 
 namespace orrery {

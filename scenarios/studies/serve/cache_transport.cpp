@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "engine/check.h"
-#include "engine/rate_alone.h"
-#include "network/fabric.h"
+#include "engine/base/check.h"
+#include "engine/world/rate_alone.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/network/network_rates.h"
 #include "scenarios/studies/serve/tier_loads.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and values on their way over the cluster's fabric, where they share links with each other
-// (max-min, network/fluid.h). Each GPU that generates pulls the heads and layers that it needs from
-// the GPUs that computed them; two instances may cut the model differently.
+// (max-min, network/fluid/fluid.h). Each GPU that generates pulls the heads and layers that it
+// needs from the GPUs that computed them; two instances may cut the model differently.
 #pragma once
 
 #include <deque>
@@ -9,11 +9,11 @@
 #include <memory>
 #include <vector>
 
-#include "engine/network_model.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/network_model.h"
 #include "engine/serving/serving_run.h"
-#include "engine/step_events.h"
-#include "models/serving_plan.h"
+#include "engine/world/step_events.h"
+#include "models/serving/serving_plan.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"
 

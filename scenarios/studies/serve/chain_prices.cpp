@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/rate_alone.h"
 #include "engine/serving/run_clock.h"
-#include "models/parameters.h"
-#include "network/fabric.h"
+#include "engine/world/rate_alone.h"
+#include "models/blocks/parameters.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/format/specs/node_devices.h"
 
 namespace orrery {

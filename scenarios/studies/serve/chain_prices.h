@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/serving_pool.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"

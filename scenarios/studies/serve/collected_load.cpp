@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "scenarios/studies/serve/slowdown.h"
 
 namespace orrery {

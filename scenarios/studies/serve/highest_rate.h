@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {

@@ -10,8 +10,8 @@
 #include <queue>
 #include <utility>
 
-#include "engine/counter_random.h"
-#include "models/serving_kernels.h"
+#include "engine/base/counter_random.h"
+#include "models/serving/serving_kernels.h"
 #include "scenarios/studies/serve/serving_prices.h"
 
 namespace orrery {

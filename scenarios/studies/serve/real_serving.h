@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/serve/live_server.h"
 #include "runtime/serve/rank_step.h"
 #include "runtime/serve/served_model.h"

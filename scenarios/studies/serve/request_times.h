@@ -6,8 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "engine/base/units.h"
 #include "engine/serving/request.h"
-#include "engine/units.h"
 
 namespace orrery {
 

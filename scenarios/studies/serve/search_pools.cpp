@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/parallel.h"
+#include "engine/base/parallel.h"
 #include "scenarios/studies/serve/highest_rate.h"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "engine/parallel.h"
+#include "engine/base/parallel.h"
 
 namespace orrery {
 

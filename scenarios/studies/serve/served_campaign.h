@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/serve/serving_study.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 #include "engine/faults/detection.h"
 #include "scenarios/format/specs/fault_use.h"
 #include "scenarios/format/specs/fault_weather.h"

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/instance_faults.h"
 #include "engine/serving/serving_run.h"
-#include "engine/step_events.h"
-#include "network/fabric.h"
+#include "engine/world/step_events.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/format/specs/scenario.h"
 
 namespace orrery {

@@ -7,8 +7,8 @@
 #include <deque>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/serving/serving_observer.h"
-#include "engine/units.h"
 
 namespace orrery {
 

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/rate_alone.h"
 #include "engine/serving/run_clock.h"
+#include "engine/world/rate_alone.h"
 #include "kernels/efficiency_table.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
-#include "models/serving_context.h"
-#include "models/serving_kernels.h"
+#include "models/serving/serving_context.h"
+#include "models/serving/serving_kernels.h"
 #include "network/collectives/direct_all_reduce.h"
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/node_devices.h"
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/serving_run.h"
 #include "kernels/cost_model.h"
-#include "models/serving_step.h"
+#include "models/serving/serving_step.h"
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/serving_spec.h"
@@ -86,7 +86,7 @@ private:
     // Of the host, for a kernel of a step that no graph captures; zero if one does.
     Time launch_time(bool prompts) const;
     std::int64_t launches_of(std::size_t stage);
-    // A step whose experts are on ranks of their own (models/serving_plan.h: expert_ranks).
+    // A step whose experts are on ranks of their own (models/serving/serving_plan.h: expert_ranks).
     struct PartTimes {
         Time attention;  // and all else but experts
         Time experts;

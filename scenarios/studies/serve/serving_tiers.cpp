@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "network/memory_tiers.h"
+#include "network/fabric/memory_tiers.h"
 
 namespace orrery {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/cache_tiers.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/serve/cache_transport.h"

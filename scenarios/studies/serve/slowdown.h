@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/studies/serve/serving_study.h"
 
 namespace orrery {

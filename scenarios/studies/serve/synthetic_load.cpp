@@ -8,7 +8,7 @@
 #include <queue>
 #include <utility>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 #include "scenarios/format/read/client_table.h"
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/image_load.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "engine/serving/request.h"
 #include "scenarios/format/read/length_table.h"
 #include "scenarios/format/specs/serving_spec.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 

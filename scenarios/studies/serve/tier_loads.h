@@ -3,8 +3,8 @@
 // what they load of the server's links and of the fabric's, beside all else that moves there.
 #pragma once
 
-#include "engine/ids.h"
-#include "engine/network_model.h"
+#include "engine/base/ids.h"
+#include "engine/program/network_model.h"
 #include "engine/serving/cache_tiers.h"
 #include "network/nccl_network.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a simulation of a scenario tells: the fields of the console report and of --json. FLOP
-// counts and utilisations are named after what they count (models/flops.h).
+// counts and utilisations are named after what they count (models/plan/flops.h).
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/cause.h"
-#include "engine/ids.h"
-#include "engine/program.h"
-#include "engine/units.h"
-#include "models/layer_rows.h"
+#include "engine/base/ids.h"
+#include "engine/base/units.h"
+#include "engine/program/cause.h"
+#include "engine/program/program.h"
+#include "models/plan/layer_rows.h"
 #include "scenarios/format/specs/fault_use.h"
 #include "scenarios/studies/network/network_answer.h"
 #include "scenarios/studies/simulate/step_efficiency.h"

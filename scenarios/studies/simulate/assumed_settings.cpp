@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "models/plan_fields.h"
-#include "models/transformer_fields.h"
+#include "models/plan/plan_fields.h"
+#include "models/transformer/transformer_fields.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/read/effective_scenario.h"
 

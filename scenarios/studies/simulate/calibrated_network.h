@@ -3,7 +3,7 @@
 // calibration): start-up and bytes are scaled, so transfers that share links still share them.
 #pragma once
 
-#include "engine/forwarded_network.h"
+#include "engine/world/forwarded_network.h"
 
 namespace orrery {
 

@@ -5,8 +5,8 @@
 
 #include <functional>
 
+#include "engine/base/result.h"
 #include "engine/campaign/campaign.h"
-#include "engine/result.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/simulate/answer.h"
 

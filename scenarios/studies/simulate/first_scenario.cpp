@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/reader.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 
 namespace orrery {
 

@@ -5,16 +5,16 @@
 #include <span>
 #include <vector>
 
-#include "engine/kernel_cost.h"
-#include "engine/program.h"
-#include "engine/simulation.h"
+#include "engine/program/kernel_cost.h"
+#include "engine/program/program.h"
+#include "engine/world/simulation.h"
 #include "kernels/device_spec.h"
 #include "scenarios/studies/simulate/answer.h"
 #include "scenarios/studies/simulate/step_efficiency.h"
 
 namespace orrery {
 
-// Behind the kernels of the program come `loaded` ones (engine/step_load.h).
+// Behind the kernels of the program come `loaded` ones (engine/program/step_load.h).
 // `step`: factors of a training step on what the cost model's curves predict. `slowdown`: of the
 // slowest device, on everything.
 DeviceTimings time_kernels(const Program& program,

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/measured_transfer.h"
-#include "engine/units.h"
+#include "engine/base/units.h"
+#include "engine/world/measured_transfer.h"
 #include "kernels/profile.h"
 
 namespace orrery {

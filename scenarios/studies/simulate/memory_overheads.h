@@ -13,9 +13,9 @@
 // issue 481). Messages between pipeline stages have few channels and are left out.
 #pragma once
 
-#include "engine/network_model.h"
-#include "engine/program.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/network_model.h"
+#include "engine/program/program.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/simulate/answer.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/simulated_executor.h"
+#include "engine/world/simulated_executor.h"
 #include "network/packet_rates.h"
 
 namespace orrery {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "engine/simulation.h"
+#include "engine/world/simulation.h"
 #include "network/packet_network.h"
 #include "scenarios/format/specs/network_settings.h"
 #include "scenarios/studies/simulate/answer.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/rate_alone.h"
-#include "models/memory.h"
-#include "models/rank_rows.h"
+#include "engine/world/rate_alone.h"
+#include "models/memory/memory.h"
+#include "models/plan/rank_rows.h"
 #include "scenarios/format/specs/scenario.h"
 
 namespace orrery {

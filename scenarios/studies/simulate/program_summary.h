@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "engine/network_model.h"
-#include "engine/program.h"
-#include "engine/simulation.h"
+#include "engine/program/network_model.h"
+#include "engine/program/program.h"
+#include "engine/world/simulation.h"
 #include "kernels/device_spec.h"
-#include "models/plan.h"
-#include "models/routed_step.h"
-#include "network/cluster_spec.h"
+#include "models/experts/routed_step.h"
+#include "models/plan/plan.h"
+#include "network/fabric/cluster_spec.h"
 #include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {

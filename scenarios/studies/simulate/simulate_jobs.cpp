@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/merged_program.h"
-#include "engine/simulated_executor.h"
-#include "models/lowering.h"
-#include "network/fabric_remarks.h"
+#include "engine/program/merged_program.h"
+#include "engine/world/simulated_executor.h"
+#include "models/lowering/lowering.h"
+#include "network/fabric/fabric_remarks.h"
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/network/link_use.h"
@@ -215,7 +215,7 @@ private:
         const CauseTimes& critical_path;
         const std::vector<Bytes>& link_bytes;
     };
-    // A single job has no parties (engine/simulation.h).
+    // A single job has no parties (engine/world/simulation.h).
     static Steps steps_of(const SimulationResult& result, std::size_t p) {
         if (result.parties.empty()) {
             return {result.step_end, result.critical_path, result.link_bytes};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several jobs at the same time on one cluster: how long their steps take alone and together, and
-// which links they share. Each job's Program is a party of one program (engine/merged_program.h).
+// which links they share. Each job's Program is a party of one program
+// (engine/program/merged_program.h).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/cause.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/cause.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/simulate/answer.h"
 

@@ -11,13 +11,13 @@
 #include <numbers>
 #include <optional>
 
-#include "engine/large_pages.h"
-#include "engine/simulated_executor.h"
-#include "models/flops.h"
-#include "models/lowering.h"
-#include "models/memory_plan.h"
-#include "models/routed_step.h"
-#include "network/fabric_remarks.h"
+#include "engine/base/large_pages.h"
+#include "engine/world/simulated_executor.h"
+#include "models/experts/routed_step.h"
+#include "models/lowering/lowering.h"
+#include "models/memory/memory_plan.h"
+#include "models/plan/flops.h"
+#include "network/fabric/fabric_remarks.h"
 #include "network/measured_network.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/wall_time_text.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "engine/simulation.h"
+#include "engine/base/result.h"
+#include "engine/world/simulation.h"
 #include "kernels/efficiency_table.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/simulate/answer.h"

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/cause.h"
-#include "engine/program.h"
-#include "engine/result.h"
-#include "engine/simulation.h"
+#include "engine/base/result.h"
+#include "engine/program/cause.h"
+#include "engine/program/program.h"
+#include "engine/world/simulation.h"
 #include "kernels/efficiency_table.h"
 #include "kernels/profile.h"
 #include "scenarios/format/specs/scenario.h"
@@ -23,7 +23,7 @@ namespace orrery {
 
 struct StepCostOptions {
     std::optional<EfficiencyTable> step_table;  // nothing: the catalogue's
-    std::span<const KernelCall> loaded{};       // behind the program's (engine/step_load.h)
+    std::span<const KernelCall> loaded{};       // behind the program's (engine/program/step_load.h)
     std::optional<Cause> without;               // noise, launches or the host: costs nothing
 };
 

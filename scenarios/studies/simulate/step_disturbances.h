@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
-#include "engine/simulation.h"
-#include "engine/step_events.h"
-#include "network/fabric.h"
+#include "engine/base/result.h"
+#include "engine/world/simulation.h"
+#include "engine/world/step_events.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/simulate/answer.h"
 #include "scenarios/studies/simulate/step_faults.h"

@@ -35,7 +35,7 @@
 
 #include "kernels/device_spec.h"
 #include "kernels/efficiency_table.h"
-#include "models/plan.h"
+#include "models/plan/plan.h"
 
 namespace orrery {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/result.h"
 #include "engine/faults/fault_process.h"
-#include "engine/result.h"
-#include "engine/simulation.h"
-#include "network/fabric.h"
+#include "engine/world/simulation.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/format/specs/scenario.h"
 
 namespace orrery {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/cause.h"
-#include "engine/result.h"
+#include "engine/base/result.h"
+#include "engine/program/cause.h"
 #include "network/nccl_network.h"
 #include "network/packet_network.h"
 #include "scenarios/format/specs/scenario.h"

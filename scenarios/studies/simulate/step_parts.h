@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/simulation.h"
+#include "engine/program/program.h"
+#include "engine/world/simulation.h"
 
 namespace orrery {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/faults/fault_process.h"
-#include "engine/program.h"
-#include "engine/simulation.h"
+#include "engine/program/program.h"
+#include "engine/world/simulation.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/simulate/answer.h"
 

@@ -15,7 +15,7 @@
 
 #include <vector>
 
-#include "engine/simulation.h"
+#include "engine/world/simulation.h"
 #include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {

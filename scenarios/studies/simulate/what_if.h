@@ -5,10 +5,10 @@
 // what kernels gain that are slowed less and transfers that share links with fewer others.
 #pragma once
 
-#include "engine/forwarded_network.h"
-#include "engine/program.h"
-#include "engine/simulation.h"
-#include "models/routed_step.h"
+#include "engine/program/program.h"
+#include "engine/world/forwarded_network.h"
+#include "engine/world/simulation.h"
+#include "models/experts/routed_step.h"
 
 namespace orrery {
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <thread>
 
-#include "engine/module.h"
+#include "engine/base/module.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "engine/module.h"
+#include "engine/base/module.h"
 
 namespace orrery {
 

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/studies/sweep/point_queue.h"
 
 namespace orrery {

@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/studies/sweep/study.h"
 
 struct sqlite3;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/key_tables.h"

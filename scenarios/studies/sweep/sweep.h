@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/studies/sweep/mpi_world.h"
 #include "scenarios/studies/sweep/results_file.h"
 #include "scenarios/studies/sweep/run_point.h"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "runtime/data/token_file.h"
 #include "runtime/data/tokenizer.h"
 #include "runtime/measure/op_times.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 #include "scenarios/format/document/read_field.h"
 
 namespace orrery {

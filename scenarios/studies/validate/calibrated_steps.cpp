@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "engine/parallel.h"
+#include "engine/base/parallel.h"
 #include "scenarios/studies/simulate/software.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/studies/validate/calibration_fit.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/validation.h"

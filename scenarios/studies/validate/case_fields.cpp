@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "scenarios/studies/validate/published_cases.h"
 
 namespace orrery {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/field.h"
-#include "engine/result.h"
+#include "engine/base/field.h"
+#include "engine/base/result.h"
 #include "kernels/csv_rows.h"
 
 namespace orrery {

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "models/plan_fields.h"
-#include "models/plan_words.h"
+#include "models/plan/plan_fields.h"
+#include "models/plan/plan_words.h"
 #include "scenarios/format/read/read_stack.h"
 #include "scenarios/studies/validate/likely_stack.h"
 #include "scenarios/studies/validate/published_cases.h"

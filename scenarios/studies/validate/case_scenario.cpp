@@ -8,8 +8,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "models/plan_words.h"
-#include "models/validate_plan.h"
+#include "models/plan/plan_words.h"
+#include "models/plan/validate_plan.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/studies/validate/published_cases.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/flops.h"
+#include "models/plan/flops.h"
 #include "scenarios/studies/validate/validation.h"
 
 namespace orrery {

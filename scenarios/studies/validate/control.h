@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control of a validation: one constant MFU per GPU generation and precision, the one with the
 // smallest balanced error on the published rows that ship with the catalogue. A simulator that does
-// not clearly beat this has said nothing. MFU counts full attention (models/flops.h).
+// not clearly beat this has said nothing. MFU counts full attention (models/plan/flops.h).
 #pragma once
 
 #include <map>

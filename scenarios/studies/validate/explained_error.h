@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/studies/simulate/answer.h"
 #include "scenarios/studies/validate/assumed_inputs.h"
 #include "scenarios/studies/validate/validation.h"

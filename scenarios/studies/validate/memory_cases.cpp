@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "kernels/csv_rows.h"
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/studies/simulate/memory_overheads.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/studies/validate/case_fields.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/scenario.h"
 

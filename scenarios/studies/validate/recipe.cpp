@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "models/plan_fields.h"
-#include "models/plan_words.h"
+#include "models/plan/plan_fields.h"
+#include "models/plan/plan_words.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/read_stack.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "kernels/device_spec.h"
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/studies/validate/published_cases.h"
 

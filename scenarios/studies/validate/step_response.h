@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/result.h"
+#include "engine/base/result.h"
 #include "scenarios/format/specs/calibration.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/validation.h"

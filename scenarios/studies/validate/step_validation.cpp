@@ -13,8 +13,8 @@
 #include <utility>
 #include <variant>
 
-#include "engine/parallel.h"
-#include "models/lowering.h"
+#include "engine/base/parallel.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/studies/search/cluster_costs.h"
 #include "scenarios/studies/search/plan_timer.h"
 #include "scenarios/studies/simulate/memory_overheads.h"

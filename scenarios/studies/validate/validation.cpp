@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "engine/statistics.h"
+#include "engine/base/statistics.h"
 
 namespace orrery {
 namespace {

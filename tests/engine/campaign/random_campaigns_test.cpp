@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "engine/base/counter_random.h"
 #include "engine/campaign/campaign.h"
-#include "engine/counter_random.h"
 
 namespace orrery {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 
 namespace orrery {
 namespace {

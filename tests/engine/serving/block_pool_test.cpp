@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <list>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 
 namespace orrery {
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 #include "tests/engine/serving/serving_stand_ins.h"
 
 namespace orrery {

@@ -2,7 +2,7 @@
 // Instances that come and go with the load.
 #include <gtest/gtest.h>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 #include "engine/serving/serving_run.h"
 #include "tests/engine/serving/serving_stand_ins.h"
 

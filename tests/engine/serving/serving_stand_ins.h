@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 #include "engine/serving/serving_run.h"
 
 namespace orrery {

@@ -2,7 +2,7 @@
 // Keys and values that come from the tiers below a cache (engine/serving/cache_tiers.h).
 #include <gtest/gtest.h>
 
-#include "engine/counter_random.h"
+#include "engine/base/counter_random.h"
 #include "engine/serving/layer_wise.h"
 #include "engine/serving/serving_run.h"
 #include "tests/engine/serving/serving_stand_ins.h"

@@ -12,7 +12,7 @@
 #include <map>
 #include <optional>
 
-#include "engine/scratch_folder.h"
+#include "engine/base/scratch_folder.h"
 #include "kernels/cuda/shared_library.h"
 
 namespace orrery {

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 #include "tests/kernels/emulation/emulated_block.h"
 
 #ifdef __SANITIZE_THREAD__

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/device_scalars.h"
+#include "engine/program/device_scalars.h"
 #include "kernels/optimizer/optimizer_device.h"
 #include "tests/kernels/emulation/emulated_block.h"
 #include "tests/kernels/numeric.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "engine/check.h"
+#include "engine/base/check.h"
 
 namespace orrery {
 namespace {

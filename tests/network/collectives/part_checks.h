@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "network/collectives/footprint.h"
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
+#include "network/fabric/footprint.h"
 
 namespace orrery {
 

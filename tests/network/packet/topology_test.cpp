@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/units.h"
+#include "engine/base/units.h"
 #include "network/packet/draw.h"
 #include "tests/network/packet/clos_shapes.h"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <random>
 
-#include "models/memory.h"
+#include "models/memory/memory.h"
 #include "tests/runtime/tiny_model.h"
 
 namespace orrery {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "runtime/cuda/cuda_features.h"
 #include "runtime/cuda/cuda_module.h"
 #include "tests/runtime/cuda/simulated_device.h"

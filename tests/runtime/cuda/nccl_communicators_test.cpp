@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/runtime/communication/local_ranks.h"
 #include "tests/runtime/tiny_model.h"

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "tests/runtime/tiny_model.h"
 
 namespace orrery {

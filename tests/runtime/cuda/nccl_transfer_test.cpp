@@ -8,7 +8,7 @@
 #include <mutex>
 #include <set>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "runtime/collective_ops.h"
 #include "runtime/state/parameter_shards.h"
 #include "tests/models/drawn_plans.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "models/layout.h"
+#include "models/plan/layout.h"
 
 namespace orrery {
 namespace {

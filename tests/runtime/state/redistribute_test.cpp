@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random pairs of layouts: the steps that models/layout.h derives, executed by 8 ranks that send
-// each other messages, leave every rank with its part of the global tensor.
+// Random pairs of layouts: the steps that models/plan/layout.h derives, executed by 8 ranks that
+// send each other messages, leave every rank with its part of the global tensor.
 #include "runtime/state/redistribute.h"
 
 #include <map>

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "scenarios/program/spelling.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 #include "tests/scenarios/program/command_run.h"
 
 namespace orrery {

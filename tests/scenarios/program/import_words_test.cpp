@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/program/exit_status.h"
-#include "scenarios/report/terminal.h"
+#include "scenarios/report/render/terminal.h"
 #include "tests/scenarios/program/command_run.h"
 
 namespace orrery {

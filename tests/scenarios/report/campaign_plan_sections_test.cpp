@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "scenarios/report/report.h"
+#include "scenarios/report/render/report.h"
 #include "scenarios/report/study_sections.h"
 #include "tests/scenarios/golden_report.h"
 

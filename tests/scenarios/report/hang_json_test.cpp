@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "scenarios/report/json_report.h"
+#include "scenarios/report/render/json_report.h"
 
 namespace orrery {
 namespace {

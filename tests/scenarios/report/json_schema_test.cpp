@@ -6,8 +6,8 @@
 
 #include <fstream>
 
-#include "scenarios/report/json_report.h"
 #include "scenarios/report/provenance_report.h"
+#include "scenarios/report/render/json_report.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 

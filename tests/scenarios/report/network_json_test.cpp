@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/report/json_report.h"
+#include "scenarios/report/render/json_report.h"
 
 namespace orrery {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "scenarios/format/document/utf8.h"
-#include "scenarios/report/report.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report.h"
+#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/validate/validation.h"
 #include "tests/scenarios/golden_report.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "scenarios/format/document/utf8.h"
-#include "scenarios/report/report_words.h"
+#include "scenarios/report/render/report_words.h"
 #include "tests/scenarios/golden_report.h"
 
 namespace orrery {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "models/transformer.h"
+#include "models/transformer/transformer.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/sweep/study.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/plan_fields.h"
+#include "models/plan/plan_fields.h"
 #include "tests/models/changed_plans.h"
 #include "tests/scenarios/sections.h"
 

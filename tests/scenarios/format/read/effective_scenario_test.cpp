@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "network/nccl_topology.h"
+#include "network/nccl/nccl_topology.h"
 #include "scenarios/format/document/json_document.h"
 #include "scenarios/format/provenance/stored_result.h"
 #include "scenarios/format/read/reader.h"

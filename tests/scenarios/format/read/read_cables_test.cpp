@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "network/cable_list.h"
+#include "network/fabric/cable_list.h"
 #include "tests/scenarios/sections.h"
 #include "tests/scenarios/test_folder.h"
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "network/cable_list.h"
+#include "network/fabric/cable_list.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/transformer.h"
+#include "models/transformer/transformer.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/campaign/run_campaign.h"
 #include "scenarios/studies/simulate/degraded_steps.h"

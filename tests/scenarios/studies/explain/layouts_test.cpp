@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "tests/models/known_models.h"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/studies/simulate/program_order.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/made_up_run.h"

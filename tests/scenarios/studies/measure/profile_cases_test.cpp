@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "models/lowering.h"
-#include "models/memory.h"
+#include "models/lowering/lowering.h"
+#include "models/memory/memory.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/measure/discovered_cluster.h"

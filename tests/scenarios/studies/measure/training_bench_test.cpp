@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/flops.h"
+#include "models/plan/flops.h"
 #include "scenarios/format/read/reader.h"
 #include "tests/scenarios/test_folder.h"
 

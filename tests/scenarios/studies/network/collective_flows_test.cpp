@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/check.h"
-#include "network/fluid.h"
+#include "engine/base/check.h"
+#include "network/fluid/fluid.h"
 #include "scenarios/studies/network/link_events.h"
 #include "tests/scenarios/network_cluster.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "network/fluid.h"
+#include "network/fluid/fluid.h"
 #include "tests/scenarios/network_cluster.h"
 
 namespace orrery {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "network/fluid.h"
+#include "network/fluid/fluid.h"
 #include "tests/scenarios/network_cluster.h"
 
 namespace orrery {

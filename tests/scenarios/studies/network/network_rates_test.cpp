@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "network/simgrid.h"
+#include "network/simgrid/simgrid.h"
 
 namespace orrery {
 namespace {

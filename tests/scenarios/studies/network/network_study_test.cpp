@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "network/simgrid.h"
+#include "network/simgrid/simgrid.h"
 #include "scenarios/format/read/reader.h"
 #include "tests/scenarios/network_cluster.h"
 

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "scenarios/report/perfetto_messages.h"
+#include "scenarios/report/trace/perfetto_messages.h"
 #include "scenarios/studies/replay/chakra_schema.h"
 #include "tests/scenarios/test_folder.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/verifier.h"
+#include "engine/program/verifier.h"
 
 namespace orrery {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/studies/simulate/kernel_timings.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/studies/search/timed_plans.h"

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "models/rank_mesh.h"
+#include "models/plan/rank_mesh.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/studies/search/timed_plans.h"
 

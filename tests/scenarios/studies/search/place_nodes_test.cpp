@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "network/node_order.h"
+#include "network/fabric/node_order.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 

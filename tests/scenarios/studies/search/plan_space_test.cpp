@@ -8,8 +8,8 @@
 #include <set>
 #include <tuple>
 
-#include "models/pipeline_split.h"
-#include "models/validate_plan.h"
+#include "models/plan/pipeline_split.h"
+#include "models/plan/validate_plan.h"
 
 namespace orrery {
 namespace {

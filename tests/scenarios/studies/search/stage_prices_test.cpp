@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/rank_mesh.h"
+#include "models/plan/rank_mesh.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/studies/search/timed_plans.h"
 

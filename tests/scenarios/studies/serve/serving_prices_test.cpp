@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/serving_kernels.h"
+#include "models/serving/serving_kernels.h"
 #include "scenarios/format/read/reader.h"
 #include "tests/models/known_models.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/rate_alone.h"
+#include "engine/world/rate_alone.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/format/specs/node_devices.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/simulate/program_summary.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "scenarios/studies/simulate/program_summary.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/simulate/step_network.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "runtime/rank_program.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/scenarios/small_scenarios.h"

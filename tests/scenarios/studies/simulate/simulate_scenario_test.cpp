@@ -5,10 +5,10 @@
 
 #include <numbers>
 
-#include "models/flops.h"
-#include "models/transformer.h"
+#include "models/plan/flops.h"
+#include "models/transformer/transformer.h"
 #include "scenarios/format/read/reader.h"
-#include "scenarios/report/perfetto_trace.h"
+#include "scenarios/report/trace/perfetto_trace.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/test_folder.h"

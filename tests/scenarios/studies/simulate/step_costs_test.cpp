@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "models/lowering.h"
+#include "models/lowering/lowering.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

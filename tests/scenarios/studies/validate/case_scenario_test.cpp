@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/validate/published_cases.h"
 

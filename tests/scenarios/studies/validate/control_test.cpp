@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/flops.h"
+#include "models/plan/flops.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/validation.h"
 #include "tests/scenarios/small_scenarios.h"

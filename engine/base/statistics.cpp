@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/base/statistics.h"
+
+namespace orrery {
+
+double quantile(const std::vector<double>& sorted, double share) {
+    if (sorted.empty()) {
+        return 0;
+    }
+    const double at = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    const double weight = at - static_cast<double>(below);
+    return sorted[below] * (1 - weight) + sorted[above] * weight;
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return quantile(values, 0.5);
+}
+
+double quartile_spread(const std::vector<double>& sorted, double middle) {
+    constexpr double kNormalQuartiles = 1.35;  // standard deviations from one to the other
+    return (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / (kNormalQuartiles * middle);
+}
+
+}  // namespace orrery

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/blocks/activation_lowering.h"
+
+#include <string>
+#include <string_view>
+
+#include "kernels/activation/activation.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/residual/residual.h"
+
+namespace orrery {
+namespace {
+
+constexpr auto kOfActivation = Cause::memory_bound_kernels;
+
+// A gated activation as two kernels: the function of the gate (part 0 of fc1) and, in a backward
+// pass of `dy`, dy times its slope and its value; then the product with up (part 1) in place, of
+// dfc1 with its gate's columns.
+void gate_activation_ops(BlockBuilder& b,
+                         const KernelCall& call,
+                         const Value& dy,
+                         const Value& fc1,
+                         const Value& result,
+                         Cause cause) {
+    constexpr std::int8_t kAll = -1;
+    constexpr std::int8_t kGate = 0;
+    constexpr std::int8_t kUp = 1;
+    const bool back = !dy.empty();
+    b.ops.kernel(call,
+                 {.name = back ? "activation backward" : "activation",
+                  .stream = kComputeStream,
+                  .cause = cause,
+                  .reads = back ? std::vector{dy.tensor, fc1.tensor} : std::vector{fc1.tensor},
+                  .writes = {result.tensor},
+                  .accumulates = {},
+                  .read_parts = back ? std::vector{kAll, kGate} : std::vector{kGate}});
+    b.ops.kernel(residual_add(call.dims[0], call.dims[1], fc1.dtype),
+                 {.name = back ? "activation product backward" : "activation product",
+                  .stream = kComputeStream,
+                  .cause = cause,
+                  .reads = {fc1.tensor},
+                  .writes = {},
+                  .accumulates = {result.tensor},
+                  .read_parts = {kUp}});
+}
+
+// How many rows there are, where that is data; then one kernel does it all.
+std::vector<TensorId> counts_of(const Value* weights) {
+    return weights != nullptr && weights->rows.counts ? std::vector{weights->rows.counts->held}
+                                                      : std::vector<TensorId>{};
+}
+
+// Megatron-Core's fused activation does not clamp: three kernels before it clamp the halves and put
+// them together again, and three behind its backward pass undo that (megatron/core/fusions/
+// fused_bias_geglu.py). In halves of fc1's width the first read and write 8, the others 10. Their
+// copy of fc1 is not kept here.
+constexpr std::int64_t kClampPasses = 4;
+constexpr std::int64_t kClampBackwardPasses = 5;
+constexpr std::uint8_t kClampKernels = 3;
+
+bool clamps_apart(const BlockBuilder& b, const std::vector<TensorId>& counts) {
+    return b.model.activation_func_clamp_value > 0 && !b.plan.fused_activation &&
+           !b.plan.compiled && counts.empty();
+}
+
+void clamp_ops(BlockBuilder& b,
+               std::string_view name,
+               const Value& halves,
+               std::int64_t ffn,
+               std::int64_t passes) {
+    b.ops.kernel(transpose(b.local_tokens(halves) * passes, ffn, halves.dtype),
+                 {.name = std::string{name},
+                  .stream = kComputeStream,
+                  .cause = b.recomputing ? Cause::recomputation : kOfActivation,
+                  .reads = {},
+                  .writes = {},
+                  .accumulates = {halves.tensor},
+                  .launches = kClampKernels});
+}
+
+void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
+    if (weights != nullptr) {
+        b.kernel("activation weights",
+                 transpose(b.local_tokens(y), b.local_width(y), y.dtype),
+                 kOfActivation,
+                 {weights},
+                 {},
+                 {},
+                 {y.tensor});
+    }
+}
+
+}  // namespace
+
+void activation_ops(BlockBuilder& b, const Value& fc1, const Value* weights, const Value& y) {
+    const std::int64_t tokens = b.local_tokens(fc1);
+    const std::int64_t ffn = b.local_width(y);
+    const bool variant =
+        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
+    const std::vector<TensorId> counts = counts_of(weights);
+    const bool clamps = clamps_apart(b, counts);
+    if (clamps) {
+        clamp_ops(b, "activation clamp", fc1, ffn, kClampPasses);
+    }
+    const bool fused = clamps || b.plan.fused_activation || b.plan.compiled || !counts.empty();
+    std::vector<const Value*> reads{&fc1};
+    if (weights != nullptr) {
+        reads.push_back(weights);
+    }
+    if (b.model.gated_mlp() && !fused) {
+        const Cause cause = b.recomputing ? Cause::recomputation : kOfActivation;
+        gate_activation_ops(b, swiglu_forward(tokens, ffn, fc1.dtype, variant), {}, fc1, y, cause);
+        weigh_rows(b, y, weights);
+        return;
+    }
+    if (b.model.gated_mlp()) {
+        b.kernel("activation",
+                 swiglu_forward(tokens, ffn, fc1.dtype, variant),
+                 kOfActivation,
+                 reads,
+                 {&y},
+                 counts);
+        return;
+    }
+    if (!fused && b.model.add_bias_linear) {
+        b.kernel("activation bias",
+                 gelu_forward(tokens, ffn, fc1.dtype, variant),
+                 kOfActivation,
+                 {&fc1},
+                 {&y});
+    }
+    b.kernel("activation",
+             gelu_forward(tokens, ffn, fc1.dtype, variant),
+             kOfActivation,
+             reads,
+             {&y},
+             counts);
+}
+
+void activation_backward_ops(BlockBuilder& b,
+                             const Value& dy,
+                             const Value& fc1,
+                             const Value* weights,
+                             const Value* dweights,
+                             const Value& dx) {
+    std::vector<const Value*> reads{&dy, &fc1};
+    std::vector<const Value*> writes{&dx};
+    if (weights != nullptr) {
+        reads.push_back(weights);
+        writes.push_back(dweights);
+    }
+    const std::int64_t tokens = b.local_tokens(dy);
+    const std::int64_t ffn = b.local_width(dy);
+    const bool variant =
+        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
+    const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
+                                                : gelu_backward(tokens, ffn, fc1.dtype, variant);
+    const std::vector<TensorId> counts = counts_of(weights);
+    const bool clamps = clamps_apart(b, counts);
+    if (b.model.gated_mlp() && !clamps && !b.plan.fused_activation && !b.plan.compiled &&
+        counts.empty()) {
+        gate_activation_ops(b, call, dy, fc1, dx, kOfActivation);
+        if (weights != nullptr) {
+            b.kernel("activation weights backward",
+                     transpose(tokens, ffn, fc1.dtype),
+                     kOfActivation,
+                     {&dy, weights},
+                     {dweights});
+        }
+        return;
+    }
+    b.kernel("activation backward", call, kOfActivation, reads, writes, counts);
+    if (clamps) {
+        clamp_ops(b, "activation clamp backward", dx, ffn, kClampBackwardPasses);
+    }
+}
+
+}  // namespace orrery

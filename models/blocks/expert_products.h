@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The grouped products of a layer's experts, and the biases that are weighed with their rows
+// (models/blocks/tape.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "models/blocks/layer_nodes.h"
+
+namespace orrery {
+
+// One grouped product: every expert of the rank with its rows.
+class ExpertProductNode : public Node {
+public:
+    ExpertProductNode(std::string_view name, Parameter& weight, Parameter& bias, Edge& x, Edge& y)
+        : name_(name), weight_(weight), bias_(bias), x_(x), y_(y) {}
+
+    void forward(ForwardPass& pass) override;
+    void backward(BackwardPass& pass) override;
+    // No backward pass reads its output.
+    void discard_output() { keeps_output_ = false; }
+
+private:
+    Lifetime kept() const { return keeps_output_ ? saved() : Lifetime::slot; }
+
+    std::string name_;
+    Parameter& weight_;
+    Parameter& bias_;
+    Edge& x_;
+    Edge& y_;
+    bool keeps_output_ = true;
+};
+
+// The bias of the experts' second product, weighed with the weight of each row (Megatron-Core's
+// TEGroupedMLP, _apply_bias): kernels of PyTorch, as the weights have 32 bits.
+class ExpertBiasNode : public Node {
+public:
+    ExpertBiasNode(Parameter& bias, Edge& x, Edge& weights, Edge& y)
+        : bias_(bias), x_(x), weights_(weights), y_(y) {}
+
+    void forward(ForwardPass& pass) override;
+    void backward(BackwardPass& pass) override;
+
+private:
+    static KernelCall moved(const BlockBuilder& b, const Value& y, std::int64_t bytes);
+    std::uint8_t launches(const BlockBuilder& b) const;
+
+    Parameter& bias_;
+    Edge& x_;
+    Edge& weights_;
+    Edge& y_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rotary embedding of packed Q, K and V.
+#pragma once
+
+#include <string_view>
+
+#include "models/segments/block_builder.h"
+
+namespace orrery {
+
+// In place; `back` rotates a gradient by the negative angle, the rotation's transpose. Nothing for
+// models without it, and for latent attention, which rotates a part of each head where it makes Q
+// and K.
+void rotate(BlockBuilder& b, std::string_view name, const Value& qkv, bool back);
+
+}  // namespace orrery

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/blocks/tape.h"
+
+namespace orrery {
+
+namespace {
+
+// Ops of the node are launched by the graph of its part, if the plan has one.
+void capture(BlockBuilder& b, const Node& node) {
+    b.ops.capture(node.part() && b.plan.captures(*node.part()));
+}
+
+}  // namespace
+
+void run_delayed(BlockBuilder& b, Deferred& delayed) {
+    for (const DeferredProducts& products : delayed) {
+        products.run(b);
+    }
+    delayed.clear();
+}
+
+void Tape::forward(BlockBuilder& b, ResidualStream& stream) {
+    input_ = stream;
+    run(b, stream);
+}
+
+void Tape::run_again(BlockBuilder& b, ResidualStream& stream) {
+    b.recomputing = true;
+    run(b, stream);
+    b.recomputing = false;
+}
+
+void Tape::run(BlockBuilder& b, ResidualStream& stream) {
+    ForwardPass pass{b, std::move(stream)};
+    for (const auto& node : nodes_) {
+        capture(b, *node);
+        node->forward(pass);
+    }
+    b.ops.capture(false);
+    stream = std::move(pass.stream);
+}
+
+Value Tape::backward(BlockBuilder& b, const Value& dout, Deferred* deferred) {
+    for (Edge& edge : edges_) {
+        edge.gradient = {};
+    }
+    BackwardPass pass{b, dout, deferred};
+    for (std::size_t i = nodes_.size(); i-- > 0;) {
+        capture(b, *nodes_[i]);
+        for (const Again& again : again_) {
+            if (again.reader == nodes_[i].get()) {
+                b.recomputing = true;
+                ForwardPass once_more{b, input_};
+                for (Node* node : again.nodes) {
+                    node->run_again(once_more);
+                }
+                b.recomputing = false;
+            }
+        }
+        nodes_[i]->backward(pass);
+    }
+    b.ops.capture(false);
+    return pass.stream_gradient;
+}
+
+}  // namespace orrery

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The MLP of a layer, tile by tile of a rank's tokens (plan.mlp_tile_tokens): only its input and
+// its output are as long as the sequence. In the backward pass each tile runs again.
+#pragma once
+
+#include "models/blocks/layer_lowering.h"
+
+namespace orrery {
+
+// y = MLP(x), in the layout of x. The MLP has no biases, and ranks do not split it.
+class TiledMlpNode : public Node {
+public:
+    TiledMlpNode(LayerParameters& parameters, Edge& x, Edge& y)
+        : parameters_(parameters), x_(x), y_(y) {}
+
+    void forward(ForwardPass& pass) override;
+    void backward(BackwardPass& pass) override;
+
+private:
+    LayerParameters& parameters_;
+    Edge& x_;
+    Edge& y_;
+};
+
+}  // namespace orrery

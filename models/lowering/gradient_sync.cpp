@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/lowering/gradient_sync.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "models/segments/relayout.h"
+
+namespace orrery {
+namespace {
+
+// Megatron-LM's bucket size when the reduction overlaps: max(40M, 1M * data-parallel size).
+constexpr std::int64_t kBucketElementsMin = 40'000'000;
+constexpr std::int64_t kBucketElementsPerRank = 1'000'000;
+
+// Digits outside the data digits along which some gradients are partial sums: norms under sequence
+// parallelism.
+std::uint32_t model_partial_digits(const Parameter& p, const StateLayouts& state) {
+    return digits_with(p.gradient_layout, Placement::partial) & ~state.data_digits;
+}
+
+// The collectives between two layouts of `elements` elements side by side.
+struct Move {
+    std::string_view name;
+    Traffic traffic = Traffic::data;
+    Layout from{};
+    Layout to{};
+    std::int64_t elements = 0;  // all that the data digits leave a rank
+    Dtype dtype = Dtype::fp32;
+};
+
+void append(SegmentBuilder& ops, const Mesh& mesh, const Move& move, OpSpec operands) {
+    operands.name = std::string{move.name};
+    const auto elements = [&](const Layout& layout) {
+        return local_elements({move.elements}, layout, mesh);
+    };
+    for (const RelayoutStep& step : relayout_steps(move.from, move.to, elements)) {
+        emit(ops, step, {.traffic = move.traffic, .wire = move.dtype}, operands);
+    }
+}
+
+}  // namespace
+
+std::vector<Bucket> make_buckets(Chunk& chunk,
+                                 const ParallelPlan& plan,
+                                 const LayoutAssignment& layouts,
+                                 BucketsOf what) {
+    // Megatron-LM makes one bucket of each chunk if a chunk's weights are gathered at once.
+    const bool overlaps = (plan.overlap_grad_reduce || plan.overlap_param_gather) &&
+                          !plan.overlap_param_gather_with_optimizer_step;
+    std::vector<Parameter*> order = chunk.parameters();
+    std::reverse(order.begin(), order.end());
+    std::vector<Bucket> buckets;
+    // Experts have buckets of their own. A bucket's place is where its last gradient is made.
+    std::array<Bucket, 2> open;
+    const auto close = [&](Bucket& bucket) {
+        if (!bucket.parameters.empty()) {
+            buckets.push_back(std::exchange(bucket, {}));
+        }
+    };
+    for (Parameter* p : order) {
+        const StateLayouts& state = state_of(layouts, *p);
+        if (what == BucketsOf::weights ? state.by_unit() : state.gradients_by_unit()) {
+            continue;  // in the passes
+        }
+        Bucket& bucket = open[p->of_experts() ? 1 : 0];
+        const std::int64_t size =
+            plan.ddp_bucket_size != 0
+                ? plan.ddp_bucket_size
+                : std::max<std::int64_t>(
+                      kBucketElementsMin,
+                      kBucketElementsPerRank * layouts.mesh.combined_size(state.data_digits));
+        if (overlaps && bucket.elements >= size) {
+            close(bucket);
+        }
+        bucket.parameters.push_back(p);
+        bucket.elements += p->elements;
+    }
+    close(open[1]);
+    close(open[0]);
+    return buckets;
+}
+
+namespace {
+
+OpSpec spec_of(Cause cause) {
+    return {.name = {}, .cause = cause, .reads = {}, .writes = {}, .accumulates = {}};
+}
+
+void reduce_gradients(SegmentBuilder& ops,
+                      const std::vector<Bucket>& buckets,
+                      const LayoutAssignment& layouts) {
+    for (const Bucket& bucket : buckets) {
+        const StateLayouts& state = state_of(layouts, *bucket.parameters.front());
+        OpSpec spec = spec_of(Cause::exposed_data);
+        for (const Parameter* p : bucket.parameters) {
+            spec.accumulates.push_back(p->gradient);
+        }
+        append(ops,
+               layouts.mesh,
+               {.name = "gradient reduce",
+                .from = state.made_gradients,
+                .to = state.gradients,
+                .elements = bucket.elements,
+                .dtype = state.gradient_dtype},
+               spec);
+    }
+}
+
+void gather_parameters(SegmentBuilder& ops,
+                       const std::vector<Bucket>& buckets,
+                       const LayoutAssignment& layouts) {
+    for (const Bucket& bucket : buckets) {
+        const StateLayouts& state = state_of(layouts, *bucket.parameters.front());
+        const std::int64_t parts = StateLayouts::parts(state.optimizer, layouts.mesh);
+        OpSpec spec = spec_of(Cause::exposed_data);
+        for (const Parameter* p : bucket.parameters) {
+            spec.writes.push_back(p->weight);
+        }
+        append(ops,
+               layouts.mesh,
+               {.name = "parameter gather",
+                .from = state.optimizer,
+                .to = state.whole,
+                // The shards are equally long: the last one is padded.
+                .elements = (bucket.elements + parts - 1) / parts * parts,
+                .dtype = state.gathered_weights.dtype},
+               spec);
+    }
+}
+
+// Norms and biases of which every rank of the sequence-parallel group saw a part. It stands after
+// the buckets on their stream, as in Megatron-LM's finalize_model_grads: it has to wait for the
+// chunk's first layer, and they must not.
+void reduce_model_partials(SegmentBuilder& ops, Chunk& chunk, const LayoutAssignment& layouts) {
+    std::int64_t elements = 0;
+    std::uint32_t digits = 0;
+    OpSpec spec = spec_of(Cause::exposed_tensor);
+    for (const Parameter* p : chunk.parameters()) {
+        const std::uint32_t partial_digits = model_partial_digits(*p, state_of(layouts, *p));
+        if (partial_digits != 0) {
+            const Tensor& kept = ops.tables().program().tensors[index(p->gradient_shard)];
+            digits |= partial_digits;
+            elements += kept.bytes.count() / size_bytes(kept.dtype);
+            spec.accumulates.push_back(p->gradient_shard);
+        }
+    }
+    append(ops,
+           layouts.mesh,
+           {.name = "sequence-parallel gradient reduce",
+            .traffic = Traffic::norm_gradient,
+            .from = along(layouts.mesh, digits, partial()),
+            .to = layouts.state.whole,
+            .elements = elements,
+            .dtype = layouts.state.gradient_dtype},
+           spec);
+}
+
+}  // namespace
+
+SyncSegments lower_sync(ProgramTables& tables,
+                        const ParallelPlan& plan,
+                        const LayoutAssignment& layouts,
+                        Chunk& chunk) {
+    SyncSegments result;
+    const std::string where =
+        fmt::format("stage {} chunk {} ", chunk.shape.stage, chunk.shape.chunk);
+    SegmentBuilder gradients{tables, where + "gradient sync"};
+    SegmentBuilder parameters{tables, where + "parameter sync"};
+    reduce_gradients(gradients, make_buckets(chunk, plan, layouts), layouts);
+    // The forward pass needs the first layers first.
+    std::vector<Bucket> buckets = make_buckets(chunk, plan, layouts, BucketsOf::weights);
+    std::reverse(buckets.begin(), buckets.end());
+    gather_parameters(parameters, buckets, layouts);
+    reduce_model_partials(gradients, chunk, layouts);
+    if (gradients.size() > 0) {
+        result.gradients = gradients.finish();
+    }
+    if (parameters.size() > 0) {
+        result.parameters = parameters.finish();
+    }
+    return result;
+}
+
+SegmentId lower_tied_embedding_sync(ProgramTables& tables,
+                                    const LayoutAssignment& layouts,
+                                    const Chunk& chunk) {
+    const Parameter& copy = chunk.shape.has_embedding ? chunk.embedding : chunk.output;
+    SegmentBuilder b{tables, "tied embedding gradient"};
+    // All of it even where each data rank has reduced only its shard (as Megatron-LM does), unless
+    // no more than the shard persists.
+    const Tensor& summed = tables.program().tensors[index(copy.gradient_shard)];
+    const std::uint32_t stages = layouts.mesh.size(layouts.pipeline_digit);
+    emit(b,
+         {.step = {.kind = CollectiveKind::all_reduce, .digits = 1u << layouts.pipeline_digit},
+          .to = {},
+          .elements = summed.bytes.count() / size_bytes(summed.dtype)},
+         {.traffic = Traffic::tied_gradient, .wire = summed.dtype, .subset = {0u, stages - 1}},
+         {.name = "tied embedding gradient reduce",
+          .reads = {},
+          .writes = {},
+          .accumulates = {copy.gradient_shard}});
+    return b.finish();
+}
+
+SegmentId lower_copies_sync(ProgramTables& tables, const LayoutAssignment& layouts, Chunk& chunk) {
+    SegmentBuilder b{
+        tables,
+        fmt::format(
+            "stage {} chunk {} gradients of both copies", chunk.shape.stage, chunk.shape.chunk)};
+    const auto stage = static_cast<std::uint32_t>(chunk.shape.stage);
+    const std::uint32_t other = layouts.mesh.size(layouts.pipeline_digit) - 1 - stage;
+    std::map<Dtype, OpSpec> by_dtype;
+    std::map<Dtype, std::int64_t> elements;
+    for (const Parameter* p : chunk.parameters()) {
+        const Tensor& shard = tables.program().tensors[index(p->gradient_shard)];
+        by_dtype[shard.dtype].accumulates.push_back(p->gradient_shard);
+        elements[shard.dtype] += shard.bytes.count() / size_bytes(shard.dtype);
+    }
+    for (auto& [dtype, spec] : by_dtype) {
+        spec.name = "gradient reduce of both copies";
+        emit(b,
+             {.step = {.kind = CollectiveKind::all_reduce, .digits = 1u << layouts.pipeline_digit},
+              .to = {},
+              .elements = elements[dtype]},
+             {.traffic = Traffic::data,
+              .wire = dtype,
+              .subset = {std::min(stage, other), std::max(stage, other)}},
+             spec);
+    }
+    return b.finish();
+}
+
+}  // namespace orrery

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/plan/validate_long_context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+class TileRules {
+public:
+    TileRules(const Transformer& model, const ParallelPlan& plan) : model_(model), plan_(plan) {}
+
+    Errors check() {
+        if (plan_.mlp_tile_tokens > 0) {
+            any_tiles("plan.mlp_tile_tokens", plan_.mlp_tile_tokens);
+            mlp_tiles();
+        }
+        if (plan_.loss_tile_tokens > 0) {
+            any_tiles("plan.loss_tile_tokens", plan_.loss_tile_tokens);
+            require(plan_.loss_metrics == 0,
+                    "plan.loss_metrics",
+                    "losses for reports read all logits, which tiles do not keep",
+                    "0, or plan.loss_tile_tokens: 0");
+        }
+        offload();
+        linear_attention();
+        return std::move(errors_);
+    }
+
+private:
+    void require(bool good, const char* key, std::string what, std::string hint) {
+        if (!good) {
+            errors_.push_back({key, std::move(what), std::move(hint)});
+        }
+    }
+
+    void any_tiles(const char* key, std::int64_t tokens) {
+        require(plan_.tensor_model_parallel_size == 1 &&
+                    plan_.stage_tensor_model_parallel_sizes.empty(),
+                key,
+                "tiles are of weights that a rank has whole",
+                "0, or tensor_model_parallel_size: 1");
+        require(plan_.precision != Dtype::fp8,
+                key,
+                "tiles are not computed in fp8",
+                "0, or precision: bf16");
+        require(plan_.schedule != ScheduleKind::zero_bubble &&
+                    plan_.schedule != ScheduleKind::dual_pipe &&
+                    plan_.schedule != ScheduleKind::dual_pipe_v && !plan_.delay_wgrad_compute,
+                key,
+                "a tile's gradients of weights can't be left for later",
+                "0, or schedule: 1f1b");
+        const std::int64_t own = model_.seq_length /
+                                 std::max<std::int64_t>(plan_.context_parallel_size, 1) *
+                                 plan_.micro_batch_size;
+        require(
+            own / tokens < kTpCommOverlapChunksMax,
+            key,
+            fmt::format("{} tokens of a rank are {} tiles or more", own, kTpCommOverlapChunksMax),
+            fmt::format("{} or more", own / kTpCommOverlapChunksMax + 1));
+    }
+
+    void mlp_tiles() {
+        const char* const key = "plan.mlp_tile_tokens";
+        require(model_.num_experts == 0, key, "experts have no tiles", "0");
+        require(!model_.parallel_block,
+                key,
+                "the MLP of a parallel block is part of one sum with attention",
+                "0");
+        require(!model_.add_bias_linear, key, "tiles have no biases", "0");
+        constexpr std::uint32_t kWithTiles = modules_within(LayerPart::core | LayerPart::norms);
+        require(!plan_.recomputes(~kWithTiles),
+                "plan.recompute_modules",
+                "a tile of the MLP runs again anyway",
+                words_of_modules(kWithTiles) + ", or plan.mlp_tile_tokens: 0");
+    }
+
+    void offload() {
+        const char* const key = "plan.activation_offload_fraction";
+        require(plan_.activation_offload_fraction == 0 ||
+                    plan_.recompute_granularity == Recompute::full,
+                key,
+                "what goes to the host are the inputs of layers that full recomputation keeps",
+                "0, or recompute_granularity: full");
+        require(plan_.activation_offload_fraction >= 0 && plan_.activation_offload_fraction <= 1,
+                key,
+                "is a share",
+                "0 to 1");
+        require(!plan_.activation_offload_blocking || plan_.activation_offload_fraction > 0,
+                "plan.activation_offload_blocking",
+                "no layer input goes to the host",
+                "false, or plan.activation_offload_fraction: 1");
+    }
+
+    void linear_attention() {
+        const char* const key = "model.linear_attention_every";
+        const bool some = model_.linear_attention_every > 0;
+        require(!some || !model_.multi_latent_attention,
+                key,
+                "latent attention has a softmax",
+                "0, or multi_latent_attention: false");
+        require(!some || model_.sliding_window == 0,
+                key,
+                "linear attention has no window",
+                "0, or sliding_window: 0");
+    }
+
+    const Transformer& model_;
+    const ParallelPlan& plan_;
+    Errors errors_;
+};
+
+}  // namespace
+
+Errors check_long_context(const Transformer& model, const ParallelPlan& plan) {
+    return TileRules{model, plan}.check();
+}
+
+}  // namespace orrery

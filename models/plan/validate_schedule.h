@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of schedules that pair passes, and of modules behind the last layer.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/base/result.h"
+#include "models/plan/plan.h"
+#include "models/transformer/transformer.h"
+
+namespace orrery {
+
+// Errors of a plan whose sizes and batch are valid (models/plan/validate_plan.h).
+Errors check_paired_schedule(const Transformer& model,
+                             const ParallelPlan& plan,
+                             std::int64_t num_gpus);
+
+}  // namespace orrery

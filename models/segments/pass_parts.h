@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pass cut into parts that end with an exchange of tokens
+// (plan.overlap_moe_expert_parallel_comm). Two passes whose parts take turns, the backward pass of
+// one micro-batch and the forward pass of another, run each exchange beside the other's products:
+// Megatron-Core's combined forward and backward pass, and DeepSeek-V3's (arXiv 2412.19437,
+// section 3.2.1).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/segments/segment_builder.h"
+
+namespace orrery {
+
+// An op of a part waits for one of an earlier part.
+struct PartWait {
+    std::uint32_t part = 0;
+    std::uint32_t op = 0;
+    std::uint32_t earlier_part = 0;
+    std::uint32_t earlier_op = 0;
+};
+
+struct PassParts {
+    std::vector<SegmentId> segments;  // in order
+    std::vector<PartWait> waits;
+};
+
+// Cuts a segment behind each run of ops of the expert stream that exchanges rows. Tensors of a slot
+// that several parts use live as long as the micro-batch from then on. A segment without exchanges
+// is its only part.
+PassParts parts_of_pass(ProgramTables& tables, SegmentId segment);
+
+}  // namespace orrery

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/serving/serving_kernels.h"
+
+#include "engine/base/check.h"
+#include "kernels/activation/activation.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/gemm/grouped_gemm.h"
+
+namespace orrery {
+
+KernelCall served_product(const ServingPlan& plan,
+                          std::int64_t rows,
+                          std::int64_t columns,
+                          std::int64_t depth) {
+    if (plan.block_scaled) {
+        return served_experts(plan, 1, rows, columns, depth);
+    }
+    return gemm(
+        rows, columns, depth, 1, dtype_of(plan.precision), GemmEpilogue::none, kServedStream);
+}
+
+KernelCall served_experts(const ServingPlan& plan,
+                          std::int64_t groups,
+                          std::int64_t rows,
+                          std::int64_t columns,
+                          std::int64_t depth) {
+    return grouped_gemm(
+        groups, rows, columns, depth, dtype_of(plan.precision), kServedStream, plan.block_scaled);
+}
+
+KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision) {
+    KernelCall call = transpose(rows, columns, kServedStream);
+    call.bytes = rows * columns * (size_bytes(kServedStream) * 8 + bits_of(precision)) / 8;
+    return call;
+}
+
+KernelCall written_cache(std::int64_t tokens, std::int64_t width, Dtype stored) {
+    KernelCall call = transpose(tokens, width, kServedStream);
+    call.bytes = tokens * width * (size_bytes(kServedStream) + size_bytes(stored));
+    return call;
+}
+
+KernelCall moved_rows(std::int64_t rows, std::int64_t other, std::int64_t width) {
+    KernelCall call = transpose(rows, width, kServedStream);
+    call.bytes = (rows + other) * width * size_bytes(kServedStream);
+    return call;
+}
+
+KernelCall expert_order(std::int64_t rows) {
+    constexpr std::int64_t kNumber = 2;  // of 32 bits, in elements of 16
+    return transpose(rows, kNumber, kServedStream);
+}
+
+KernelCall ordered_heads(std::int64_t heads, std::int64_t width) {
+    return transpose(heads, width, kServedStream);
+}
+
+KernelCall served_activation(const Transformer& model, std::int64_t rows, std::int64_t width) {
+    const bool squared_relu = model.activation == Activation::squared_relu;
+    const bool geglu = model.activation == Activation::geglu;
+    return model.gated_mlp() ? swiglu_forward(rows, width, kServedStream, geglu)
+                             : gelu_forward(rows, width, kServedStream, squared_relu);
+}
+
+AdapterKernels adapter_kernels(std::int64_t adapters,
+                               std::int64_t rows,
+                               std::int64_t columns,
+                               std::int64_t depth,
+                               std::int64_t rank) {
+    ORRERY_CHECK(adapters > 0 && rank > 0);
+    const std::int64_t of_each = (rows + adapters - 1) / adapters;
+    AdapterKernels kernels{
+        .in = grouped_gemm(adapters, of_each, rank, depth, kServedStream, kServedStream),
+        .out = grouped_gemm(adapters, of_each, columns, rank, kServedStream, kServedStream)};
+    kernels.out.bytes += adapters * of_each * columns * size_bytes(kServedStream);
+    return kernels;
+}
+
+}  // namespace orrery

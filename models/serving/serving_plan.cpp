@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/serving/serving_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/check.h"
+
+namespace orrery {
+
+namespace {
+
+constexpr std::int64_t kHalf = 2;  // bytes of a weight in 16 bits
+
+std::int64_t share_of_ranks(std::int64_t elements, std::int64_t ranks) {
+    return (elements + ranks - 1) / ranks;
+}
+
+// Elements of keys and values of a token in a layer, on one of `ranks` ranks that share the heads.
+std::int64_t key_value_elements(const Transformer& model, std::int64_t ranks) {
+    if (model.multi_latent_attention) {
+        return model.kv_lora_rank + model.qk_pos_emb_head_dim;
+    }
+    return 2 * share_of_ranks(model.num_query_groups, ranks) * model.kv_channels;
+}
+
+std::int64_t first_layer(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
+    std::int64_t first = 0;
+    for (std::int64_t before = 0; before < stage; ++before) {
+        first += layers_of_stage(model, plan, before);
+    }
+    return first;
+}
+
+// Routed experts of a layer.
+std::int64_t expert_elements(const Transformer& model) {
+    return model.num_experts * (model.gated_mlp() ? 3 : 2) * model.hidden_size *
+           model.expert_ffn_size();
+}
+
+}  // namespace
+
+Dtype dtype_of(ProductPrecision precision) {
+    switch (precision) {
+        case ProductPrecision::bf16:
+            return Dtype::bf16;
+        case ProductPrecision::fp16:
+            return Dtype::fp16;
+        case ProductPrecision::fp8:
+        case ProductPrecision::fp4:
+            break;
+    }
+    return Dtype::fp8;
+}
+
+std::int64_t bits_of(ProductPrecision precision) {
+    return precision == ProductPrecision::fp4 ? 4 : size_bytes(dtype_of(precision)) * 8;
+}
+
+std::int64_t layers_of_stage(const Transformer& model,
+                             const ServingPlan& plan,
+                             std::int64_t stage) {
+    const std::int64_t stages = plan.pipeline_model_parallel_size;
+    ORRERY_CHECK(stage >= 0 && stage < stages);
+    return model.num_layers / stages + (stage < model.num_layers % stages ? 1 : 0);
+}
+
+StageLayers stage_layers(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
+    StageLayers layers{.all = layers_of_stage(model, plan, stage)};
+    const std::int64_t first = first_layer(model, plan, stage);
+    for (std::int64_t layer = first; layer < first + layers.all; ++layer) {
+        layers.windowed +=
+            model.sliding_window > 0 && (layer + 1) % model.sliding_window_every == 0 ? 1 : 0;
+        layers.experts += model.layer_has_experts(layer) ? 1 : 0;
+    }
+    return layers;
+}
+
+Bytes key_value_bytes(const Transformer& model, const ServingPlan& plan) {
+    return Bytes{key_value_elements(model, 1) * size_bytes(plan.key_value_precision) *
+                 model.num_layers};
+}
+
+Bytes key_value_bytes_of_rank(const Transformer& model,
+                              const ServingPlan& plan,
+                              std::int64_t stage) {
+    return Bytes{key_value_elements(model, plan.tensor_model_parallel_size) *
+                 size_bytes(plan.key_value_precision) * layers_of_stage(model, plan, stage)};
+}
+
+Bytes serving_weight_bytes(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
+    const std::int64_t tp = plan.tensor_model_parallel_size;
+    const std::int64_t last = plan.pipeline_model_parallel_size - 1;
+    const std::int64_t first = first_layer(model, plan, stage);
+    std::int64_t elements = 0;
+    for (std::int64_t layer = first; layer < first + layers_of_stage(model, plan, stage); ++layer) {
+        const std::int64_t experts = model.layer_has_experts(layer) ? expert_elements(model) : 0;
+        elements += share_of_ranks(layer_parameters(model, layer) - experts, tp) +
+                    (plan.expert_ranks > 0 ? 0 : share_of_ranks(experts, plan.ranks_of_stage()));
+    }
+    std::int64_t bytes = elements * plan.weight_bits / 8;
+    if (stage == 0) {
+        bytes += share_of_ranks(embedding_parameters(model), tp) * kHalf;
+    }
+    if (stage == last) {
+        bytes += share_of_ranks(output_parameters(model), tp) * kHalf;
+        // A tied output layer on a stage of its own is a second copy.
+        if (model.tied_embeddings && last > 0) {
+            bytes += share_of_ranks(embedding_parameters(model), tp) * kHalf;
+        }
+    }
+    return Bytes{bytes};
+}
+
+Bytes expert_rank_bytes(const Transformer& model, const ServingPlan& plan) {
+    std::int64_t elements = 0;
+    for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
+        elements += model.layer_has_experts(layer)
+                        ? share_of_ranks(expert_elements(model), plan.expert_ranks)
+                        : 0;
+    }
+    return Bytes{elements * plan.weight_bits / 8};
+}
+
+Bytes serving_activation_bytes(const Transformer& model,
+                               const ServingPlan& plan,
+                               std::int64_t tokens,
+                               std::int64_t samples) {
+    const std::int64_t tp = plan.tensor_model_parallel_size;
+    const std::int64_t mlp =
+        share_of_ranks((model.gated_mlp() ? 3 : 2) * model.ffn_hidden_size, tp);
+    const std::int64_t expert =
+        model.num_experts > 0 ? model.moe_router_topk *
+                                    (model.hidden_size + share_of_ranks(3 * model.expert_ffn_size(),
+                                                                        plan.expert_tensor_size()))
+                              : 0;
+    const std::int64_t attention =
+        share_of_ranks(model.query_size() + model.kv_size() + model.value_size(), tp);
+    const std::int64_t widest = std::max({mlp, expert, attention});
+    const std::int64_t shared = plan.data_parallel_size;
+    return Bytes{share_of_ranks(tokens, shared) * (2 * model.hidden_size + widest) * kHalf +
+                 share_of_ranks(samples, shared) * model.vocab_size * (kHalf + 2 * kHalf)};
+}
+
+double experts_reached(const Transformer& model, std::int64_t tokens) {
+    const double all = static_cast<double>(model.num_experts);
+    const double missed = 1 - static_cast<double>(model.moe_router_topk) / all;
+    return all * (1 - std::pow(missed, static_cast<double>(tokens)));
+}
+
+double experts_reached_in_turn(const Transformer& model, std::int64_t tokens) {
+    return static_cast<double>(std::min(model.num_experts, model.moe_router_topk * tokens));
+}
+
+}  // namespace orrery

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a cluster can be built. An error says which number cannot be, and which would; its place
+// is the dotted name of the scenario's key ("cluster.fabric.oversubscription").
+#pragma once
+
+#include "engine/base/result.h"
+#include "network/fabric/cluster_spec.h"
+#include "network/fabric/switch_tree.h"
+
+namespace orrery {
+
+// The switches of a cluster that can be built.
+Result<SwitchTree> checked_tree(const ClusterSpec& spec);
+Result<void> check_cluster(const ClusterSpec& spec);
+
+}  // namespace orrery

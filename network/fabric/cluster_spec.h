@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cluster that a scenario describes: its servers (nodes) and the network between them. Filled
+// by the scenario reader; network/fabric/fabric.h builds the graph. Bandwidths are raw line rates
+// of one direction; the usable capacity of a link is its raw rate times the `efficiency` of its
+// kind.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/units.h"
+
+namespace orrery {
+
+class CableList;
+
+enum class IntraNodeKind : std::uint8_t {
+    nvswitch,     // every GPU reaches every other at its full NVLink bandwidth
+    nvlink_mesh,  // point-to-point NVLinks: each pair has its own share of the GPU's bandwidth
+    pcie,         // through PCIe switches and the CPU
+};
+
+// Every field has an initialiser, so designated initialisers may leave any of them out.
+struct NodeSpec {
+    std::string name{};    // "dgx-a100-80g"
+    std::string device{};  // catalogue name of the GPU
+    std::uint32_t gpus_per_node = 8;
+    // Servers that share one NVLink domain, which is the node then: a GB200 NVL72 has 18 trays.
+    // GPUs and NICs are spread evenly, in order, over them. A tray is what the fabric knows as a
+    // server, and what fails alone.
+    std::uint32_t trays = 1;
+    // NICs of a tray: `nics_per_node` of the fabric is that of all trays. 0: the fabric says.
+    std::uint32_t nics_per_tray = 0;
+    IntraNodeKind intra_node = IntraNodeKind::nvswitch;
+    Bandwidth nvlink_bandwidth{};    // per GPU and direction, raw
+    double nvlink_efficiency = 1.0;  // usable share of it: packet headers, flow control
+    bool nvls = false;               // NVSwitch can reduce (sm90 and later)
+    Bandwidth pcie_bandwidth{};      // per GPU and direction, raw
+    double pcie_efficiency = 1.0;
+    Time nvlink_latency{};  // of one link; a path through the NVSwitch crosses two
+    Time pcie_latency{};    // of one link between GPU (or NIC) and host
+    // GPUs and NICs are spread evenly, in order, over the sockets. What crosses from one socket to
+    // the other shares one link per direction of `socket_bandwidth` (zero: never a limit).
+    std::uint32_t num_sockets = 1;  // 1 or 2
+    Bandwidth socket_bandwidth{};
+    // Memory tiers beside the GPUs' own (network/fabric/memory_tiers.h). What is of a server is of
+    // a tray where the node has trays.
+    Bandwidth c2c_bandwidth{};          // per GPU and direction; zero: copies take the PCIe link
+    Bytes host_memory{};                // of a server; zero: not known, and nothing is copied there
+    Bandwidth host_memory_bandwidth{};  // of a server, reads and writes together; zero: no limit
+    std::uint32_t nvme_drives = 0;      // of a server, which stripes its files over all of them
+    Bandwidth nvme_read_bandwidth{};    // of a drive
+    Bandwidth nvme_write_bandwidth{};
+    Bytes nvme_size{};     // of a drive; zero: not known, and files always fit
+    bool amd_cpu = false;  // NCCL's tuning differs between Intel and AMD hosts
+    // Of one thread of its CPUs, beside the hosts that DeviceSpec::launch_cost is of.
+    double host_speed = 1;
+};
+
+enum class FabricKind : std::uint8_t {
+    clos,           // network/fabric/clos.h
+    rail,           // network/fabric/rail.h
+    single_switch,  // every NIC on one switch that never blocks
+    file,           // network/fabric/cable_list.h: any switches and cables
+};
+enum class RoutingKind : std::uint8_t {
+    ecmp,         // each flow keeps the path that a hash of its 5-tuple picks
+    spray,        // every packet takes the next of all equal paths
+    static_rail,  // the destination decides the path (D-mod-k)
+    adaptive,     // each flow keeps the path that was least loaded when it started
+};
+enum class HashSeeds : std::uint8_t {
+    per_switch,
+    one,  // the same for all: hash polarisation
+};
+
+struct FabricSpec {
+    std::string name{};
+    FabricKind kind = FabricKind::clos;
+    std::uint32_t nics_per_node = 8;
+    Bandwidth nic_bandwidth{};  // line rate per direction
+    double efficiency = 1.0;    // usable share of every cable: 4096/(4096+headers) for RoCE, say
+    Time nic_latency{};         // NIC and host software, once per end, without the PCIe link
+    Time link_latency{};        // one cable and the switch at its end
+    // What NCCL's messages take over this network, software included, where that is more than
+    // NCCL's own constants have (a fast InfiniBand adapter's); zero: it is not.
+    Time message_latency{};
+    std::uint32_t tiers = 3;  // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
+    std::uint32_t nodes_per_leaf_set = 32;  // servers (trays) that share one set of ToR switches
+    // True: NIC i of a server goes to ToR i of its set (multi-rail); false: all NICs to one ToR.
+    // A rail fabric is always multi-rail.
+    bool multi_rail = true;
+    Bandwidth uplink_bandwidth{};  // of one ToR uplink (a split port: twice the NIC's); zero: NIC's
+    double oversubscription = 1.0;        // ToR downlink bandwidth / uplink bandwidth
+    std::uint32_t uplink_cables = 1;      // parallel cables between a ToR and each switch above it
+    std::uint32_t leaf_sets_per_pod = 8;  // three tiers: ToR sets under one set of aggregation
+    Bandwidth core_bandwidth{};           // of one aggregation uplink; zero: uplink_bandwidth
+    double spine_oversubscription = 1.0;  // aggregation downlink / uplink bandwidth
+    std::uint32_t core_cables = 1;  // parallel cables between an aggregation and each core switch
+    // Ports of a switch at uplink_bandwidth (a slower NIC takes a share of a port); an error if a
+    // switch needs more. 0: not checked.
+    std::uint32_t switch_radix = 0;
+    RoutingKind routing = RoutingKind::ecmp;
+    std::uint32_t qps_per_connection = 1;  // queue pairs (5-tuples) a connection is split over
+    std::uint64_t hash_seed = 0;
+    HashSeeds hash_seeds = HashSeeds::per_switch;
+    // The cables of kind file, then never null. Tiers, sets, uplinks and oversubscription mean
+    // nothing there.
+    std::shared_ptr<const CableList> cables{};
+};
+
+// What a node's network adapters speak. RDMA reaches adapters of the same class only; everything
+// else goes over TCP on the Ethernet that all nodes share (ClusterSpec::ethernet).
+enum class NicClass : std::uint8_t {
+    one_fabric,  // not said: all nodes reach each other over the cluster's fabric
+    infiniband,
+    roce,
+    ethernet,  // no RDMA at all
+};
+
+// Nodes that are alike.
+struct NodeKind {
+    NodeSpec node{};
+    std::uint32_t num_nodes = 1;
+    NicClass nic_class = NicClass::one_fabric;
+    std::uint32_t nics_per_node = 0;  // at most the fabric's; 0: the fabric's
+    Bandwidth nic_bandwidth{};        // zero: the fabric's
+};
+
+struct ClusterSpec {
+    std::uint32_t num_nodes = 1;  // of all kinds
+    NodeSpec node{};              // of the first kind
+    FabricSpec fabric{};
+    // The kinds of nodes in the order of the nodes' numbers. Empty: all nodes are `node`, with the
+    // NICs of the fabric. All kinds have the GPUs and trays of the first one.
+    std::vector<NodeKind> kinds{};
+    // One switch that never blocks, and one adapter for each node. Without nic_bandwidth there is
+    // none.
+    FabricSpec ethernet{};
+    // Servers that compute slower than the others, as an operator knows them: the share of all, and
+    // how much longer a kernel takes there.
+    double slow_node_share = 0;
+    double slow_node_slowdown = 0;
+    // Where rank r runs: GPU gpu_of_rank[r] % gpus_per_node of node gpu_of_rank[r] / gpus_per_node.
+    // Distinct, and may leave spare GPUs out: those of a last node that the job does not fill.
+    // Empty: rank r runs on GPU r.
+    std::vector<std::uint32_t> gpu_of_rank{};
+
+    std::uint32_t num_gpus() const { return num_nodes * node.gpus_per_node; }
+    std::uint32_t num_ranks() const {
+        return gpu_of_rank.empty() ? num_gpus() : static_cast<std::uint32_t>(gpu_of_rank.size());
+    }
+    // The job's ranks take the first GPUs, in order.
+    void use_gpus(std::uint32_t count) {
+        gpu_of_rank.clear();
+        for (std::uint32_t gpu = 0; count != num_gpus() && gpu < count; ++gpu) {
+            gpu_of_rank.push_back(gpu);
+        }
+    }
+    // Servers: nodes, or the trays of which they consist.
+    std::uint32_t num_servers() const { return num_nodes * node.trays; }
+    std::uint32_t gpus_per_server() const { return node.gpus_per_node / node.trays; }
+    std::uint32_t nics_per_server() const { return fabric.nics_per_node / node.trays; }
+
+    bool has_ethernet() const { return ethernet.nic_bandwidth > Bandwidth{}; }
+    // Kinds are numbered from 0; a cluster of one kind has kind 0.
+    std::uint32_t num_kinds() const {
+        return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(kinds.size()));
+    }
+    std::uint32_t kind_of_node(std::uint32_t number) const {
+        std::uint32_t kind = 0;
+        while (kind + 1 < kinds.size() && number >= kinds[kind].num_nodes) {
+            number -= kinds[kind++].num_nodes;
+        }
+        return kind;
+    }
+    std::uint32_t kind_of_rank(std::uint32_t rank) const {
+        const std::uint32_t gpu = gpu_of_rank.empty() ? rank : gpu_of_rank[rank];
+        return kind_of_node(gpu / node.gpus_per_node);
+    }
+    // The same of a cluster of one kind too.
+    NodeKind kind(std::uint32_t number) const {
+        NodeKind found =
+            kinds.empty() ? NodeKind{.node = node, .num_nodes = num_nodes} : kinds[number];
+        found.nics_per_node = found.nics_per_node == 0 ? fabric.nics_per_node : found.nics_per_node;
+        if (found.nic_bandwidth == Bandwidth{}) {
+            found.nic_bandwidth = fabric.nic_bandwidth;
+        }
+        return found;
+    }
+};
+
+}  // namespace orrery

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// NICs by the names that fabrics give them, which users write in tables of cables and in events.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "network/fabric/path.h"
+
+namespace orrery {
+
+// "node 3 nic 0"; nothing for any other text.
+std::optional<NicPort> nic_of_name(std::string_view name);
+
+}  // namespace orrery

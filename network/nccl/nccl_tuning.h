@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// How NCCL 2.28 chooses algorithm, protocol and channels of a collective: its own estimate
+//     time = latency + bytes / bandwidth
+// of every enabled (algorithm, protocol), of which the smallest wins. Formulas and constants:
+// NCCL 2.28.9, src/graph/tuning.cc and src/enqueue.cc (restated from their description).
+// Not here: the search for the graphs (nccl_graph.h), collnet (needs a switch that aggregates).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "engine/program/kernel_call.h"
+
+namespace orrery {
+
+enum class NcclAlgorithm : std::uint8_t { tree, ring, nvls, nvls_tree, pat };
+inline constexpr std::size_t kNumNcclAlgorithms = 5;
+enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
+inline constexpr std::size_t kNumNcclProtocols = 3;
+enum class NcclFunction : std::uint8_t {
+    broadcast,
+    reduce,
+    all_gather,
+    reduce_scatter,
+    all_reduce
+};
+inline constexpr std::size_t kNumNcclFunctions = 5;
+std::string_view name(NcclAlgorithm algorithm);
+std::string_view name(NcclProtocol protocol);
+
+// Kinds of path, nearest first; the order is the meaning.
+enum class NcclPath : std::uint8_t { loc, nvl, nvb, c2c, pix, pxb, p2c, pxn, phb, sys, net, dis };
+
+enum class NcclCpu : std::uint8_t { intel, amd, other };
+
+// What the topology search found for one algorithm. No channels: the algorithm is not there.
+struct NcclGraph {
+    std::uint32_t channels = 0;
+    double bw_intra = 0;  // GB/s of one channel
+    double bw_inter = 0;
+    NcclPath type_intra = NcclPath::nvl;
+    NcclPath type_inter = NcclPath::pix;
+    double latency_inter = 0;  // us, what the network adapter says of itself
+    bool same_channels = true;
+};
+
+struct NcclCommunicator {
+    std::uint32_t compute_capability = 90;  // the least of the members
+    std::uint32_t num_nodes = 1;
+    std::uint32_t num_ranks = 1;
+    NcclCpu cpu = NcclCpu::intel;
+    std::uint32_t channels = 0;       // that ring, tree and PAT run on
+    std::uint32_t nvls_channels = 0;  // that NVLS and NVLSTree run on
+    bool nvswitch = false;            // with multicast
+    bool plain_tree = false;          // the largest tree pattern puts all traffic on the first GPU
+    bool ll128 = true;                // every member of the same capability
+    double message_us = 0;            // of the network, if that is more than NCCL's constants
+    std::array<NcclGraph, kNumNcclAlgorithms> graphs{};
+
+    const NcclGraph& graph(NcclAlgorithm a) const { return graphs[static_cast<std::size_t>(a)]; }
+    NcclGraph& graph(NcclAlgorithm a) { return graphs[static_cast<std::size_t>(a)]; }
+};
+
+struct NcclChoice {
+    NcclAlgorithm algorithm = NcclAlgorithm::ring;
+    NcclProtocol protocol = NcclProtocol::simple;
+    double time_us = 0;
+    double latency_us = 0;       // with the corrections for this size
+    double bandwidth = 0;        // GB/s of nBytes, with the corrections for this size
+    std::uint32_t channels = 0;  // channels (= SMs) that the call runs on
+    std::uint32_t threads = 0;   // per channel
+};
+
+class NcclTuning {
+public:
+    explicit NcclTuning(const NcclCommunicator& communicator);
+
+    // Before the corrections for a size. Bandwidth 0: cannot run.
+    double latency_us(NcclFunction f, NcclAlgorithm a, NcclProtocol p) const;
+    double bandwidth(NcclFunction f, NcclAlgorithm a, NcclProtocol p) const;
+
+    // NCCL's estimate for this size; empty if the combination cannot run.
+    std::optional<NcclChoice> estimate(NcclFunction f,
+                                       NcclAlgorithm a,
+                                       NcclProtocol p,
+                                       std::int64_t bytes) const;
+    // What NCCL would run. `wire` matters because multicast cannot add every type, and because long
+    // chains of fp8 additions are avoided.
+    NcclChoice choose(NcclFunction f, std::int64_t bytes, Dtype wire) const;
+
+    const NcclCommunicator& communicator() const { return communicator_; }
+
+private:
+    struct Entry {
+        double latency_us = 0;
+        double bandwidth = 0;
+    };
+    const Entry& entry(NcclFunction f, NcclAlgorithm a, NcclProtocol p) const;
+    void set_channels(std::int64_t bytes, NcclChoice& choice) const;
+
+    NcclCommunicator communicator_;
+    std::array<std::array<std::array<Entry, kNumNcclProtocols>, kNumNcclAlgorithms>,
+               kNumNcclFunctions>
+        table_{};
+};
+
+// Share of the NVLink bandwidth that in-switch reduction reaches (0: no such hardware).
+double nvls_efficiency(std::uint32_t compute_capability);
+// Start-up of any kernel of this protocol, and one step between two nodes or inside one, as ring
+// collectives see them (us). Point-to-point messages use them too.
+double nccl_base_latency_us(NcclProtocol p);
+double nccl_step_latency_us(NcclProtocol p, bool network, bool nvlink);
+// What a message takes of this protocol on a network whose messages take `message_us`: Simple waits
+// for the completion too.
+double nccl_message_latency_us(NcclProtocol p, double message_us);
+
+}  // namespace orrery

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words that reports share: numbers with commas, counts, names of causes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/program/cause.h"
+#include "scenarios/studies/simulate/answer.h"
+
+namespace orrery {
+
+// The width of a report on a terminal.
+inline constexpr std::size_t kReportColumns = 100;
+
+// How all reports call a cause: "exposed tensor-parallel".
+std::string words_for(Cause cause);
+// "precision bf16, schedule 1f1b": what a step was simulated with although the scenario does not
+// say it; empty if the scenario says all.
+std::string assumed_words(const Answer& answer);
+
+// "reduce_scatter on dp" -> "reduce scatter on dp"
+std::string spaced(std::string_view name);
+
+// 12345 -> "12,345"
+std::string thousands(std::int64_t value);
+
+// "1 point", "12,288 points".
+std::string counted(std::int64_t count, std::string_view what);
+
+}  // namespace orrery

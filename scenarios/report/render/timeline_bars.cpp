@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/render/timeline_bars.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+BarKind kind_of(const Op& op, Pass pass) {
+    switch (op.cause) {
+        case Cause::exposed_tensor:
+            return BarKind::tensor;
+        case Cause::exposed_context:
+            return BarKind::context;
+        case Cause::exposed_data:
+            return BarKind::data;
+        case Cause::exposed_pipeline:
+            return BarKind::pipeline;
+        case Cause::recomputation:
+            return BarKind::recomputation;
+        case Cause::optimizer:
+            return BarKind::optimizer;
+        default:
+            break;
+    }
+    if (op.kind() != OpKind::kernel) {
+        return BarKind::other;
+    }
+    switch (pass) {
+        case Pass::forward:
+        case Pass::loss_forward:
+            return BarKind::forward;
+        case Pass::backward:
+        case Pass::loss_backward:
+        case Pass::backward_input:
+        case Pass::backward_weight:
+            return BarKind::backward;
+        case Pass::optimizer:
+            return BarKind::optimizer;
+        default:
+            return BarKind::other;
+    }
+}
+
+class BarsBuilder {
+public:
+    BarsBuilder(const Program& program, Time origin) : program_(program), origin_(origin) {}
+
+    void add(const TracedOp& traced);
+    TimelineBars finish();
+
+private:
+    struct Open {
+        Lane lane;
+        std::uint32_t slot = 0;
+    };
+    std::uint32_t name_index(const std::string& text);
+
+    const Program& program_;
+    Time origin_;
+    std::map<std::pair<RankId, StreamId>, Open> lanes_;
+    std::map<std::string, std::uint32_t> indices_;
+    TimelineBars result_;
+};
+
+std::uint32_t BarsBuilder::name_index(const std::string& text) {
+    const auto [found, fresh] =
+        indices_.try_emplace(text, static_cast<std::uint32_t>(result_.names.size()));
+    if (fresh) {
+        result_.names.push_back(text);
+    }
+    return found->second;
+}
+
+void BarsBuilder::add(const TracedOp& traced) {
+    const Role& role = program_.roles[index(program_.role_of(traced.rank))];
+    const Slot& slot = role.slots[traced.slot];
+    const Segment& segment = program_.segment_of(slot);
+    const Op& op = segment.ops[traced.op];
+    // Communication: while data moves; before that the rank waits.
+    const std::int64_t begin = (traced.data_start - origin_).picoseconds() / 1000;
+    const std::int64_t end = (traced.end - origin_).picoseconds() / 1000;
+    if (end <= begin) {
+        return;
+    }
+    Open& open = lanes_[{traced.rank, op.stream}];
+    Lane& lane = open.lane;
+    if (lane.bars.empty()) {
+        lane.rank = traced.rank;
+        lane.role = role.name;
+        lane.stream = program_.stream_names[index(op.stream)];
+    }
+    const BarKind kind = kind_of(op, slot.pass);
+    const bool goes_on = !lane.bars.empty() && open.slot == traced.slot &&
+                         lane.bars.back().kind == kind &&
+                         begin <= lane.bars.back().begin_ns + lane.bars.back().length_ns + 1;
+    if (goes_on) {
+        lane.bars.back().length_ns = end - lane.bars.back().begin_ns;
+        return;
+    }
+    open.slot = traced.slot;
+    const bool kernel = op.kind() == OpKind::kernel;
+    lane.bars.push_back({.kind = kind,
+                         .begin_ns = begin,
+                         .length_ns = end - begin,
+                         .name = name_index(kernel ? segment.name : program_.names[op.name]),
+                         .micro_batch = slot.micro_batch});
+}
+
+TimelineBars BarsBuilder::finish() {
+    for (auto& [key, open] : lanes_) {
+        open.lane.first = result_.lanes.empty() || result_.lanes.back().rank != open.lane.rank;
+        result_.lanes.push_back(std::move(open.lane));
+    }
+    return std::move(result_);
+}
+
+MemoryOverTime memory_over_time(const Program& program,
+                                const std::vector<TracedOp>& trace,
+                                std::uint32_t last,
+                                Time origin) {
+    RoleMemory most;
+    for (std::size_t role = 0; role < program.roles.size(); ++role) {
+        RoleMemory memory = role_memory(program, to_id<RoleId>(role), Bytes{});
+        if (role == 0 || memory.peak > most.peak) {
+            most = std::move(memory);
+        }
+    }
+    MemoryOverTime over;
+    over.role = program.roles[index(most.role)].name;
+    std::map<std::uint32_t, Time> begins;  // of the slots, on the first such rank of the trace
+    std::optional<RankId> rank;
+    for (const TracedOp& op : trace) {
+        if (op.step != last || program.role_of(op.rank) != most.role ||
+            rank.value_or(op.rank) != op.rank) {
+            continue;
+        }
+        rank = op.rank;
+        const auto [found, fresh] = begins.try_emplace(op.slot, op.start);
+        found->second = std::min(found->second, op.start);
+    }
+    for (const auto& [slot, begin] : begins) {
+        over.moments.push_back(
+            {.at_ns = (begin - origin).picoseconds() / 1000, .of = most.by_slot[slot]});
+    }
+    std::ranges::stable_sort(over.moments, {}, &MemoryOverTime::Moment::at_ns);
+    return over;
+}
+
+}  // namespace
+
+std::string_view name(BarKind kind) {
+    constexpr std::string_view kNames[kNumBarKinds] = {"forward",
+                                                       "backward",
+                                                       "recomputation",
+                                                       "optimizer",
+                                                       "tensor",
+                                                       "context",
+                                                       "data",
+                                                       "pipeline",
+                                                       "other"};
+    return kNames[static_cast<std::size_t>(kind)];
+}
+
+TimelineBars timeline_bars(const Program& program, const std::vector<TracedOp>& trace) {
+    std::uint32_t last = 0;
+    for (const TracedOp& op : trace) {
+        last = std::max(last, op.step);
+    }
+    Time origin = Time::max();
+    for (const TracedOp& op : trace) {
+        origin = op.step == last ? std::min(origin, op.start) : origin;
+    }
+    BarsBuilder builder{program, origin};
+    for (const TracedOp& op : trace) {
+        if (op.step == last) {
+            builder.add(op);
+        }
+    }
+    TimelineBars bars = builder.finish();
+    bars.memory = memory_over_time(program, trace, last, origin);
+    return bars;
+}
+
+}  // namespace orrery

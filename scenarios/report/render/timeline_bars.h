@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A traced step as bars for a picture: a lane per stream of a rank, a bar per stretch of one kind
+// of work in one slot. Ops that follow each other without a gap are one bar, so that a step of many
+// thousand ops stays small and quick to draw.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/program/program.h"
+#include "engine/world/simulation.h"
+#include "models/memory/memory.h"
+
+namespace orrery {
+
+enum class BarKind : std::uint8_t {
+    forward,
+    backward,
+    recomputation,
+    optimizer,
+    tensor,  // communication over these groups
+    context,
+    data,
+    pipeline,
+    other,
+};
+inline constexpr std::size_t kNumBarKinds = 9;
+std::string_view name(BarKind kind);
+
+struct Bar {
+    BarKind kind = BarKind::other;
+    std::int64_t begin_ns = 0;  // from the start of the step
+    std::int64_t length_ns = 0;
+    std::uint32_t name = 0;         // index into Timeline::names
+    std::int32_t micro_batch = -1;  // or -1
+};
+
+struct Lane {
+    RankId rank{};
+    std::string role;
+    std::string stream;
+    bool first = false;  // of its rank
+    std::vector<Bar> bars;
+};
+
+// Of the role that needs most, slot by slot: the most that each slot needs.
+struct MemoryOverTime {
+    struct Moment {
+        std::int64_t at_ns = 0;  // when the slot began
+        MemoryByKind of;
+    };
+    std::string role;
+    std::vector<Moment> moments;
+};
+
+struct TimelineBars {
+    std::vector<std::string> names;
+    std::vector<Lane> lanes;  // by rank and stream, without empty ones
+    MemoryOverTime memory;
+};
+
+// Of the last step in the trace, which is ordered by (rank, start).
+TimelineBars timeline_bars(const Program& program, const std::vector<TracedOp>& trace);
+
+}  // namespace orrery

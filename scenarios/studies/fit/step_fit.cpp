@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/fit/step_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+
+#include "engine/base/parallel.h"
+#include "kernels/catalogue.h"
+#include "kernels/cost_model.h"
+#include "models/lowering/lowering.h"
+#include "scenarios/studies/simulate/kernel_timings.h"
+#include "scenarios/studies/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/step_costs.h"
+#include "scenarios/studies/validate/control.h"
+
+namespace orrery {
+namespace {
+
+constexpr double kErrorCap = 0.25;
+constexpr double kPriorWeight = 0.02;  // of (factor - 1)^2
+constexpr double kRestartSigma = 0.13;
+constexpr const char* kRestartSource = "derived: arXiv 2402.15627 table 3: blocking exchanges";
+
+// The factors that the table gets. Element types that no row tests keep 1.
+struct StepParameter {
+    std::string name;
+    std::string generation;
+    std::string dtype;
+    double value = 1;
+    double step = 0.1;
+    double smallest = kFactorMin;
+    double largest = kFactorMax;
+    bool is_factor() const { return smallest > 0; }
+};
+std::vector<StepParameter> parameters() {
+    return {{"sustained.gemm", "ampere", "fp16"},
+            {"sustained.gemm", "hopper", "fp16"},
+            {"sustained.gemm", "hopper", "fp8"},
+            {"sustained.attention", "*", "*"},
+            {"sustained.attention.flash_1", "ampere", "*"},
+            {"sustained.attention.flash_1", "hopper", "*"},
+            {"sustained.attention.flash_1.small_heads", "*", "*"},
+            {"sustained.memory", "*", "*"},
+            {"sustained.attention.flash_1.growth", "*", "*", 0, 0.02, 0, 0.3},
+            {"noise.sigma", "*", "*", 0.01, 0.005, 0, kNoiseMax}};
+}
+
+// Products are slower in a step than alone on every generation that steps were fitted on. One
+// without such steps gets the geometric mean of theirs.
+void add_mean_of_generations(const std::vector<StepParameter>& values, EfficiencyTable& table) {
+    constexpr const char* kProducts = "sustained.gemm";
+    for (const char* dtype : {"fp16", "fp8"}) {
+        double sum = 0;
+        double squares = 0;
+        int generations = 0;
+        for (const StepParameter& p : values) {
+            if (p.name == kProducts && p.dtype == dtype) {
+                sum += std::log(p.value);
+                squares += std::log(p.value) * std::log(p.value);
+                ++generations;
+            }
+        }
+        if (generations > 0) {
+            const double mean = sum / generations;
+            const double variance = std::max(0.0, squares / generations - mean * mean);
+            table.set(kProducts,
+                      "*",
+                      dtype,
+                      {.value = std::exp(mean),
+                       .sigma = std::hypot(0.05, std::sqrt(variance)),
+                       .source = "rule: mean of the fitted generations"});
+        }
+    }
+}
+
+EfficiencyTable table_of(const std::vector<StepParameter>& values) {
+    EfficiencyTable table;
+    for (const StepParameter& p : values) {
+        table.set(p.name,
+                  p.generation,
+                  p.dtype,
+                  {.value = p.value, .sigma = 0.05, .source = "fit: published/training.csv"});
+    }
+    add_mean_of_generations(values, table);
+    return table;
+}
+
+EfficiencyTable table_of_fit(const std::vector<StepParameter>& values) {
+    EfficiencyTable table = table_of(values);
+    table.set("host.restart_us",
+              "*",
+              "*",
+              {.value = kRestart_us, .sigma = kRestartSigma, .source = kRestartSource});
+    return table;
+}
+
+// How far the host's restarts are tried, to see what the step makes of them.
+constexpr double kProbe_us = 500;
+
+bool restarts(const Scenario& scenario) {
+    return scenario.plan.pipeline_model_parallel_size > 1 && !scenario.plan.overlap_p2p;
+}
+
+StepSample decompose(const PublishedCase& row,
+                     const Scenario& scenario,
+                     const Answer& answer,
+                     const EfficiencyTable& kernels) {
+    StepSample sample{.name = row.name,
+                      .family = row.family,
+                      .stack = row.stack,
+                      .generation = scenario.device.generation,
+                      .dtype = std::string{dtype_class(scenario.plan.precision)},
+                      .measured_s = row.measured_s,
+                      .num_gpus = row.num_gpus,
+                      .kernels = {}};
+    const Program program = lower(scenario.model, scenario.plan);
+    const CostModel cost{scenario.device, kernels};
+    const std::vector<std::int64_t> counts = kernel_counts(program);
+    const double slowest = slowest_server(scenario.cluster.slow_node_share,
+                                          scenario.cluster.slow_node_slowdown,
+                                          scenario.cluster.num_servers());
+    double kernel_time = 0;
+    double attention_time = 0;
+    double far = 0;
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+        const KernelCall& call = program.kernels[k];
+        const KernelTime time = cost.time(call);
+        const double seconds = slowest * time.duration.seconds() * static_cast<double>(counts[k]) /
+                               static_cast<double>(program.roles.size());
+        sample.kernels[{std::string{StepEfficiency::factor_name(call)},
+                        std::string{dtype_class(call.dtype)}}] += seconds;
+        sample.kinds[{call.kind, std::string{dtype_class(call.dtype)}}] += seconds;
+        far += seconds * time.distance_sigma;
+        kernel_time += seconds;
+        if (descriptor_of(call.kind).efficiency == EfficiencyClass::attention) {
+            attention_time += seconds;
+            sample.keys += seconds * static_cast<double>(attention_shape(call).seq_kv);
+        }
+    }
+    sample.keys = attention_time > 0 ? sample.keys / attention_time : 0;
+    for (const LostMfu& lost : answer.lost_mfu) {
+        if (lost.cause == Cause::pipeline_bubble || lost.cause == Cause::stage_imbalance) {
+            sample.bubble += lost.time.seconds();
+        }
+    }
+    sample.communication = answer.iteration.seconds() - kernel_time - sample.bubble;
+    sample.distance = far / answer.iteration.seconds();
+    return sample;
+}
+
+// The step under factors that `of` knows: factor(i) and growth(i) of the sample's i-th part, and
+// what its devices' noise and a restart of its host are.
+template <class Factors>
+double predict(const StepSample& sample, const Factors& of) {
+    const double keys = sample.keys > 0 ? sample.keys : StepEfficiency::kGrowthOrigin;
+    double before = 0;
+    double after = 0;
+    std::size_t i = 0;
+    for (const auto& [key, seconds] : sample.kernels) {
+        before += seconds;
+        after +=
+            seconds * of.factor(i) * std::pow(keys / StepEfficiency::kGrowthOrigin, -of.growth(i));
+        ++i;
+    }
+    after *= 1 + of.noise();
+    const double bubble = before > 0 ? sample.bubble * after / before : 0.0;
+    return after + bubble + sample.communication + sample.restarts * of.restart_s();
+}
+
+class TableFactors {
+public:
+    TableFactors(const EfficiencyTable& table, const StepSample& sample) : sample_(sample) {
+        const std::string& generation = sample.generation;
+        for (const auto& [key, seconds] : sample.kernels) {
+            const auto& [name, dtype] = key;
+            factors_.push_back(table.value_or(name, generation, dtype, 1.0));
+            growths_.push_back(
+                table.value_or(StepEfficiency::growth_name(name), generation, "*", 0.0));
+        }
+        sigma_ = table.value_or("noise.sigma", generation, "*", 0.0);
+        restart_s_ = table.value_or("host.restart_us", generation, "*", 0.0) * 1e-6;
+    }
+    double factor(std::size_t i) const { return factors_[i]; }
+    double growth(std::size_t i) const { return growths_[i]; }
+    double noise() const { return sigma_ * expected_maximum_of_normals(sample_.num_gpus); }
+    double restart_s() const { return restart_s_; }
+
+private:
+    const StepSample& sample_;
+    std::vector<double> factors_;
+    std::vector<double> growths_;
+    double sigma_ = 0;
+    double restart_s_ = 0;
+};
+
+// The samples with the numbers of the parameters in the place of their names: a search predicts
+// each of them hundreds of times.
+class SearchedSteps {
+public:
+    explicit SearchedSteps(const std::vector<StepSample>& samples) {
+        std::vector<StepParameter> numbered = parameters();
+        for (std::size_t i = 0; i < numbered.size(); ++i) {
+            numbered[i].value = static_cast<double>(i);
+        }
+        const EfficiencyTable numbers = table_of(numbered);
+        const auto number = [&](std::string_view name, const StepSample& s, std::string_view type) {
+            return static_cast<std::int32_t>(numbers.value_or(name, s.generation, type, kNone));
+        };
+        std::map<std::string, std::size_t> families;
+        for (const StepSample& sample : samples) {
+            families.try_emplace(sample.family, 0);
+        }
+        for (auto& [family, index] : families) {
+            index = num_families_++;
+        }
+        for (const StepSample& sample : samples) {
+            Step step{.sample = &sample,
+                      .family = families.at(sample.family),
+                      .noise = number("noise.sigma", sample, "*"),
+                      .largest_noise = expected_maximum_of_normals(sample.num_gpus)};
+            for (const auto& [key, seconds] : sample.kernels) {
+                const auto& [name, dtype] = key;
+                step.factors.push_back(number(name, sample, dtype));
+                step.growths.push_back(number(StepEfficiency::growth_name(name), sample, "*"));
+            }
+            steps_.push_back(std::move(step));
+        }
+    }
+
+    double loss(const std::vector<StepParameter>& values) const {
+        std::vector<double> sums(num_families_);
+        std::vector<double> counts(num_families_);
+        for (const Step& step : steps_) {
+            const double predicted = predict(*step.sample, Numbered{step, values});
+            const double error = std::abs(std::log(predicted / step.sample->measured_s));
+            sums[step.family] += std::min(error, kErrorCap);
+            ++counts[step.family];
+        }
+        double total = 0;
+        for (std::size_t family = 0; family < num_families_; ++family) {
+            total += sums[family] / counts[family];
+        }
+        total /= static_cast<double>(std::max<std::size_t>(num_families_, 1));
+        for (const StepParameter& p : values) {
+            total += p.is_factor() ? kPriorWeight * (p.value - 1) * (p.value - 1) : 0;
+        }
+        return total;
+    }
+
+private:
+    static constexpr std::int32_t kNone = -1;
+    struct Step {
+        const StepSample* sample;
+        std::size_t family;
+        std::int32_t noise;
+        double largest_noise;
+        std::vector<std::int32_t> factors{};
+        std::vector<std::int32_t> growths{};
+    };
+    struct Numbered {
+        const Step& step;
+        const std::vector<StepParameter>& values;
+        double value(std::int32_t number, double otherwise) const {
+            return number == kNone ? otherwise : values[static_cast<std::size_t>(number)].value;
+        }
+        double factor(std::size_t i) const { return value(step.factors[i], 1.0); }
+        double growth(std::size_t i) const { return value(step.growths[i], 0.0); }
+        double noise() const { return value(step.noise, 0.0) * step.largest_noise; }
+        double restart_s() const { return kRestart_us * 1e-6; }
+    };
+
+    std::vector<Step> steps_;
+    std::size_t num_families_ = 0;
+};
+
+// Pattern search: tries a step up and down in every parameter, halves the steps that help no more.
+std::vector<StepParameter> minimise(const std::vector<StepSample>& samples) {
+    const SearchedSteps steps{samples};
+    std::vector<StepParameter> best = parameters();
+    double best_loss = steps.loss(best);
+    for (int round = 0; round < 60; ++round) {
+        for (std::size_t i = 0; i < best.size(); ++i) {
+            const double from = best[i].value;
+            bool improved = false;
+            for (const double direction : {1.0, -1.0}) {
+                StepParameter& p = best[i];
+                p.value = std::clamp(from + direction * p.step, p.smallest, p.largest);
+                const double tried_loss = steps.loss(best);
+                if (tried_loss < best_loss) {
+                    best_loss = tried_loss;
+                    improved = true;
+                    break;
+                }
+                p.value = from;
+            }
+            best[i].step *= improved ? 1.0 : 0.7;
+        }
+    }
+    return best;
+}
+
+// Nothing where the row can't be expressed.
+Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
+                                              const Catalogue& catalogue,
+                                              const EfficiencyTable& kernels,
+                                              const EfficiencyTable& host) {
+    // The factors are of dense steps: routing and the products of groups have none of their own.
+    if (row.model.num_experts > 0) {
+        return std::optional<StepSample>{};
+    }
+    Result<Scenario> scenario = scenario_of(row, catalogue);
+    if (!scenario) {
+        return std::optional<StepSample>{};
+    }
+    scenario->network = NetworkFidelity::analytic;
+    SimulationOptions options;
+    options.step_table = host;
+    const Result<Answer> answer = simulate_scenario(*scenario, options);
+    if (!answer) {
+        return tl::unexpected(answer.error());
+    }
+    StepSample sample = decompose(row, *scenario, *answer, kernels);
+    const double launches = StepEfficiency{host, scenario->device}.launch_sigma(scenario->plan);
+    sample.fits = answer->memory.fits;
+    sample.beside_kernels =
+        sigma_beside_kernels(answer->critical_path, answer->iteration, launches);
+    if (restarts(*scenario)) {
+        options.step_table->set(
+            "host.restart_us", "*", "*", {.value = kProbe_us, .sigma = 0, .source = {}});
+        const Result<Answer> slower = simulate_scenario(*scenario, options);
+        if (!slower) {
+            return tl::unexpected(slower.error());
+        }
+        sample.restarts = (slower->iteration - answer->iteration).seconds() / (kProbe_us * 1e-6);
+    }
+    return sample;
+}
+
+}  // namespace
+
+double predict_step(const StepSample& sample, const EfficiencyTable& table) {
+    return predict(sample, TableFactors{table, sample});
+}
+
+Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
+                                             const Catalogue& catalogue,
+                                             std::uint32_t jobs,
+                                             const EfficiencyTable& host) {
+    const auto kernels =
+        read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
+    if (!kernels) {
+        return tl::unexpected(kernels.error().front());
+    }
+    std::vector<Result<std::optional<StepSample>>> found(cases.size());
+    for_each_index(cases.size(), jobs, [&](std::size_t i) {
+        found[i] = sample_step(cases[i], catalogue, *kernels, host);
+    });
+    std::vector<StepSample> samples;
+    std::vector<MeasuredScenario> measured;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        if (!found[i]) {
+            return tl::unexpected(found[i].error());
+        }
+        if (found[i]->has_value()) {
+            samples.push_back(**std::move(found[i]));
+            measured.push_back(
+                {scenario_of(cases[i], catalogue).value(), cases[i].family, cases[i].measured_s});
+        }
+    }
+    const Control control{measured};
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+        samples[i].control_s = control.predicted_s(measured[i].scenario);
+    }
+    return samples;
+}
+
+Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
+                                    const Catalogue& catalogue,
+                                    std::uint32_t jobs) {
+    Result<std::vector<StepSample>> samples = sample_steps(cases, catalogue, jobs);
+    if (!samples) {
+        return tl::unexpected(samples.error());
+    }
+    EfficiencyTable table = fit_factors(*samples);
+    return StepFit{std::move(table), *std::move(samples)};
+}
+
+EfficiencyTable fit_factors(const std::vector<StepSample>& samples) {
+    return table_of_fit(minimise(samples));
+}
+
+EfficiencyTable fit_factors(const std::vector<StepSample>& samples,
+                            const std::string& without_family) {
+    std::vector<StepSample> kept;
+    for (const StepSample& sample : samples) {
+        if (sample.family != without_family) {
+            kept.push_back(sample);
+        }
+    }
+    return fit_factors(kept);
+}
+
+}  // namespace orrery

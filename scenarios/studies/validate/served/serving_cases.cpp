@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/served/serving_cases.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/format/document/csv_header.h"
+#include "scenarios/studies/validate/case_fields.h"
+
+namespace orrery {
+
+namespace {
+
+const CaseColumns kServingColumns{
+    "case,family,source,engine,gpu,model,weight_precision,kv_precision,mode,load,num_gpus,"
+    "gpus_per_node,tp,pp,dp,ep,replicas,prefill_workers,prefill_tp,prefill_dp,prefill_ep,"
+    "decode_workers,decode_tp,decode_dp,decode_ep,concurrency,request_rate,num_requests,"
+    "input_tokens,output_tokens,length_spread,max_num_seqs,max_num_batched_tokens,"
+    "kv_mem_fraction,power_cap_w,ttft_mean_ms,ttft_p50_ms,tpot_mean_ms,tpot_p50_ms,e2e_mean_ms,"
+    "output_tokens_per_s,notes"};
+
+const CaseColumns kModelColumns{
+    "model,num_layers,hidden_size,num_attention_heads,num_key_value_heads,head_dim,"
+    "intermediate_size,vocab_size,gated_mlp,num_experts,experts_per_token,moe_intermediate_size,"
+    "shared_experts,first_dense_layers,attention,kv_lora_rank,qk_rope_head_dim,qk_nope_head_dim,"
+    "v_head_dim,q_lora_rank,sliding_window,notes"};
+
+// "Server; SLO p99 TTFT 2000 ms TPOT 200 ms" -> 2 behind "TTFT"; 0 without the word.
+double seconds_behind(const std::string& notes, const char* word) {
+    const std::string wanted = std::string{word} + " ";
+    const std::size_t at = notes.find(wanted);
+    if (at == std::string::npos || notes.find("SLO p99") == std::string::npos) {
+        return 0;
+    }
+    const std::size_t begin = at + wanted.size();
+    const std::string number = notes.substr(begin, notes.find(' ', begin) - begin);
+    return parse_number(number).value_or(0) * 1e-3;
+}
+
+// What the words of a row say about its split and its product, beside the columns.
+void apply_words(const std::string& notes, ServingCase& row) {
+    row.ttft_objective_s = seconds_behind(notes, "TTFT");
+    row.tpot_objective_s = seconds_behind(notes, "TPOT");
+    // Every rank holds attention whole, and the experts are spread over all.
+    if (notes.ends_with("attention data parallel") && row.data_parallel == 1) {
+        std::swap(row.data_parallel, row.tensor_parallel);
+        // TensorRT-LLM's limits are then of a rank (documentation, "Attention data parallelism").
+        row.max_num_seqs *= row.data_parallel;
+        row.max_num_batched_tokens *= row.data_parallel;
+    }
+    // Red Hat's system has two GPUs and uses one (its description in the results, "hw_notes").
+    if (row.name.find("redhat-ibm_cloud_gx3-48x240x2l40s") != std::string::npos) {
+        row.replicas = 1;
+        row.num_gpus = 1;
+    }
+    // Systems name the product that has 144 GB of HBM3e instead of 96 GB of HBM3.
+    if (row.gpu == "gh200" && row.name.find("144gb") != std::string::npos) {
+        row.gpu = "gh200-144gb";
+    }
+}
+
+Transformer transformer_of(CaseFields& fields) {
+    const auto integer = [&](std::string_view column) { return fields.stated(column, 0); };
+    const auto noted = [&](const char* words) {
+        return fields.text("notes").find(words) != std::string::npos;
+    };
+    const bool gated = fields.text("gated_mlp") == "true";
+    Transformer model{.name = fields.text("model"),
+                      .num_layers = integer("num_layers"),
+                      .hidden_size = integer("hidden_size"),
+                      .ffn_hidden_size = integer("intermediate_size"),
+                      .num_attention_heads = integer("num_attention_heads"),
+                      .num_query_groups = integer("num_key_value_heads"),
+                      .kv_channels = integer("head_dim"),
+                      .vocab_size = integer("vocab_size"),
+                      .normalization = gated ? Normalization::rmsnorm : Normalization::layernorm,
+                      .position_embedding = PositionEmbedding::rope,
+                      .activation = gated ? Activation::swiglu : Activation::gelu,
+                      .add_bias_linear = false,
+                      .tied_embeddings = false,
+                      .parallel_block = noted("parallel block"),
+                      .sliding_window = integer("sliding_window"),
+                      .sliding_window_every = noted("every second layer has a window") ? 2 : 1};
+    if (model.num_experts = integer("num_experts"); model.num_experts > 0) {
+        model.moe_router_topk = integer("experts_per_token");
+        model.moe_ffn_hidden_size = integer("moe_intermediate_size");
+        model.moe_shared_expert_intermediate_size =
+            integer("shared_experts") * model.moe_ffn_hidden_size;
+        model.first_k_dense_replace = integer("first_dense_layers");
+        model.moe_layer_freq = noted("MoE in every second layer") ? 2 : 1;
+    }
+    if (fields.text("attention") == "mla") {
+        model.multi_latent_attention = true;
+        model.kv_lora_rank = integer("kv_lora_rank");
+        model.qk_pos_emb_head_dim = integer("qk_rope_head_dim");
+        model.qk_head_dim = integer("qk_nope_head_dim");
+        model.v_head_dim = integer("v_head_dim");
+        model.q_lora_rank = integer("q_lora_rank");
+    }
+    return model;
+}
+
+ServingCase serving_case_of(CaseFields& fields) {
+    const auto parallel = [&](const char* column) { return fields.stated(column, 1); };
+    const auto limit = [&](const char* column) { return fields.stated(column, 0); };
+    const auto workers = [&](const std::string& part) {
+        return ServingCase::Workers{.workers = fields.stated(part + "_workers", 0),
+                                    .tensor_parallel = fields.stated(part + "_tp", 1),
+                                    .data_parallel = fields.stated(part + "_dp", 1),
+                                    .expert_parallel = fields.stated(part + "_ep", 1)};
+    };
+    const auto first_of = [&](const char* mean, const char* other) {
+        const double value = fields.stated(mean);
+        return (value > 0 ? value : fields.stated(other)) * 1e-3;
+    };
+    ServingCase row{.name = fields.text("case"),
+                    .family = fields.text("family"),
+                    .source = fields.text("source"),
+                    .engine = fields.text("engine"),
+                    .gpu = fields.text("gpu"),
+                    .model = fields.text("model"),
+                    .weight_precision = fields.text("weight_precision"),
+                    .key_value_precision = fields.text("kv_precision"),
+                    .mode = fields.text("mode"),
+                    .load = fields.text("load"),
+                    .num_gpus = parallel("num_gpus"),
+                    .tensor_parallel = parallel("tp"),
+                    .pipeline_parallel = parallel("pp"),
+                    .data_parallel = parallel("dp"),
+                    .expert_parallel = parallel("ep"),
+                    .replicas = std::max<std::int64_t>(1, parallel("replicas")),
+                    .gpus_per_node = fields.stated("gpus_per_node", 8),
+                    .prefill = workers("prefill"),
+                    .decode = workers("decode"),
+                    .concurrency = limit("concurrency"),
+                    .request_rate = fields.stated("request_rate"),
+                    .num_requests = limit("num_requests"),
+                    .input_tokens = fields.stated("input_tokens"),
+                    .output_tokens = fields.stated("output_tokens"),
+                    .length_spread = fields.text("length_spread"),
+                    .max_num_seqs = limit("max_num_seqs"),
+                    .max_num_batched_tokens = limit("max_num_batched_tokens"),
+                    .memory_share = fields.stated("kv_mem_fraction"),
+                    .power_cap_w = fields.stated("power_cap_w"),
+                    .ttft_s = first_of("ttft_mean_ms", "ttft_p50_ms"),
+                    .tpot_s = first_of("tpot_mean_ms", "tpot_p50_ms"),
+                    .e2e_s = fields.stated("e2e_mean_ms") * 1e-3,
+                    .output_tokens_per_s = fields.stated("output_tokens_per_s"),
+                    .where = fields.where()};
+    apply_words(fields.text("notes"), row);
+    return row;
+}
+
+}  // namespace
+
+bool is_serving_table(const std::string& file) {
+    const std::string line = csv_header(file);
+    return line.starts_with("case,family,source,engine,");
+}
+
+ResultOrErrors<std::vector<ServingCase>> read_serving_cases(const std::string& file) {
+    return read_cases(file, kServingColumns, serving_case_of);
+}
+
+ResultOrErrors<std::vector<Transformer>> read_served_models(const std::string& file) {
+    return read_cases(file, kModelColumns, transformer_of);
+}
+
+const Transformer* served_model(const std::vector<Transformer>& models, const std::string& name) {
+    std::string known = name;
+    for (const char* release : {"llama-3.1-", "llama-3.3-"}) {
+        if (name.starts_with(release) && name != "llama-3.1-405b") {
+            known = "llama-3-" + name.substr(10);
+        }
+    }
+    if (name == "deepseek-v3") {
+        known = "deepseek-r1";
+    }
+    const auto found = std::ranges::find(models, known, &Transformer::name);
+    return found == models.end() ? nullptr : &*found;
+}
+
+// config.json of the checkpoints: quantization_config, "weight_block_size": [128, 128].
+bool has_block_scales(const std::string& model) {
+    constexpr std::string_view kModels[] = {"deepseek-r1", "deepseek-v3", "minimax-m2.5"};
+    return std::ranges::find(kModels, model) != std::end(kModels);
+}
+
+}  // namespace orrery

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/served/serving_set_up.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/csv_rows.h"
+#include "scenarios/format/read/read_serving.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/studies/serve/serving_study.h"
+#include "scenarios/studies/validate/served/ai_configurator.h"
+#include "scenarios/studies/validate/served/inference_max.h"
+#include "scenarios/studies/validate/served/mlperf.h"
+#include "scenarios/studies/validate/served/trtllm_bench.h"
+
+namespace orrery {
+
+namespace {
+
+struct ServedNode {
+    std::string_view gpu;
+    std::string_view node;  // of the catalogue
+    std::string_view fabric;
+};
+// Fabrics matter for rows that span servers alone.
+constexpr ServedNode kNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr200"},
+                                 {"a100-80g", "dgx-a100-80g", "dgx-superpod-hdr200"},
+                                 {"h100-80g", "dgx-h100", "ndr400-rail"},
+                                 {"h200", "hgx-h200", "ndr400-rail"},
+                                 {"h200-nvl", "pcie-h200-nvl-8gpu", "ndr400-rail"},
+                                 {"gh200", "gh200", "ndr400-rail"},
+                                 {"gh200-144gb", "gh200-144gb", "ndr400-rail"},
+                                 {"b200", "hgx-b200", "ndr400-rail"},
+                                 {"gb200", "gb200-nvl72", "ndr400-rail"},
+                                 {"b300", "hgx-b300", "ndr400-rail"},
+                                 {"gb300", "gb300-nvl72", "ndr400-rail"},
+                                 {"l40s", "pcie-l40s-8gpu", "ndr400-rail"},
+                                 {"rtx4090", "pcie-rtx4090-8gpu", "ndr400-rail"},
+                                 {"rtxpro6000", "pcie-rtx-pro-6000-8gpu", "ndr400-rail"},
+                                 {"mi300x", "mi300x-8gpu", "ndr400-rail"},
+                                 {"mi325x", "mi325x-8gpu", "ndr400-rail"}};
+
+// Entries of the catalogue's engines, by the beginning of a row's word: the first that fits. Rows
+// of InferenceMAX name releases of Dynamo (0.5.1, 0.8.1) for the TensorRT-LLM 1 in its containers,
+// or none.
+struct EngineWord {
+    std::string_view begins;
+    std::string_view engine;
+};
+constexpr EngineWord kEngines[] = {{"trtllm-1.", "tensorrt-llm-1"},
+                                   {"trtllm-0.5.1-rc", "tensorrt-llm-1"},
+                                   {"trtllm-0.8.1.post", "tensorrt-llm-1"},
+                                   {"trtllm-0.6", "tensorrt-llm-0.6"},
+                                   {"trtllm-0.9", "tensorrt-llm-0.9"},
+                                   {"trtllm-", "tensorrt-llm"},
+                                   {"trtllm", "tensorrt-llm-1"},
+                                   {"vllm-2024", "vllm-v0"},
+                                   {"vllm-2023", "vllm-2023"},
+                                   {"vllm-0.14", "vllm-0.14"},
+                                   {"vllm-0.15", "vllm-0.14"},
+                                   {"vllm-0.16", "vllm-0.14"},
+                                   {"vllm-0.17", "vllm-0.14"},
+                                   {"vllm-0.18", "vllm-0.14"},
+                                   {"vllm-0.19", "vllm-0.14"},
+                                   {"vllm", "vllm-v1"},
+                                   {"sglang", "sglang"}};
+
+Result<ServingEngine> engine_of(const ServingCase& row, const std::filesystem::path& catalogue) {
+    if (const std::string_view entry = mlperf_engine(row); !entry.empty()) {
+        auto engine = read_engine(entry, catalogue);
+        if (engine) {
+            set_mlperf_options(row, *engine);
+        }
+        return engine;
+    }
+    const auto word = std::find_if(std::begin(kEngines), std::end(kEngines), [&](const auto& each) {
+        return row.engine.starts_with(each.begins);
+    });
+    if (word == std::end(kEngines)) {
+        return fail(row.where, fmt::format("no facts about the engine {}", row.engine));
+    }
+    return read_engine(word->engine, catalogue);
+}
+
+// "fp8" -> 8 bits in products of fp8; int4 weights are unpacked for products in 16 bits, as are
+// those of fp4 on devices without fp4.
+Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, ServingPlan& plan) {
+    struct Word {
+        std::string_view word;
+        ProductPrecision products;
+        std::int64_t bits;
+    };
+    constexpr Word kWords[] = {{"bf16", ProductPrecision::bf16, 16},
+                               {"fp16", ProductPrecision::fp16, 16},
+                               {"fp8", ProductPrecision::fp8, 8},
+                               {"fp4", ProductPrecision::fp4, 4},
+                               {"int8", ProductPrecision::bf16, 8},
+                               {"int4", ProductPrecision::bf16, 4}};
+    const auto find = [&](const std::string& word) {
+        return std::find_if(std::begin(kWords), std::end(kWords), [&](const Word& each) {
+            return each.word == word;
+        });
+    };
+    const auto* weights = find(row.weight_precision);
+    const auto* cache = find(row.key_value_precision);
+    if (weights == std::end(kWords)) {
+        return fail(row.where, fmt::format("weights in '{}'", row.weight_precision));
+    }
+    if (cache == std::end(kWords)) {
+        return fail(row.where, fmt::format("a cache in '{}'", row.key_value_precision));
+    }
+    plan.precision = weights->products;
+    plan.weight_bits = weights->bits;
+    plan.block_scaled = plan.precision == ProductPrecision::fp8 && has_block_scales(row.model);
+    if (plan.precision == ProductPrecision::fp4 && device.peak_fp4.per_second() <= 0) {
+        plan.precision = ProductPrecision::bf16;
+    }
+    plan.key_value_precision = cache->bits == 8 ? Dtype::fp8 : Dtype::bf16;
+    return {};
+}
+
+// What a load means for one of the row's replicas.
+Result<WorkloadSpec> workload_of(const ServingCase& row) {
+    constexpr std::int64_t kMost = 2000;
+    constexpr std::int64_t kLongest = 6000;  // begin and end matter little beyond
+    const std::int64_t of_table = is_trtllm_bench(row) ? trtllm_bench_requests(row) : 0;
+    const std::int64_t stated = (row.num_requests > 0 ? row.num_requests : of_table) / row.replicas;
+    WorkloadSpec workload{.num_requests = std::max<std::int64_t>(1, row.concurrency / row.replicas),
+                          .input_tokens = row.input_tokens,
+                          .output_tokens = std::max(row.output_tokens, 1.0)};
+    if (const auto spread = parse_number(row.length_spread); spread && *spread > 0) {
+        workload.length_spread = *spread;
+    }
+    if (row.load == "single") {
+        workload.num_requests = 1;
+    } else if (row.load == "closed") {
+        workload.users = workload.num_requests;
+        const std::int64_t all = stated > 0 ? stated : 10 * workload.users;
+        workload.num_requests = std::min(all, std::max(kMost, 4 * workload.users));
+    } else if (row.load == "offline") {
+        // Sequences that run together are replaced at least once.
+        workload.num_requests = is_mlperf(row) ? mlperf_requests(row)
+                                : stated > 0   ? std::min(stated, kLongest)
+                                               : std::max(2 * kMost, 2 * row.max_num_seqs);
+    } else if (row.load == "poisson") {
+        workload.request_rate = row.request_rate / static_cast<double>(row.replicas);
+        workload.num_requests = is_mlperf(row) ? mlperf_requests(row)
+                                : stated > 0   ? std::min(stated, 2 * kMost)
+                                               : 2 * kMost;
+        workload.arrival_variation = is_mlperf(row) ? mlperf_arrival_variation(row) : 1;
+    } else if (row.load != "static" && row.load != "trace") {
+        return fail(row.where, fmt::format("a load from a {}", row.load));
+    }
+    return workload;
+}
+
+// The row's pools without limits: one, or prefill and decode.
+std::vector<ServingPoolSpec> pools_of(const ServingCase& row) {
+    if (row.mode != "disaggregated") {
+        ServingPoolSpec pool;
+        pool.plan.tensor_model_parallel_size = row.tensor_parallel;
+        pool.plan.pipeline_model_parallel_size = row.pipeline_parallel;
+        pool.plan.data_parallel_size = row.data_parallel;
+        pool.plan.expert_model_parallel_size = row.expert_parallel;
+        return {pool};
+    }
+    const auto pool = [](PoolRole role, const ServingCase::Workers& workers) {
+        ServingPoolSpec spec{.role = role, .instances = workers.workers};
+        spec.plan.tensor_model_parallel_size = workers.tensor_parallel;
+        spec.plan.data_parallel_size = workers.data_parallel;
+        spec.plan.expert_model_parallel_size = workers.expert_parallel;
+        return spec;
+    };
+    return {pool(PoolRole::prefill, row.prefill), pool(PoolRole::decode, row.decode)};
+}
+
+// Limits that the row states, else those of its benchmark, else the engine's, which are of a
+// data-parallel rank.
+void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpec& pool) {
+    const ServingEngine& engine = scenario.serving.engine;
+    pool.limits.prompt_batching_steps = mlperf_prompt_batching(row);
+    pool.limits.long_prefill_token_threshold = mlperf_prompt_chunk(row);
+    const std::optional<EngineLimits> limits =
+        is_trtllm_bench(row)
+            ? trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device)
+        : is_ai_configurator(row) ? ai_configurator_limits(row)
+                                  : inference_max_limits(row);
+    if (limits) {
+        pool.limits.max_num_seqs = limits->max_num_seqs;
+        pool.limits.max_num_batched_tokens = limits->max_num_batched_tokens;
+        return;
+    }
+    const auto stated = [&](std::int64_t value, std::int64_t otherwise) {
+        return value > 0 ? value : otherwise * pool.plan.data_parallel_size;
+    };
+    pool.limits.max_num_seqs = stated(row.max_num_seqs, engine.max_num_seqs);
+    pool.limits.max_num_batched_tokens =
+        engine.tokens_of_all_ranks && row.max_num_batched_tokens == 0
+            ? engine.max_num_batched_tokens
+            : stated(row.max_num_batched_tokens, engine.max_num_batched_tokens);
+}
+
+Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
+    ServingSpec& spec = scenario.serving;
+    spec.pools = pools_of(row);
+    if (spec.pools.front().instances < 1 || spec.pools.back().instances < 1) {
+        return fail(row.where, "instances of prefill and of decode are not both stated");
+    }
+    for (ServingPoolSpec& pool : spec.pools) {
+        if (pool.plan.ranks_of_stage() % pool.plan.expert_model_parallel_size != 0) {
+            return fail(row.where, "expert parallelism that does not divide the ranks");
+        }
+        if (const auto set = set_precision(row, scenario.device, pool.plan); !set) {
+            return tl::unexpected(set.error());
+        }
+        if (scenario.device.generation != "ampere") {
+            pool.plan.attention = AttentionGeneration::flash_3_or_cudnn;
+        }
+        set_limits(row, scenario, pool);
+        // Lengths of a static batch are known: it is computed in as few steps as the cache allows.
+        if (spec.engine.scheduler == "static") {
+            pool.limits.max_num_batched_tokens =
+                std::max<std::int64_t>(1, std::llround(row.input_tokens)) *
+                scenario.workload.num_requests;
+        }
+    }
+    return {};
+}
+
+// Of one replica. A harness that collects sees the requests of all.
+CollectedLoad mlperf_load(const ServingCase& row,
+                          WorkloadSpec workload,
+                          const LengthTable* lengths) {
+    const auto collecting = mlperf_collecting(row);
+    if (!collecting) {
+        return {.requests = synthetic_requests(workload, lengths), .mean_wait = {}};
+    }
+    workload.request_rate *= static_cast<double>(row.replicas);
+    workload.num_requests *= row.replicas;
+    workload.arrival_variation = 1;
+    return collected(synthetic_requests(workload, lengths), *collecting);
+}
+
+}  // namespace
+
+Result<Scenario> serving_cluster(std::string_view gpu,
+                                 std::int64_t gpus,
+                                 const std::string& where,
+                                 const std::filesystem::path& catalogue) {
+    const auto node = std::find_if(
+        std::begin(kNodes), std::end(kNodes), [&](const auto& each) { return each.gpu == gpu; });
+    if (node == std::end(kNodes)) {
+        return fail(where, fmt::format("the catalogue has no server of {}", gpu));
+    }
+    const auto read = [&](const std::string& cluster) {
+        ReadOptions options;
+        options.network_only = true;
+        options.catalogue = catalogue;
+        return read_scenario_text("cluster: {" + cluster + "}\n", where, ".", options);
+    };
+    auto scenario = read(fmt::format("nodes: 1, node: {}", node->node));
+    if (!scenario) {
+        return tl::unexpected(scenario.error().front());
+    }
+    const std::int64_t per_node = scenario->cluster.node.gpus_per_node;
+    if (gpus > per_node) {
+        scenario = read(fmt::format("nodes: {}, node: {}, fabric: {}",
+                                    (gpus + per_node - 1) / per_node,
+                                    node->node,
+                                    node->fabric));
+        if (!scenario) {
+            return tl::unexpected(scenario.error().front());
+        }
+    }
+    return std::move(*scenario);
+}
+
+Result<ServingSetUp> set_up_of(const ServingCase& row,
+                               const Transformer& model,
+                               const std::filesystem::path& catalogue,
+                               const std::filesystem::path& traces) {
+    if (row.load != "trace" && (row.input_tokens <= 0 || row.output_tokens <= 0)) {
+        return fail(row.where, "the lengths of its requests are not stated");
+    }
+    const Result<ServingEngine> engine = engine_of(row, catalogue);
+    if (!engine) {
+        return tl::unexpected(engine.error());
+    }
+    ServingSpec sized;
+    sized.pools = pools_of(row);
+    auto scenario = serving_cluster(row.gpu, sized.num_gpus(), row.where, catalogue);
+    auto workload = workload_of(row);
+    if (!scenario || !workload) {
+        return tl::unexpected(!scenario ? scenario.error() : workload.error());
+    }
+    ServingSetUp set_up{.scenario = std::move(*scenario)};
+    if (row.power_cap_w > 0) {
+        set_up.scenario.device.power_limit = std::llround(row.power_cap_w);
+    }
+    set_up.scenario.model = model;
+    set_up.scenario.workload = *workload;
+    set_up.scenario.serving.engine = *engine;
+    ServingEngine& facts = set_up.scenario.serving.engine;
+    if (row.load == "static" || row.load == "single") {
+        facts.scheduler = "static";
+    }
+    if (row.memory_share > 0) {
+        facts.memory_share = row.memory_share;
+    }
+    if (is_trtllm_bench(row)) {
+        facts.host_per_request = {};  // it gives the engine tokens, without a server
+    }
+    const auto wait = inference_max_prompt_wait(row);
+    if (wait) {
+        facts.prompt_wait_steps = wait->steps;
+    }
+    if (const auto set = set_pools(row, set_up.scenario); !set) {
+        return tl::unexpected(set.error());
+    }
+    if (wait) {
+        set_up.scenario.serving.pools.front().limits.balanced_ranks = wait->prompts;
+    }
+    if (is_mlperf(row)) {
+        const auto lengths = mlperf_lengths(row, catalogue / "published" / "mlperf_outputs.csv");
+        if (!lengths) {
+            return tl::unexpected(lengths.error());
+        }
+        CollectedLoad load =
+            mlperf_load(row, *workload, lengths->shares.empty() ? nullptr : &*lengths);
+        set_up.requests = std::move(load.requests);
+        set_up.held = load.mean_wait;
+        return set_up;
+    }
+    if (row.load != "trace") {
+        set_up.requests = synthetic_requests(*workload);
+        return set_up;
+    }
+    std::string file = row.name + ".csv";
+    std::replace(
+        file.begin(), file.begin() + static_cast<std::ptrdiff_t>(file.find('-')) + 1, '-', '_');
+    auto requests = read_request_trace(traces / file);
+    if (!requests) {
+        return fail(row.where, "the requests of its trace, traces/" + file + ", are not there");
+    }
+    set_up.requests = std::move(*requests);
+    return set_up;
+}
+
+}  // namespace orrery

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Published serving measurements beside what the simulated engines do, and beside the closed form
+// (studies/validate/serving_control.h): one mapping of engines, devices and loads for all rows, and
+// no constant of a family. Rows that cannot be expressed say why.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "scenarios/studies/validate/served/serving_cases.h"
+
+namespace orrery {
+
+struct ServingMetric {
+    std::string case_name;
+    std::string family;
+    std::string metric;  // "ttft_s", "tpot_s", "e2e_s", "output_tokens_per_s"
+    double measured = 0;
+    double predicted = 0;
+    double control = 0;
+    double error() const { return predicted / measured - 1; }
+    double control_error() const { return control / measured - 1; }
+};
+
+struct SkippedServingCase {
+    std::string case_name;
+    std::string family;
+    std::string reason;
+};
+
+struct ServingFamilyError {
+    std::string family;  // empty: the mean over the families
+    std::string metric;
+    std::size_t rows = 0;
+    double median = 0;  // of the absolute errors
+    double bias = 0;    // median of the signed errors
+    double control_median = 0;
+};
+
+struct ServingValidation {
+    std::vector<ServingMetric> rows;
+    std::vector<SkippedServingCase> skipped;
+    std::vector<ServingFamilyError> families;  // a row for each family and metric
+    // Mean over families of their medians, by metric.
+    std::vector<ServingFamilyError> balanced;
+};
+
+struct ServingValidationOptions {
+    std::filesystem::path catalogue;
+    std::filesystem::path traces;  // folder of the requests of rows whose load is a trace
+    std::uint32_t jobs = 0;        // rows at a time; 0: one a core
+    std::function<void(double)> progress{};
+};
+
+ServingValidation validate_serving(const std::vector<ServingCase>& cases,
+                                   const std::vector<Transformer>& models,
+                                   const ServingValidationOptions& options);
+
+}  // namespace orrery

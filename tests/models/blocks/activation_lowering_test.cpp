@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/blocks/activation_lowering.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "tests/models/long_context_models.h"
+
+namespace orrery {
+namespace {
+
+// A gated function in one kernel, or the function and the product in one each.
+TEST(ActivationLowering, IsOneKernelOrAChain) {
+    const Transformer model = small_llama(1);
+    const Program fused = verified(model, {});
+    EXPECT_EQ(ops_called(fused, "activation").size(), 1U);
+    EXPECT_TRUE(ops_called(fused, "activation product").empty());
+    const Program apart = verified(model, {.fused_activation = false});
+    EXPECT_EQ(ops_called(apart, "activation").size(), 1U);
+    EXPECT_EQ(ops_called(apart, "activation product").size(), 1U);
+    EXPECT_EQ(ops_called(apart, "activation product backward").size(), 1U);
+}
+
+// A fused activation clamps on its way. Otherwise kernels clamp the halves, put them together and
+// undo that in the backward pass: 8 and 10 times the bytes of a half.
+TEST(ActivationLowering, ClampsAreKernelsOfTheirOwn) {
+    Transformer model = small_llama(1);
+    const auto moved = [&](const ParallelPlan& plan, std::string_view name) {
+        const Program program = verified(model, plan);
+        std::int64_t bytes = 0;
+        for (const Op* op : ops_called(program, name)) {
+            bytes += program.kernel(*op).bytes;
+        }
+        return bytes;
+    };
+    const ParallelPlan apart{.fused_activation = false};
+    EXPECT_EQ(moved(apart, "activation clamp"), 0);
+    model.activation_func_clamp_value = 7;
+    EXPECT_EQ(moved({}, "activation clamp"), 0);
+    const std::int64_t half = moved(apart, "activation") / 3;
+    EXPECT_GT(half, 0);
+    EXPECT_EQ(moved(apart, "activation clamp"), 8 * half);
+    EXPECT_EQ(moved(apart, "activation clamp backward"), 10 * half);
+    EXPECT_EQ(moved(apart, "activation product"), 0);
+}
+
+}  // namespace
+}  // namespace orrery

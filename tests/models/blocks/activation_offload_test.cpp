@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/blocks/activation_offload.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "tests/models/long_context_models.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kInput = 4096 * 256 * 2;  // bytes of a layer's
+
+ParallelPlan offloading(double fraction) {
+    return {.recompute_granularity = Recompute::full, .activation_offload_fraction = fraction};
+}
+
+TEST(ActivationOffload, TakesEqualPartsOfTheLayers) {
+    for (const double fraction : {0.0, 0.25, 0.5, 1.0}) {
+        std::int64_t count = 0;
+        for (std::int64_t layer = 0; layer < 32; ++layer) {
+            count += input_is_offloaded(offloading(fraction), layer) ? 1 : 0;
+        }
+        EXPECT_EQ(count, static_cast<std::int64_t>(32 * fraction));
+    }
+}
+
+// L s h bytes of 16 bits move from the device to its host, and back once.
+TEST(ActivationOffload, MovesTheKeptInputs) {
+    const Transformer model = small_llama(8);
+    const Program kept = verified(model, offloading(0));
+    const Program moved = verified(model, offloading(1));
+    EXPECT_EQ(host_bytes(kept, RoleId{0}), Bytes{});
+    EXPECT_EQ(host_bytes(moved, RoleId{0}).count(), 8 * kInput);
+    EXPECT_EQ(host_bytes(verified(model, offloading(0.5)), RoleId{0}).count(), 4 * kInput);
+    EXPECT_EQ(ops_called(moved, "layer input to host").size(), 8U);
+    EXPECT_EQ(ops_called(moved, "layer input from host").size(), 8U);
+    EXPECT_EQ(activation_peak(kept) - activation_peak(moved), 7 * kInput);
+}
+
+// The layer's first kernel waits for the copy of its input, which otherwise is beside the layer.
+TEST(ActivationOffload, TheDeviceMayWaitForTheCopy) {
+    ParallelPlan plan = offloading(1);
+    const auto waits_for_copies = [&] {
+        const Program program = verified(small_llama(4), plan);
+        std::ptrdiff_t count = 0;
+        for (const Segment& segment : program.segments) {
+            for (std::uint32_t i = 1; i < segment.ops.size(); ++i) {
+                const Op& op = segment.ops[i];
+                if (program.names[segment.ops[i - 1].name] == "layer input to host") {
+                    count += std::ranges::count(
+                        std::span{program.waits}.subspan(op.first_wait, op.num_waits), i - 1);
+                }
+            }
+        }
+        return count;
+    };
+    EXPECT_EQ(waits_for_copies(), 0);
+    plan.activation_offload_blocking = true;
+    EXPECT_EQ(waits_for_copies(), 4);
+}
+
+// What comes back waits for the device's kernels, not for gradients on their way to the host.
+TEST(ActivationOffload, InputsComeBackBesideGradientsThatLeave) {
+    ParallelPlan plan = offloading(1);
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads;
+    plan.optimizer_cpu_offload = true;
+    plan.grad_offload_tier = StateTier::host;
+    plan.overlap_grad_reduce = true;  // otherwise all that follows waits for them
+    const Program program = verified(small_llama(4), plan);
+    std::size_t copies = 0;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            if (program.names[op.name] != "layer input from host") {
+                continue;
+            }
+            ++copies;
+            for (std::uint32_t w = op.first_wait; w < op.first_wait + op.num_waits; ++w) {
+                EXPECT_NE(segment.ops[program.waits[w]].stream, kStoreStream)
+                    << program.names[segment.ops[program.waits[w]].name];
+            }
+        }
+    }
+    EXPECT_EQ(copies, 4u);
+    EXPECT_FALSE(ops_called(program, "gradients to host").empty());
+}
+
+// Inputs of micro-batches whose backward pass is still to come lie in host memory together.
+TEST(ActivationOffload, CountsMicroBatchesInFlight) {
+    const Transformer model = small_llama(4);
+    ParallelPlan plan = offloading(1);
+    plan.pipeline_model_parallel_size = 2;
+    plan.global_batch_size = 8;
+    const Program program = verified(model, plan);
+    EXPECT_EQ(host_bytes(program, RoleId{0}).count(), 2 * 2 * kInput);
+    EXPECT_EQ(host_bytes(program, RoleId{1}).count(), 1 * 2 * kInput);
+}
+
+}  // namespace
+}  // namespace orrery

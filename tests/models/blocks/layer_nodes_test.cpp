@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/blocks/layer_nodes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "models/lowering/lowering.h"
+#include "tests/models/known_models.h"
+
+namespace orrery {
+namespace {
+
+// The names of the ops of one layer on two tensor-parallel ranks, forward and backward.
+std::vector<std::string> names_of_layer(bool parallel_block, const ParallelPlan& more = {}) {
+    Transformer model = gpt(1, 128, 8, 64, 512);
+    model.parallel_block = parallel_block;
+    ParallelPlan plan = more;
+    plan.tensor_model_parallel_size = 2;
+    const Program program = lower(model, plan);
+    std::vector<std::string> names;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            names.push_back(program.names[op.name]);
+        }
+    }
+    return names;
+}
+
+std::ptrdiff_t times(const std::vector<std::string>& names, std::string_view name) {
+    return std::ranges::count(names, name);
+}
+
+// In their order.
+std::vector<std::string> only(const std::vector<std::string>& names,
+                              const std::vector<std::string>& wanted) {
+    std::vector<std::string> found;
+    std::ranges::copy_if(names, std::back_inserter(found), [&](const std::string& name) {
+        return std::ranges::count(wanted, name) > 0;
+    });
+    return found;
+}
+
+TEST(LayerNodes, ProductsOfOneInputReduceItsGradientOnce) {
+    const auto parallel = names_of_layer(true);
+    EXPECT_EQ(times(parallel, "fc1 dgrad reduce"), 1);
+    EXPECT_EQ(times(parallel, "qkv dgrad reduce"), 0);
+    const auto sequential = names_of_layer(false);
+    EXPECT_EQ(times(sequential, "fc1 dgrad reduce"), 1);
+    EXPECT_EQ(times(sequential, "qkv dgrad reduce"), 1);
+}
+
+TEST(LayerNodes, ProductsOfOneSumAreReducedOnce) {
+    const auto parallel = names_of_layer(true);
+    EXPECT_EQ(times(parallel, "branch reduce"), 1);
+    EXPECT_EQ(times(parallel, "projection reduce") + times(parallel, "fc2 reduce"), 0);
+    const auto sequential = names_of_layer(false);
+    EXPECT_EQ(times(sequential, "projection reduce"), 1);
+    EXPECT_EQ(times(sequential, "fc2 reduce"), 1);
+}
+
+// Each product's gradients come right before what made its input.
+TEST(LayerNodes, RunBackInTheirOrder) {
+    const std::vector<std::string> order{
+        "fc2 dgrad", "activation backward", "fc1 dgrad", "projection dgrad", "qkv dgrad"};
+    EXPECT_EQ(only(names_of_layer(false), order), order);
+    EXPECT_EQ(
+        only(names_of_layer(true), order),
+        (std::vector<std::string>{
+            "fc2 dgrad", "activation backward", "projection dgrad", "fc1 dgrad", "qkv dgrad"}));
+}
+
+// Weight products that a zero-bubble schedule leaves for later are in a segment of their own.
+TEST(LayerNodes, LeaveWeightProductsForLater) {
+    const auto now = names_of_layer(false);
+    const auto later = names_of_layer(false, {.schedule = ScheduleKind::zero_bubble});
+    const auto place = [](const std::vector<std::string>& names, std::string_view name) {
+        return std::ranges::find(names, name) - names.begin();
+    };
+    EXPECT_LT(place(now, "fc2 wgrad"), place(now, "qkv dgrad"));
+    EXPECT_GT(place(later, "fc2 wgrad"), place(later, "qkv dgrad"));
+    EXPECT_EQ(times(later, "fc2 wgrad"), 1);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/blocks/unfused_attention.h"
+
+#include <gtest/gtest.h>
+
+#include "models/lowering/lowering.h"
+
+namespace orrery {
+namespace {
+
+Program unfused_program(double dropout) {
+    const Transformer model{.num_layers = 1,
+                            .hidden_size = 16,
+                            .ffn_hidden_size = 32,
+                            .num_attention_heads = 4,
+                            .num_query_groups = 2,
+                            .kv_channels = 8,
+                            .seq_length = 8,
+                            .vocab_size = 32,
+                            .dropout = dropout};
+    return lower(model, {.attention_kernel = AttentionKernel::unfused});
+}
+
+// Q, K and V are each the operand of two products and the result of one.
+TEST(UnfusedAttention, ProductsReadAndMakeEachPartOfTheHeads) {
+    const Program program = unfused_program(0);
+    std::vector<int> read(3);
+    std::vector<int> written(3);
+    double flop = 0;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            if (op.kind() != OpKind::kernel || program.kernel(op).dims[3] != 4) {
+                continue;
+            }
+            flop += program.kernel(op).flop;
+            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+                const Operand& operand = program.operands[op.first_operand + i];
+                if (operand.part >= 0) {
+                    ++(operand.access == Access::read
+                           ? read
+                           : written)[static_cast<std::size_t>(operand.part)];
+                }
+            }
+        }
+    }
+    EXPECT_EQ(read, (std::vector<int>{2, 2, 2}));
+    EXPECT_EQ(written, (std::vector<int>{1, 1, 1}));
+    EXPECT_EQ(flop, 6.0 * 2 * 8 * 8 * 8 * 4);  // nothing that the mask hides is skipped
+}
+
+TEST(UnfusedAttention, DropoutKeepsItsMaskForTheBackwardPass) {
+    const auto masks = [](const Program& program) {
+        int count = 0;
+        for (const Tensor& tensor : program.tensors) {
+            if (tensor.name == "attention dropout mask") {
+                EXPECT_EQ(tensor.lifetime, Lifetime::micro_batch);
+                EXPECT_EQ(tensor.random_purpose,
+                          static_cast<int>(RandomPurpose::attention_dropout));
+                ++count;
+            }
+        }
+        return count;
+    };
+    EXPECT_EQ(masks(unfused_program(0.1)), 1);
+    EXPECT_EQ(masks(unfused_program(0)), 0);
+}
+
+}  // namespace
+}  // namespace orrery

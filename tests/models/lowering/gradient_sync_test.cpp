@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes that gradients and parameters travel once a step, or once a micro-batch under ZeRO 3
+// (Rajbhandari et al., SC 2020, section 7), and those between pipeline stages.
+#include "models/lowering/gradient_sync.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/lowering/lowering.h"
+#include "tests/models/known_models.h"
+#include "tests/models/program_sums.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kMicroBatches = 3;
+
+Transformer small_model() {
+    Transformer model = gpt(4, 128, 8, 64, 512);
+    model.tied_embeddings = false;
+    return model;
+}
+
+ParallelPlan data_parallel_plan(ShardingStrategy strategy) {
+    return {.data_parallel_size = 4,
+            .data_parallel_sharding_strategy = strategy,
+            .global_batch_size = 4 * kMicroBatches};
+}
+
+TrafficTable traffic_of(const Transformer& model, const ParallelPlan& plan, std::size_t role = 0) {
+    const Program program = lower(model, plan);
+    return traffic(program, program.roles[role]);
+}
+
+TEST(GradientSync, ReducesEveryGradientOnceAStep) {
+    const Transformer model = small_model();
+    const std::int64_t parameters = num_parameters(model);
+    for (const bool overlap : {false, true}) {
+        ParallelPlan plan = data_parallel_plan(ShardingStrategy::no_shard);
+        plan.overlap_grad_reduce = overlap;
+        plan.ddp_bucket_size = 100'000;
+        const TrafficSum t = traffic_of(model, plan).at({"all_reduce", "dp"});
+        EXPECT_EQ(t.bytes, 4 * parameters);
+        // A bucket closes when it is full, and the last one may stay empty.
+        EXPECT_EQ(t.count > 1, overlap);
+        EXPECT_LE(t.count, parameters / 100'000 + 1);
+        plan.gradient_dtype = Dtype::bf16;
+        EXPECT_EQ(traffic_of(model, plan).at({"all_reduce", "dp"}).bytes, 2 * parameters);
+    }
+}
+
+TEST(GradientSync, ScattersGradientsAndGathersParametersUnderZero1And2) {
+    const Transformer model = small_model();
+    const std::int64_t parameters = num_parameters(model);
+    for (const ShardingStrategy strategy :
+         {ShardingStrategy::optim, ShardingStrategy::optim_grads}) {
+        const TrafficTable table = traffic_of(model, data_parallel_plan(strategy));
+        EXPECT_EQ(table.at({"reduce_scatter", "dp"}), (TrafficSum{1, 4 * parameters}));
+        EXPECT_EQ(table.at({"all_gather", "dp"}), (TrafficSum{1, 2 * parameters}));
+        EXPECT_EQ(table.at({"all_reduce", "dp"}), (TrafficSum{1, 4}));  // the gradient norm
+    }
+}
+
+TEST(GradientSync, Zero3GathersEachUnitForEachPassAndScattersItsGradients) {
+    const Transformer model = small_model();
+    const std::int64_t parameters = num_parameters(model);
+    const std::int64_t units = model.num_layers + 2;  // embedding and output layer
+    for (const bool overlap : {false, true}) {
+        ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim_grads_params);
+        plan.overlap_param_gather = overlap;
+        const TrafficTable table = traffic_of(model, plan);
+        EXPECT_EQ(table.at({"all_gather", "dp"}),
+                  (TrafficSum{2 * units * kMicroBatches, 2 * kMicroBatches * 2 * parameters}));
+        EXPECT_EQ(table.at({"reduce_scatter", "dp"}),
+                  (TrafficSum{units * kMicroBatches, kMicroBatches * 4 * parameters}));
+    }
+}
+
+TEST(GradientSync, HybridShardingReducesShardsOverTheCopies) {
+    const Transformer model = small_model();
+    const std::int64_t parameters = num_parameters(model);
+    for (const ShardingStrategy strategy :
+         {ShardingStrategy::optim, ShardingStrategy::optim_grads_params}) {
+        ParallelPlan plan = data_parallel_plan(strategy);
+        plan.hsdp_shard_size = 2;
+        const std::int64_t times =
+            strategy == ShardingStrategy::optim_grads_params ? kMicroBatches : 1;
+        const TrafficTable table = traffic_of(model, plan);
+        EXPECT_EQ(table.at({"reduce_scatter", "dps"}).bytes, times * 4 * parameters);
+        EXPECT_EQ(table.at({"all_reduce", "dpr"}).bytes, times * 4 * parameters / 2);
+    }
+}
+
+TEST(GradientSync, ContextParallelRanksShareInIt) {
+    const Transformer model = small_model();
+    ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim);
+    plan.context_parallel_size = 2;
+    EXPECT_EQ(traffic_of(model, plan).at({"reduce_scatter", "cp-dp"}),
+              (TrafficSum{1, 4 * num_parameters(model)}));
+}
+
+TEST(GradientSync, TiedEmbeddingsAreAddedBetweenTheFirstAndTheLastStage) {
+    Transformer model = small_model();
+    model.tied_embeddings = true;
+    ParallelPlan plan = data_parallel_plan(ShardingStrategy::no_shard);
+    plan.tensor_model_parallel_size = 2;
+    plan.pipeline_model_parallel_size = 4;
+    const Program program = lower(model, plan);
+    const std::pair<std::string, std::string> key{"all_reduce", "pp{0,3}"};
+    for (std::size_t stage = 0; stage < 4; ++stage) {
+        const TrafficTable table = traffic(program, program.roles[stage]);
+        const bool holds = stage == 0 || stage == 3;
+        ASSERT_EQ(table.count(key), holds ? 1u : 0u);
+        if (holds) {
+            EXPECT_EQ(table.at(key), (TrafficSum{1, 512 * 128 / 2 * 4}));
+        }
+    }
+}
+
+// Buckets wait for their own gradients only: the first one starts long before the last layer's
+// backward pass is done, sequence parallelism or not.
+TEST(GradientSync, FirstBucketWaitsForTheMiddleOfTheBackwardPass) {
+    for (const bool sequence_parallel : {false, true}) {
+        ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim);
+        plan.tensor_model_parallel_size = 2;
+        plan.sequence_parallel = sequence_parallel;
+        plan.overlap_grad_reduce = true;
+        plan.ddp_bucket_size = 50'000;
+        const Program program = lower(small_model(), plan);
+        const auto& slots = program.roles[0].slots;
+        const auto sync = std::ranges::find(slots, Pass::gradient_sync, &Slot::pass);
+        ASSERT_NE(sync, slots.end());
+        ASSERT_FALSE(sync->waits.empty());
+        const SlotWait& first = sync->waits.front();
+        EXPECT_EQ(first.op, 0u);
+        EXPECT_EQ(slots[first.slot].pass, Pass::backward);
+        EXPECT_LT(first.slot_op, program.segment_of(slots[first.slot]).ops.size() / 2);
+    }
+}
+
+// Every boundary of two virtual stages is crossed once a micro-batch each way.
+TEST(Pipeline, SendsEachActivationAndGradientOnce) {
+    const Transformer model = small_model();
+    for (const ScheduleKind schedule : {ScheduleKind::gpipe,
+                                        ScheduleKind::one_f_one_b,
+                                        ScheduleKind::interleaved_1f1b,
+                                        ScheduleKind::breadth_first,
+                                        ScheduleKind::zero_bubble}) {
+        const bool loops =
+            schedule == ScheduleKind::interleaved_1f1b || schedule == ScheduleKind::breadth_first;
+        for (const bool scatter : {false, true}) {
+            const ParallelPlan plan{.tensor_model_parallel_size = 2,
+                                    .pipeline_model_parallel_size = 2,
+                                    .virtual_pipeline_model_parallel_size = loops ? 2 : 1,
+                                    .global_batch_size = 6,
+                                    .schedule = schedule,
+                                    .scatter_gather_tensors_in_pipeline = scatter};
+            const std::int64_t message = 64 * 128 * 2 / (scatter ? 2 : 1);
+            const Program program = lower(model, plan);
+            for (std::size_t stage = 0; stage < 2; ++stage) {
+                const TrafficTable table = traffic(program, program.roles[stage]);
+                const auto count = [&](const char* name) {
+                    const auto found = table.find({"send", name});
+                    const TrafficSum t = found == table.end() ? TrafficSum{} : found->second;
+                    EXPECT_EQ(t.bytes, t.count * message);
+                    return t.count;
+                };
+                EXPECT_EQ(count("send forward"),
+                          6 * (loops ? 2 - static_cast<int>(stage) : 1 - static_cast<int>(stage)));
+                EXPECT_EQ(count("send backward"),
+                          6 * (loops ? 1 + static_cast<int>(stage) : static_cast<int>(stage)));
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/plan/validate_experts.h"
+
+#include <gtest/gtest.h>
+
+#include "models/plan/validate_plan.h"
+#include "tests/models/expert_models.h"
+
+namespace orrery {
+namespace {
+
+std::string first_error(const Transformer& model, const ParallelPlan& plan, std::int64_t gpus) {
+    const Errors errors = check(model, plan, gpus);
+    return errors.empty() ? "" : errors[0].where + ": " + errors[0].what;
+}
+
+const ParallelPlan kPlan{.global_batch_size = 16};
+
+TEST(ValidateExperts, AcceptsFoldedAndPlainPlans) {
+    ParallelPlan plan = kPlan;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), "");
+    plan.expert_model_parallel_size = 8;
+    EXPECT_EQ(first_error(small_experts(), plan, 16), "");
+    plan.tensor_model_parallel_size = 2;
+    plan.sequence_parallel = true;
+    plan.expert_tensor_parallel_size = 1;
+    EXPECT_EQ(first_error(small_experts(), plan, 16), "");
+    plan.expert_tensor_parallel_size = 2;
+    EXPECT_EQ(first_error(small_experts(), plan, 16), "");
+}
+
+TEST(ValidateExperts, ExplainsSizesThatDoNotFactor) {
+    ParallelPlan plan = kPlan;
+    plan.expert_model_parallel_size = 3;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.expert_model_parallel_size: 3 does not divide num_experts 8");
+    plan.expert_model_parallel_size = 8;
+    EXPECT_EQ(first_error(small_experts(), plan, 4),
+              "plan.expert_model_parallel_size: expert tensor 1 x expert 8 does not divide the 4 "
+              "ranks of a stage");
+    Transformer model = small_experts();
+    model.num_experts = 9;
+    plan = kPlan;
+    plan.global_batch_size = 6;
+    plan.tensor_model_parallel_size = 2;
+    plan.sequence_parallel = true;
+    plan.expert_tensor_parallel_size = 1;
+    plan.expert_model_parallel_size = 3;
+    EXPECT_EQ(first_error(model, plan, 12),
+              "plan.expert_model_parallel_size: experts take 3 consecutive ranks together and "
+              "other layers 2: neither divides the other");
+}
+
+TEST(ValidateExperts, TensorParallelExpertsNeedSequenceParallelism) {
+    ParallelPlan plan = kPlan;
+    plan.tensor_model_parallel_size = 2;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.sequence_parallel: tensor-parallel ranks would route the same tokens twice");
+}
+
+TEST(ValidateExperts, RefusesKeysThatAModelWithoutExpertsHasNoUseFor) {
+    ParallelPlan plan = kPlan;
+    plan.expert_model_parallel_size = 2;
+    EXPECT_EQ(first_error(llama3_8b(), plan, 8),
+              "plan.expert_model_parallel_size: the model has no experts");
+    plan = kPlan;
+    plan.moe_router_load = RouterLoad::zipf;
+    EXPECT_EQ(first_error(llama3_8b(), plan, 8), "plan.moe_router_load: the model has no experts");
+}
+
+TEST(ValidateExperts, RefusesModelsThatCannotBe) {
+    Transformer model = small_experts();
+    model.moe_router_topk = 9;
+    EXPECT_EQ(first_error(model, kPlan, 8), "model.moe_router_topk: 9 of 8 experts");
+    model = small_experts();
+    model.first_k_dense_replace = 2;
+    EXPECT_NE(first_error(model, kPlan, 8).find("leave none"), std::string::npos);
+    model = small_experts();
+    model.multi_latent_attention = true;
+    model.num_query_groups = model.num_attention_heads;
+    EXPECT_EQ(first_error(model, kPlan, 8), "");
+    ParallelPlan plan = kPlan;
+    plan.context_parallel_size = 2;
+    EXPECT_NE(first_error(model, plan, 8).find("latent attention"), std::string::npos);
+}
+
+TEST(ValidateExperts, GraphsOfPartsFollowOneAnother) {
+    const Transformer model = small_experts();
+    ParallelPlan plan = kPlan;
+    plan.cuda_graph_scope = static_cast<std::uint32_t>(CudaGraphPart::moe_preprocess);
+    EXPECT_EQ(first_error(model, plan, 8),
+              "plan.cuda_graph_scope: moe_preprocess follows the router in one graph");
+    plan.cuda_graph_scope |= static_cast<std::uint32_t>(CudaGraphPart::moe_router);
+    EXPECT_EQ(first_error(model, plan, 8), "");
+    plan.cuda_graphs = true;
+    EXPECT_EQ(first_error(model, plan, 8),
+              "plan.cuda_graph_scope: cuda_graphs captures everything");
+    plan.cuda_graphs = false;
+    Transformer dense = model;
+    dense.num_experts = 0;
+    EXPECT_EQ(first_error(dense, plan, 8), "plan.cuda_graph_scope: the model has no experts");
+}
+
+TEST(ValidateExperts, ARouterIsFusedInOneWay) {
+    ParallelPlan plan = kPlan;
+    plan.moe_router_fusion = true;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), "");
+    plan.moe_fused_kernels = true;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.moe_router_fusion: moe_fused_kernels is a router of its own");
+    EXPECT_FALSE(plan.launched_from_cpp().moe_router_fusion);
+}
+
+}  // namespace
+}  // namespace orrery

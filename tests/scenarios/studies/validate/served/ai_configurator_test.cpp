@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/served/ai_configurator.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery {
+namespace {
+
+TEST(AiConfigurator, RowsOfItsOwnHaveItsLimits) {
+    ServingCase row;
+    row.mode = "aggregated";
+    row.load = "closed";
+    row.concurrency = 32;
+    row.input_tokens = 1024;
+    EXPECT_FALSE(is_ai_configurator(row));
+    row.source = "AIConfigurator silicon_sample.csv";
+    EXPECT_TRUE(is_ai_configurator(row));
+    EXPECT_EQ(ai_configurator_limits(row).max_num_seqs, 32);
+    EXPECT_EQ(ai_configurator_limits(row).max_num_batched_tokens, 32 + 1024 + 1500);
+    row.source += " (InferenceMAX)";
+    EXPECT_FALSE(is_ai_configurator(row));
+}
+
+}  // namespace
+}  // namespace orrery

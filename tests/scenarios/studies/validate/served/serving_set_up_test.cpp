@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/served/serving_set_up.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/models/known_models.h"
+
+namespace orrery {
+namespace {
+
+ServingCase closed_row() {
+    ServingCase row;
+    row.engine = "vllm-0.11.2";
+    row.gpu = "h200";
+    row.weight_precision = "fp8";
+    row.key_value_precision = "fp8";
+    row.mode = "aggregated";
+    row.load = "closed";
+    row.tensor_parallel = 8;
+    row.concurrency = 64;
+    row.input_tokens = 1024;
+    row.output_tokens = 128;
+    return row;
+}
+
+Result<ServingSetUp> set_up(const ServingCase& row) {
+    return set_up_of(row,
+                     llama(80, 8192, 28672, 8, 128256),
+                     ORRERY_SOURCE_DIR "/scenarios/catalogue",
+                     "nowhere");
+}
+
+TEST(ServingSetUp, ARowIsAScenario) {
+    const ServingSetUp set = set_up(closed_row()).value();
+    EXPECT_EQ(set.scenario.cluster.num_ranks(), 8U);
+    EXPECT_EQ(set.scenario.workload.users, 64);
+    EXPECT_EQ(set.requests.size(), 640U);
+    const ServingPoolSpec& pool = set.scenario.serving.pools.front();
+    EXPECT_EQ(pool.plan.precision, ProductPrecision::fp8);
+    EXPECT_EQ(pool.plan.weight_bits, 8);
+    EXPECT_EQ(pool.limits.max_num_seqs, 1024);
+}
+
+// FP4 weights on a device without FP4 are unpacked for products in 16 bits.
+TEST(ServingSetUp, FourBitWeights) {
+    ServingCase row = closed_row();
+    row.weight_precision = "fp4";
+    EXPECT_EQ(set_up(row)->scenario.serving.pools[0].plan.precision, ProductPrecision::bf16);
+    EXPECT_EQ(set_up(row)->scenario.serving.pools[0].plan.weight_bits, 4);
+    row.gpu = "b200";
+    EXPECT_EQ(set_up(row)->scenario.serving.pools[0].plan.precision, ProductPrecision::fp4);
+}
+
+// FP8 weights of DeepSeek-R1 have scales of blocks.
+TEST(ServingSetUp, ModelsSayHowTheirWeightsAreScaled) {
+    ServingCase row = closed_row();
+    EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+    row.model = "deepseek-r1";
+    EXPECT_TRUE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+    row.weight_precision = "fp4";
+    EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+}
+
+// Its benchmark gives the engine tokens; users send text to a server.
+TEST(ServingSetUp, TheBenchmarkOfTensorRtLlmHasNoFrontEnd) {
+    ServingCase row = closed_row();
+    row.engine = "trtllm-1.0";
+    EXPECT_GT(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+    row.load = "offline";
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+}
+
+TEST(ServingSetUp, PrefillAndDecodeSpanServers) {
+    ServingCase row = closed_row();
+    row.mode = "disaggregated";
+    row.prefill = {.workers = 2, .tensor_parallel = 8};
+    row.decode = {.workers = 1, .data_parallel = 8, .expert_parallel = 8};
+    const ServingSetUp set = set_up(row).value();
+    EXPECT_EQ(set.scenario.cluster.num_ranks(), 24U);
+    ASSERT_EQ(set.scenario.serving.pools.size(), 2U);
+    EXPECT_EQ(set.scenario.serving.pools[0].instances, 2);
+    EXPECT_EQ(set.scenario.serving.pools[1].limits.max_num_seqs, 8 * 1024);
+}
+
+TEST(ServingSetUp, ScriptsOfInferenceMaxDecideLimitsAndWaits) {
+    ServingCase row = closed_row();
+    row.source = "a table (InferenceMAX)";
+    row.model = "llama-3.1-70b";
+    EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.max_num_seqs, 64);
+    row.engine = "trtllm";
+    row.tensor_parallel = 4;
+    row.output_tokens = 1024;
+    const ServingSpec waits = set_up(row)->scenario.serving;
+    EXPECT_EQ(waits.engine.prompt_wait_steps, 20U);
+    EXPECT_EQ(waits.pools[0].limits.balanced_ranks, 16);
+    EXPECT_EQ(waits.pools[0].limits.max_num_batched_tokens, 16'384);
+    row.source = "another table";
+    EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.balanced_ranks, 1);
+}
+
+}  // namespace
+}  // namespace orrery
