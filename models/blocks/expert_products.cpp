@@ -11,7 +11,6 @@ namespace {
 
 constexpr auto kBiasMoves = Cause::memory_bound_kernels;
 
-<<<<<<< HEAD
 // Bytes of an element. Two kernels have operands of several types: the product with the weight
 // writes 4 bytes, the sum reads 6 and writes 4. Then putting experts together reads and writes 4,
 // and rounding reads 4 and writes 2.
@@ -24,14 +23,6 @@ constexpr std::int64_t kWideningBytes = 14;
 constexpr std::int64_t kBackwardBytes = 24;
 constexpr std::int64_t kMixedKernels = 2;   // for each expert of the rank
 constexpr std::uint8_t kMovingKernels = 2;  // putting together and rounding
-=======
-// Bytes of an element: the product with the weight writes 4 bytes, the sum reads 6 and writes 4,
-// putting experts together reads and writes 4, rounding reads 4 and writes 2.
-constexpr std::int64_t kForwardBytes = 28;
-// Widening and rounding 6 each, putting together 4; of bias and weights a product, 8, and a
-// sum, 4. The bias gradient's op reads 2 of them.
-constexpr std::int64_t kBackwardBytes = 38;
->>>>>>> h-blind
 
 }  // namespace
 
@@ -52,7 +43,6 @@ void ExpertBiasNode::forward(ForwardPass& pass) {
     const Value& x = x_.value;
     y_.value = b.value_like(
         x, "expert bias", x.shape[kWidth], x.layout, Lifetime::slot, b.activation_dtype());
-<<<<<<< HEAD
     const Cause cause = b.recomputing ? Cause::recomputation : kBiasMoves;
     b.ops.kernel(mixed(b, y_.value, kSumBytes),
                  {.name = "expert bias",
@@ -70,16 +60,6 @@ void ExpertBiasNode::forward(ForwardPass& pass) {
                   .writes = {},
                   .accumulates = {y_.value.tensor},
                   .launches = kMovingKernels});
-=======
-    const OpSpec spec{.name = "expert bias",
-                      .stream = kComputeStream,
-                      .cause = b.recomputing ? Cause::recomputation : kBiasMoves,
-                      .reads = {x.tensor, weights_.value.tensor},
-                      .writes = {y_.value.tensor},
-                      .accumulates = {},
-                      .launches = launches(b)};
-    b.ops.kernel(moved(b, y_.value, kForwardBytes), spec);
->>>>>>> h-blind
 }
 
 void ExpertBiasNode::backward(BackwardPass& pass) {
@@ -91,7 +71,6 @@ void ExpertBiasNode::backward(BackwardPass& pass) {
                                dy.layout,
                                pass.read_later(),
                                b.activation_dtype());
-<<<<<<< HEAD
     b.ops.kernel(mixed(b, x_.gradient, kWideningBytes),
                  {.name = "expert bias backward",
                   .stream = kComputeStream,
@@ -108,16 +87,6 @@ void ExpertBiasNode::backward(BackwardPass& pass) {
                   .writes = {},
                   .accumulates = {x_.gradient.tensor},
                   .launches = kMovingKernels});
-=======
-    const OpSpec spec{.name = "expert bias backward",
-                      .stream = kComputeStream,
-                      .cause = kBiasMoves,
-                      .reads = {dy.tensor},
-                      .writes = {x_.gradient.tensor},
-                      .accumulates = {},
-                      .launches = launches(b)};
-    b.ops.kernel(moved(b, x_.gradient, kBackwardBytes), spec);
->>>>>>> h-blind
     b.bias_gradient("expert bias gradient", x_.gradient, bias_);
 }
 
@@ -126,7 +95,6 @@ KernelCall ExpertBiasNode::moved(const BlockBuilder& b, const Value& y, std::int
         b.local_tokens(y) * bytes / 2 / size_bytes(Dtype::fp32), b.local_width(y), Dtype::fp32);
 }
 
-<<<<<<< HEAD
 KernelCall ExpertBiasNode::mixed(const BlockBuilder& b, const Value& y, std::int64_t bytes) {
     const std::int64_t elements = b.local_tokens(y) * b.local_width(y);
     KernelCall call = converting(kMixedKernels * elements, y.dtype, Dtype::fp32);
@@ -136,11 +104,6 @@ KernelCall ExpertBiasNode::mixed(const BlockBuilder& b, const Value& y, std::int
 
 std::uint8_t ExpertBiasNode::launches(const BlockBuilder& b) const {
     const std::int64_t kernels = kMixedKernels * b.local_experts(bias_);
-=======
-// Two kernels for each expert of the rank, one that puts them together, one that rounds.
-std::uint8_t ExpertBiasNode::launches(const BlockBuilder& b) const {
-    const std::int64_t kernels = 2 * b.local_experts(bias_) + 2;
->>>>>>> h-blind
     return static_cast<std::uint8_t>(std::min<std::int64_t>(kernels, 255));
 }
 

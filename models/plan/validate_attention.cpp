@@ -3,11 +3,7 @@
 
 namespace orrery {
 
-<<<<<<< HEAD
-Errors check_attention(const Transformer& model, const ParallelPlan& plan) {
-=======
 Errors check_attention(const Transformer& model, const ParallelPlan& plan, bool shared) {
->>>>>>> h-moe
     Errors errors;
     if (!plan.fp8_dot_product_attention) {
         return errors;
@@ -24,16 +20,9 @@ Errors check_attention(const Transformer& model, const ParallelPlan& plan, bool 
                 plan.attention_kernel == AttentionKernel::cudnn,
             "only cuDNN and FlashAttention 3 have such kernels",
             "false, or plan.attention_kernel: cudnn");
-<<<<<<< HEAD
-    require(
-        plan.context_parallel_size == 1 || plan.context_parallel_comm != ContextParallelComm::ring,
-        "keys and values go round a ring in 16 bits",
-        "false, or plan.context_parallel_comm: all_to_all");
-=======
     require(!shared || plan.context_parallel_comm != ContextParallelComm::ring,
             "keys and values go round a ring in 16 bits",
             "false, or plan.context_parallel_comm: all_to_all");
->>>>>>> h-moe
     require(model.linear_attention_every != 1,
             "all layers have linear attention",
             "false, or another model.linear_attention_every");

@@ -8,12 +8,7 @@
 
 namespace orrery {
 
-<<<<<<< HEAD
-// Each error names a key.
-Errors check_attention(const Transformer& model, const ParallelPlan& plan);
-=======
 // Each error names a key. `shared`: ranks share a sequence.
 Errors check_attention(const Transformer& model, const ParallelPlan& plan, bool shared);
->>>>>>> h-moe
 
 }  // namespace orrery

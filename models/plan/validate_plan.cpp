@@ -461,12 +461,8 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.gather_with_optimizer_step();
     rules.recomputation();
     std::ranges::move(check_experts(model, plan, num_gpus), std::back_inserter(rules.errors));
-<<<<<<< HEAD
-    std::ranges::move(check_attention(model, plan), std::back_inserter(rules.errors));
-=======
     std::ranges::move(check_attention(model, plan, plan.context_parallel_size > 1),
                       std::back_inserter(rules.errors));
->>>>>>> h-moe
     std::ranges::move(check_long_context(model, plan), std::back_inserter(rules.errors));
     std::ranges::move(check_offload(model, plan), std::back_inserter(rules.errors));
     return rules.errors;

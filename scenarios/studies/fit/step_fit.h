@@ -26,15 +26,9 @@ inline constexpr double kNoiseMax = 0.03;
 // measured in isolation by Jiang et al. (arXiv 2402.15627, Table 3): with TP 8, PP 8 and 6 chunks
 // on 256 GPUs, a batch of 256 took 12.61 s with blocking exchanges (55.5 % MFU) and 12.06 s with
 // decoupled ones (58.0 %). Of these 0.54 s (+-0.02: printed digits) the transfers that the
-<<<<<<< HEAD
-// simulator exposes are 0.37 s; the rest, over the 437 exchanges that its critical path goes
-// through, is 0.4 ms (+-0.05). tests/scenarios/studies/fit/step_fit_test.cpp repeats it.
-inline constexpr double kRestart_us = 400;
-=======
 // simulator exposes are 0.15 s; the rest, over the 437 exchanges that its critical path goes
 // through, is 0.91 ms (+-0.05). tests/scenarios/studies/fit/step_fit_test.cpp repeats it.
 inline constexpr double kRestart_us = 910;
->>>>>>> h-blind
 
 struct StepSample {
     std::string name;

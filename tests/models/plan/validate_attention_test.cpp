@@ -15,11 +15,7 @@ ParallelPlan fp8_attention() {
 }
 
 std::string first_error(const Transformer& model, const ParallelPlan& plan) {
-<<<<<<< HEAD
-    const Errors errors = check_attention(model, plan);
-=======
     const Errors errors = check_attention(model, plan, plan.context_parallel_size > 1);
->>>>>>> h-moe
     return errors.empty() ? "" : errors[0].where + ": " + errors[0].what;
 }
 
