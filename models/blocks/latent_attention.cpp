@@ -94,6 +94,41 @@ private:
     Edge& key_;
 };
 
+// Kernels of Megatron-Core's _apply_rotary_pos_emb_bshd (rope_utils.py) where nothing fuses them
+// (plan.eager_rope), beside the one that packs the heads. Of the queries and of the key that heads
+// share 13 each: halves side by side; cosine, its scale and type; the same of the sine; two
+// products; a half negated and joined; the sum; the join with what is not rotated. Two more join
+// the keys and copy the values.
+constexpr std::uint8_t kRotaryKernels = 28;
+// Autograd's, 14 each: two products, a negated half, the joined halves, a sum, and for four slices
+// four zeros, three copies and two sums. Two more for values and the key that heads share.
+constexpr std::uint8_t kRotaryBackward = 30;
+// How many of these write as many elements as the rotated part of the queries has.
+constexpr std::int64_t kRotaryPasses = 7;
+constexpr std::int64_t kRotaryBackwardPasses = 11;
+
+// The operators of an eager rotary embedding beside the kernel that packs the heads.
+void rotate_operators(BlockBuilder& b,
+                      std::string_view name,
+                      const Value& heads,
+                      std::int64_t passes,
+                      std::uint8_t launches) {
+    if (!b.plan.eager_rope || b.plan.compiled) {
+        return;
+    }
+    const Transformer& m = b.model;
+    const std::int64_t width =
+        b.local_extent(m.num_attention_heads * m.qk_pos_emb_head_dim, kWidth, heads.layout);
+    b.ops.kernel(transpose(passes * b.local_tokens(heads), width, heads.dtype),
+                 {.name = std::string{name},
+                  .stream = kComputeStream,
+                  .cause = b.recomputing ? Cause::recomputation : kMovesBytes,
+                  .reads = {heads.tensor},
+                  .writes = {},
+                  .accumulates = {},
+                  .launches = launches});
+}
+
 // Queries, keys and values side by side as attention reads them, with positions rotated in.
 class PackHeadsNode : public Node {
 public:
@@ -107,6 +142,7 @@ public:
         qkv_.value =
             b.value("packed heads", parts[0] + parts[1] + parts[2], query_.value.layout, saved());
         b.set_column_parts(qkv_.value, parts);
+        rotate_operators(b, "rotary operators", query_.value, kRotaryPasses, kRotaryKernels);
         b.kernel("packed heads",
                  transpose(b.local_tokens(qkv_.value), b.local_width(qkv_.value), qkv_.value.dtype),
                  kMovesBytes,
@@ -132,6 +168,11 @@ public:
                  kMovesBytes,
                  {&dqkv},
                  {&query_.gradient, &key_value_.gradient, &key_.gradient});
+        rotate_operators(b,
+                         "rotary operators backward",
+                         query_.gradient,
+                         kRotaryBackwardPasses,
+                         kRotaryBackward);
     }
 
 private:

@@ -45,6 +45,31 @@ TEST(LatentAttention, CoreHasTwoHeadSizes) {
     EXPECT_EQ(tensor_named(program, "attention output").bytes.count(), 64 * 4 * 16 * 2);
 }
 
+// Launches of the ops of this name, and the bytes that they move.
+std::pair<std::int64_t, std::int64_t> launched(const Program& program, std::string_view name) {
+    std::pair<std::int64_t, std::int64_t> sums;
+    for_each_op(program, program.roles[0], [&](const Slot&, const Op& op) {
+        if (program.names[op.name] == name) {
+            sums.first += op.launches;
+            sums.second += program.kernel(op).bytes;
+        }
+    });
+    return sums;
+}
+
+// Two layers of 64 tokens and four heads, of which 8 dimensions are rotated in 16 bits.
+TEST(LatentAttention, AnEagerRotaryEmbeddingIsAChainOfOperators) {
+    const Program eager = lower(small_latent(), {.global_batch_size = 1, .eager_rope = true});
+    const std::int64_t pass = 2 * 64 * 4 * 8 * 2 * 2;  // reads and writes
+    EXPECT_EQ(launched(eager, "rotary operators"), std::pair(std::int64_t{2 * 28}, 7 * pass));
+    EXPECT_EQ(launched(eager, "rotary operators backward"), std::pair(std::int64_t{2 * 30}, 11 * pass));
+    const Program fused = lower(small_latent(), {.global_batch_size = 1});
+    EXPECT_EQ(launched(fused, "rotary operators").first, 0);
+    const Program compiled =
+        lower(small_latent(), {.global_batch_size = 1, .eager_rope = true, .compiled = true});
+    EXPECT_EQ(launched(compiled, "rotary operators").first, 0);
+}
+
 // Latent vectors are made of each rank's part of the sequence; the key that heads share is gathered
 // as such, not by head.
 TEST(LatentAttention, TensorParallelRanksShareTheLatentVectors) {

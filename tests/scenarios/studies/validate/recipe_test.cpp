@@ -101,11 +101,10 @@ TEST(Recipe, OfNemoSaysWhatIsRecomputed) {
 }
 
 TEST(Recipe, ReleasesSayHowLongHostsTakeForACall) {
-    EXPECT_DOUBLE_EQ(host_calls("nemo-25.04", "gb200", "deepseek-v3"), 1.9);
-    EXPECT_DOUBLE_EQ(host_calls("nemo-25.04", "gb200", "llama-3-70b"), 1.9);  // of all models
-    EXPECT_DOUBLE_EQ(host_calls("nemo-25.04", "h100-80g", "deepseek-v3"), 1);
+    EXPECT_DOUBLE_EQ(host_calls("nemo-25.04", "gb200", "deepseek-v3"), 1);
     EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.07", "h100-80g", "qwen3-30b-a3b"), 1.49);
     EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.08", "h100-80g", "moonlight"), 1.49);
+    EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.08", "gb200", "moonlight"), 1);
     EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.05", "h100-80g", "qwen3-30b-a3b"), 1);
     EXPECT_DOUBLE_EQ(host_calls("mb26.06", "gb200", "deepseek-v3"), 1);
 }
