@@ -62,7 +62,8 @@ TEST(LatentAttention, AnEagerRotaryEmbeddingIsAChainOfOperators) {
     const Program eager = lower(small_latent(), {.global_batch_size = 1, .eager_rope = true});
     const std::int64_t pass = 2 * 64 * 4 * 8 * 2 * 2;  // reads and writes
     EXPECT_EQ(launched(eager, "rotary operators"), std::pair(std::int64_t{2 * 28}, 7 * pass));
-    EXPECT_EQ(launched(eager, "rotary operators backward"), std::pair(std::int64_t{2 * 30}, 11 * pass));
+    EXPECT_EQ(launched(eager, "rotary operators backward"),
+              std::pair(std::int64_t{2 * 30}, 11 * pass));
     const Program fused = lower(small_latent(), {.global_batch_size = 1});
     EXPECT_EQ(launched(fused, "rotary operators").first, 0);
     const Program compiled =

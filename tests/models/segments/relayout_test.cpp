@@ -71,7 +71,7 @@ TEST(Relayout, EmitsACollectiveOnTheLaneOfItsTraffic) {
 TEST(Relayout, IsTheOnlyPlaceThatEmitsCollectives) {
     int places = 0;
     for (const auto& entry :
-         std::filesystem::directory_iterator(std::string{ORRERY_SOURCE_DIR} + "/models")) {
+         std::filesystem::recursive_directory_iterator(std::string{ORRERY_SOURCE_DIR} + "/models")) {
         std::ifstream in{entry.path()};
         std::ostringstream text;
         text << in.rdbuf();

@@ -118,8 +118,9 @@ TEST(ServingPlan, LoadsOfExpertsFollowAPowerLaw) {
     model.num_experts = 4;
     model.moe_router_topk = 1;
     EXPECT_EQ(rows_of_experts(model, 100, 1), (std::vector<std::int64_t>{3, 7, 23, 67}));
-    EXPECT_GT(rows_of_experts(model, 100, 2).back(), 67);
-    EXPECT_LT(rows_of_experts(model, 100, 0.1).back(), 67);
+    // Of 1/x^2 the quantiles are 1.1, 1.6, 2.6 and 7.4.
+    EXPECT_EQ(rows_of_experts(model, 100, 2).back(), 58);
+    EXPECT_LT(rows_of_experts(model, 100, 0.1).back(), 58);
     model.moe_router_topk = 3;
     EXPECT_EQ(rows_of_experts(model, 10, 1).back(), 10);
     model.moe_router_topk = 4;

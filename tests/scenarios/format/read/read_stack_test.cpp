@@ -18,7 +18,8 @@ TEST(ReadStack, AStackIsFoundWithOrWithoutItsVersion) {
     EXPECT_EQ(entry("torchtitan-2025-06"), "torchtitan");
     EXPECT_EQ(entry("torchtitan-torchao-0.10"), "torchtitan");
     EXPECT_EQ(entry("torchtitan-torchao-2025-01"), "torchtitan-torchao-2025-01");
-    EXPECT_EQ(entry("NeMo24.07"), "nemo");
+    EXPECT_EQ(entry("NeMo24.07"), "nemo24.07");
+    EXPECT_EQ(entry("NeMo25.07"), "nemo");
     EXPECT_EQ(entry("nemo-megatron-2022-09"), "nemo-megatron");
     EXPECT_EQ(entry("megatron-lm-v2"), "megatron-lm-v2");
     EXPECT_EQ(entry("megatron-core-r0.8"), "megatron-core");
