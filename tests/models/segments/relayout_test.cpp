@@ -70,8 +70,8 @@ TEST(Relayout, EmitsACollectiveOnTheLaneOfItsTraffic) {
 // A collective is the transition between two layouts: nothing else in the room appends one.
 TEST(Relayout, IsTheOnlyPlaceThatEmitsCollectives) {
     int places = 0;
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(std::string{ORRERY_SOURCE_DIR} + "/models")) {
+    const std::string room = std::string{ORRERY_SOURCE_DIR} + "/models";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(room)) {
         std::ifstream in{entry.path()};
         std::ostringstream text;
         text << in.rdbuf();
