@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recordings of all ranks of a run (runtime/measure/recording.h) as the simulator's own kind of
-// timeline (engine/world/simulation.h): who waited for whom follows from when the peers of each
-// communication op came to it.
+// timeline (engine/world/simulation.h). The times at which the peers of a communication op came to
+// it tell how long each rank waited for its peers.
 #pragma once
 
 #include <span>
