@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions for what only a programmer can cause. They stay on in release builds. What a user can
-// cause is a value: see result.h.
+// Assertions for errors of programmers. They stay on in release builds. Errors that a user can
+// cause are values: see result.h.
 #pragma once
 
 namespace orrery {

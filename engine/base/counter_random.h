@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers by counter for simulated faults: Philox4x32-10 (Salmon et al., SC 2011). A stream
-// is named by (seed, entity, purpose), so a new node, link or fault class draws from streams of its
-// own and changes no other's. (kernels/random.h keys the numbers of a training run.)
+// Random numbers by counter for simulated faults: Philox4x32-10 (Salmon et al., SC 2011). The key
+// of a stream is (seed, entity, purpose). A new node, link or fault class therefore has streams of
+// its own and changes no other stream. (kernels/random.h keys the numbers of a training run.)
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,10 @@ public:
         : seed_(seed), entity_(entity), purpose_(purpose) {}
 
     std::uint64_t next();
-    double uniform();      // in (0, 1), never an end
+    double uniform();      // in (0, 1), both ends excluded
     double exponential();  // of mean 1
-    double normal();       // Box-Muller; two words of the stream each
-    // A number of mean 1 and variance 1/shape: Marsaglia and Tsang (2000), raised for shapes below
-    // 1.
+    double normal();       // mean 0, variance 1, by Box-Muller; consumes two 64-bit words
+    // Mean 1, variance 1/shape: Marsaglia and Tsang (2000), with their boost for shapes below 1.
     double gamma(double shape);
 
 private:

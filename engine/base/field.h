@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a table of a struct's fields says of each of them: the name that users write, the values
-// that it may have, and what it means. A struct has one such table (models/plan/plan_fields.h), and
-// whatever reads, writes or lists its fields does it by the table. A row is an aggregate of
+// The description of a struct's fields: the name that users write, the allowed values, and the
+// meaning. A struct has one table (models/plan/plan_fields.h). Code that reads, writes or lists its
+// fields follows the table. A row is an aggregate of
 //   name, member   the key, and the pointer to the member
 //   values         its range or its words (FieldValues)
 //   use            required, optional, derived
-//   meaning        one sentence; and what else the struct's users want to know
+//   meaning        one sentence
+// A struct's rows may have further members of their own.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@
 
 namespace orrery {
 
-// One word of a choice. The first word of a value is the one that messages list.
+// One word of a choice. Several words may have the same value; messages list the first of them.
 template <class T>
 struct Choice {
     std::string_view word;
@@ -29,7 +30,7 @@ struct Choice {
 template <class T>
 using Choices = std::span<const Choice<T>>;
 
-// The first word of a value; empty if it has none.
+// The first word for `value`; empty if there is none.
 template <class T>
 constexpr std::string_view word_of(T value, std::type_identity_t<Choices<T>> choices) {
     for (const Choice<T>& choice : choices) {
@@ -50,8 +51,8 @@ struct RealRange {
 };
 struct Unlimited {};
 
-// The values of a field: a range of numbers or of a list's numbers, the words of a choice. The
-// words of a std::uint32_t are bits, any set of which is a value.
+// The allowed values of a field: a range for numbers and for the elements of a list, words for an
+// enumeration. The words of a std::uint32_t name bits, and any set of them is a value.
 template <class T>
 struct FieldValues {
     using Type = Unlimited;
@@ -89,14 +90,14 @@ struct MemberValue<T Struct::*> {
 enum class FieldUse : std::uint8_t {
     optional,
     required,
-    derived,  // follows from other fields: it has no key
+    derived,  // computed from other fields: it has no key
 };
 
-// Names of a command line's flags; unused places are empty.
+// Names of the command line's flags; unused elements are empty.
 using FlagNames = std::array<std::string_view, 4>;
 
-// A table's rows, each of a type of its own. A std::tuple of a hundred rows takes the compiler a
-// second in every file that includes it, since it is built row upon row; this one is flat.
+// A table's rows, each with a type of its own. A std::tuple of a hundred rows costs the compiler a
+// second in each file that includes it, because its bases nest. The bases of this table do not.
 template <std::size_t kAt, class Row>
 struct TableRow {
     Row row;
@@ -122,7 +123,7 @@ FieldTable(Rows...) -> FieldTable<Rows...>;
 
 namespace field_detail {
 
-// The place of a member's row; the number of rows if it has none.
+// The index of a member's row; the number of rows if there is none.
 template <class Table, class Member>
 constexpr std::size_t position(const Table& table, Member member) {
     std::size_t at = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many members an aggregate has, so that a table with one row for each member refuses to
-// compile once a member has no row.
+// The number of members of an aggregate. A table with one row a member compares its length with it,
+// so that a member without a row does not compile.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ constexpr bool takes(std::index_sequence<I...>) {
 
 }  // namespace field_count_detail
 
-// Members of an aggregate of at most `kMost` members, none of which is itself initialised from a
-// template (std::function, std::optional).
+// The number of members, at most `kMost`. No member may have a constructor template that takes any
+// type (std::function, std::optional).
 template <class Aggregate, std::size_t kMost = 100>
 constexpr std::size_t field_count() {
     if constexpr (kMost == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that a user has named, opened for reading. A folder can be opened on Linux, and then reads
-// as an empty file: it is an error here.
+// Opens a file that a user has named. On Linux an ifstream also opens a folder, and reads it as an
+// empty file. Here a folder is an error.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,9 @@
 
 namespace orrery {
 
-// `hint` says what the file should be.
+// `hint` says what the file should be. It becomes the hint of the error.
 Result<std::ifstream> open_input(const std::filesystem::path& path, const std::string& hint = {});
-// All of it. That a disk does not give it is an error, too, and not an early end.
+// The whole content. A read error of the disk is an error, not the end of the file.
 Result<std::string> read_input(const std::filesystem::path& path, const std::string& hint = {});
 
 }  // namespace orrery

@@ -14,7 +14,7 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kPage = std::size_t{2} << 20;
-// What glibc allows at most: smaller blocks come from the heap, not from mappings of their own.
+// glibc's greatest threshold for mmap: smaller blocks come from the heap.
 constexpr int kOwnMapping = 32 << 20;
 
 }  // namespace
@@ -27,9 +27,10 @@ void prefer_large_pages(std::size_t bytes) {
     }
     mallopt(M_MMAP_THRESHOLD, kOwnMapping);
     mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
-    // The heap grows by the whole once, so that one call can speak of it; then as it does always.
+    // The heap grows once by the whole size, so that one madvise covers it. Afterwards it grows by
+    // glibc's usual steps.
     mallopt(M_TOP_PAD, static_cast<int>(bytes));
-    void* volatile block = std::malloc(4 * kPage);  // volatile: not to be left out
+    void* volatile block = std::malloc(4 * kPage);  // volatile: the compiler must not remove it
     std::free(block);
     mallopt(M_TOP_PAD, 128 << 10);
     const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0)) / kPage * kPage;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the program that are loaded when they are first asked for (dlopen): CUDA, MPI, SimGrid.
-// The program then starts without their libraries, and is built without them.
+// Parts of the program that are loaded with dlopen at their first use: CUDA, MPI, SimGrid. The
+// program builds and starts without their libraries.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace orrery {
 
-// Who else sees a module's symbols: `global` is for a library that loads parts of itself, which
-// look for its symbols, and prefers its own to the program's.
+// The visibility of a module's symbols. `global` is for a library that loads plugins: the plugins
+// find its symbols, and the library prefers its own symbols to the program's.
 enum class ModuleSymbols : std::uint8_t { local, global };
 
 class Module {
 public:
-    // Loads lib<name>.so, e.g. "orrery_mpi": from the program's folder, else from where the
-    // system's loader looks. The error says why it can't be loaded. A module stays loaded.
+    // Loads lib<name>.so, for example "orrery_mpi", from the program's folder, or else by the
+    // loader's search path. The error has the loader's reason. A module is never unloaded.
     static Result<Module> open(const char* name, ModuleSymbols symbols = ModuleSymbols::local);
 
-    // Puts the address of a function with C linkage into `to`; false if the module has none.
+    // Sets `to` to the address of a function with C linkage. Returns false if the module lacks it.
     template <class Function>
     bool find(const char* function, Function*& to) const {
         to = reinterpret_cast<Function*>(address(function));

@@ -49,7 +49,7 @@ void for_each_index(std::size_t count,
             try {
                 others.emplace_back([&guarded, &mine = failed[t]] { guarded(mine); });
             } catch (const std::system_error&) {
-                break;  // the system has no thread left: those there are do the work
+                break;  // the system has no thread left: the existing ones do the work
             }
         }
         guarded(failed.front());

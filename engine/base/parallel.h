@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Independent pieces of work on several threads. What comes out does not depend on how many there
-// are, provided that each piece writes to a place of its own.
+// Independent tasks on several threads. The result does not depend on the number of threads if each
+// task writes to a place of its own.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace orrery {
 
-// Cores that this process may use, at least one.
+// The number of cores that this process may use, at least one.
 std::uint32_t usable_cores();
 
-// Calls work(0) … work(count - 1), on up to `threads` threads (0: one a core), the caller's among
-// them. `finished` hears, one call at a time, how many are done. Throws what a piece has thrown
-// (of several the first thread's), once all threads have stopped; pieces that had not begun by then
-// may be left out.
+// Calls work(0) … work(count - 1) on up to `threads` threads (0: one a core); the caller is one of
+// them. `finished` gets the number of finished tasks; its calls never overlap. If tasks throw, the
+// exception of the lowest thread is rethrown after all threads have stopped. Tasks that had not
+// begun by then may be skipped.
 void for_each_index(std::size_t count,
                     std::uint32_t threads,
                     const std::function<void(std::size_t)>& work,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is about to be written, asked for ahead.
+// Prefetching memory that will be written.
 #pragma once
 
 #include <cstddef>
 
 namespace orrery {
 
-// Asks for the line of memory at `what`, which is about to be written. What is asked for at once
-// arrives at once: memory is then waited for once, not once an object.
+// Prefetches the cache line at `what` for writing. Prefetches of several objects overlap, so that
+// the caller waits for memory once, not once an object.
 inline void prefetch_line(const void* what) {
     __builtin_prefetch(what, 1);
-    // GCC takes a function that only prefetches for one without effect, and leaves out its calls.
+    // GCC treats a function that only prefetches as free of side effects, and removes its calls.
     __asm__ volatile("");
 }
 

@@ -11,11 +11,11 @@
 
 namespace orrery {
 
-// What stands behind an error, for code that decides by it; the text is for people.
+// The cause of an error, for code that branches on it. The text is for people.
 enum class ErrorCause : std::uint8_t {
     other,
-    another_rank,   // this rank could do it, another could not and tells why
-    lost_peer,      // a message from or to rank `peer` did not come
+    another_rank,   // another rank failed and reported its reason; this rank is well
+    lost_peer,      // no message came from or reached rank `peer`
     wrong_numbers,  // the training diverged or was corrupted
     empty_input,
 };
@@ -25,7 +25,7 @@ struct Error {
     std::string what;   // one sentence without a full stop
     std::string hint;   // what to do, or empty
     ErrorCause cause = ErrorCause::other;
-    std::int64_t peer = kNoPeer;  // of lost_peer: the rank that is accused, where it is known
+    std::int64_t peer = kNoPeer;  // with lost_peer: the suspected rank, if it is known
 
     static constexpr std::int64_t kNoPeer = -1;
 
@@ -39,7 +39,7 @@ using Errors = std::vector<Error>;
 template <class T>
 using Result = tl::expected<T, Error>;
 
-// For what collects every error of an input before it gives up. Never holds an empty list.
+// For code that collects all errors of an input before it stops. The list is never empty.
 template <class T>
 using ResultOrErrors = tl::expected<T, Errors>;
 

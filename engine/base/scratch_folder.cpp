@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Empty if it can't be made.
+// Empty if it cannot be made.
 fs::path new_folder(const fs::path& parent, std::string_view prefix) {
     std::string name = (parent / prefix).string() + "-XXXXXX";
     return mkdtemp(name.data()) == nullptr ? fs::path{} : fs::path{name};
@@ -30,7 +30,7 @@ Result<ScratchFolder> ScratchFolder::make(std::string_view prefix) {
 }
 
 Result<ScratchFolder> ScratchFolder::make_in(const fs::path& parent, std::string_view prefix) {
-    std::error_code ignored;  // mkdtemp fails too
+    std::error_code ignored;  // mkdtemp fails, too, if the parent is missing
     fs::create_directories(parent, ignored);
     fs::path made = new_folder(parent, prefix);
     if (made.empty()) {
@@ -51,7 +51,7 @@ ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept {
     path_.swap(other.path_);
 }
 
-// What this had goes with the other.
+// Swaps: `other` then owns, and later removes, the folder of this object.
 ScratchFolder& ScratchFolder::operator=(ScratchFolder&& other) noexcept {
     path_.swap(other.path_);
     return *this;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new empty folder with a name of its own, removed with all that is in it when this goes.
+// A new empty folder with a unique name. The destructor removes it with its contents.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ class ScratchFolder {
 public:
     // PREFIX-XXXXXX (mkdtemp(3)), in the system's folder for temporary files.
     static Result<ScratchFolder> make(std::string_view prefix);
-    // The same in a folder that is made, to stay, if it isn't there.
+    // The same in `parent`, which is made if it is missing. `parent` stays.
     static Result<ScratchFolder> make_in(const std::filesystem::path& parent,
                                          std::string_view prefix);
 
@@ -23,7 +23,7 @@ public:
     ScratchFolder(ScratchFolder&& other) noexcept;
     ScratchFolder& operator=(ScratchFolder&& other) noexcept;
 
-    // Empty if there is none.
+    // Empty if this object has no folder.
     const std::filesystem::path& path() const { return path_; }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection of 64-bit words
-// whose results look independent of each other.
+// that mixes all bits.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ double median(std::vector<double> values) {
 }
 
 double quartile_spread(const std::vector<double>& sorted, double middle) {
-    constexpr double kNormalQuartiles = 1.35;  // standard deviations from one to the other
+    constexpr double kNormalQuartiles = 1.35;  // interquartile range in standard deviations
     return (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / (kNormalQuartiles * middle);
 }
 

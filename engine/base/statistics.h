@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics of samples that are all in memory. Two kinds of quantile: the nearest rank is one of
-// the samples; the other one lies between two (Hyndman and Fan 1996, definitions 1 and 7).
+// Statistics of samples in memory. There are two kinds of quantile. The nearest rank is always one
+// of the samples; `quantile` interpolates between two samples (Hyndman and Fan 1996, definitions 1
+// and 7).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 
 namespace orrery {
 
-// The least value that at least `percent` % of all do not exceed. `sorted` ascending, not empty.
+// The least sample that at least `percent` % of the samples do not exceed. `sorted` is ascending
+// and not empty.
 template <class T>
 const T& nearest_rank(const std::vector<T>& sorted, std::size_t percent) {
     ORRERY_CHECK(!sorted.empty() && percent <= 100);
@@ -19,7 +21,7 @@ const T& nearest_rank(const std::vector<T>& sorted, std::size_t percent) {
     return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
 
-// The same for values in any order; T{} if there are none.
+// The same for samples in any order; T{} without samples.
 template <class T>
 T nearest_rank_of(std::vector<T> values, std::size_t percent) {
     if (values.empty()) {
@@ -29,15 +31,15 @@ T nearest_rank_of(std::vector<T> values, std::size_t percent) {
     return nearest_rank(values, percent);
 }
 
-// At `share` (0 to 1) of the way from the least to the greatest, linear between two neighbours.
-// `sorted` ascending; zero of none.
+// The value at `share` (0 to 1) of the way from the least to the greatest sample, linear between
+// neighbours. `sorted` is ascending; 0 without samples.
 double quantile(const std::vector<double>& sorted, double share);
 
-// The quantile at one half of values in any order; zero of none.
+// The median of values in any order; 0 without values.
 double median(std::vector<double> values);
 
-// The interquartile range over `middle`, divided by the 1.35 standard deviations that it is of a
-// normal distribution: a relative standard deviation that outliers do not change.
+// The interquartile range divided by `middle` and by 1.35, the interquartile range of a normal
+// distribution in standard deviations. It is a relative standard deviation that ignores outliers.
 double quartile_spread(const std::vector<double>& sorted, double middle);
 
 }  // namespace orrery

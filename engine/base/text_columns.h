@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of text whose columns begin below each other.
+// Rows of text with aligned columns.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time, data, work and their rates as distinct types, so that a unit mistake does not compile.
-// Integers are exact: one byte at 400 Gb/s is 20 ps, and a Time holds 106 days.
+// Time, data, work and rates as distinct types: a mistake with units does not compile. Integers
+// keep them exact. One byte at 400 Gb/s takes 20 ps, and a Time holds up to 106 days.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ class Time {
 public:
     constexpr Time() = default;
     static constexpr Time picoseconds(std::int64_t ps) { return Time{ps}; }
-    // Rounds to the nearest picosecond; clamps what lies outside the range.
+    // Rounds to the nearest picosecond and clamps to the range.
     static constexpr Time seconds(double s) {
         const double ps = s * 1e12 + (s < 0 ? -0.5 : 0.5);
         if (ps >= 9.2e18) {
@@ -73,7 +73,7 @@ private:
     std::int64_t n_ = 0;
 };
 
-// Bits per second. Zero is a link that is down.
+// Bits per second. A link that is down has zero.
 class Bandwidth {
 public:
     constexpr Bandwidth() = default;
@@ -88,8 +88,8 @@ public:
     friend constexpr Bandwidth operator*(Bandwidth a, std::int64_t k) {
         return Bandwidth{a.bps_ * k};
     }
-    // When the last bit leaves: exact, rounded up, never faster than the line. Nothing ever leaves
-    // over a dead link, and what would take longer than a Time holds counts as never: Time::max().
+    // The time until the last bit has left, rounded up to a picosecond. Over a link that is down,
+    // or beyond the range of Time, the result is Time::max().
     friend constexpr Time operator/(Bytes n, Bandwidth b) {
         if (n.count() == 0) {
             return Time{};

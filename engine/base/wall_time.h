@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coarse clock of campaigns over weeks: signed 64-bit microseconds (292,000 years). Inside a
-// training step the clock is Time (engine/base/units.h); neither converts to the other by accident.
+// The coarse clock of campaigns over weeks: signed 64-bit microseconds (292,000 years). A training
+// step uses Time (engine/base/units.h). No conversion between both is implicit.
 #pragma once
 
 #include <compare>
@@ -15,14 +15,14 @@ class WallTime {
 public:
     constexpr WallTime() = default;
     static constexpr WallTime microseconds(std::int64_t us) { return WallTime{us}; }
-    // Rounds to the nearest microsecond; what lies beyond the range is max().
+    // Rounds to the nearest microsecond; values beyond the range become max().
     static constexpr WallTime seconds(double s) {
         const double us = s * 1e6 + (s < 0 ? -0.5 : 0.5);
         return us >= 9.2e18 ? max() : WallTime{static_cast<std::int64_t>(us)};
     }
     static constexpr WallTime hours(double h) { return seconds(h * 3600); }
     static constexpr WallTime days(double d) { return seconds(d * 86400); }
-    // Rounded up: a step never becomes shorter, and never nothing.
+    // Rounds up, so that no step becomes shorter or takes no time.
     static constexpr WallTime of(Time time) {
         return WallTime{(time.picoseconds() + 999'999) / 1'000'000};
     }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kCommunicationErrorsMax = 20;
 
-// One call of a role: what must equal its partner's, and where it stands.
+// One call of a role: the value that must equal its partner's, and the place of the op.
 struct Call {
     std::uint64_t kind = 0;  // collectives: kind, wire format, mover
     Bytes bytes{};
@@ -27,7 +27,7 @@ struct Call {
 
 using Calls = std::vector<Call>;
 using CollectiveKey = std::pair<GroupId, std::uint16_t>;  // and communicator
-// Digit and distance (or Program::peers), communicator, is it a send.
+// Digit and distance (or Program::peers), communicator, and whether it is a send.
 struct ExchangeKey {
     std::uint32_t digit = 0;
     std::uint32_t delta = 0;
@@ -103,7 +103,7 @@ private:
         roles_.push_back(std::move(calls));
     }
 
-    // Checks the mover of a collective of the role that is being collected.
+    // Checks the mover of a collective of the current role.
     void check_mover(const CollectiveCall& call, const Call& at) {
         const Mover& mover = call.mover;
         const bool adds =
@@ -255,7 +255,8 @@ private:
                       key.is_send);
     }
 
-    // Checks of each rank of the role that its peer has one other side that leads back to it.
+    // Checks for each rank of the role that its peer has one matching exchange, and that this
+    // exchange leads back to the rank.
     void check_exchange_of_parties(std::uint32_t role, const ExchangeKey& key, const Calls& calls) {
         const std::string where =
             fmt::format("peers {}, communicator {}", key.peers, key.communicator);
@@ -278,7 +279,7 @@ private:
         }
     }
 
-    // What the role has for its rank `peer` that leads to `rank`.
+    // The calls of rank `peer` whose peer is `rank`; empty if there are none.
     const Calls& other_side(std::uint32_t role, RankId peer, const ExchangeKey& key, RankId rank) {
         static const Calls kNone;
         for (const auto& [have, calls] : roles_[role].exchanges) {

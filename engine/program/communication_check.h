@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the verifier about partners: members of a group must make the same collectives in the
-// same order, and the k-th send to a peer must be as long as the peer's k-th receive. Two ranks of
-// one role run the same ops, so that comparing roles compares all ranks.
+// The verifier's checks between partners. Members of a group must call the same collectives in the
+// same order. The k-th send to a peer must be as long as the peer's k-th receive. Ranks of one role
+// run the same ops, so that it suffices to compare roles.
 #pragma once
 
 #include "engine/base/result.h"
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// All ids must lie inside their tables.
+// All ids of `program` must lie inside their tables.
 Errors check_communication(const Program& program);
 
 }  // namespace orrery

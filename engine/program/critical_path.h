@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path, accumulated forward: every end carries the PathTimes of the path to it, whose
-// total is the time of that end. What starts at t continues the path of the condition that became
-// true last. Ties: before a wait and before the launch, the stream's own previous op; of several
-// waits the lowest stream; of several members or parts the path with more time in earlier causes
-// (which no numbering of ranks can change, so that folded and unfolded runs agree).
+// The critical path, accumulated forward. Every end carries the PathTimes of the path to it; their
+// total is the time of that end. A start at time t continues the path of the condition that became
+// true last. Ties go to the stream's previous op before a wait or the launch; to the lowest stream
+// among waits; and among members or parts to the path with more time in earlier causes. The last
+// rule does not depend on the numbers of ranks, so that folded and unfolded runs agree.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,11 @@
 
 namespace orrery {
 
-// The first of the causes: what an op, and so a path of ops, can be made of.
+// The causes of ops, and so of a path of ops, come first in Cause.
 inline constexpr std::size_t kNumOpCauses = static_cast<std::size_t>(Cause::host) + 1;
 
-// Time by cause of what ops do. Two cache lines: each stream and each transfer under way has one.
+// Time by cause, of ops only. It fills two cache lines, because each stream and each transfer in
+// flight has one.
 struct PathTimes {
     std::array<Time, kNumOpCauses> of{};
 
@@ -38,7 +39,7 @@ struct PathTimes {
         }
         return *this;
     }
-    // Looks at all of it: a loop that does not stop early is a few instructions on vectors.
+    // Compares all entries: without an early exit the loop is a few vector instructions.
     bool operator==(const PathTimes& other) const {
         std::int64_t differ = 0;
         for (std::size_t i = 0; i < kNumOpCauses; ++i) {
@@ -55,11 +56,11 @@ struct PathTimes {
 static_assert(sizeof(PathTimes) == 128);
 
 inline bool preferred(const PathTimes& a, const PathTimes& b) {
-    // Most ties are between members that did the same.
+    // Most ties are between members with equal paths.
     return !(a == b) && a.of > b.of;
 }
 
-// The path so far to the last of several ends.
+// The path to the latest of several ends.
 struct LatestPath {
     Time end = Time::picoseconds(-1);
     PathTimes path;
@@ -72,7 +73,8 @@ struct LatestPath {
     }
 };
 
-// A transfer that took `taken` from its last arrival: what it takes alone, and what sharing adds.
+// Adds a transfer that took `taken` since its last arrival. The time that it needs alone counts for
+// `cause`, the rest for contention.
 inline void add_transfer(PathTimes& path, Cause cause, Time alone, Time taken) {
     const Time own = alone < taken ? alone : taken;
     path[cause] += own;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indices of the simulated executor, each its own type, and tables that take no other.
+// Indices of the simulated executor, each its own type, and tables that accept one type of index.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ enum class ConnectionId : std::uint32_t {};       // Transfers::connections
 enum class ConnectionClassId : std::uint32_t {};  // Quotient::connections
 enum class OpenTransferId : std::uint32_t {};     // OpenTransfers::pool
 
-// All indices below a bound, in a range-for.
+// The range of all indices below a bound.
 template <class Id>
 class IdRange {
 public:
@@ -41,7 +41,7 @@ private:
     std::size_t size_;
 };
 
-// A vector whose positions are of one type of index. Another one does not compile.
+// A vector with one type of index. Another type does not compile.
 template <class Id, class T>
 class Table : public std::vector<T> {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel with its shape, as both executors see it: the catalogue entry, the element type, the
-// dimensions in the order that the entry's descriptor (kernels/<name>/<name>.h) documents, and the
-// work in FLOP and bytes of memory traffic.
+// One kernel call with its shape, as both executors see it: kind, element type, dimensions, and
+// work in FLOP and bytes of memory traffic. The kind's descriptor (kernels/<name>/<name>.h)
+// documents the order of the dimensions.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ struct KernelCall {
     std::array<std::int64_t, 6> dims{};
     double flop = 0;           // floating-point operations that the kernel executes
     std::int64_t bytes = 0;    // memory traffic, read + written, each operand once
-    // Where its operands lie. The host's processors run what works in `dram`.
+    // The memory of its operands. The host's processors run kernels whose operands are in `dram`.
     MemoryTier tier = MemoryTier::hbm;
     bool operator==(const KernelCall&) const = default;
 };

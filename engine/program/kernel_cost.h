@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long does this kernel take? The engine asks; kernels/cost_model.h answers.
+// The question of the engine how long a kernel takes. kernels/cost_model.h answers it.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@ struct KernelTime {
     Time ideal;     // flop at the peak of the kernel's precision, at most `duration`
     CostSource source = CostSource::roofline;
     double relative_sigma = 0;  // standard deviation of the relative error
-    // The part of it, in squares, that comes from being far from measured shapes.
+    // The part of relative_sigma that comes from the distance to measured shapes; both add in
+    // squares.
     double distance_sigma = 0;
-    // How much of the kernel's rate goes with the SMs that it may use: 1000 for a compute-bound
-    // kernel, less for one that memory bandwidth bounds.
+    // The part of the kernel's rate that is proportional to its SMs: 1000 for a compute-bound
+    // kernel, less for a kernel that memory bandwidth bounds.
     std::uint32_t sm_sensitivity_permille = 1000;
 };
 
@@ -31,15 +32,15 @@ public:
     virtual KernelTime time(const KernelCall& call) const = 0;
 };
 
-// Progress of a kernel per picosecond, in units of 1/2^20: 2^20 when nothing else runs on the
-// device. Kernels and communication kernels share the SMs; both executors and the reference use
-// this one definition, in integers, so that they agree to the picosecond.
+// Progress of a kernel per picosecond in units of 1/2^20: 2^20 if the kernel has the device to
+// itself. Kernels and communication kernels share the SMs. Both executors and the reference use
+// this one definition in integers, so that they agree to the picosecond.
 inline constexpr std::int64_t kFullKernelRate = std::int64_t{1} << 20;
-// Share of the SMs that kernels keep, however many communication asks for: a quarter. Communication
-// holds its SMs while it waits for peers; with none left, the kernel that a peer waits for would
-// never run. Real devices dispatch blocks of both in turn. The share is an assumption, and it is
-// rarely needed: NCCL opens 64 channels at most (MAXCHANNELS, NCCL 2.28), fewer than half of the
-// SMs of an H100, so that it takes several communicators at work at once.
+// Kernels keep at least a quarter of the SMs, whatever communication asks for. Communication holds
+// its SMs while it waits for peers: if none were left, the kernel that a peer waits for would never
+// run. Real devices dispatch blocks of both in turn. The quarter is an assumption that rarely
+// matters: NCCL opens at most 64 channels (MAXCHANNELS, NCCL 2.28), fewer than half of the SMs of
+// an H100, so that only several communicators at work together reach it.
 inline constexpr std::int64_t kKernelsKeepOneIn = 4;
 constexpr std::int64_t kernel_rate(std::uint32_t held_sms,
                                    std::uint32_t num_sms,

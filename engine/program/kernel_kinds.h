@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that a Program may name: KernelKind, name(KernelKind) and kNumKernelKinds come from
-// these rows. What a kernel computes and costs stands in its descriptor (kernels/kernel_list.h).
+// The kernels that a Program may name. KernelKind, name(KernelKind) and kNumKernelKinds are
+// generated from these rows. The descriptor of a kernel has its meaning and its cost
+// (kernels/kernel_list.h).
 #pragma once
 
 #define ORRERY_KERNEL_KINDS(KIND)                                                     \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where bytes of a rank lie: its device's memory, its host's, or its host's drives.
+// The place of a rank's bytes: its device's memory, its host's memory, or its host's drives.
 #pragma once
 
 #include <cstddef>

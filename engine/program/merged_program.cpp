@@ -125,7 +125,7 @@ private:
         return 0;
     }
 
-    // Before the tables that ops point into grow.
+    // Call it before the tables that ops point into grow.
     void add_segments() {
         for (Segment segment : from_.segments) {
             for (Op& op : segment.ops) {
@@ -151,7 +151,7 @@ private:
 
     Program& out_;
     const Program& from_;
-    std::vector<StreamId> streams_;  // by that of `from_`
+    std::vector<StreamId> streams_;  // merged stream by stream of `from_`
     std::uint32_t base_party_ = 0;
     std::uint32_t base_rank_ = 0;
     std::uint32_t base_role_ = 0;

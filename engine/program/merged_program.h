@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several programs as one, so that they run at the same time on one network: the jobs of a cluster.
-// Each keeps its ranks' order, its mesh, roles, groups and tensors: it becomes a party.
+// Merges several programs into one, so that they run at the same time on one network: the jobs of a
+// cluster. Each program becomes a party and keeps the order of its ranks, its mesh, roles, groups
+// and tensors.
 #pragma once
 
 #include <span>
@@ -11,12 +12,12 @@
 namespace orrery {
 
 struct ProgramToMerge {
-    std::string name;  // of its party
+    std::string name;  // the party's name
     const Program* program = nullptr;
 };
 
-// Ranks, roles, kernels and every other table follow each other in the order of `programs`; streams
-// of the same name are one.
+// Concatenates the ranks, roles, kernels and all other tables in the order of `programs`. Streams
+// of equal name become one stream.
 Program merge_programs(std::span<const ProgramToMerge> programs);
 
 }  // namespace orrery

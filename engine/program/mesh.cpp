@@ -124,7 +124,7 @@ std::vector<RankId> Mesh::members(const Group& group, RankId rank) const {
         }
         found = std::move(wider);
     }
-    // Later digits have larger strides: the ranks ascend.
+    // Later digits have larger strides, so that the ranks ascend.
     const bool takes_part = std::binary_search(found.begin(), found.end(), rank);
     return takes_part ? found : std::vector<RankId>{};
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh factors the ranks of a party into *digits*, the first varying fastest, as Megatron-LM's
-// rank order does. Rank <-> coordinates is arithmetic; a Group is the set of ranks that differ from
-// a given one only along some of the digits.
+// A mesh factors the ranks of a party into *digits*, the first varying fastest, as in Megatron-LM's
+// rank order. Rank and coordinates convert by arithmetic. A Group is the set of ranks that differ
+// from a given rank only along some of the digits.
 //
 // An *axis* ("tp", "cp", "dp", "pp") names one or more digits. Most axes are one digit of the same
-// name. Hybrid sharding splits the data-parallel axis into the ranks that share one copy of the
-// state and the copies. Axes may name the same digits: a view for experts reads the ranks of a
-// dense view another way.
+// name. Hybrid sharding splits the data-parallel axis into two digits: the ranks that share one
+// copy of the state, and the copies. Several axes may name the same digits: the axes of experts
+// view the ranks of the dense axes in another way.
 #pragma once
 
 #include <compare>
@@ -26,7 +26,7 @@ struct MeshDigit {
     auto operator<=>(const MeshDigit&) const = default;
 };
 
-// Wherever several digits of one axis cut something, the most significant (the last) cuts first.
+// If several digits of one axis cut a dimension, the most significant (last) digit cuts first.
 struct MeshAxis {
     std::string name;
     std::uint32_t digits = 0;  // bit i: digit i
@@ -34,23 +34,24 @@ struct MeshAxis {
     auto operator<=>(const MeshAxis&) const = default;
 };
 
-// Which ranks communicate, seen from any of them.
+// A set of ranks that communicate, relative to any member.
 struct Group {
     std::string name;        // "tp", "dp-cp", "pp{first,last}"
     std::uint32_t digits = 0;  // bit i: members range over mesh digit i
-    // If not empty: along `subset_digit` (one of `digits`) only these coordinates take part.
+    // If not empty, only the ranks with these coordinates along `subset_digit` (one of `digits`)
+    // are members.
     std::uint32_t subset_digit = 0;
     std::vector<std::uint32_t> subset;
-    // If not empty: the groups are these rank lists instead (ragged survivors after a fault).
+    // If not empty, these rank lists are the groups (ragged survivors after a fault).
     std::vector<std::vector<RankId>> explicit_ranks;
-    std::uint32_t party = 0;  // whose mesh the digits are of (engine/program/program.h)
+    std::uint32_t party = 0;  // the party whose mesh has the digits (engine/program/program.h)
 };
 
 class Mesh {
 public:
     Mesh() = default;
-    // A mesh of the ranks from `first_rank` on. Digits that no axis names are axes of their own.
-    // Asserts that axes name digits that exist.
+    // A mesh of consecutive ranks from `first_rank` on. A digit that no axis names is an axis of
+    // its own. Asserts that the digits of all axes exist.
     explicit Mesh(std::vector<MeshDigit> digits,
                   RankId first_rank = RankId{},
                   std::vector<MeshAxis> axes = {});
@@ -62,30 +63,30 @@ public:
     bool contains(RankId rank) const {
         return index(rank) >= first_rank_ && index(rank) - first_rank_ < num_ranks_;
     }
-    // The digits of the axis with this name, or the position of the digit with it. Asserts that it
-    // exists.
+    // `axis`: the digits of the axis with this name, as bits. `digit`: the position of the digit
+    // with this name. Both assert that it exists.
     std::uint32_t axis(std::string_view name) const;
     std::uint32_t digit(std::string_view name) const;
     std::uint32_t size(std::uint32_t digit) const { return digits_[digit].size; }
     std::uint32_t stride(std::uint32_t digit) const { return strides_[digit]; }
-    // The size of all these digits (bits) together.
+    // The product of the sizes of these digits (bits).
     std::uint32_t combined_size(std::uint32_t digits) const;
     std::uint32_t coordinate(RankId rank, std::uint32_t digit) const {
         return (static_cast<std::uint32_t>(index(rank)) - first_rank_) / strides_[digit] %
                digits_[digit].size;
     }
-    // Along all these digits (bits), the first varying fastest: 0 … combined_size - 1, in the order
-    // of the members of their group.
+    // The coordinate along all these digits (bits) together, the first varying fastest: 0 …
+    // combined_size - 1. It is the rank's position among the members of their group.
     std::uint32_t combined_coordinate(RankId rank, std::uint32_t digits) const;
-    // "tp", "dp-cp": the axes that these digits make up, and the digits that are left.
+    // "tp", "dp-cp": the axes that these digits form, then the remaining digits.
     std::string name_of(std::uint32_t digits) const;
-    // The rank `delta` further along `digit`, wrapping around.
+    // The rank at distance `delta` along `digit`, wrapping around.
     RankId shifted(RankId rank, std::uint32_t digit, int delta) const;
-    // Members in ascending rank order, `rank` among them; empty if `rank` takes no part.
+    // The members in ascending rank order, including `rank`; empty if `rank` is no member.
     std::vector<RankId> members(const Group& group, RankId rank) const;
     std::uint32_t group_size(const Group& group) const;  // not for explicit_ranks
 
-    auto operator<=>(const Mesh&) const = default;  // for maps whose key is a mesh
+    auto operator<=>(const Mesh&) const = default;  // for maps with a mesh as key
 
 private:
     std::vector<MeshDigit> digits_;

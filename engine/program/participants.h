@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The participants of a transfer: mostly two, and those lie in the transfer itself, where they are
-// asked for together with the rest of it.
+// The participants of a transfer. Most transfers have two. These lie in the transfer object itself,
+// so that one prefetch covers both.
 #pragma once
 
 #include <array>
@@ -45,8 +45,8 @@ private:
     }
 
     std::array<RankStreamId, 2> few_{};
-    // All of them, if they are more than few_ takes. Behind a pointer: rarely used, but in memory
-    // that every transfer has.
+    // All participants, if they do not fit into few_. A pointer keeps this rare case small, because
+    // every transfer has the member.
     std::unique_ptr<std::vector<RankStreamId>> many_;
     std::uint32_t size_ = 0;
 };

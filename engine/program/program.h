@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Program is what every rank does in one training step: kernels and collectives on in-order
-// streams. It is lowered once from (model, plan, schedule) and executed by the simulated and by the
-// real executor. Nothing downstream of it knows what a transformer is; nothing upstream of it knows
-// whether it will be simulated.
+// A Program says what every rank does in one training step: kernels and collectives on in-order
+// streams. Lowering makes it once from (model, plan, schedule); the simulated and the real executor
+// run it. The executors know nothing of transformers, and the lowering does not know which executor
+// will run.
 //
-// Three tables: *segments* are straight-line op lists, lowered once each; the *slots* of a role are
-// the schedule's order of segments, each with its chunk and micro-batch; *tensors* name
-// what the ops read and write. Ranks of one role run the same slots; the role and the
-// peers of a rank are arithmetic on the mesh.
+// A Program has three tables. *Segments* are straight-line op lists, lowered once each. The *slots*
+// of a role are the schedule's order of segments, each with its chunk and micro-batch. *Tensors*
+// name the data that the ops read and write. Ranks of one role run the same slots. The role and the
+// peers of a rank follow from the mesh by arithmetic.
 //
-// Program order: the ops of a role are ordered by (slot, position in the slot's segment). This is
-// the order in which the host launches them. A wait always names an op that is earlier in program
-// order.
+// Program order sorts the ops of a role by (slot, position in the slot's segment). The host
+// launches them in this order. A wait always names an op that is earlier in program order.
 #pragma once
 
 #include <compare>
@@ -42,20 +41,20 @@ enum class CollectiveKind : std::uint8_t {
 };
 std::string_view name(CollectiveKind kind);
 
-// Operands of an op: what it reads, writes and accumulates into, each in the order that
-// runtime/kernel_operands.h documents. In-place aliases are write operands of the same tensor that
-// is read.
+// Operands of an op: the tensors that it reads, writes and accumulates into, each in the order of
+// runtime/kernel_operands.h. An in-place op has a read and a write operand of the same tensor.
 enum class Access : std::uint8_t { read, write, accumulate };
 struct Operand {
     TensorId tensor{};
     Access access = Access::read;
-    bool transposed = false;  // the op works with the tensor's transpose (gemm: A, B or C; rope)
-    std::int8_t part = -1;    // with this one of its column parts only (Tensor); -1: all of them
-    std::uint16_t piece = 0;  // with this one of its `pieces` pieces of tokens (sequence_blocks)
+    bool transposed = false;  // the op uses the tensor's transpose (gemm: A, B or C; rope)
+    std::int8_t part = -1;    // index of the one column part (Tensor) that it uses; -1: all parts
+    // Index of the one of `pieces` pieces of tokens that it uses (sequence_blocks)
+    std::uint16_t piece = 0;
     std::uint16_t pieces = 1;
 };
 
-// What an op does: an entry of one of the Program's tables, of which its kind says.
+// The action of an op: an entry of the Program's table for the op's kind.
 class Payload {
 public:
     constexpr Payload() = default;
@@ -68,8 +67,8 @@ public:
     constexpr Payload(HostWorkId id) : Payload(OpKind::host, static_cast<std::uint32_t>(id)) {}
 
     constexpr OpKind kind() const { return kind_; }
-    constexpr std::uint32_t number() const { return number_; }  // in the table of its kind
-    // Only of a payload of that kind.
+    constexpr std::uint32_t number() const { return number_; }  // index in the table of its kind
+    // Each asserts that the payload is of its kind.
     KernelId kernel() const { return of<KernelId>(OpKind::kernel); }
     CollectiveId collective() const { return of<CollectiveId>(OpKind::collective); }
     SendRecvId send_recv() const { return of<SendRecvId>(OpKind::send_recv); }
@@ -92,7 +91,7 @@ struct Op {
     Payload payload{};
     StreamId stream{};
     Cause cause = Cause::memory_bound_kernels;
-    std::uint8_t launches = 1;     // host launches (an unfused op may take several kernels)
+    std::uint8_t launches = 1;     // host launches (an unfused op may be several kernels)
     std::uint32_t name = 0;        // index into Program::names
     std::uint32_t first_wait = 0;  // Program::waits: positions of earlier ops in this segment
     std::uint32_t num_waits = 0;
@@ -104,34 +103,34 @@ struct Op {
 
 enum class Reduction : std::uint8_t { sum, max };
 
-// What moves the bytes of a transfer: kernels of communication on SMs, the device's copy engines
-// (DMA), or threads of the host.
+// The engine that moves the bytes of a transfer: communication kernels on SMs, the device's copy
+// engines (DMA), or threads of the host.
 enum class TransferEngine : std::uint8_t { sm, copy_engine, host };
 std::string_view name(TransferEngine engine);
 
-// Which engine a collective asks for. Copy engines hold no SM, but they cannot add, and reach only
-// devices that load and store each other's memory: between nodes SMs move the bytes all the same.
-// `host` is a network's answer (TransferPlan::engine), not a request.
+// The engine that a collective asks for. Copy engines hold no SMs. They cannot add, and reach only
+// devices that load and store each other's memory; between nodes SMs still move the bytes. A
+// network may answer `host` (TransferPlan::engine), but a collective cannot ask for it.
 struct Mover {
     TransferEngine engine = TransferEngine::sm;
-    // Most SMs to hold (NCCL's maxCTAs); 0: as many as the library takes. Of `sm` only.
+    // The most SMs to hold (NCCL's maxCTAs), with engine `sm` only; 0: the library decides.
     std::uint16_t sm_limit = 0;
     auto operator<=>(const Mover&) const = default;
 };
 
-// Rows of tokens that an all_to_all takes to the ranks of their experts, or back: what a library
-// for such exchanges is asked for. The network lays them on links
+// An all_to_all that takes rows of tokens to the ranks of their experts, or back. The members are
+// the arguments that a library for such exchanges takes. The network lays it on links
 // (network/collectives/dispatcher.h).
 struct RowExchange {
-    std::uint8_t dispatcher = 0;  // the library, by its place in the network's list from 1 on; 0:
-                                  // a plain all_to_all of equal parts
-    bool combine = false;         // the same rows, back to their senders
-    std::uint16_t choices = 0;    // experts of a token
-    std::uint16_t server_limit = 0;  // most nodes that a token's experts are on; 0: any
+    // The library, counted from 1 in the network's list; 0: a plain all_to_all of equal parts
+    std::uint8_t dispatcher = 0;
+    bool combine = false;            // the same rows on their way back to the senders
+    std::uint16_t choices = 0;       // experts of each token
+    std::uint16_t server_limit = 0;  // most nodes with experts of one token; 0: no limit
     std::uint32_t experts = 0;       // of all members
-    std::int64_t tokens = 0;         // of a member, the mean
-    Bytes row{};                     // of one row
-    // The share of all rows that each member's experts take, in millionths, by member; empty: equal
+    std::int64_t tokens = 0;         // mean number of tokens of a member
+    Bytes row{};                     // bytes of one row
+    // The share of all rows that each member's experts get, in millionths, by member. Empty: equal
     // shares.
     std::vector<std::uint32_t> shares{};
     bool operator==(const RowExchange&) const = default;
@@ -140,11 +139,11 @@ struct RowExchange {
 struct CollectiveCall {
     CollectiveKind kind = CollectiveKind::all_reduce;
     GroupId group{};
-    // Bytes of the whole vector (NCCL's nBytes): all_reduce the buffer, all_gather the gathered
-    // result, reduce_scatter the unreduced input, all_to_all what one rank sends in all.
+    // Bytes of the whole vector, as NCCL's nBytes. all_reduce: the buffer; all_gather: the gathered
+    // result; reduce_scatter: the unreduced input; all_to_all: everything that one rank sends.
     Bytes bytes;
     Dtype wire = Dtype::bf16;
-    // Operations of one (group, communicator) form one total order, the same on all members.
+    // The operations of one (group, communicator) have one total order, the same on all members.
     std::uint16_t communicator = 0;
     Mover mover;
     Reduction reduction = Reduction::sum;  // of all_reduce and reduce_scatter
@@ -152,21 +151,22 @@ struct CollectiveCall {
     bool operator==(const CollectiveCall&) const = default;
 };
 
-// One message of a send_recv op. The k-th send from a to b on a communicator pairs with the k-th
-// receive of b from a. Parts of one op progress together; the op ends with its last part.
+// One message of a send_recv op. The k-th send from a to b on a communicator pairs with b's k-th
+// receive from a. The parts of one op progress together, and the op ends with its last part.
 struct SendRecvPart {
     bool is_send = true;
-    std::uint32_t digit = 0;  // the peer is the rank `delta` further along it (wrapping)
+    // The peer is the rank at distance `delta` along this digit (wrapping).
+    std::uint32_t digit = 0;
     int delta = 1;
-    // Or the peer is in another party: Program::peers; -1: it is not.
+    // Index into Program::peers if the peer is in another party, else -1.
     std::int32_t peers = -1;
     Bytes bytes{};
     std::uint16_t communicator = 0;
-    // Along these mesh digits (bits) the operand is replicated, and each rank sends its slice of
-    // the first dimension only.
+    // The operand is replicated along these mesh digits (bits). Each rank sends only its slice of
+    // the first dimension.
     std::uint32_t slice_digits = 0;
-    // The piece of `pieces` equal parts of the operand's first dimension: a rank has several peers
-    // where the other party cuts the tensor into more parts.
+    // The message has this one of `pieces` equal parts of the operand's first dimension. A rank has
+    // several peers if the other party cuts the tensor into more parts.
     std::uint16_t piece = 0;
     std::uint16_t pieces = 1;
     bool operator==(const SendRecvPart&) const = default;
@@ -176,8 +176,8 @@ struct SendRecvCall {
     bool operator==(const SendRecvCall&) const = default;
 };
 
-// Bytes of one rank that move from one tier to a neighbouring one: HBM and NVMe have DRAM between
-// them. Copy engines (DMA) move them, and no SM does.
+// A copy of one rank's bytes between neighbouring tiers: DRAM lies between HBM and NVMe. Copy
+// engines (DMA) move the bytes; no SM is held.
 struct CopyCall {
     MemoryTier from = MemoryTier::hbm;
     MemoryTier to = MemoryTier::dram;
@@ -186,12 +186,13 @@ struct CopyCall {
 };
 
 enum class HostWorkKind : std::uint8_t {
-    given,    // takes its duration
-    restart,  // the host waited for the device and begins to launch again; takes the device's
-              // DeviceTimings::restart; the real executor passes over it
+    given,  // takes HostWork::duration
+    // The host has waited for the device and starts to launch again. It takes
+    // DeviceTimings::restart of its device. The real executor skips it.
+    restart,
 };
 struct HostWork {
-    Time duration;  // of HostWorkKind::given
+    Time duration;  // with HostWorkKind::given
     HostWorkKind kind = HostWorkKind::given;
 };
 
@@ -207,27 +208,29 @@ inline constexpr std::size_t kNumTensorKinds = 6;
 std::string_view name(TensorKind kind);
 
 enum class Lifetime : std::uint8_t {
-    slot,         // lives inside one slot
-    micro_batch,  // from the slot that writes it to the last slot of that (chunk, micro-batch)
+    slot,         // inside one slot
+    micro_batch,  // from the slot that writes it to the last slot of the same chunk and micro-batch
     step,         // from its first write to its last use in the step
-    persistent,   // lives across steps
+    persistent,   // across steps
 };
 std::string_view name(Lifetime lifetime);
 
-// How the ranks along a mesh digit hold a tensor: all of it each, a part of one dimension, terms of
-// a sum, or a part of its elements in memory order (ZeRO's flat shards: what the other digits leave
-// a rank, cut into equal parts of which the last is padded), or, of rows that belong to experts,
-// the rows whose experts the rank has (`dim` then is the dimension of the rows).
+// How the ranks along a mesh digit hold a tensor.
+//   replicate  each rank holds all of it
+//   shard      each rank holds a part of dimension `dim`
+//   partial    each rank holds a term of the sum
+//   flat       each rank holds an equal part of the elements in memory order, the last part padded
+//              (ZeRO's flat shards); the cut applies to the part that the other digits leave
+//   routed     each rank holds the rows of its experts; `dim` is the dimension of the rows
 enum class Placement : std::uint8_t { replicate, shard, partial, flat, routed };
 struct DigitPlacement {
     Placement placement = Placement::replicate;
-    std::int8_t dim = -1;  // tensor dimension if sharded
-    // Coordinate c holds the pieces c and 2 n - 1 - c of 2 n pieces (n: the digit's size), one
-    // after the other, instead of the c-th of n: then all have equally much to do under a causal
-    // mask.
+    std::int8_t dim = -1;  // the cut dimension; -1 if there is none
+    // Coordinate c holds the pieces c and 2 n - 1 - c of 2 n pieces (n: the digit's size), in this
+    // order, instead of piece c of n. All ranks then have equal work under a causal mask.
     bool mirrored = false;
-    // The rank holds the part of the rank `shift` further along the digit (wrapping): a block on
-    // its way round a ring.
+    // The rank holds the part of the rank at distance `shift` along the digit (wrapping): a block
+    // that travels around a ring.
     std::int16_t shift = 0;
     bool operator==(const DigitPlacement&) const = default;
 };
@@ -239,22 +242,24 @@ struct Tensor {
     TensorKind kind = TensorKind::activations;
     Lifetime lifetime = Lifetime::slot;
     std::vector<std::int64_t> global_shape;
-    std::vector<DigitPlacement> layout;  // by mesh digit: of what is in memory
-    // The layout in which the end of the step takes a weight or gradient that is whole in memory,
-    // but of which each rank steps a part (ZeRO 1 and 2). Empty: `layout`.
+    std::vector<DigitPlacement> layout;  // in memory, by mesh digit
+    // The layout of a weight or gradient in the optimizer's step, if each rank updates only a part
+    // of a tensor that it holds whole (ZeRO 1 and 2). Empty: `layout`.
     std::vector<DigitPlacement> step_layout{};
-    // If not empty: the last dimension consists of these parts (heads of Q, K and V; gate and up),
-    // and a mesh digit that shards it cuts each of them.
+    // If not empty, the last dimension consists of these parts (heads of Q, K and V; gate and up),
+    // and a mesh digit that shards the dimension cuts each part.
     std::vector<std::int64_t> column_parts;
-    // Ops may take an activation in pieces of its tokens, so that moving one piece overlaps working
-    // on another: a piece has its part of each of these equal blocks of the rank's sequence. What
-    // is gathered in pieces has a block from each rank.
+    // Ops may use an activation in pieces of its tokens, so that the transfer of one piece overlaps
+    // the work on another. The rank's sequence consists of this number of equal blocks, and a piece
+    // has an equal part of each block. A tensor that is gathered in pieces has one block from each
+    // rank.
     std::int64_t sequence_blocks = 1;
-    Bytes bytes;         // of one rank's part
+    Bytes bytes;  // of one rank's part, as stored
     MemoryTier tier = MemoryTier::hbm;
     bool input = false;  // written from outside before the step: data, device scalars
-    // The random numbers that belong to it (a dropout mask): kernels/random.h's purpose and stream,
-    // or -1 for none. With seed, micro-batch and place in the whole tensor they are the key.
+    // The purpose and stream (kernels/random.h) of the tensor's random numbers, for example of a
+    // dropout mask; -1: none. The key also has the seed, the micro-batch and the place in the whole
+    // tensor.
     std::int32_t random_purpose = -1;
     std::int32_t random_stream = 0;
 };
@@ -270,25 +275,25 @@ enum class Pass : std::uint8_t {
     send,
     backward_input,
     backward_weight,
-    backward,       // both
+    backward,       // both backward passes in one
     loss_forward,   // a stage's part of a loss that all stages share
-    loss_backward,  // its gradients
+    loss_backward,  // the gradients of that loss
     gradient_sync,
     parameter_sync,
     optimizer,
 };
 std::string_view name(Pass pass);
 
-// A wait of an op of this slot on an op of an earlier slot of the same role. A *carried* wait is on
-// that op as of the step before, whichever slot it is in; in the first step of a run nothing waits.
+// A wait of an op of this slot on an earlier op of the same role. A *carried* wait is on that op in
+// the step before, and its slot may be any. In the first step of a run carried waits do not exist.
 struct SlotWait {
-    std::uint32_t op = 0;       // position in this slot's segment
-    std::uint32_t slot = 0;     // index in the role's slots
-    std::uint32_t slot_op = 0;  // position in that slot's segment
+    std::uint32_t op = 0;       // position of the waiting op in this slot's segment
+    std::uint32_t slot = 0;     // index in the role of the slot that is waited on
+    std::uint32_t slot_op = 0;  // position of the op in that slot's segment
     bool carried = false;
 };
 
-// An op of a role's step.
+// The address of an op in a role's step.
 struct SlotOp {
     std::uint32_t slot = 0;
     std::uint32_t op = 0;  // position in the slot's segment
@@ -297,7 +302,7 @@ struct SlotOp {
 struct Slot {
     SegmentId segment{};
     Pass pass = Pass::forward;
-    std::int32_t chunk = -1;        // model chunk on this rank, or -1
+    std::int32_t chunk = -1;        // model chunk of this rank, or -1
     std::int32_t micro_batch = -1;  // or -1
     std::vector<SlotWait> waits;
 };
@@ -305,25 +310,25 @@ struct Slot {
 struct Role {
     std::string name;  // "pp 0"
     std::vector<Slot> slots;
-    // The host reads what these ops made (the gradient norm, the loss) before it launches the next
-    // step; all else may still be under way then. Empty: it waits for all ops of the step.
+    // The host reads the results of these ops (the gradient norm, the loss) before it launches the
+    // next step; other ops may still be running then. Empty: it waits for all ops of the step.
     std::vector<SlotOp> host_reads{};
 };
 
-// Ranks with a mesh of their own: a whole job, or the pipeline stages that share one
-// tensor-parallel size. Its ranks follow those of the party before it, and so do its roles.
+// Ranks with a mesh of their own: a whole job, or the pipeline stages with one tensor-parallel
+// size. Its ranks and roles follow those of the party before it.
 struct Party {
-    std::string name;             // of the job; empty if there is one
+    std::string name;             // name of the job; empty if there is only one
     Mesh mesh;                    // of its ranks
-    std::uint32_t role_digit = 0;  // a rank's role is its coordinate along it
+    std::uint32_t role_digit = 0;  // a rank's role is its coordinate along this digit
     std::uint32_t first_role = 0;
-    // It belongs to the job of the party before it: their steps begin together, and a step has
-    // ended when it has in all of them.
+    // True if the party belongs to the job of the party before it. The steps of both begin
+    // together, and a step of the job ends with its last party.
     bool continues_job = false;
 };
 
 struct Program {
-    std::vector<Party> parties{1};  // by first rank
+    std::vector<Party> parties{1};  // in the order of their ranks
     std::vector<Role> roles;
     std::vector<Segment> segments;
     std::vector<Tensor> tensors;
@@ -346,22 +351,22 @@ struct Program {
     const Mesh& mesh_of(RoleId role) const { return parties[party_of(role)].mesh; }
     RoleId role_of(RankId rank) const;
     std::uint32_t ranks_of_role(RoleId role) const;
-    // The first party of its job stands for the job.
+    // The job of a party, named by the job's first party.
     std::uint32_t job_of(std::uint32_t party) const {
         while (parties[party].continues_job) {
             --party;
         }
         return party;
     }
-    // The first party of each.
+    // The first party of each job.
     std::vector<std::uint32_t> jobs() const;
-    // The rank that this rank sends to or receives from.
+    // The peer that `rank` sends this message to, or receives it from.
     RankId peer_of(RankId rank, const SendRecvPart& part) const;
-    // The mesh and the digit of the roles, in a program of one party.
+    // The mesh and the role digit of a program that has one party.
     const Mesh& mesh() const;
     std::uint32_t role_digit() const;
     const Segment& segment_of(const Slot& slot) const { return segments[index(slot.segment)]; }
-    // What an op of that kind does.
+    // The action of an op of the named kind.
     const KernelCall& kernel(const Op& op) const { return kernels[index(op.payload.kernel())]; }
     const CollectiveCall& collective(const Op& op) const {
         return collectives[index(op.payload.collective())];
@@ -379,10 +384,11 @@ inline bool is_restart(const Program& program, const Op& op) {
     return op.kind() == OpKind::host && program.host_work(op).kind == HostWorkKind::restart;
 }
 
-// Whether it only sends messages, which go on their own on a device without streams too.
+// Whether the op only sends messages. Such an op proceeds by itself even on a device without
+// streams.
 bool only_sends(const Program& program, const Op& op);
 
-// Ops of one step over all ranks, or over those of a party.
+// The number of ops in one step, over all ranks or over the ranks of one party.
 std::int64_t num_ops(const Program& program);
 std::int64_t num_ops(const Program& program, std::uint32_t party);
 

@@ -21,8 +21,8 @@ std::string_view name(Reduction reduction) {
     return reduction == Reduction::sum ? "sum" : "max";
 }
 
-// A Program need not be valid (engine/program/verifier.h) to be printed: a number beyond a table's
-// end is printed as "?7".
+// Prints invalid Programs, too (engine/program/verifier.h): an index beyond a table's end is
+// printed as "?7".
 class ProgramText {
 public:
     ProgramText(const Program& program, std::optional<RoleId> role)
@@ -233,7 +233,7 @@ private:
         return "\ntensors\n" + rows.text();
     }
 
-    // Without what only the table of calls has: work and variant of a kernel.
+    // Leaves out work and variant of a kernel, which only the table of calls shows.
     std::string kernel(const KernelCall& call) const {
         auto used = call.dims.size();
         while (used > 1 && call.dims[used - 1] == 0) {
@@ -314,7 +314,7 @@ private:
                    : "restart";
     }
 
-    // The letter, the title and the number of entries of an op's table.
+    // The letter, the title and the number of entries of a table.
     using Table = std::tuple<char, std::string_view, std::size_t>;
     Table table(OpKind kind) const {
         const std::array<Table, kNumOpKinds> tables{{{'k', "kernels", p_.kernels.size()},
@@ -463,7 +463,7 @@ private:
     const Program& p_;
     std::optional<RoleId> role_;
     ShownEntries shown_;
-    std::vector<std::string> names_;  // of tensors, each unlike all others
+    std::vector<std::string> names_;  // unique names of the tensors
     std::vector<std::uint32_t> tensor_party_;
     std::vector<std::uint32_t> message_party_;
 };

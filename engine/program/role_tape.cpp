@@ -24,7 +24,7 @@ struct FlatOp {
     StreamId stream{};
     SlotOp place;
     Time launch;
-    std::uint32_t ordinal = 0;  // in its stream
+    std::uint32_t ordinal = 0;  // position in its stream
     std::uint32_t draw = 0;
     std::uint32_t first_wait = 0;
     std::uint32_t num_waits = 0;
@@ -32,7 +32,7 @@ struct FlatOp {
 };
 
 struct FlatWait {
-    std::uint32_t flat = 0;  // position of the op that is waited on
+    std::uint32_t flat = 0;  // position in flat_ of the op that is waited on
     bool carried = false;
 };
 
@@ -93,7 +93,7 @@ private:
         return in_program_order_ && !only_sends(program_, op) ? StreamId{} : op.stream;
     }
 
-    // All ops of the step in program order, with their launch times and waits.
+    // Lists all ops of the step in program order, with their launch times and waits.
     void flatten(const Role& role) {
         flat_.clear();
         waits_.clear();
@@ -137,7 +137,7 @@ private:
         find_host_reads(role, slot_begin);
     }
 
-    // The last op of each stream that the host waits for.
+    // Finds the last op of each stream that the host waits for.
     void find_host_reads(const Role& role, const std::vector<std::uint32_t>& slot_begin) {
         host_reads_.assign(tapes_.num_streams, kNoOp);
         for (std::uint32_t f = 0; f < flat_.size() && role.host_reads.empty(); ++f) {
@@ -150,11 +150,11 @@ private:
         }
     }
 
-    // Keeps the latest of an op's waits for each other stream, and that only if no earlier op of
-    // its own stream has waited for as much. What the host has read needs no carried wait.
+    // Keeps an op's latest wait on each other stream, unless an earlier op of the same stream
+    // waited for as much. A carried wait on an op that the host has read is dropped.
     void reduce_waits() {
         const std::size_t n = tapes_.num_streams;
-        // [stream][other]: ordinal + 1 known to be over, in the step before and in this one.
+        // [step before, this step][stream][other]: ordinal + 1 of the last op known to have ended.
         std::vector<std::uint32_t> known[2];
         known[0].assign(n * n, 0);
         known[1].assign(n * n, 0);
@@ -192,7 +192,7 @@ private:
         }
     }
 
-    // The op itself is the last of its item, and the host goes on when it ends.
+    // A read op must be the last of its item, because the host waits for items.
     void watch_host_reads() {
         for (const std::uint32_t read : host_reads_) {
             if (read != kNoOp && flat_[read].ordinal + 1 < ops_on(flat_[read].stream)) {
@@ -215,7 +215,8 @@ private:
 
     void cut_into_items() {
         carried_.clear();
-        std::vector<std::uint32_t> item_of(flat_.size());  // items that have ended with this op
+        // number of items that have ended with this op
+        std::vector<std::uint32_t> item_of(flat_.size());
         std::vector<bool> run_open(tapes_.num_streams, false);
         std::vector<RunShape> open(tapes_.num_streams);
         for (std::size_t f = 0; f < flat_.size(); ++f) {
@@ -273,7 +274,7 @@ private:
                       .launch = flat.launch};
         for (std::uint32_t w = 0; w < flat.num_waits; ++w) {
             const auto [target, carried] = waits_[flat.first_wait + w];
-            if (carried) {  // perhaps on an op behind this one in program order
+            if (carried) {  // the op may be later in program order
                 carried_.emplace_back(tape_.conditions.size(), target);
             }
             tape_.conditions.push_back(
@@ -354,7 +355,7 @@ private:
         return static_cast<std::uint32_t>(tape_.connections.size() - 1);
     }
 
-    // The message of that call and draw, or the number of messages.
+    // The index of the message with that call and draw, or the number of messages.
     static std::uint32_t find_message(const RoleConnection& connection,
                                       const TransferCall& call,
                                       std::uint32_t draw) {
@@ -387,17 +388,18 @@ private:
     std::span<const Time> launch_costs_;
     bool in_program_order_;
     const StepLoad* load_;
-    const Mesh* mesh_ = nullptr;  // of the role that is worked on
+    const Mesh* mesh_ = nullptr;  // of the current role
     Time launch_cost_;
     Tapes tapes_;
     RoleTape tape_;
     std::vector<FlatOp> flat_;
     std::vector<FlatWait> waits_;
-    std::vector<std::uint32_t> host_reads_;  // by stream: in flat_, or kNoOp
-    // Position in the tape's conditions, and the op that is waited on.
+    std::vector<std::uint32_t> host_reads_;  // by stream: position in flat_, or kNoOp
+    // Position in the tape's conditions, and position in flat_ of the op that is waited on.
     std::vector<std::pair<std::size_t, std::uint32_t>> carried_;
     std::unordered_map<RunShape, std::uint32_t, ShapeHash> shape_ids_;
-    std::unordered_map<std::uint32_t, std::uint32_t> loaded_ids_;  // by shape: RoleTape::loaded
+    // shape to index in RoleTape::loaded
+    std::unordered_map<std::uint32_t, std::uint32_t> loaded_ids_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries of a Program's tables that its text shows: all, or what one role uses.
+// The entries of a Program's tables that its text shows: all of them, or the entries that one role
+// uses.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace orrery {
 
-// What a text of one role leaves out. Numbers beyond a table's end are nowhere.
+// Marks of the shown entries. An index beyond a table's end is ignored.
 class ShownEntries {
 public:
     ShownEntries(const Program& program, std::optional<RoleId> role)

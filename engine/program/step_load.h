@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work whose size data decide, beside the Program: of each rank, in each micro-batch, how many rows
-// of tokens a router sends to its experts. A *draw* is what one router decides in one micro-batch.
-// The Program has the largest of them (models/experts/router_load.h). With a StepLoad each rank
-// takes its own: its kernels those of its *level*, and an exchange the rows of its own members.
+// Work whose size the data decide: the number of rows of tokens that a router sends to each rank's
+// experts in each micro-batch. It stands beside the Program. A *draw* is the decision of one router
+// in one micro-batch. The Program itself has the largest amounts (models/experts/router_load.h).
+// With a StepLoad each rank takes its own amounts: its kernels have the work of the rank's *level*,
+// and an exchange has the rows of its members.
 //
-// Levels number the different amounts of work. A kernel of a level is an entry behind the Program's
-// own in every DeviceTimings::kernels, so whatever makes a device slower slows it too.
+// Levels number the distinct amounts of work. A kernel of a level is an additional entry at the end
+// of every DeviceTimings::kernels, so that any slowdown of the device applies to it, too.
 #pragma once
 
 #include <cstdint>
@@ -30,21 +31,24 @@ struct StepLoad {
     };
 
     std::uint32_t micro_batches = 0;
-    // By segment and position of the op: which router decides how much it does, from 1 on; 0: none.
+    // By segment and op: the number of the router that decides the op's work, from 1; 0: none.
     std::vector<std::vector<std::uint16_t>> routers;
-    // By role, and by router - 1: where its draws begin among those of a rank; kNone: not there.
+    // By role and router - 1: index of the router's first draw among the draws of a rank; kNone:
+    // the role does not have the router.
     std::vector<std::vector<std::uint32_t>> first_draw;
-    std::vector<std::uint64_t> first_of_rank;  // in `loads`; the end of the last rank behind
-    std::vector<OfRank> loads;                 // rank by rank
+    // index into `loads` by rank, and the end of the last rank
+    std::vector<std::uint64_t> first_of_rank;
+    std::vector<OfRank> loads;  // rank by rank
 
     std::uint32_t num_levels = 0;
     std::vector<std::int64_t> rows_of_level;
-    std::vector<std::int64_t> rows_of_router;  // by router - 1: as the Program has them
-    // By KernelId: its column in `kernels`, kNone if no draw decides it.
+    std::vector<std::int64_t> rows_of_router;  // by router - 1: the rows in the Program
+    // By KernelId: its column in `kernels`; kNone if no draw decides its work.
     std::vector<std::uint32_t> column_of;
-    std::vector<std::uint32_t> kernels;  // [column * num_levels + level]: DeviceTimings::kernels
+    // [column * num_levels + level]: index into DeviceTimings::kernels
+    std::vector<std::uint32_t> kernels;
 
-    // The draw of an op of a slot; 0: the op does what the Program says.
+    // The draw of an op of a slot, from 1; 0: the op has the Program's work.
     std::uint32_t draw_of(const Slot& slot, std::uint32_t op) const {
         const std::uint16_t router = routers[index(slot.segment)][op];
         return router == 0 || slot.micro_batch < 0
@@ -61,7 +65,7 @@ struct StepLoad {
     std::uint32_t column(KernelId kernel) const {
         return index(kernel) < column_of.size() ? column_of[index(kernel)] : kNone;
     }
-    // In DeviceTimings::kernels.
+    // The index into DeviceTimings::kernels.
     std::uint32_t kernel(KernelId kernel, std::uint32_t level) const {
         const std::uint32_t c = column(kernel);
         return c == kNone ? static_cast<std::uint32_t>(index(kernel))
@@ -83,13 +87,13 @@ struct StepLoad {
             }
             return given;
         }
-        // The members split the same experts, so they have the same rows.
+        // The members split the same experts, so that they have the same rows.
         const std::int64_t rows = rows_of_level[of(members.front(), role, draw).level];
         const std::int64_t of_program = rows_of_router[(draw - 1) / micro_batches];
         call->bytes = Bytes{(call->bytes.count() * rows + of_program - 1) / of_program};
         return given;
     }
-    // Equal for ranks of a role that have the same in every draw.
+    // A hash that is equal for ranks of a role with equal loads in every draw.
     std::uint64_t signature(RankId rank) const {
         std::uint64_t hash = 0;
         for (std::uint64_t i = first_of_rank[index(rank)]; i < first_of_rank[index(rank) + 1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transfer as the network is asked about it: a collective of a group, a message from one rank
-// to another, or a copy between two memory tiers of one rank. NetworkModel::plan lays it on links.
-// The transfers of a whole program, each with its plan, are in engine/world/transfers.h.
+// One transfer as a question to the network: a collective of a group, a message between two ranks,
+// or a copy between two memory tiers of a rank. NetworkModel::plan lays it on links.
+// engine/world/transfers.h has all transfers of a program with their plans.
 #pragma once
 
 #include <variant>
@@ -11,17 +11,17 @@
 
 namespace orrery {
 
-// From the first member to the second one.
+// A message from the first member to the second.
 struct SendCall {
     Bytes bytes;
     bool operator==(const SendCall&) const = default;
 };
 
-// The members of a collective are its group in ascending rank order; of a send, sender and
-// receiver; of a copy, its rank.
+// Members: of a collective, its group in ascending rank order; of a send, sender and receiver; of a
+// copy, its rank.
 using TransferCall = std::variant<CollectiveCall, SendCall, CopyCall>;
 
-// As each call counts its own.
+// The bytes as each kind of call counts them.
 inline Bytes bytes_of(const TransferCall& call) {
     return std::visit([](const auto& any) { return any.bytes; }, call);
 }

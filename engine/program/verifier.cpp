@@ -58,7 +58,7 @@ private:
         }
     }
 
-    // Parties take ranks and roles one after the other.
+    // Checks that the ranks and roles of the parties are consecutive.
     void check_parties() {
         std::size_t rank = 0;
         std::size_t role = 0;
@@ -244,7 +244,7 @@ private:
                     add(fmt::format(
                         "role {}, slot {}: a wait names an op that does not exist", role.name, s));
                 } else if (wait.carried) {
-                    continue;  // on the step before, which waits on none after it: no cycle
+                    continue;  // on the step before, which waits on no later step: no cycle
                 } else if (wait.slot > s || (wait.slot == s && wait.slot_op >= wait.op)) {
                     add(fmt::format("{} waits on {}, which is not earlier",
                                     describe_op(p_, id, s, wait.op),

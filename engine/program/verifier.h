@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a Program well formed? Ids lie inside their tables, waits name earlier ops, the members of a
-// group call the same collectives in the same order, and sends pair with receives of equal size.
-// By roles, not by ranks. Whether it deadlocks shows when it runs (SimulationOutcome).
+// Checks that a Program is well formed: ids lie inside their tables, waits name earlier ops, the
+// members of a group call the same collectives in the same order, and sends pair with receives of
+// equal size. The check is by role, not by rank. Deadlocks show only in a run (SimulationOutcome).
 #pragma once
 
 #include "engine/base/result.h"
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// Empty if the program is well formed; at most a few dozen errors.
+// At most a few dozen errors; empty if the program is well formed.
 Errors verify(const Program& program);
 
 // "role pp 3, slot 12 (chunk 0 forward), op 4 (all_gather)": for errors and reports.
