@@ -39,7 +39,7 @@ bool BundledTransfers::join(const ConnectionState& connection,
     return true;
 }
 
-// Has a member of the other group joined a transfer of its own?
+// Whether a member of the other group has joined a transfer of its own.
 bool BundledTransfers::any_apart(const Bundle& bundle, std::uint32_t sequence) const {
     for (const ConnectionClassId c : plan_.bundles.connections_of(bundle)) {
         for (OpenTransferId t = open_.connections[c].open; t != kNoTransfer;
@@ -52,7 +52,7 @@ bool BundledTransfers::any_apart(const Bundle& bundle, std::uint32_t sequence) c
     return false;
 }
 
-// One transfer on each connection of the bundle takes the place of the whole: `apart_`.
+// Replaces the common transfer by one transfer on each connection of the bundle: `apart_`.
 void BundledTransfers::split(OpenTransferId whole) {
     const ConnectionState& first = open_.connections[open_.pool[whole].connection];
     const std::uint32_t message = open_.pool[whole].message - first.first_message;
@@ -80,7 +80,7 @@ void BundledTransfers::split(OpenTransferId whole) {
 }
 
 void BundledTransfers::split_parted() {
-    std::size_t next = 0;  // of apart_
+    std::size_t next = 0;  // index into apart_
     for (const PartedFlow& parted : clock_.rates.parted()) {
         if (next == 0) {
             split(parts_.transfers.owner_of(parted.whole));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accelerations::bundles. Keeps one transfer and one flow for a bundle (engine/world/bundles.h). It
-// lies on the bundle's first connection. It stands for one transfer on each connection as long as
-// whole lockstep groups join it and all of them move alike. If not, those take its place. A group
-// may come apart meanwhile: then its members end for themselves what they began together.
+// Accelerations::bundles: one transfer and one flow for a whole bundle (engine/world/bundles.h),
+// kept on the bundle's first connection. It represents one transfer on each connection while whole
+// lockstep groups join it and all flows have equal rates. Otherwise separate transfers replace it.
+// If a group separates while the transfer is in flight, the members end the common transfer one by
+// one.
 #pragma once
 
 #include "engine/world/execution_part.h"
@@ -13,7 +14,8 @@ class BundledTransfers : ExecutionPart {
 public:
     using ExecutionPart::ExecutionPart;
 
-    // False if each rank that this one leads joins a transfer of its own.
+    // Joins the bundle's transfer. False if each rank of this leader must join a transfer of its
+    // own.
     bool join(RankStreamId id, const TapePart& part, Time now) {
         const std::uint32_t first = state_.streams[id].first_connection;
         const ConnectionClassId c = plan_.quotient.connection_of[first + part.connection];
@@ -21,9 +23,9 @@ public:
                join(open_.connections[c], id, part, now);
     }
     void end(OpenTransferId t, Time now);
-    // After the rates are settled: bundles of which some flow was slower than the others.
+    // Call it after the rates are settled. Splits each bundle with a flow slower than the others.
     void split_parted();
-    // After this each waiting op is found with its own state.
+    // Splits all bundles, so that each member's state shows which ops wait.
     void split_all();
 
 private:
@@ -31,7 +33,7 @@ private:
     bool any_apart(const Bundle& bundle, std::uint32_t sequence) const;
     void split(OpenTransferId whole);
 
-    std::vector<OpenTransferId> apart_;  // what took the place of a bundle's transfer
+    std::vector<OpenTransferId> apart_;  // the transfers that replace a bundle's transfer
 };
 
 }  // namespace orrery

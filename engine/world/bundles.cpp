@@ -45,7 +45,7 @@ private:
         return transfers_.connections[quotient_.connections[connection].connection];
     }
 
-    // The connection on which all members of `group` send.
+    // Examines the connection on which all members of `group` send.
     void look_at(const LockstepGroup& group, std::uint32_t connection) {
         std::vector<ConnectionClassId> connections;
         for (const RankClassId m : groups_.members_of(group)) {
@@ -117,8 +117,8 @@ private:
         return alike;
     }
 
-    // By phase, in the order in which the first connection's lie. False if some phase is neither
-    // one flow a connection nor without flows.
+    // Joins the flows phase by phase, in the order of the first connection's phases. False if the
+    // connections of a phase have neither one flow each nor none.
     bool join_flows(const std::vector<ConnectionClassId>& connections,
                     std::vector<FootprintId>& flows) {
         const Connection& first = planned(connections[0]);
@@ -158,7 +158,7 @@ private:
         return false;
     }
 
-    // All that the phase moves, if that is one flow.
+    // The flow of a phase with exactly one part.
     FootprintId flow_of(const Phase& phase) const {
         if (phase.num_parts != 1) {
             return phase.num_parts == 0 ? kNoLinks : quotient_.joined[phase.first_part];
@@ -191,7 +191,7 @@ Bundles find_bundles(const SimulationInput& input,
                      const Quotient& quotient,
                      const LockstepGroups& groups,
                      SharedRates& rates) {
-    // Links that go out of order concern one path of many.
+    // An outage concerns one path of a bundle, not all.
     if (!input.accelerations.bundles || !input.events.empty()) {
         return {.of_connection = Table<ConnectionClassId, std::uint32_t>(
                     quotient.connections.size(), kNoBundle)};

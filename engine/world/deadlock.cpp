@@ -80,7 +80,7 @@ private:
         return follow_transfer(id);
     }
 
-    // An arrived op waits on a member that has not.
+    // Follows an arrived op to a member that has not arrived.
     std::optional<RankStreamId> follow_transfer(RankStreamId id) {
         bool moving = false;
         for (std::size_t i = 0; i < e_.open.pool.size(); ++i) {
@@ -123,7 +123,7 @@ private:
         return std::nullopt;
     }
 
-    // The stream on which a member of the transfer still has to join it.
+    // The stream of rank class `r` that still has to join the transfer.
     std::optional<RankStreamId> missing_op(RankClassId r,
                                            const OpenTransfer& transfer,
                                            RankStreamId except) const {
@@ -151,7 +151,7 @@ private:
         return std::nullopt;
     }
 
-    // The given stream of the rank if it is stuck, else whatever holds the rank up.
+    // Stream `s` of the rank class if it is stuck, else its first stuck stream.
     std::optional<RankStreamId> stuck_from(RankClassId r, std::uint32_t s) const {
         if (stuck(e_.state.stream_of(r, s))) {
             return e_.state.stream_of(r, s);
@@ -164,7 +164,7 @@ private:
         return std::nullopt;
     }
 
-    // A cycle over a thousand ranks repeats itself.
+    // A cycle over a thousand ranks has many equal waits.
     static constexpr std::size_t kWaitersShown = 6;
 
     const Execution& e_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why an execution can make no progress. Follows the waits from the first op that cannot go on,
-// until an op shows up again (the cycle) or one waits on something that will never happen.
+// The reason why an execution makes no progress. The search follows the waits from the first stuck
+// op, until it meets an op again (a cycle) or an op that waits on an event that cannot happen.
 #pragma once
 
 #include "engine/base/result.h"
@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-// Names the ops that wait on each other. After a failed Execution::run_to_next_end().
+// Names the ops that wait on each other. Call it after a failed Execution::run_to_next_end().
 Error describe_deadlock(const Execution& execution);
 
 }  // namespace orrery

@@ -38,7 +38,8 @@ Event EventQueue::pop() {
     return event;
 }
 
-// The lowest bucket with events: its earliest are the next ones, and all others get closer to them.
+// Empties the lowest bucket with events. Its earliest events are the next ones; all others move to
+// lower buckets.
 void EventQueue::pull(std::size_t bucket) {
     last_ = next_.time;
     for (const Event& event : buckets_[bucket]) {

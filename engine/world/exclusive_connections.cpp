@@ -89,7 +89,7 @@ private:
         return simple;
     }
 
-    // Watched links are the solver's alone. A folded link may carry the flow several times.
+    // Only the solver handles watched links. A folded link may carry the flow several times.
     bool goes_at_full_rate(std::uint32_t part) const {
         const std::span<const LinkShare> shares = shares_of(part);
         const Bandwidth rate = transfers_.parts[part].rate_max;
@@ -108,7 +108,8 @@ private:
             const Phase& phase = transfers_.phases[message.first_phase];
             for (const LinkShare& share : shares_of(phase.first_part)) {
                 const std::size_t link = index(share.link);
-                if (seen_of_[link] != number) {  // messages differ in bytes, hardly in links
+                // Messages of a connection mostly cross the same links
+                if (seen_of_[link] != number) {
                     seen_of_[link] = number;
                     others.insert(others.end(), users[link].begin(), users[link].end());
                 }
@@ -124,7 +125,7 @@ private:
             return;
         }
         quotient_.connections[c].mostly_exclusive = true;
-        for (const ConnectionClassId other : others) {  // itself among them
+        for (const ConnectionClassId other : others) {  // includes the connection itself
             neighbours[other].push_back(c);
         }
     }
@@ -133,8 +134,9 @@ private:
     std::span<const LinkInfo> links_;
     const PartFootprints& parts_;
     Quotient& quotient_;
-    Table<ConnectionClassId, std::uint64_t> uses_;  // in a step
-    std::vector<std::uint32_t> seen_of_;  // by link: the last class whose neighbours it gave
+    Table<ConnectionClassId, std::uint64_t> uses_;  // transfers per step
+    // By link: the last class whose neighbours were collected from it
+    std::vector<std::uint32_t> seen_of_;
 };
 
 }  // namespace

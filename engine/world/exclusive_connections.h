@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections that mostly have their links to themselves: a tensor-parallel group shares its node's
-// switch only with a few reductions of norm gradients a step. Their transfers are not worth a
-// solver: while nothing else moves over their links they end after their uncontended time. When
-// another transfer comes, they become flows, as far as they have got
+// Connections that have their links mostly to themselves. A tensor-parallel group, for example,
+// shares its node's switch only with a few reductions of gradient norms a step. Its transfers need
+// no rate solver: while no other transfer uses their links, they end after their uncontended time.
+// When another transfer starts on a link, they become flows with the bytes that are left
 // (engine/world/exclusive_transfers.h).
 #pragma once
 
@@ -15,16 +15,17 @@
 
 namespace orrery {
 
-// What the solver knows of each part: `footprints[footprint_of_part[p]]`, or UINT32_MAX if nothing.
+// The footprint of each part in the solver: `footprints[footprint_of_part[p]]`; UINT32_MAX: the
+// solver does not see the part.
 struct PartFootprints {
     std::vector<std::uint32_t> footprint_of_part;
     std::vector<std::vector<LinkShare>> footprints;
 };
 
-// Sets Quotient::neighbours and the fields of ConnectionClass that belong to it. A connection
-// qualifies if each of its transfers is one flow that its links let go at its full rate, whatever
-// happens in the step, and if no more transfers of others than its own share a link with it in a
-// step.
+// Sets Quotient::neighbours and the related fields of ConnectionClass. A connection qualifies under
+// two conditions. Each of its transfers is one flow at its full rate, whatever happens in the step.
+// And in a step, it has at least as many transfers as the other connections that share a link with
+// it.
 void find_exclusive_connections(const Transfers& transfers,
                                 std::span<const LinkInfo> links,
                                 const PartFootprints& parts,

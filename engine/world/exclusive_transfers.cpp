@@ -32,13 +32,13 @@ bool ExclusiveTransfers::begin(OpenTransferId t, Time now) {
     return true;
 }
 
-// Something comes that shares a link with a transfer that has been alone.
+// Another transfer starts on a link of this exclusive one.
 void ExclusiveTransfers::become_flow(OpenTransferId t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
     const ConnectionMessage& message = open_.message_of(t);
     open_.connections[transfer.connection].exclusive = kNoTransfer;
     if (now == transfer.data_start() + message.uncontended_time) {
-        return;  // it is over, and its end is still to be handled at this instant
+        return;  // it ends at this instant; the end is handled later
     }
     transfer.exclusive = false;
     ++transfer.generation;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accelerations::exclusive_connections. Moves what is alone on its links
-// (engine/world/exclusive_connections.h) without the solver. Exact: the solver would give such a
-// transfer its full rate until something shares a link with it, and from then on it is the
-// solver's.
+// Accelerations::exclusive_connections: moves transfers that have their links to themselves
+// (engine/world/exclusive_connections.h) without the solver. The result is exact: the solver would
+// give such a transfer its full rate. As soon as another transfer shares a link, the solver takes
+// over.
 #pragma once
 
 #include "engine/world/execution_part.h"
@@ -13,10 +13,10 @@ class ExclusiveTransfers : ExecutionPart {
 public:
     using ExecutionPart::ExecutionPart;
 
-    // Starts the transfer if it is alone; else it, and everything that shares links with it, are
-    // flows, and false is returned.
+    // Starts the transfer and returns true if it has its links to itself. Otherwise the transfer
+    // and its neighbours become flows, and the result is false.
     bool begin(OpenTransferId t, Time now);
-    // Called for each transfer that can be slowed down, exclusive or not.
+    // Call it at the end of each transfer that contention can slow down, exclusive or not.
     void end(OpenTransferId t);
 
 private:

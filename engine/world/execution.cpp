@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-// Streams that the end of an item may wake. They have not been looked at for long.
+// Prefetches the streams that the end of an item may wake. They were last used long ago.
 void prefetch_blocked(const RankStates& state, RankClassId r) {
     for (std::uint64_t left = state.ranks[r].blocked; left != 0; left &= left - 1) {
         const auto s = static_cast<std::uint32_t>(std::countr_zero(left));
@@ -64,7 +64,7 @@ bool Execution::run_to_next_end() {
 }
 
 Time Execution::next_time() const {
-    // The queue and the network know neither the next run nor the next event of the step.
+    // Starts of runs and events of the step are not in the queue.
     const Time outside = std::min(runs.next_start(), events.next_time());
     return std::min(clock.queue.next_time(), outside);
 }
@@ -91,7 +91,7 @@ void Execution::make_results() {
     log.add_counted_runs();
 }
 
-// Everything that happens at `now`.
+// Processes everything that happens at `now`.
 void Execution::process(Time now) {
     do {
         if (clock.rates.next_completion() == now) {
@@ -131,7 +131,7 @@ void Execution::handle(const Event& event, Time now) {
     streams.process_ready(now);
 }
 
-// The event that will be handled next.
+// Prefetches the data of the event that will be handled next.
 void Execution::prefetch(const Event& event) const {
     const auto num_streams = static_cast<std::uint32_t>(state.streams.size());
     if ((event.target & LocalClocks::kTarget) != 0) {

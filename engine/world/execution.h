@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The event loop of the simulated executor over rank classes (engine/world/folding.h), and its
-// parts. Each part is a class that reads by itself; what they share is the clock and the tables of
-// ranks and of open transfers. Between events nothing is computed.
+// parts. Each part is a class that can be read alone. The parts share the clock and the tables of
+// ranks and open transfers. Nothing is computed between events.
 //
-//   StreamRunner        which item of a stream is next, and when it may start
+//   StreamRunner        the next item of a stream, and the earliest time of its start
 //   KernelRunner        runs of kernels, and SMs
 //   TransferRunner      communication: arrivals, phases, ends
 //   PartyRuns           steps and runs of the parties
@@ -34,20 +34,21 @@ namespace orrery {
 struct Execution {
     Execution(const ExecutionPlan& plan_of_programs, SharedRates& rates);
 
-    // Goes on until a run has ended (PartyRuns::any_ended) or none is left. False if no progress is
-    // possible although runs are left.
+    // Runs until a run has ended (PartyRuns::any_ended) or no run is left. False if runs are left
+    // but no progress is possible.
     bool run_to_next_end();
 
-    // The same in steps, for a world in which other executions share the rates: when something
-    // happens next but ends of flows, what happens at an instant, what follows new rates, and that
-    // nothing will ever happen again.
+    // The same in steps, for a world in which other executions share the rates. next_time() is the
+    // next instant of this execution, apart from ends of flows. happen_at() processes an instant.
+    // take_new_rates() follows a settle() of the rates. give_up() prepares the reports after a
+    // deadlock or a hang.
     Time next_time() const;
     void happen_at(Time now);
     void take_new_rates();
     void give_up();
 
-    // Gives each rank class its own state, and `log` its sums: for reports. The execution may go
-    // on.
+    // Gives each rank class a state of its own and adds the counted runs to `log`, for reports. The
+    // execution may continue afterwards.
     void make_results();
 
     const ExecutionPlan& plan;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each part of an execution (engine/world/execution.h) works on: the plan, the clock, the
-// state of ranks and transfers that all share, and the other parts, which it calls by name.
+// The common base of the parts of an execution (engine/world/execution.h): references to the plan,
+// the clock, the shared state of ranks and transfers, and the other parts.
 #pragma once
 
 #include "engine/world/execution_plan.h"

@@ -20,7 +20,7 @@ Quotient fold(const SimulationInput& input,
               SharedRates& rates,
               bool alone) {
     time_messages_alone(*input.network, transfers);
-    // Links that are alike here differ by what other programs load them with.
+    // Links that are alike in this program may have different loads from other programs.
     const Partition partition = input.accelerations.folding && alone
                                     ? coarsest_partition(input, transfers)
                                     : trivial_partition(input, transfers);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an execution knows before its clock starts: the programs as tapes, their transfers as the
-// network plans them, which ranks, links and transfers stand for others, and how long runs take.
-// Nothing here changes while the clock runs.
+// The constant data of an execution: the programs as tapes, their transfers as planned by the
+// network, the classes of ranks, links and transfers, and the durations of runs. Nothing here
+// changes while the clock runs.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@
 namespace orrery {
 
 struct ExecutionPlan {
-    // The program must have passed verify(). `rates` gets to know all footprints. The input has to
-    // outlive the plan. `alone`: no other program ever loads the links.
+    // The program must have passed verify(). All footprints are registered with `rates`. The input
+    // must outlive the plan. `alone`: no other program will ever load the links.
     ExecutionPlan(const SimulationInput& simulation, SharedRates& rates, bool alone = true);
     ExecutionPlan(const ExecutionPlan&) = delete;
     ExecutionPlan& operator=(const ExecutionPlan&) = delete;
 
-    // The times of a run of a rank class on a device.
+    // The times of an item's run on a rank class if it has this device.
     const RunTimes& run(RankClassId r, std::uint16_t device, const TapeItem& item) const {
         if (item.loaded == kNotLoaded) {
             return run_times[device * tapes.shapes.size() + item.shape];
@@ -37,7 +37,7 @@ struct ExecutionPlan {
         const std::size_t in_tape = tapes.roles[index(rank.role)].loaded.size();
         return loaded_runs.of(r, rank.device, device, in_tape, item.loaded);
     }
-    // Distinct for each.
+    // A number for each distinct run.
     std::size_t number_of_run(const RunTimes& run) const {
         const RunTimes* const base = run_times.data();
         return &run >= base && &run < base + run_times.size()
@@ -60,7 +60,7 @@ struct ExecutionPlan {
     Tapes tapes;
     Transfers transfers;
     Quotient quotient;
-    std::vector<RunTimes> run_times;  // as time_runs() gives them
+    std::vector<RunTimes> run_times;  // from time_runs(): by device * number of shapes + shape
     LoadedRuns loaded_runs;
     LockstepGroups groups;
     LocalTimes local_times;

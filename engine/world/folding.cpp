@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours are 64-bit hashes; a multiset hashes to the sum of its members' hashes, so that no order
-// matters. A colour contains the one before it, so that classes only ever split, and the partition
-// is stable as soon as their number no longer grows.
+// Colours are 64-bit hashes. A multiset hashes to the sum of its members' hashes, which does not
+// depend on their order. Each new colour includes the colour before it, so that classes only split.
+// The partition is stable once the number of classes stays the same.
 #include "engine/world/folding.h"
 
 #include <algorithm>
@@ -25,21 +25,21 @@ Colour mix(Colour a, std::int64_t b) {
     return mix(a, static_cast<Colour>(b));
 }
 
-// A connection crosses a link `weight` times; the weight hashes the part and its count.
+// A connection crosses a link. `weight` hashes the part and its count.
 struct Crossing {
     std::uint32_t connection = 0;
     std::uint32_t link = 0;
     Colour weight = 0;
 };
 
-// A rank takes part in a connection, as `slot` of its role's connections.
+// A rank takes part in a connection, which has index `slot` among its role's connections.
 struct Membership {
     std::uint32_t connection = 0;
     std::uint32_t rank = 0;
     std::uint32_t slot = 0;
 };
 
-// Renumbers colours by their first appearance; returns how many there are.
+// Numbers colours by their first appearance; returns their number.
 std::uint32_t number_classes(const std::vector<Colour>& colours, std::vector<std::uint32_t>& out) {
     std::unordered_map<Colour, std::uint32_t> numbers;
     numbers.reserve(colours.size());
@@ -95,7 +95,7 @@ public:
     }
 
 private:
-    // What a connection is before anyone is on it: its plans. Notes the links that it crosses.
+    // The first colour of a connection: its plans. Records the links that it crosses.
     Colour plan_colour(std::uint32_t c) {
         const Connection& connection = transfers_.connections[to_id<ConnectionId>(c)];
         Colour colour =
@@ -121,7 +121,7 @@ private:
         return colour;
     }
 
-    // Links that an event names are like no others.
+    // Gives each link that an event names a colour of its own.
     void tell_events_apart(const StepEvents& events) {
         std::int64_t number = 0;
         const auto tell_apart = [&](LinkId link) {
@@ -190,7 +190,8 @@ private:
     std::vector<Crossing> crossings_;
 };
 
-// Most ranks have loads that no other rank has: there is little to fold, and much to compare.
+// With a load, most ranks do different work from all others: folding would compare much and merge
+// little.
 bool mostly_differ(const SimulationInput& input) {
     if (input.load == nullptr) {
         return false;
@@ -223,7 +224,8 @@ Partition coarsest_partition(const SimulationInput& input, const Transfers& tran
         return trivial_partition(input, transfers);
     }
     Partition found = Refinement(input, transfers).refine();
-    // Connections and links need not have settled once every rank is on its own.
+    // Each rank has a class of its own: the refinement may stop before connections and links are
+    // stable.
     if (found.rank_classes == input.program->num_ranks()) {
         return trivial_partition(input, transfers);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network that plans some transfers differently from another one, over the links of that one.
+// Base of networks that plan some transfers differently from another network, over its links.
 #pragma once
 
 #include <span>

@@ -31,7 +31,8 @@ public:
             return std::nullopt;
         }
         std::sort(hang_.lost.begin(), hang_.lost.end());
-        // Roots first: an operation that waits for a rank that waits elsewhere comes later.
+        // Operations that wait for a lost rank come first, then operations that wait for waiting
+        // ranks.
         std::stable_sort(operations_.begin(), operations_.end(), [](const auto& a, const auto& b) {
             return std::pair{!a.root, a.operation.since} < std::pair{!b.root, b.operation.since};
         });
@@ -45,14 +46,14 @@ public:
 
 private:
     struct Found {
-        bool root = false;  // it waits for who is lost, or broke
+        bool root = false;  // it waits for a lost rank, or it broke
         StuckOperation operation;
     };
 
     void add(const OpenTransfer& transfer) {
         const ConnectionClass& folded = e_.plan.quotient.connections[transfer.connection];
         const Connection& connection = e_.plan.transfers.connections[folded.connection];
-        std::vector<RankClassId> arrived;  // rank classes
+        std::vector<RankClassId> arrived;  // rank classes in it
         Found found{.root = transfer.missing == 0, .operation = {}};
         bool words = false;
         for (const RankStreamId id : transfer.participants) {
@@ -72,7 +73,7 @@ private:
             }
         }
         if (!words) {
-            return;  // no living rank waits
+            return;  // all waiting ranks are lost
         }
         if (connection.kind == ConnectionKind::group) {
             found.operation.group = e_.plan.input.program->groups[index(connection.group)].name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a loss in the middle of a step (engine/world/step_events.h): which operations wait for
-// ever, which ranks wait in them, and which never arrived.
+// The report of a loss in the middle of a step (engine/world/step_events.h): the operations that
+// never end, the ranks that wait in them, and the ranks that never arrived.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// After a failed Execution::run_to_next_end(); nothing if nothing was lost.
+// Call it after a failed Execution::run_to_next_end(). No value if no device or link was lost.
 std::optional<Hang> describe_hang(const Execution& execution);
 
 }  // namespace orrery

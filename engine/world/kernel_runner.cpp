@@ -110,8 +110,8 @@ std::uint16_t KernelRunner::sms_of(RankClassId r, const TapeItem& item) const {
         std::min<std::uint32_t>(sms, std::numeric_limits<std::uint16_t>::max()));
 }
 
-// A message of a role mostly holds equally many SMs on all ranks. Then sms_of() looks at none of
-// the ranks' own messages, which are not in the cache.
+// A message of a role mostly holds the same number of SMs on all ranks. sms_of() then reads one
+// table entry instead of the ranks' own messages, which are not in the cache.
 void KernelRunner::find_role_sms() {
     for (const RoleTape& tape : plan_.tapes.roles) {
         RoleSms& sms = role_sms_.emplace_back();

@@ -11,7 +11,7 @@ namespace orrery {
 
 namespace {
 
-// `kernel`: in DeviceTimings::kernels, of a kernel.
+// `kernel` is the index in DeviceTimings::kernels, for kernels only.
 RunOpTime time_op(const SimulationInput& input,
                   const DeviceTimings& device,
                   const RunOp& op,
@@ -22,7 +22,7 @@ RunOpTime time_op(const SimulationInput& input,
         const KernelTime& kernel = device.kernels[kernel_number];
         timed.duration = kernel.duration;
         timed.sm_sensitivity_permille = kernel.sm_sensitivity_permille;
-        // Work that is done again, or that is no model FLOP, is nowhere useful.
+        // Recomputed work, and work that is no model FLOP, is not useful compute.
         const bool useful = op.cause != Cause::recomputation && op.cause != Cause::optimizer;
         timed.ideal = useful ? std::min(kernel.ideal, kernel.duration) : Time{};
     } else {
@@ -45,7 +45,7 @@ Time time_for(__int128 work, std::int64_t rate) {
     if (rate == kFullKernelRate) {
         return Time::picoseconds(static_cast<std::int64_t>((work + kFullKernelRate - 1) >> 20));
     }
-    if (work < INT64_MAX - kFullKernelRate) {  // nearly always: below 8 seconds
+    if (work < INT64_MAX - kFullKernelRate) {  // nearly always true: work below 8 seconds
         return Time::picoseconds((static_cast<std::int64_t>(work) + rate - 1) / rate);
     }
     return Time::picoseconds(static_cast<std::int64_t>((work + rate - 1) / rate));
@@ -68,7 +68,7 @@ void begin_op(RunWalk& walk, Time earliest) {
     walk.work_left = work_of(op);
 }
 
-// The sum and the launch bound of a run whose kernels are `kernel_of(op)`.
+// The sum and the launch bound of a run; kernel_of(op) is the index of an op's kernel.
 template <class KernelOf>
 RunTimes time_run(const SimulationInput& input,
                   const DeviceTimings& device,
@@ -80,7 +80,7 @@ RunTimes time_run(const SimulationInput& input,
         run.ops.push_back(time_op(input, device, op, is_kernel ? kernel_of(op) : 0));
     }
     PathTimes suffix;
-    // From the back, so that on a tie the earliest launch is the one that bound.
+    // From the last op to the first, so that the earliest launch wins a tie.
     for (std::size_t i = run.ops.size(); i-- > 0;) {
         const RunOpTime& op = run.ops[i];
         op.add_to(suffix);
@@ -96,7 +96,7 @@ RunTimes time_run(const SimulationInput& input,
     return run;
 }
 
-// By column of the load: its shortest kernel.
+// By column of the load: the index of its shortest kernel.
 std::vector<std::uint32_t> least_kernels(const SimulationInput& input,
                                          const DeviceTimings& device) {
     std::vector<std::uint32_t> least;
@@ -112,7 +112,7 @@ std::vector<std::uint32_t> least_kernels(const SimulationInput& input,
     return least;
 }
 
-// Runs of ranks that have equally much to do are one, whatever layer and micro-batch they are of.
+// Ranks with equal work share a run, even of different layers and micro-batches.
 class LoadedRunsFinder {
 public:
     LoadedRunsFinder(const SimulationInput& input, const Tapes& tapes)
@@ -151,10 +151,10 @@ public:
     }
 
 private:
-    // A shape up to which draws its ops have.
+    // A shape without the numbers of its draws.
     struct Form {
         std::uint32_t number = 0;
-        std::vector<std::uint32_t> draws{};  // distinct
+        std::vector<std::uint32_t> draws{};  // the distinct draws
     };
 
     std::vector<std::int64_t> key_of(const RunShape& shape,

@@ -32,7 +32,7 @@ Time LocalClocks::next_due(RankClassId r) const {
     return next;
 }
 
-// All that happens before `until`.
+// Processes the group's own ends before `until`.
 void LocalClocks::catch_up(RankClassId r, Time until) {
     const std::size_t first = parts_.streams.num_ready();
     for (Time due = next_due(r); due < until; due = next_due(r)) {
@@ -85,8 +85,8 @@ void LocalClocks::end_collective(RankStreamId id, Time now) {
     parts_.streams.end_item(id, item, now);
 }
 
-// When the item that is next or under way on a stream can have started at the earliest. Never, if
-// it waits for another group.
+// The earliest possible start of the stream's current item; Time::max() if it waits for another
+// group.
 Time LocalClocks::earliest_start(RankStreamId id) const {
     const StreamState& stream = state_.streams[id];
     switch (stream.phase) {
@@ -104,7 +104,7 @@ Time LocalClocks::earliest_start(RankStreamId id) const {
     }
 }
 
-// The earliest time at which a stream can have ended `items` items.
+// The earliest time at which the stream can have ended `items` items of its step.
 Time LocalClocks::earliest_end(RankStreamId id, std::uint32_t items) const {
     const StreamState& stream = state_.streams[id];
     const std::uint32_t role = state_.ranks[stream.rank].role;
@@ -118,14 +118,15 @@ Time LocalClocks::earliest_end(RankStreamId id, std::uint32_t items) const {
                : start + plan_.local_times.least(role, device, stream.stream, stream.item, items);
 }
 
-// The same in a step that the stream may not have begun: no earlier than its own step ends.
+// The same in a step that the stream may not have begun. In that case the bound is the end of its
+// own step.
 Time LocalClocks::earliest_end_in(RankStreamId id, std::uint32_t step, std::uint32_t items) const {
     const StreamState& stream = state_.streams[id];
     return earliest_end(id, stream.step == step ? items : stream.tape->num_items());
 }
 
-// No later than when the group gets to an op that concerns others, that its host reads, or that is
-// the last of its stream's step.
+// Schedules the group's event: no later than its next op that concerns others, that its host reads,
+// or that is the last of its stream's step.
 void LocalClocks::plan_wake(RankClassId r) {
     RankState& rank = state_.ranks[r];
     if (!rank.local_clock || rank.pending == 0) {

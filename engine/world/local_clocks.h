@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accelerations::local_clocks. A lockstep group that is together runs by a clock of its own
-// (engine/world/local_times.h). Its runs and its collectives have no events: each of its streams
-// knows when what it does ends, and the group *catches up* when a transfer from elsewhere ends on
-// it, or when it may have got to an op that concerns others: for that it has one event, no later
-// than that op. Until then no other group sees what it does, so only the order of the work changes,
-// and what a group does in a row lies in the cache.
-// When a member goes on without the others, or when something comes over the links of the group's
-// collectives, the streams get events again.
+// Accelerations::local_clocks: a lockstep group that is together advances on a clock of its own
+// (engine/world/local_times.h). Its runs and collectives have no events; each stream only stores
+// the end of its current item. The group *catches up* when a transfer with another group ends on
+// it, and when it may have reached an op that concerns others. For the second case it has one
+// event, no later than that op. No other group depends on its state before then. Only the order of
+// the work changes, and the consecutive work of a group stays in the cache. The streams get events
+// again when a member separates, or when another transfer uses the links of the group's
+// collectives.
 #pragma once
 
 #include "engine/world/execution_part.h"
@@ -15,33 +15,34 @@ namespace orrery {
 
 class LocalClocks : ExecutionPart {
 public:
-    // The event of the group of leader r has the target kTarget | r.
+    // The event of the group with leader r has the target kTarget | r.
     static constexpr std::uint32_t kTarget = std::uint32_t{1} << 31;
 
     using ExecutionPart::ExecutionPart;
 
-    // Before something happens to the group of leader r at `now`.
+    // Call it before anything happens to the group of leader r at `now`.
     void catch_up_before(RankClassId r, Time now) {
         if (state_.ranks[r].local_clock) {
             catch_up(r, now);
             touched_.push_back(r);
         }
     }
-    // After all that happened at this instant to groups that caught up.
+    // Call it after all changes of this instant to groups that caught up.
     void plan_wakes();
-    // The group's event.
+    // Handles the group's event.
     void wake(RankClassId r, Time now);
 
     void begin_collective(RankStreamId id, const TapeItem& item, Time now);
     void end_collective(RankStreamId id, Time now);
 
-    // From the common clock to the group's own, if the group can keep one.
+    // Moves the group from the common clock to its own, if the group qualifies.
     void begin(RankClassId r);
-    // Back to the common clock, at an instant up to which the group has caught up.
+    // Moves the group back to the common clock. It must have caught up to this instant.
     void end(RankClassId r);
-    // Something comes over the links of the collectives on `connection`.
+    // Ends the local clock of the group that meets on `connection`, because another transfer uses
+    // its links.
     void end_on(ConnectionClassId connection, Time now);
-    // Nothing will ever happen before `until` but what the groups do by themselves.
+    // Ends all local clocks. Until `until` nothing happens but the groups' own work.
     void end_all(Time until);
 
 private:

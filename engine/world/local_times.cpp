@@ -19,7 +19,8 @@ LocalTimes::LocalTimes(const SimulationInput& input,
                        const LockstepGroups& groups,
                        const std::vector<RunTimes>& runs)
     : tapes_(tapes), groups_(groups), possible_(groups.groups.size(), false) {
-    std::vector<std::vector<Time>> meetings(tapes.roles.size());  // by role and message: the least
+    // By role and message: the least duration
+    std::vector<std::vector<Time>> meetings(tapes.roles.size());
     for (const LockstepGroupId id : groups.groups.ids()) {
         const LockstepGroup& group = groups.groups[id];
         const std::size_t t = index(id);
@@ -32,7 +33,7 @@ LocalTimes::LocalTimes(const SimulationInput& input,
         const auto first = transfers.messages.begin() + connection.first_message;
         const std::size_t role = index(quotient.ranks[groups.members_of(group).front()].role);
         const RoleConnection& calls = tapes.roles[role].connections[groups.meeting[role]];
-        std::uint64_t streams = 0;  // two transfers at a time would not be alone
+        std::uint64_t streams = 0;  // two transfers at a time would share links
         possible_[t] = true;
         for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
             streams |= first[m].uncontended ? 0 : calls.stream_masks[m];
@@ -57,7 +58,7 @@ LocalTimes::LocalTimes(const SimulationInput& input,
     }
 }
 
-// Devices mostly differ by one factor for all kernels: then the bound is as tight for each.
+// Devices mostly differ by one factor for all kernels, which makes the bound tight.
 void LocalTimes::find_paces(const SimulationInput& input, const std::vector<RunTimes>& runs) {
     const std::size_t shapes = tapes_.shapes.size();
     fastest_.assign(shapes, Time::max());
@@ -74,7 +75,7 @@ void LocalTimes::find_paces(const SimulationInput& input, const std::vector<RunT
             of_device = static_cast<std::int64_t>(std::min<__int128>(of_device, pace));
         }
     }
-    std::ranges::replace(paces_, INT64_MAX, kFullPace);  // nothing takes any time
+    std::ranges::replace(paces_, INT64_MAX, kFullPace);  // no shape takes any time
 }
 
 void LocalTimes::find_spans(std::uint32_t role, const std::vector<Time>& meetings) {

@@ -30,7 +30,7 @@ void Lockstep::end_part(RankStreamId id, OpenTransferId t, Time now) {
     const OpenTransfer& transfer = open_.pool[t];
     if (stream.ends_seen == 0) {
         stream.transfer = t;
-        // Each member may have had another one of the op's parts.
+        // The members may have ended different parts of the op.
         stream.ends_differ = state_.item_of(ours).num_parts != 1;
     } else if (stream.transfer != t) {
         const OpenTransfer& first = open_.pool[stream.transfer];
@@ -49,7 +49,7 @@ bool Lockstep::separate_different(Time now) {
     if (single_ends_.empty()) {
         return false;
     }
-    // Ends that all members have had are dealt with.
+    // Drops ends that all members have had: the leader has handled them.
     std::erase_if(single_ends_, [&](const SingleEnd& end) {
         const StreamState& stream = state_.streams[state_.leading(end.stream)];
         return stream.ends_seen == 0 || stream.item != end.item;
@@ -57,13 +57,14 @@ bool Lockstep::separate_different(Time now) {
     if (single_ends_.empty()) {
         return false;
     }
-    // Members whose parts ended leave the others together, if the same happened to them.
+    // Members whose parts ended leave together, if the same part ended for all of them.
     for (const SingleEnd& end : single_ends_) {
         const StreamState& stream = state_.streams[state_.leading(end.stream)];
         RankState& leader = state_.ranks[stream.rank];
         const std::uint64_t place = std::uint64_t{1}
                                     << plan_.groups.place[state_.member_of(end.stream)];
-        // Ends of another stream name a member again, or are fewer than this one's.
+        // True if an end belongs to another stream of a member already marked, or if the ends
+        // differ.
         leader.leave_singly =
             leader.leave_singly || stream.ends_differ || (leader.leaving & place) != 0;
         leader.leaving |= place;
@@ -94,11 +95,12 @@ bool Lockstep::separate_different(Time now) {
     return true;
 }
 
-// Some of the ranks that the leader stands for (`leaving`, a mask) go on together on their own.
+// Separates the members in `leaving` (a mask of places) from the leader's group; they stay
+// together.
 void Lockstep::separate(RankClassId leader, std::uint64_t leaving) {
-    // A ready stream is on the list of the ready ones, not in its state.
+    // A ready stream is in the runner's list and would not be copied.
     ORRERY_CHECK(parts_.streams.num_ready() == 0);
-    // The lowest of each side leads it; the old leader stays where it is.
+    // The lowest member of each side leads it; the old leader keeps its state.
     const std::uint64_t old_side = std::uint64_t{1} << plan_.groups.place[leader];
     const std::uint64_t moving =
         (leaving & old_side) != 0 ? state_.ranks[leader].led & ~leaving : leaving;
@@ -186,7 +188,7 @@ void Lockstep::reunite(Time now) {
     meetings_.clear();
 }
 
-// Both lead. All rank classes that the second one stands for follow the first.
+// Both must be leaders. All rank classes of `joining` then follow `leader`.
 void Lockstep::unite(RankClassId leader, RankClassId joining) {
     const Time lost = state_.ranks[joining].kernel_time;
     state_.for_each_led(joining, [&](RankClassId m) {
@@ -199,7 +201,7 @@ void Lockstep::unite(RankClassId leader, RankClassId joining) {
     for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
         StreamState& left = state_.streams[state_.stream_of(joining, s)];
         StreamState& stream = state_.streams[state_.stream_of(leader, s)];
-        left.phase = StreamPhase::done;  // on its own
+        left.phase = StreamPhase::done;  // its state is no longer used
         stream.size += left.size;
         const RankStreamId id = state_.stream_of(leader, s);
         if (stream.phase == StreamPhase::arrived && state_.in_last_step(id)) {
@@ -212,9 +214,8 @@ void Lockstep::unite(RankClassId leader, RankClassId joining) {
     }
 }
 
-// Will two leaders do the same from here on, as long as their transfers do? Compares all that will
-// be read again. A path that is over matters only if something can still continue it at this
-// instant.
+// Whether two leaders will do the same from now on if their transfers do. Compares all state that
+// can still be read. A finished path matters only if an op can still continue it at this instant.
 bool Lockstep::alike(RankClassId a, RankClassId b, Time now) const {
     if (state_.ranks[a].held_sms != state_.ranks[b].held_sms || !same_steps(a, b, now)) {
         return false;
@@ -233,8 +234,8 @@ bool Lockstep::alike(RankClassId a, RankClassId b, Time now) const {
                        x.awaited_items == y.awaited_items && x.awaited_step == y.awaited_step;
                 break;
             case StreamPhase::arrived:
-                // The arrival matters only to the sum of busy times, which unite() corrects, and to
-                // the report of a hang.
+                // The arrival matters only to busy times, which unite() corrects, and to reports of
+                // hangs.
                 same = same && x.parts_left == y.parts_left && x.last_end == y.last_end &&
                        (x.start == y.start || plan_.input.events.empty());
                 path_matters = path_matters || x.last_end >= Time{};
@@ -259,8 +260,8 @@ bool Lockstep::alike(RankClassId a, RankClassId b, Time now) const {
 
 namespace {
 
-// Whether two last ends are alike: an end at this instant may be the last one of its step, an
-// earlier end is not.
+// Whether two last ends are equivalent. An end at this instant may still be the last of its step;
+// earlier ends cannot.
 bool same_end(const LastEnd& a, const LastEnd& b, Time now) {
     return (a.time == now) == (b.time == now) &&
            (a.time != now || (a.stream == b.stream && a.path == b.path));
@@ -268,7 +269,7 @@ bool same_end(const LastEnd& a, const LastEnd& b, Time now) {
 
 }  // namespace
 
-// The steps that two leaders are in.
+// Whether two leaders are in the same steps.
 bool Lockstep::same_steps(RankClassId a, RankClassId b, Time now) const {
     const RankState& one = state_.ranks[a];
     const RankState& two = state_.ranks[b];

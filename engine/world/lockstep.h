@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accelerations::lockstep_groups. Runs lockstep groups (engine/world/lockstep_groups.h). While a
-// group is together its first member, the *leader*, has the only state and the only events; each
-// member still has its own connections and transfers. Ends of the members' parts are counted within
-// the instant: if all of them come, and with equal paths, the leader goes on for all. If not, the
-// group *separates* before time moves on: the members whose part ended go on with a copy of the
-// leader's state. Members *reunite* after a collective on which the group met, once nothing that
-// can still matter differs. Nothing is approximated: in an instant no order of ends matters (rule 7
-// of engine/world/simulation.h).
+// Accelerations::lockstep_groups: runs lockstep groups (engine/world/lockstep_groups.h). While a
+// group is together, its first member, the *leader*, has the only state and the only events. Each
+// member still has its own connections and transfers. At an instant, the ends of the members' parts
+// are counted. If all members end with equal paths, the leader continues for all. If not, the group
+// *separates* before time moves on: the members whose parts ended continue with a copy of the
+// leader's state. Members *reunite* after a collective of the group if all state that can still
+// matter is equal. The result is exact, because the order of ends at one instant does not matter
+// (rule 7 of engine/world/simulation.h).
 #pragma once
 
 #include "engine/world/execution_part.h"
@@ -17,22 +17,23 @@ class Lockstep : ExecutionPart {
 public:
     using ExecutionPart::ExecutionPart;
 
-    // All groups are together at first.
+    // Starts with all groups together.
     void form_all();
-    // Ends a part of one member's.
+    // Ends a part of one member.
     void end_part(RankStreamId id, OpenTransferId t, Time now);
-    // Before time moves on: ends that not all members of a group have had. True if there were any.
+    // Call it before time moves on. Separates groups in which only some members' parts ended. True
+    // if there were any.
     bool separate_different(Time now);
-    // Its members may have become alike at this instant.
+    // Asks reunite() to compare the members of a group at this instant.
     void consider_reunion(LockstepGroupId group) { meetings_.push_back(group); }
     void reunite(Time now);
-    // Every rank class has its own state, which holds its results.
+    // Separates all groups, so that every rank class has its own state with its results.
     void dissolve();
 
 private:
-    // A part of a member ended, and perhaps not those of all members.
+    // The end of a part of one member; the other members' parts may still be in flight.
     struct SingleEnd {
-        RankStreamId stream{};  // the member's
+        RankStreamId stream{};  // of the member
         OpenTransferId transfer{};
         std::uint32_t item = 0;
     };
@@ -47,7 +48,7 @@ private:
     bool walk_alike(RankStreamId a, RankStreamId b) const;
 
     std::vector<SingleEnd> single_ends_;
-    std::vector<LockstepGroupId> meetings_;  // groups with events that have just met
+    std::vector<LockstepGroupId> meetings_;  // groups to be compared by reunite()
 };
 
 }  // namespace orrery

@@ -10,10 +10,10 @@ namespace {
 constexpr std::uint32_t kNoConnection = UINT32_MAX;
 constexpr LockstepGroupId kUngrouped{UINT32_MAX};
 
-// The collective connection of a role that is used most: its members meet there again and again.
+// The collective connection that the role uses most: its members meet there most often.
 std::uint32_t meeting_connection(const RoleTape& tape) {
     std::uint32_t best = kNoConnection;
-    std::uint32_t most = 1;  // a single meeting in a step would never join anyone again
+    std::uint32_t most = 1;  // after a single meeting a step nothing would be reunited
     for (std::uint32_t c = 0; c < tape.connections.size(); ++c) {
         if (tape.connections[c].kind == ConnectionKind::group &&
             tape.connections[c].messages_per_step > most) {

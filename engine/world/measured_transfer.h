@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A measured message or collective between devices of one node: what a profile holds of them
-// (kernels/profile.h) and what network/measured_network.h predicts with.
+// A measured message or collective between devices of one node. A profile (kernels/profile.h)
+// stores them, and network/measured_network.h predicts from them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace orrery {
 
 enum class TransferKind : std::uint8_t {
-    all_reduce,  // the first ones in the order of CollectiveKind
+    all_reduce,  // collectives in the order of CollectiveKind
     all_gather,
     reduce_scatter,
     all_to_all,
@@ -32,9 +32,9 @@ std::optional<TransferKind> transfer_named(std::string_view name);
 struct MeasuredTransfer {
     TransferKind kind = TransferKind::all_reduce;
     Dtype wire = Dtype::fp32;
-    Bytes bytes;              // as CollectiveCall::bytes counts them; of a message, all of it
-    std::uint32_t ranks = 2;  // of the group
-    Time median;              // from when the last rank has come until a rank goes on
+    Bytes bytes;              // as CollectiveCall::bytes; of a message, its size
+    std::uint32_t ranks = 2;  // ranks of the group
+    Time median;              // from the arrival of the last rank to the end on a rank
     double spread = 0;        // relative: interquartile range / (1.35 median)
     std::int64_t samples = 1;
     bool operator==(const MeasuredTransfer&) const = default;

@@ -51,7 +51,8 @@ void PartyRuns::start_at_barrier(std::uint32_t party,
                                  std::vector<RoleBarrier> barriers) {
     ORRERY_CHECK(steps > 1);
     add(party, Time{}, steps).barriers = std::move(barriers);
-    for (const RankClassId r : ranks_[party]) {  // the last step, and a little
+    // twice: the last step, and the end of the step before it
+    for (const RankClassId r : ranks_[party]) {
         log_.expect_ops(state_.tape_of(r).num_ops * plan_.quotient.ranks[r].size);
     }
 }
@@ -78,7 +79,7 @@ void PartyRuns::begin(std::uint32_t party, Time now) {
         parts_.clocks.catch_up_before(r, now);
         RankState& rank = state_.ranks[r];
         rank.host_path = {};
-        rank.host_path[Cause::launch] = now;  // a path begins at time zero
+        rank.host_path[Cause::launch] = now;  // paths begin at time zero
         if (run.barriers.empty()) {
             begin_first_step(r, now);
         } else {
@@ -105,7 +106,7 @@ RunEnd PartyRuns::take_ended() {
 
 // --- steps ---
 
-// The host of a rank begins a step. Its streams enter it when they are done with the one before.
+// The host of a rank begins a step. A stream enters it when it has ended the step before.
 void PartyRuns::begin_step(RankClassId r, std::uint32_t step, Time now) {
     RankState& rank = state_.ranks[r];
     rank.step = step;
@@ -129,16 +130,16 @@ void PartyRuns::begin_first_step(RankClassId r, Time now) {
     rank.host_start = now;
     for (std::uint32_t s = 0; s < rank.tape->streams.size(); ++s) {
         const RankStreamId id = state_.stream_of(r, s);
-        state_.streams[id].ended = kLongAgo;  // the last run is over
+        state_.streams[id].ended = kLongAgo;  // the run before is over
         enter(id, 0);
     }
     if (rank.streams_left == 0) {
-        // A role without ops: none of its steps takes any time.
+        // A role without ops: its steps take no time.
         end_rank(state_.job_of(r), rank.width);
     }
 }
 
-// In the last step but one. What led here is the same for all ranks: paths count from here as well.
+// Starts in the last step but one. All ranks share the past, so that paths, too, count from here.
 void PartyRuns::begin_at_barrier(RankClassId r, const RoleBarrier& barrier) {
     RankState& rank = state_.ranks[r];
     begin_step(r, runs_[state_.job_of(r)].steps - 2, Time{});
@@ -206,7 +207,7 @@ void PartyRuns::end_host_read(RankStreamId id, Time now) {
     }
 }
 
-// The host has read all that it waits for.
+// The host has read all results that it waits for.
 void PartyRuns::next_step(RankClassId r, Time now) {
     RankState& rank = state_.ranks[r];
     if (rank.streams_left > 0) {
@@ -235,7 +236,7 @@ void PartyRuns::next_step(RankClassId r, Time now) {
     }
 }
 
-// All streams of a rank are done with the step.
+// All streams of a rank have ended the step.
 void PartyRuns::end_step(RankClassId r, std::uint32_t step, const LastEnd& last) {
     const std::uint32_t party = state_.job_of(r);
     Run& run = runs_[party];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runs of the programs' parties: when the next one begins, which step each rank is in, and
-// which runs have ended. A party makes one run after the other, together with the parties that
-// continue its job; runs of different jobs overlap as they like.
+// The runs of the programs' parties: when the next run begins, the step of each rank, and the ended
+// runs. A party makes one run after the other, together with the parties that continue its job.
+// Runs of different jobs overlap freely.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,12 @@
 
 namespace orrery {
 
-// The end of a step: when its last op ended, on which rank, and the critical path to it.
+// The end of a step: the time of its last end, the rank of that op, and the critical path to it.
 struct StepEnd {
     Time time;
-    PathTimes path;  // adds up to `time`; the time before the run's start lies in Cause::launch
+    PathTimes path;  // adds up to `time`; the time before the run's start counts as Cause::launch
     RankId rank{};
-    bool reached = false;  // false: the step was left out
+    bool reached = false;  // false: the step was skipped
 };
 
 struct RunEnd {
@@ -31,34 +31,34 @@ class PartyRuns : ExecutionPart {
 public:
     explicit PartyRuns(Execution& execution);
 
-    // The party makes `steps` steps from `at` on, not before the present instant. It must have no
-    // run that has not ended.
+    // Starts a run of `steps` steps at `at`, which must not be in the past. The party's last run
+    // must have ended.
     void start(std::uint32_t party, Time at, std::uint32_t steps);
-    // The same at time zero, but only the end of the last step but one and the last are run.
+    // The same at time zero, but simulates only the end of the last step but one and the last step.
     void start_at_barrier(std::uint32_t party,
                           std::uint32_t steps,
                           std::vector<RoleBarrier> barriers);
 
-    // When the next run begins that has not begun; Time::max() if there is none.
+    // The time of the next run's begin; Time::max() if none is waiting.
     Time next_start() const { return starts_.empty() ? Time::max() : starts_.back().at; }
-    // The first steps of the runs that begin now; false if none does.
+    // Begins the first steps of the runs that are due; false if none is.
     bool begin_due(Time now);
     // A stream has ended all items of its step.
     void end_stream(RankStreamId id);
-    // It has ended the last item that its rank's host waits for before the next step.
+    // A stream has ended the last item that its rank's host waits for before the next step.
     void end_host_read(RankStreamId id, Time now);
 
-    // Runs that have not ended.
+    // The number of runs that have not ended.
     std::uint32_t num_left() const { return num_left_; }
     bool any_ended() const { return !ended_.empty(); }
-    // The first of the runs that have ended and were not taken yet.
+    // Removes and returns the first ended run.
     RunEnd take_ended();
 
 private:
     struct Run {
         Time start;
         std::uint32_t steps = 0;
-        std::uint32_t ranks_left = 0;  // classes
+        std::uint32_t ranks_left = 0;  // rank classes
         bool under_way = false;
         std::vector<StepEnd> ends;          // by step
         std::vector<RoleBarrier> barriers;  // by role; empty: from the first step on
@@ -80,8 +80,8 @@ private:
 
     std::vector<Run> runs_;                          // by party
     std::vector<std::vector<RankClassId>> ranks_;    // classes, by party
-    std::vector<Start> starts_;                      // the earliest last
-    std::vector<std::uint32_t> ended_;               // parties, the first last
+    std::vector<Start> starts_;                      // the earliest is last
+    std::vector<std::uint32_t> ended_;               // parties; the first to end is last
     std::uint32_t num_left_ = 0;
 };
 

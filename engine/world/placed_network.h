@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network whose ranks stand on the ranks (GPUs) of another one. Several ranks may stand on one
-// GPU: so the programs that a world (engine/world/world.h) runs there in turn share its links, each
-// as a party of its own.
+// A network whose ranks are placed on the ranks (GPUs) of another network. Several ranks may have
+// the same GPU: programs that take turns on a GPU of a world (engine/world/world.h) are parties of
+// their own and share its links.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace orrery {
 
 class PlacedNetwork final : public ForwardedNetwork {
 public:
-    // `place` by rank: where it stands in `network`, which has to outlive this one. The members of
-    // a group stand in the order of their ranks, each somewhere else.
+    // `place` is the rank in `network`, by rank. `network` must outlive this object. The members of
+    // a group must have distinct places, in the order of the group.
     PlacedNetwork(const NetworkModel& network, std::vector<RankId> place);
 
     TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;

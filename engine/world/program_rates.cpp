@@ -34,7 +34,7 @@ void CommonRates::settle(Time now) {
         }
         program->parted_.push_back(parted);
     }
-    // Flows may have taken the numbers of joined ones.
+    // New flows may have reused the ids of joined flows.
     for (ProgramRates* program : parted_) {
         for (const PartedFlow& parted : program->parted_) {
             own(parted.flow, program);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rates of a network on which several programs run at the same time, each in an execution of
-// its own (engine/world/world.h). Every program sees SharedRates of its own flows only: it starts
-// them, and is given the ends of its own. The world settles the rates and moves the time on, for
-// all.
+// Shared rates of a network with several programs at the same time, each in an execution of its own
+// (engine/world/world.h). Each program sees SharedRates with its own flows only: it starts them,
+// and receives their ends. The world settles the rates and advances the time for all programs.
 #pragma once
 
 #include <map>
@@ -16,7 +15,7 @@ namespace orrery {
 
 class ProgramRates;
 
-// What the programs of a world share.
+// The rates that the programs of a world share.
 class CommonRates {
 public:
     // `rates` must outlive this.
@@ -25,13 +24,14 @@ public:
     CommonRates& operator=(const CommonRates&) = delete;
 
     SharedRates& rates() { return rates_; }
-    // Have flows started or ended, perhaps of a program that has left, since the last settle()?
+    // Whether flows have started or ended since the last settle(), including flows of a program
+    // that has left.
     bool changed() const { return changed_; }
-    // Settles the rates; each program finds its own parted flows.
+    // Settles the rates and gives each program its own parted flows.
     void settle(Time now);
-    // Ends the flows of this instant; each program finds its own.
+    // Ends the flows of this instant and gives each program its own.
     void end_flows(Time now);
-    // The program leaves; it has no flows.
+    // The program leaves. It must have no flows.
     void forget(const ProgramRates& program);
 
 private:
@@ -47,9 +47,9 @@ private:
     SharedRates& rates_;
     bool changed_ = false;
     std::vector<ProgramRates*> owners_;  // by FlowId
-    std::vector<ProgramRates*> parted_;  // programs that have some, of the last settle()
+    std::vector<ProgramRates*> parted_;  // programs with parted flows in the last settle()
     std::vector<FlowId> ended_;
-    // A program that joins again, or one like it, adds nothing.
+    // Footprints by content, so that a program that joins again, or an equal one, adds none.
     std::map<std::vector<LinkShare>, FootprintId, SharesLess> footprints_;
     Joined joined_footprints_;
     Joined joined_flows_;
@@ -68,15 +68,15 @@ public:
     FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) override;
     FlowId start_under_way(
         Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) override;
-    // The world does, for all programs: CommonRates::settle().
+    // Does nothing: the world settles for all programs (CommonRates::settle()).
     void settle(Time) override {}
-    // The end of flows at this instant; the world has the later ends.
+    // Only ends at this instant; the world knows the later ends.
     Time next_completion() const override { return ended_.empty() ? Time::max() : ended_at_; }
     void pop_completed(Time now, std::vector<FlowId>& ended) override;
     Bytes stop(Time now, FlowId flow) override;
     void set_capacity(Time now, LinkId link, Bandwidth capacity) override;
     Bandwidth rate(FlowId flow) const override { return inner().rate(flow); }
-    // Counts of all programs together.
+    // num_solves() counts the solves of all programs together.
     std::int64_t num_solves() const override { return inner().num_solves(); }
     std::int64_t num_flows_started() const override { return num_started_; }
 

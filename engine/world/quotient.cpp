@@ -26,11 +26,11 @@ struct SharesLess {
 
 struct PartRange {
     std::uint32_t first = 0;
-    std::uint32_t last = 0;  // one past
+    std::uint32_t last = 0;  // one past the last
 };
 
-// The parts of a connection's messages lie one after the other, in the same order in every
-// connection of a class.
+// The parts of a connection's messages are consecutive, in the same order for every connection of a
+// class.
 PartRange parts_of(const Transfers& transfers, const Connection& connection) {
     PartRange range{kNoConnection, 0};
     for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
@@ -123,7 +123,7 @@ private:
         }
     }
 
-    // By part: does the solver ever see it?
+    // By part: whether the solver ever sees it.
     std::vector<bool> flowing_parts() const {
         std::vector<bool> moves(transfers_.parts.size(), false);
         for (const ConnectionMessage& message : transfers_.messages) {
@@ -140,8 +140,8 @@ private:
 
     using SharesOfParts = std::vector<std::vector<LinkShare>>;
 
-    // What `shares_of` says of all connections' parts, summed up in the representatives' parts, on
-    // the links that stand for others.
+    // Sums the shares of all connections' parts into the parts of their representatives, on the
+    // representative links.
     template <class SharesOf>
     SharesOfParts fold(const std::vector<PartRange>& ranges, SharesOf shares_of) const {
         const std::vector<std::uint32_t> link_lowest =
@@ -170,13 +170,13 @@ private:
     }
 
     void add_footprints(SharedRates& rates) {
-        std::vector<PartRange> ranges;  // of the representative of each connection class
+        std::vector<PartRange> ranges;  // parts of the representative of each connection class
         for (const std::uint32_t c : connection_lowest_) {
             ranges.push_back(parts_of(transfers_, transfers_.connections[to_id<ConnectionId>(c)]));
         }
         SharesOfParts shares = fold(
             ranges, [&](std::uint32_t p) { return transfers_.shares_of(transfers_.parts[p]); });
-        std::vector<SharesOfParts> around;  // by set of outages
+        std::vector<SharesOfParts> around;  // by avoided set of outages
         const std::size_t sets =
             transfers_.around.empty() ? 0 : transfers_.around.begin()->second.shares.size();
         for (std::size_t set = 0; set < sets; ++set) {
@@ -245,11 +245,11 @@ private:
         }
     }
 
-    // Parts of a phase that move equally much start together, and mostly end together.
+    // Joins parts of a phase that have equal bytes: they start together and mostly end together.
     void join_parts(SharedRates& rates) {
         out_.joined.assign(transfers_.parts.size(), kNoLinks);
         if (!input_.accelerations.joined_flows || !input_.events.empty()) {
-            return;  // parts go around links that are down one by one
+            return;  // a part takes its path around a failed link by itself
         }
         std::map<std::vector<FootprintId>, FootprintId> known;
         for (const std::uint32_t c : connection_lowest_) {
@@ -287,9 +287,10 @@ private:
         return footprints;
     }
 
-    // Links that carry the same of every footprint bind together, and then the narrowest of them
-    // does: with equal loads a smaller capacity never leaves a larger share. One of them is enough
-    // (the links of a node's switch under its tensor-parallel group, a NIC and its port).
+    // Links with the same count in every footprint bind together, and the narrowest of them binds
+    // first: at equal loads a smaller capacity never leaves a larger share. The narrowest is enough
+    // (for example of the links of a node's switch under its tensor-parallel group, or of a NIC and
+    // its port).
     std::vector<bool> needed_links(
         const std::vector<const std::vector<LinkShare>*>& footprints) const {
         const std::span<const LinkInfo> links = input_.network->links();
@@ -320,7 +321,7 @@ private:
         return needed;
     }
 
-    // Ascending links, each once.
+    // Sorts by link and merges equal links.
     static std::vector<LinkShare> merged(std::vector<LinkShare>& shares) {
         std::sort(shares.begin(), shares.end(), [](const LinkShare& a, const LinkShare& b) {
             return a.link < b.link;

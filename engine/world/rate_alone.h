@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate of a transfer that moves alone: of each link that it loads floor(capacity / count), and
-// at most its own cap. A plan whose parts do not slow each other down takes, in each phase, the
-// latency and the time of the longest part.
+// The rate of a transfer without other transfers: the least floor(capacity / count) of its links,
+// and at most its own cap. A plan whose parts do not slow each other down takes the latency and the
+// time of the longest part in each phase.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace orrery {
 
-// What the tightest link gives, in bit/s; the largest number if the footprint is empty.
-// `capacity_of` a LinkId: bit/s.
+// The share of the tightest link in bit/s; INT64_MAX if the footprint is empty. capacity_of(LinkId)
+// is in bit/s.
 template <class CapacityOf>
 std::int64_t narrowest_share(std::span<const LinkShare> footprint, CapacityOf capacity_of) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -25,7 +25,7 @@ std::int64_t narrowest_share(std::span<const LinkShare> footprint, CapacityOf ca
     return least;
 }
 
-// `rate_max` zero: the transfer has no cap of its own. Zero: one of the links is down.
+// `rate_max` zero: the transfer has no cap. The result is zero if a link is down.
 inline Bandwidth rate_alone(std::span<const LinkShare> footprint,
                             Bandwidth rate_max,
                             std::span<const LinkInfo> links) {

@@ -110,8 +110,8 @@ PartySteps steps_of(const std::vector<StepEnd>& ends, Time start) {
     return steps;
 }
 
-// The runs that the input asks for, in a world. By the first party of each job; empty if they never
-// end.
+// Runs in a world what the input asks for. The result is by the first party of each job; empty if
+// the runs never end.
 std::vector<RunEnd> run_all(const SimulationInput& input, World& world) {
     const auto parties = static_cast<std::uint32_t>(input.program->parties.size());
     const bool repeats = parties == 1 && input.run_of(0).steps > 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulation takes and gives, and the rules that every simulated executor obeys. Two
+// The input and the result of a simulation, and the rules that every simulated executor obeys. Two
 // executors implement them: engine/world/simulated_executor.h (folded, fast) and tests/reference
 // (one op and one flow at a time, nothing folded, no shared code). They agree to the picosecond.
 //
@@ -58,26 +58,26 @@
 
 namespace orrery {
 
-// Ranks with the same speed share a class; class 0 is the healthy device.
+// Ranks of equal speed share a class. Class 0 is the healthy device.
 struct DeviceTimings {
-    // As Program::kernels, and behind them what a StepLoad adds.
+    // In the order of Program::kernels, followed by the entries of a StepLoad.
     std::vector<KernelTime> kernels;
     Time restart;               // of HostWorkKind::restart
     std::uint32_t num_sms = 0;  // 0: kernels are never slowed by communication
 };
 
-// The steps that a party of the program makes: the jobs of a cluster start when they start, and end
-// when they end.
+// The run of a party of the program. The jobs of a cluster have starts and numbers of steps of
+// their own.
 struct PartyRun {
     Time start;
     std::uint32_t steps = 2;
-    Time launch_cost;  // of one launch on its hosts
+    Time launch_cost;  // host time of one launch
 };
 
-// Ways to the same result in less time. Any of them may be switched off: no combination changes
-// what happens or when (tests/reference/accelerations_agree_test.cpp).
+// Ways to the same result in less time. Any of them may be switched off: no combination changes the
+// simulated times (tests/reference/accelerations_agree_test.cpp).
 struct Accelerations {
-    // Ranks and links that always behave alike are one (engine/world/folding.h).
+    // Ranks and links that always behave alike are simulated once (engine/world/folding.h).
     bool folding = true;
     // Ranks that behave alike for now share one state (engine/world/lockstep_groups.h).
     bool lockstep_groups = true;
@@ -85,16 +85,16 @@ struct Accelerations {
     bool bundles = true;
     // Equal parts of a transfer are one flow (SharedRates::join_footprints).
     bool joined_flows = true;
-    // A transfer that has its links to itself is no flow (engine/world/exclusive_connections.h).
+    // A transfer that has its links to itself is not a flow (engine/world/exclusive_connections.h).
     bool exclusive_connections = true;
-    // A lockstep group, or a rank by itself, runs ahead of all others (engine/world/local_times.h).
+    // A lockstep group, or a single rank, runs ahead of the others (engine/world/local_times.h).
     bool local_clocks = true;
-    // If all ranks meet at the end of a step (engine/world/step_barrier.h), so that all steps but
-    // the first are alike, only the end of the last but one is simulated, and the last. Not where
-    // steps overlap.
+    // If all ranks meet at the end of a step (engine/world/step_barrier.h), all steps after the
+    // first are alike. Only the end of the last step but one and the last step are simulated. It
+    // does not apply if steps overlap.
     bool step_barrier = true;
 
-    // Off: every rank and every link on its own, with its own clock.
+    // Off: every rank and every link by itself, on the common clock.
     void fold(bool on) { folding = lockstep_groups = local_clocks = on; }
 };
 
@@ -103,17 +103,17 @@ struct SimulationInput {
     const NetworkModel* network = nullptr;
     std::vector<DeviceTimings> devices;       // by device class
     std::vector<std::uint16_t> device_class;  // by rank; empty: all 0
-    // What data give each rank to do in every step; null: what the Program says.
+    // The loads of each rank, equal in every step; null: the work in the Program.
     const StepLoad* load = nullptr;
-    Time launch_cost;               // of one launch on the host
+    Time launch_cost;               // host time of one launch
     bool in_program_order = false;  // the devices have no streams (rule 1)
-    std::uint32_t steps = 2;        // iteration_s is the last step's period
-    // By party, the same for all parties of a job; empty: all as `launch_cost` and `steps` say.
+    std::uint32_t steps = 2;        // SimulationResult::iteration is the period of the last step
+    // By party, equal for all parties of a job. Empty: `launch_cost` and `steps` apply to all.
     std::vector<PartyRun> runs{};
     Accelerations accelerations{};
     std::vector<RankId> traced_ranks;
-    StepEvents events{};  // times from the same origin as the result's
-    // Called now and then with the share of ops done, 0 … 1.
+    StepEvents events{};  // on the same time axis as the result
+    // Called from time to time with the fraction of finished ops, 0 … 1.
     std::function<void(double)> progress;
 
     PartyRun run_of(std::uint32_t party) const {
@@ -123,18 +123,19 @@ struct SimulationInput {
 
 // Members of a group, or the two sides of an exchange, that wait for ever.
 struct StuckOperation {
-    std::string operation;        // "all_reduce of …", the name at one of the waiting ranks
-    std::string group;            // its name; empty: an exchange of two
-    Time since;                   // when the last rank that did arrive came
-    std::vector<RankId> waiting;  // here and below one rank of a fold class stands for all
-    std::vector<RankId> missing;  // who never arrived; none: it broke when all had
+    std::string operation;        // "all_reduce of …": the op's name on one of the waiting ranks
+    std::string group;            // name of the group; empty: an exchange of two ranks
+    Time since;                   // arrival of the last rank that did arrive
+    std::vector<RankId> waiting;  // in these lists one rank of a fold class represents all
+    // Ranks that never arrived; empty: the operation broke after all had arrived
+    std::vector<RankId> missing;
 };
 
 // A step that never ends.
 struct Hang {
-    Time since;  // the first operation to wait for ever
+    Time since;  // arrival at the first operation that never ends
     std::vector<RankId> lost;
-    std::vector<StuckOperation> operations;  // the ones that wait for a lost rank first
+    std::vector<StuckOperation> operations;  // operations that wait for a lost rank come first
 };
 
 struct TracedOp {
@@ -142,57 +143,58 @@ struct TracedOp {
     std::uint32_t step = 0;
     std::uint32_t slot = 0;
     std::uint32_t op = 0;  // position in the slot's segment
-    Time start;            // arrival, for communication
-    Time data_start;       // when the last peer had arrived (= start for kernels)
+    Time start;            // for communication, the arrival
+    Time data_start;       // arrival of the last peer (= start for kernels)
     Time end;
 };
 
 // The steps of one job.
 struct PartySteps {
-    Time iteration;  // as SimulationResult's
+    Time iteration;  // as SimulationResult::iteration
     std::vector<Time> step_end;
     CauseTimes critical_path;
     RankId slowest_rank{};
-    std::vector<Bytes> link_bytes;  // by LinkId: carried in a step of this party
+    std::vector<Bytes> link_bytes;  // by LinkId: bytes of one step of this party
 };
 
 struct SimulationResult {
-    // The steps of the first job. Of the others: `parties`.
-    Time iteration;  // end of the last step - end of the one before it, or the start of the run
-    // By step: when the last rank's last op ended, even if ops of the next step had begun by then.
-    // If steps were left out, their ends lie one iteration apart, and all times count from the
+    // The steps of the first job. `parties` has the other jobs.
+    Time iteration;  // end of the last step - end of the step before it, or the start of the run
+    // By step: the end of the last op over all ranks, even if ops of the next step had begun by
+    // then. If steps were skipped, their ends are one iteration apart, and all times count from the
     // barrier of the last step but one.
     std::vector<Time> step_end;
-    // Backward along the critical path of the last step's period, accumulated forward: each op adds
-    // its own time to the path of the predecessor that it started last on. Adds up to `iteration`.
+    // The critical path of the last step's period. Each op adds its own time to the path of the
+    // predecessor that ended last. Adds up to `iteration`.
     CauseTimes critical_path;
-    // Sum over all ranks of the time in ops, by cause, in the last step (kernels: ideal part under
-    // useful_compute, stretch by communication under interference). Divide by num_ranks.
+    // Time in ops by cause, summed over all ranks, in the last step. The ideal part of kernels
+    // counts as useful_compute, their slow-down by communication as interference. Divide by
+    // num_ranks for the mean.
     CauseTimes busy_sum;
-    RankId slowest_rank{};           // whose op ended last
-    std::vector<Time> rank_compute;  // of all, by fold class: kernel time of the last step
+    RankId slowest_rank{};           // the rank of the op that ended last
+    std::vector<Time> rank_compute;  // by fold class, of all parties: kernel time of the last step
     std::vector<std::uint32_t> fold_class_of_rank;
     std::uint32_t fold_classes = 0;
-    std::int64_t distinct_paths = 0;  // footprints that the rate solver knows
-    std::int64_t flows = 0;           // transfers that shared links, all simulated steps
+    std::int64_t distinct_paths = 0;  // number of footprints in the rate solver
+    std::int64_t flows = 0;           // transfers that shared links, in all simulated steps
     std::int64_t rate_solves = 0;
-    std::int64_t events = 0;         // that the clock stopped for; those of the rates not included
-    std::int64_t simulated_ops = 0;  // over all ranks and steps, folded or not simulated included
-    // By link class: mean utilisation over the last step's links of that class, 0 … 1, and the
+    std::int64_t events = 0;         // events of the clock, without the ends of flows
+    std::int64_t simulated_ops = 0;  // over all ranks and steps, including folded and skipped ones
+    // By link class, in the last step: the mean utilisation of its links, 0 … 1, and the
     // utilisation of its busiest link.
     std::vector<double> link_class_utilisation_mean;
     std::vector<double> link_class_utilisation_max;
-    std::vector<Bytes> link_bytes;    // by LinkId: carried in a step of each party
+    std::vector<Bytes> link_bytes;    // by LinkId: bytes of one step of each party
     std::vector<PartySteps> parties;  // by job; empty if there is only one
-    // Ops of the traced ranks, ordered by (rank, start); from the barrier on if steps were left
-    // out.
+    // Ops of the traced ranks, ordered by (rank, start). If steps were skipped, it starts at the
+    // barrier.
     std::vector<TracedOp> trace;
-    // A loss (engine/world/step_events.h) stopped the step: only this, the trace and the folding
-    // hold.
+    // Set if a loss (engine/world/step_events.h) stopped the step. Only `hang`, `trace` and the
+    // fold classes are valid then.
     std::optional<Hang> hang{};
 };
 
-// The error of a program that can make no progress names the ops that wait on each other.
+// The error of a program that makes no progress names the ops that wait on each other.
 using SimulationOutcome = Result<SimulationResult>;
 
 }  // namespace orrery

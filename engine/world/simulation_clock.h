@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What outlives a program in a simulated world: the time, the events that lie ahead, and the rates
-// of what moves over the network.
+// The part of a simulated world that outlives a program: the time, the pending events, and the
+// rates of the network's flows.
 #pragma once
 
 #include "engine/program/network_model.h"
@@ -13,9 +13,9 @@ struct SimulationClock {
 
     EventQueue queue{};
     SharedRates& rates;
-    bool rates_changed = false;   // at this instant; they are settled before time moves on
-    Time instant{};               // the one that is being or was last worked on
-    std::int64_t num_events = 0;  // of the queue, so far
+    bool rates_changed = false;   // at this instant; settled before time moves on
+    Time instant{};               // the current or last processed instant
+    std::int64_t num_events = 0;  // popped from the queue so far
 };
 
 }  // namespace orrery

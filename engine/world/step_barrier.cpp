@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint32_t kNoStep = UINT32_MAX;
 
-// Position of an item in its role.
+// The position of an item in its role.
 struct Place {
     std::uint32_t stream = kNoStep;
     std::uint32_t item = 0;
 };
 
-// The same connection as another role, or the other end of a pair, knows it.
+// The same connection in the tape of another role, or the other end of a pair.
 struct OtherSide {
     std::uint32_t role = 0;
     std::uint32_t connection = 0;
@@ -63,7 +63,7 @@ private:
         return static_cast<std::uint32_t>(index(program_.role_of(rank)));
     }
 
-    // A connection of the role's lowest rank.
+    // The connection with index `c` of the role's lowest rank.
     ConnectionId connection_of(std::uint32_t role, std::uint32_t c) const {
         return transfers_.connection_of[transfers_.first_connection[rank_of_role_[role]] + c];
     }
@@ -110,7 +110,7 @@ private:
         other_sides_.push_back(std::move(all));
     }
 
-    // The last collective of a step on a connection that all ranks are on, if it is a barrier.
+    // The last collective of a step on a connection of all ranks, if it is a barrier.
     std::optional<std::vector<RoleBarrier>> last_of(ConnectionId connection) const {
         std::vector<Place> places;
         for (std::uint32_t role = 0; role < tapes_.roles.size(); ++role) {
@@ -130,7 +130,7 @@ private:
                                              tape.parts[item.first_part].message]
                                    .uncontended_time;
             RoleBarrier barrier{.stream = places[role].stream, .ended = ended[role]};
-            // One that takes no time would leave it open what else ends with it.
+            // A barrier without duration would not order the items that end with it.
             if (alone == Time{} || alone == Time::max() ||
                 barrier.ended != items_not_after(tape, places[role]) ||
                 !launches_are_past(role, barrier, item.launch + alone)) {
@@ -141,7 +141,8 @@ private:
         return barriers;
     }
 
-    // By role and stream: how many items have ended, on all ranks, if those at `places` have.
+    // By role and stream: the number of items that must have ended on all ranks once the items at
+    // `places` have.
     std::vector<ByStream> items_before(const std::vector<Place>& places) const {
         std::vector<ByStream> ended;
         std::vector<ByStream> followed;
@@ -160,7 +161,7 @@ private:
         return ended;
     }
 
-    // What an item that has ended has waited for has ended.
+    // If an item has ended, so have the items that it waited for.
     bool follow_waits(std::uint32_t role,
                       std::vector<ByStream>& all_ended,
                       std::vector<ByStream>& followed) const {
@@ -180,7 +181,8 @@ private:
         return grew;
     }
 
-    // A transfer ends on all sides at once: one without a waiter here may have one on another side.
+    // A transfer ends on all sides at once, so that the wait of one side orders the other sides,
+    // too.
     bool follow_transfers(std::uint32_t role, std::vector<ByStream>& ended) const {
         const RoleTape& tape = tapes_.roles[role];
         bool grew = false;
@@ -210,7 +212,8 @@ private:
         });
     }
 
-    // By stream: how many items could start before the one at `place` has ended, itself included.
+    // By stream: the number of items that could start before the item at `place` has ended,
+    // including it.
     static ByStream items_not_after(const RoleTape& tape, Place place) {
         ByStream free;
         for (const TapeStream& stream : tape.streams) {
@@ -237,12 +240,13 @@ private:
         return free;
     }
 
-    // Whether all launches behind the barrier are past when the barrier ends. It ends no earlier
-    // after the host's start than `earliest`, nor before what any stream computes until then.
+    // Whether all launches after the barrier are past when the barrier ends. The barrier ends no
+    // sooner than `earliest` after the host's start, and no sooner than the computation of any
+    // stream before it.
     bool launches_are_past(std::uint32_t role, const RoleBarrier& barrier, Time earliest) const {
         const RoleTape& tape = tapes_.roles[role];
         Time last_launch;
-        Time computing = Time::max();  // on the device that is fastest
+        Time computing = Time::max();  // on the fastest device
         for (std::size_t d = 0; d < input_.devices.size(); ++d) {
             Time longest;
             for (std::uint32_t s = 0; s < tape.streams.size(); ++s) {
@@ -279,7 +283,7 @@ private:
 std::optional<std::vector<RoleBarrier>> find_step_barrier(const SimulationInput& input,
                                                           const Tapes& tapes,
                                                           const Transfers& transfers) {
-    // Ops of the step before could be under way when the barrier ends.
+    // If steps overlap, ops of the step before may be running when the barrier ends.
     if (std::ranges::any_of(tapes.roles, &RoleTape::overlaps_steps)) {
         return std::nullopt;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step's *barrier*: a collective of all ranks (the reduction of the gradients' norm) such that
-// every other item of every rank either has to have ended before the rank arrives there or cannot
-// start before it has ended. When it ends it does so on all ranks at one instant, nothing is in
-// flight, and what happens from then on is the same in each step but for one shift of the clock: an
-// execution may as well begin there. Left to show is that launches of what follows the barrier are
-// past by then, for the host started each rank's first step at another time than its later ones.
+// A step's *barrier* is a collective of all ranks (the reduction of the gradients' norm) with one
+// property: every other item of every rank has ended before the rank arrives there, or cannot start
+// before the barrier has ended. The barrier ends on all ranks at one instant, with nothing in
+// flight. From then on all steps are alike but for a shift of the clock, so that an execution may
+// begin there. One condition remains: all launches after the barrier must be past by then, because
+// the host starts a rank's first step at a different time than its later ones.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,13 @@
 namespace orrery {
 
 struct RoleBarrier {
-    std::uint32_t stream = 0;          // the barrier's own
-    std::vector<std::uint32_t> ended;  // by stream: the items that have ended with the barrier
+    std::uint32_t stream = 0;  // the stream of the barrier
+    // By stream: the number of items that have ended with the barrier
+    std::vector<std::uint32_t> ended;
 };
 
-// By role; nothing if the program has no such collective, or none that is shown to qualify.
-// ConnectionMessage::uncontended_time has to be known.
+// The result is by role. No value if the program has no such collective, or none that is proven to
+// qualify. ConnectionMessage::uncontended_time must be set.
 std::optional<std::vector<RoleBarrier>> find_step_barrier(const SimulationInput& input,
                                                           const Tapes& tapes,
                                                           const Transfers& transfers);

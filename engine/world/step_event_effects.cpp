@@ -133,8 +133,8 @@ void StepEventEffects::take_path(const WaitingPart& waiting, Time now) {
                               waiting.path);
 }
 
-// Links have gone out of order, or switches lead around them. A flow that can no longer move on its
-// path looks for another one.
+// Links have failed, or switches have changed paths. A flow whose path no longer works looks for
+// another.
 void StepEventEffects::leave_paths(Time now) {
     std::vector<WaitingPart> left;
     const std::vector<EventState::Flow>& flows = events_->flows();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What events in the middle of the step (engine/world/step_events.h) do to ranks and transfers:
-// which comes next, which flows there are, and which wait for a path.
+// The effects of events in the middle of a step (engine/world/step_events.h) on ranks and
+// transfers: the next event, the flows in flight, and the parts that wait for a path.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// What a transfer has not moved yet.
+// The rest of a transfer's part that waits for a path.
 struct WaitingPart {
     Time resume;
     OpenTransferId transfer{};
@@ -21,7 +21,7 @@ struct WaitingPart {
     std::uint32_t path = kOwnPath;
 };
 
-// What comes next, and what moves meanwhile.
+// The next events, and the flows in flight.
 class EventState {
 public:
     struct Flow {
@@ -53,7 +53,7 @@ public:
         }
         return next;
     }
-    // True if events of this instant have not been seen to.
+    // True if events of this instant are due; each call consumes them.
     bool due(Time now) {
         const bool any = next_ < times_.size() && times_[next_] == now;
         while (next_ < times_.size() && times_[next_] == now) {
@@ -77,7 +77,7 @@ public:
     const std::vector<Flow>& flows() const { return flows_; }  // by FlowId
 
     void wait(const WaitingPart& waiting) { waiting_.push_back(waiting); }
-    // Takes the transfers whose time has come.
+    // Removes and returns the parts that resume at `now`.
     std::vector<WaitingPart> take_due(Time now) {
         std::vector<WaitingPart> taken;
         std::erase_if(waiting_, [&](const WaitingPart& waiting) {
@@ -106,15 +106,15 @@ public:
     explicit StepEventEffects(Execution& execution);
 
     Time next_time() const { return events_ == nullptr ? Time::max() : events_->next_time(); }
-    // After all that ends at `now`. True if anything did happen.
+    // Call it after all ends at `now`. True if an event took effect.
     bool apply(Time now);
 
-    // The transfer never ends, and moves nothing any more.
+    // Marks the transfer as never ending, and stops its flows.
     void lose_transfer(OpenTransferId t);
     bool meets_outage(std::uint32_t part) const {
         return events_ != nullptr && plan_.quotient.around.contains(part);
     }
-    // A part that meets an outage some time moves when it finds a path.
+    // Starts a part that meets an outage at some time, as soon as it has a path.
     void await_path(OpenTransferId t, std::uint32_t part, Bytes bytes, Time now);
 
     void flow_begins(FlowId flow, OpenTransferId t, std::uint32_t part, std::uint32_t path) {
@@ -134,7 +134,7 @@ private:
     void take_path(const WaitingPart& waiting, Time now);
     void leave_paths(Time now);
 
-    std::unique_ptr<EventState> events_;  // null if nothing happens
+    std::unique_ptr<EventState> events_;  // null without events
 };
 
 }  // namespace orrery

@@ -10,7 +10,8 @@ Time later(Time at, Time by) {
     return at > Time::max() - by ? Time::max() : at + by;
 }
 
-// Switches know of an outage from then on, and until `last`; never if the links are back before.
+// The interval in which switches route around an outage; empty if the links return before
+// `convergence`.
 struct Known {
     Time first = Time::max();
     Time last = Time::max();
@@ -97,7 +98,8 @@ OutageWait wait_of(const LinkOutages& outages,
     Time time = now;
     for (std::uint32_t tries = 1; tries <= outages.retries; ++tries) {
         time = later(time, timer);
-        // The last try comes when the budget ends: too late for what ends just then.
+        // The last retry comes at the end of the budget. It fails if the outage ends at that very
+        // instant.
         const bool in_time = tries < outages.retries || open(time - Time::picoseconds(1));
         if (time < Time::max() && in_time && open(time)) {
             return {.resume = time, .path = path_at(outages, avoided, ways, time)};

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens in the middle of a simulated step. Times count like all times of the simulation.
-// A change takes effect after all that ends at its instant.
-//  - A device changes its pace, or is lost: its ranks stop, and with them each transfer that they
-//    take part in. Nobody tells the others: they wait.
+// Events in the middle of a simulated step. Their times are on the time axis of the simulation. A
+// change takes effect after all ends of its instant.
+//  - A device changes its pace, or is lost. The ranks of a lost device stop, and with them every
+//    transfer that they take part in. Other ranks are not notified: they wait.
 //  - Links change their capacity.
-//  - Links are out of order from `at` until `end`, several at a time or one after the other. What
-//    moves over them stands still. Senders try again every `timer` after their first loss
-//    (InfiniBand's and RoCE's local ACK timeout, 4.096 us x 2^timeout), and give up after
-//    `retries`: the transfer never ends. They get through when the links are back, or from
-//    `convergence` after the loss on if switches have another path, which is taken until
-//    `convergence` after the links are back. Of links that are back before, switches never know.
-// Ranks that a change tells apart, and links, are classes of their own from the start on
+//  - Links fail at `at` and return at `end`, several at a time or one after the other. Transfers
+//  over
+//    them stop. A sender retries every `timer` after its first loss (the local ACK timeout of
+//    InfiniBand and RoCE, 4.096 us x 2^timeout) and gives up after `retries`: the transfer then
+//    never ends. A retry succeeds when the links are back. If switches know another path, it also
+//    succeeds from `convergence` after the failure on; that path is used until `convergence` after
+//    the links are back. If links return within `convergence`, the switches do not notice the
+//    failure.
+// Ranks and links that an event names have classes of their own from the start on
 // (engine/world/folding.h).
 #pragma once
 
@@ -26,14 +28,14 @@ inline constexpr std::uint16_t kLostDevice = UINT16_MAX;
 
 struct DeviceChange {
     Time at;
-    std::uint16_t device = 0;   // all ranks of this class (SimulationInput::device_class)
-    std::uint16_t becomes = 0;  // timed as this class from then on, or lost
+    std::uint16_t device = 0;   // the ranks of this class (SimulationInput::device_class)
+    std::uint16_t becomes = 0;  // their new class, or kLostDevice
 };
 
 struct CapacityChange {
     Time at;
     LinkId link{};
-    Bandwidth capacity;  // more than none
+    Bandwidth capacity;  // more than zero
 };
 
 struct LinkOutage {
@@ -49,26 +51,26 @@ struct LinkOutages {
     std::uint32_t retries = 7;
 };
 inline constexpr std::size_t kOutagesMost = 64;
-using OutageSet = std::uint64_t;  // a bit each, by their position in the list
+using OutageSet = std::uint64_t;  // one bit per outage, by position in the list
 
 struct StepEvents {
-    std::vector<DeviceChange> devices{};  // in the order of their times
+    std::vector<DeviceChange> devices{};  // ordered by time
     std::vector<CapacityChange> capacities{};
     LinkOutages outages{};
 
     bool empty() const { return devices.empty() && capacities.empty() && outages.list.empty(); }
 };
 
-// What is out of order at an instant, and what switches go around.
+// The failed links at an instant, and the outages that switches route around.
 OutageSet down_at(const LinkOutages& outages, Time now);
 OutageSet avoided_at(const LinkOutages& outages, Time now);
-// Every set but the empty one that switches go around at some time, in ascending order.
+// Every set of outages, except the empty one, that switches route around at some time, ascending.
 std::vector<OutageSet> avoided_sets(const LinkOutages& outages);
-// When something begins, or switches take another path.
+// The times at which outages begin or switches change paths.
 std::vector<Time> change_times(const LinkOutages& outages);
 
-// The outages that a part of a transfer meets on its own path, and on its way around each of the
-// avoided sets.
+// The outages that a part of a transfer meets on its own path, and on its path around each avoided
+// set.
 struct OutageWays {
     struct Way {
         bool exists = false;
@@ -79,12 +81,12 @@ struct OutageWays {
 };
 inline constexpr std::uint32_t kOwnPath = UINT32_MAX;
 
-// A part that wants to move at `now`.
+// The wait of a part that is to move at `now`.
 struct OutageWait {
     Time resume;                    // Time::max(): the sender gives up
-    std::uint32_t path = kOwnPath;  // or a position in OutageWays::around
+    std::uint32_t path = kOwnPath;  // kOwnPath, or a position in OutageWays::around
 };
-// `avoided`: avoided_sets().
+// `avoided` is the result of avoided_sets().
 OutageWait wait_of(const LinkOutages& outages,
                    const std::vector<OutageSet>& avoided,
                    const OutageWays& ways,

@@ -26,7 +26,7 @@ void StepLog::count_run(const RunTimes& run, std::int64_t times) {
     if (undisturbed_) {
         times_run_[plan_.number_of_run(run)] += times;
     } else {
-        add_work(run, times);  // it may be one during which its device changed
+        add_work(run, times);  // the run may be a mixed one (device changed)
     }
 }
 

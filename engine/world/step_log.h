@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an execution writes down about what its ranks do: the trace of the traced ranks, the sums of
-// busy times, and the share of the work that is done.
+// The records of an execution: the trace of the traced ranks, the sums of busy times, and the
+// progress.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ class StepLog {
 public:
     StepLog(const ExecutionPlan& plan, const RankStates& states);
 
-    // Busy times of all runs' last steps, without what count_run() has counted.
+    // Busy times of the last steps of all runs, without the runs counted by count_run().
     CauseTimes busy;
 
-    // Counts a run of kernels in a last step, on `times` ranks.
+    // Counts a run of kernels in a last step, for `times` ranks.
     void count_run(const RunTimes& run, std::int64_t times);
-    // Adds what count_run() has counted to `busy`.
+    // Adds the counted runs to `busy`.
     void add_counted_runs();
 
-    // Traces an op of a stream whose rank may be traced.
+    // Traces an op if the stream's rank is traced.
     void trace_item(RankStreamId id, const TapeItem& item, Time data_start, Time now);
     void trace_op(RankStreamId id, const SlotOp& place, const WalkedOp& walked);
     std::vector<TracedOp> take_trace() { return std::move(trace_); }
@@ -41,7 +41,7 @@ private:
 
     const ExecutionPlan& plan_;
     const RankStates& state_;
-    bool undisturbed_;                         // no device changes in the middle of a run
+    bool undisturbed_;                         // no device changes during a run
     std::vector<std::int64_t> times_run_;      // by ExecutionPlan::number_of_run
     Table<RankClassId, std::vector<RankId>> traced_;
     std::vector<TracedOp> trace_;

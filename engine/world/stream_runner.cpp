@@ -42,7 +42,8 @@ bool StreamRunner::conditions_hold(RankStreamId id, const TapeItem& item, Time n
 
 namespace {
 
-// Is the awaited item the last one that the stream has ended? It may be in its next step already.
+// Whether the awaited item is the last one that the stream has ended. The stream may already be in
+// its next step.
 bool was_last(const StreamState& other, const ItemCondition& condition, std::uint32_t step) {
     const std::uint32_t awaited_step = step - (condition.carried ? 1 : 0);
     return other.step == awaited_step ? other.item == condition.items
@@ -52,8 +53,8 @@ bool was_last(const StreamState& other, const ItemCondition& condition, std::uin
 
 }  // namespace
 
-// The path of the condition that became true last, at `now`, where that is not the end of the
-// stream's previous item.
+// Continues the path of the condition that became true last, at `now`, unless that is the end of
+// the stream's previous item.
 void StreamRunner::continue_path(RankStreamId id, const TapeItem& item, Time now) {
     StreamState& stream = state_.streams[id];
     if (stream.item == 0 && state_.entered(id) == now) {
@@ -61,8 +62,8 @@ void StreamRunner::continue_path(RankStreamId id, const TapeItem& item, Time now
         return;
     }
     const RoleTape& tape = state_.tape_of(stream.rank);
-    // Two awaited streams may end items now. One of them may have ended the awaited item before
-    // and end a later one now. Then the other stream was last, whichever is handled first.
+    // Two awaited streams may end items at this instant, and one of them may have ended the awaited
+    // item earlier. Then the other stream was last, whichever is handled first.
     const StreamState* last = nullptr;
     for (std::uint32_t w = 0; w < item.num_waits; ++w) {
         const ItemCondition& condition = tape.conditions[item.first_wait + w];
@@ -106,8 +107,8 @@ void StreamRunner::schedule(RankStreamId id, Time due) {
     }
 }
 
-// The end of what a stream does is put off more often than it comes. An event that comes too early
-// is kept: when it comes, the stream asks for another one.
+// An item's end is postponed more often than it comes. A queued event that is too early stays in
+// the queue: when it comes, the stream schedules another.
 void StreamRunner::expect_event(StreamState& stream) {
     if (stream.due < stream.queued) {
         stream.queued = stream.due;
@@ -139,7 +140,7 @@ void StreamRunner::queued_event(RankStreamId id, Time now) {
 void StreamRunner::end_of_phase(RankStreamId id, Time now) {
     const StreamPhase phase = state_.streams[id].phase;
     if (phase == StreamPhase::launching) {
-        // Not before: an op that waited for the last end asks for the path to that end.
+        // Set the path only now: ops that waited for the last end have used the path to that end.
         state_.streams[id].path = state_.launch_path(id, state_.item_of(id));
         parts_.transfers.arrive(id, state_.item_of(id), now);
     } else if (phase == StreamPhase::in_group) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works off the items of each stream in order: looks whether what an item waits for has ended and
-// whether its launch is past, hands it to the part that runs it, and goes on with what its end
-// makes ready. A stream has at most one event: the end of its run, or a launch.
+// Processes the items of each stream in order. It checks that an item's waits have ended and that
+// its launch is past, hands the item to the part that runs it, and continues with the streams that
+// its end makes ready. A stream has at most one valid event: the end of its run, or a launch.
 #pragma once
 
 #include "engine/world/execution_part.h"
@@ -12,18 +12,19 @@ class StreamRunner : ExecutionPart {
 public:
     using ExecutionPart::ExecutionPart;
 
-    // The next item of the stream is to be looked at by process_ready().
+    // Makes process_ready() examine the stream's next item.
     void add_ready(RankStreamId id) { ready_.push_back(id); }
-    // How many streams are ready; process_ready() starts from there.
+    // The number of ready streams, a start index for process_ready().
     std::size_t num_ready() const { return ready_.size(); }
-    // What is ready from the `first` on, and what that makes ready.
+    // Processes the ready streams from index `first` on, and the streams that become ready
+    // meanwhile.
     void process_ready(Time now, std::size_t first = 0);
 
-    // What the stream does ends at `due`, as far as is known.
+    // Sets the expected end of the stream's current item.
     void schedule(RankStreamId id, Time due);
-    // Its event has come.
+    // Handles the stream's event.
     void queued_event(RankStreamId id, Time now);
-    // A run, a launch or a collective on a local clock is over.
+    // A run, a launch or a collective on a local clock has ended.
     void end_of_phase(RankStreamId id, Time now);
     void end_item(RankStreamId id, const TapeItem& item, Time now);
 

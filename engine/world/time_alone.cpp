@@ -72,7 +72,7 @@ void allocate(std::vector<Moving>& moving, std::span<const LinkInfo> links) {
     }
 }
 
-// Parts that share no link, or only links that give each of them all it can take.
+// Whether the parts share no link, or only links with enough capacity for the caps of all.
 bool independent(const std::vector<Moving>& moving, std::span<const LinkInfo> links) {
     if (moving.size() < 2) {
         return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the parts of one phase take when nothing else moves: the max-min rule of
-// network/fluid/fluid.h for a handful of coupled transfers that start together. The smallest of
-// (C_l - frozen) / (sum of free counts) on each link and of each part's own cap freezes the parts
-// that it binds; then the next.
+// The time of the parts of one phase without other transfers, by the max-min rule of
+// network/fluid/fluid.h for a few coupled transfers that start together. The smallest of (C_l -
+// frozen) / (sum of free counts) over the links and of each part's own cap freezes the parts that
+// it binds. This repeats with the remaining parts.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace orrery {
 
-// From the end of the latency. `contention` false: parts never slow each other down.
-// Time::max() if a part has no bandwidth.
+// The time after the latency. Without `contention` parts do not slow each other down. Time::max()
+// if a part has no bandwidth.
 Time time_alone(const Transfers& transfers,
                 const Phase& phase,
                 std::span<const LinkInfo> links,
                 bool contention);
 
-// Sets ConnectionMessage::uncontended_time, and ConnectionMessage::uncontended where a message
-// crosses no link, or where links of the network slow nothing down.
+// Sets ConnectionMessage::uncontended_time. Sets ConnectionMessage::uncontended if a message
+// crosses no link or the network has no contention.
 void time_messages_alone(const NetworkModel& network, Transfers& transfers);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a trace (engine/world/simulation.h).
+// Slices of a trace (engine/world/simulation.h).
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// The ops of one rank in a trace that is in the order of ranks.
+// The ops of one rank. `ops` must be ordered by rank.
 inline std::span<const TracedOp> ops_of_rank(std::span<const TracedOp> ops, RankId rank) {
     const auto first = std::ranges::lower_bound(ops, rank, {}, &TracedOp::rank);
     const auto last = std::ranges::upper_bound(first, ops.end(), rank, {}, &TracedOp::rank);

@@ -63,7 +63,7 @@ void TransferRunner::join(RankStreamId id, const TapePart& part, Time now) {
     });
 }
 
-// What join() will ask for.
+// Prefetches the data that join() needs.
 void TransferRunner::prefetch_transfers(RankClassId r, std::uint32_t connection) const {
     const auto connection_of = [&](RankClassId m) -> const ConnectionState& {
         return open_.connections[plan_.connection_of(m, connection)];
@@ -90,7 +90,7 @@ void TransferRunner::begin(OpenTransferId t, Time now) {
     }
 }
 
-// Goes on with the phase that comes next, until something takes time.
+// Continues with the next phases until one takes time.
 void TransferRunner::go_on(OpenTransferId t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
     const ConnectionMessage& message = open_.message_of(t);
@@ -195,7 +195,7 @@ void TransferRunner::end_flows(Time now) {
     ended_flows_.clear();
     clock_.rates.pop_completed(now, ended_flows_);
     clock_.rates_changed = true;
-    ended_owners_.clear();  // what starts below may reuse the ids
+    ended_owners_.clear();  // the code below may reuse the ids
     for (const FlowId flow : ended_flows_) {
         ended_owners_.push_back(flow_owner_[index(flow)]);
         prefetch_all(&open_.pool[ended_owners_.back()]);
@@ -215,7 +215,7 @@ void TransferRunner::end(OpenTransferId t, Time now) {
     if (!open_.message_of(t).uncontended) {
         parts_.exclusive.end(t);
     }
-    // Ends of ops only make streams ready: nothing below opens a transfer.
+    // Ends of ops only make streams ready, so that no transfer is opened below.
     const OpenTransfer& transfer = open_.pool[t];
     if (transfer.bundle) {
         parts_.bundles.end(t, now);

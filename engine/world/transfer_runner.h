@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves data: a communication op arrives, its transfers begin when their last members have arrived,
-// run through their phases and end, and with the last of them the op. Ends of transfers that share
-// links come from SharedRates; others have an event each.
+// Moves data. A communication op arrives. Each of its transfers begins when its last member has
+// arrived, runs through its phases and ends. The op ends with its last transfer. SharedRates gives
+// the ends of transfers that share links; the others have an event each.
 #pragma once
 
 #include "engine/world/execution_part.h"
@@ -13,21 +13,21 @@ class TransferRunner : ExecutionPart {
 public:
     using ExecutionPart::ExecutionPart;
 
-    // A stream gets to a communication op.
+    // A stream reaches a communication op.
     void arrive(RankStreamId id, const TapeItem& item, Time now);
     // All members have arrived.
     void begin(OpenTransferId t, Time now);
-    // The transfer's event has come: the end of a latency, of a part, or of all.
+    // Handles the transfer's event: the end of a latency, of a part, or of the whole transfer.
     void end_of_wait(OpenTransferId t, Time now);
-    // Flows that have moved all their bytes.
+    // Ends the flows that complete at `now`.
     void end_flows(Time now);
 
-    // Ends the part of one member, which may be led by another rank.
+    // Ends the part of one member, which may be a follower.
     void end_part_of_member(RankStreamId id, OpenTransferId t, Time now);
-    // Ends the part of a leader, or of a rank on its own.
+    // Ends the part of a leader, or of a rank without followers.
     void end_part(RankStreamId id, const OpenTransfer& transfer, Time now);
 
-    // A flow of a transfer begins, on the path of its own or around an outage.
+    // Records that `flow` belongs to a transfer, on its own path or on a path around an outage.
     void own_flow(OpenTransferId t, std::uint32_t part, FlowId flow, std::uint32_t path = kOwnPath);
     OpenTransferId owner_of(FlowId flow) const { return flow_owner_[index(flow)]; }
     void set_owner(FlowId flow, OpenTransferId t);

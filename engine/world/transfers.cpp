@@ -70,7 +70,7 @@ private:
         return tapes_.roles[index(program_.role_of(rank))];
     }
 
-    // Position of the connection in the tape of a member, or kNone.
+    // The index of the connection in the tape of a member, or kNone.
     std::uint32_t find(RankId rank, const RoleConnection& like, bool is_send, std::uint32_t delta) {
         const std::vector<RoleConnection>& connections = tape_of(rank).connections;
         for (std::uint32_t c = 0; c < connections.size(); ++c) {
@@ -91,7 +91,7 @@ private:
                                  .peers = connection.peers});
     }
 
-    // On the peer of a rank's connection: where it has its side.
+    // The index of a connection's other side in the tape of the peer.
     std::uint32_t find_other_side(RankId rank, RankId peer, const RoleConnection& side) {
         if (side.peers < 0) {
             const std::uint32_t size = program_.mesh_of(rank).size(side.digit);
@@ -153,7 +153,8 @@ private:
             add_message(connection, *first, *last, m);
         }
         if (load_ != nullptr && !reserved_ && out_.shares.size() > shares + kManyShares) {
-            // Other groups have about as many: a growing vector would be moved again and again.
+            // Other groups need about the same number: without the reserve the vector would grow
+            // again and again.
             reserved_ = true;
             out_.shares.reserve(shares + (out_.shares.size() - shares) * program_.num_ranks() /
                                              connection.num_members);
@@ -180,7 +181,7 @@ private:
                      std::uint32_t m) {
         const std::span<const RankId> members = out_.members_of(connection);
         TransferPlan plan;
-        std::vector<std::vector<OtherPath>> paths;  // around outages that the plan meets
+        std::vector<std::vector<OtherPath>> paths;  // around the outages that the plan meets
         if (members.front() != members.back() || connection.kind == ConnectionKind::copies) {
             const TransferCall call = load_ == nullptr
                                           ? first.calls[m]
@@ -235,8 +236,8 @@ private:
         });
     }
 
-    // For each set that switches go around. The plan gets a part for each connection: connections
-    // that meet no outage go on.
+    // The paths for each avoided set. The plan gets one part per connection: connections without an
+    // outage continue.
     template <class Ask>
     std::vector<std::vector<OtherPath>> paths_around(TransferPlan& plan, Ask ask) const {
         std::vector<std::vector<OtherPath>> paths;
@@ -257,7 +258,7 @@ private:
         return paths;
     }
 
-    // Adds the ways around outages of the next part, the p-th of its plan.
+    // Adds the paths around outages of the next part, the p-th of its plan.
     void add_ways_around(OutageSet meets,
                          const std::vector<std::vector<OtherPath>>& paths,
                          std::size_t p) {
@@ -287,8 +288,8 @@ private:
     const NetworkModel& network_;
     const StepLoad* load_;
     bool reserved_ = false;
-    std::vector<OutageSet> outages_of_;               // by LinkId; empty: there are none
-    std::vector<std::vector<std::uint8_t>> avoided_;  // by avoided_sets() and LinkId
+    std::vector<OutageSet> outages_of_;               // by LinkId; empty without outages
+    std::vector<std::vector<std::uint8_t>> avoided_;  // by index in avoided_sets() and by LinkId
     Transfers out_;
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every distinct transfer of a program, planned once. A *connection* is what ranks communicate on:
-// one instance of a (group, communicator), or one directed pair of ranks on a communicator. All
-// copies of a rank make up one more connection, of that rank alone.
-// Its *messages* are the distinct transfers that its members make on it, each with the phases and
-// parts that the network planned.
+// Every distinct transfer of a program, planned once. A *connection* is one instance of a (group,
+// communicator), or one directed pair of ranks on a communicator. All copies of a rank form one
+// more connection with that rank as its only member. The *messages* of a connection are the
+// distinct transfers on it, each with the phases and parts of the network's plan.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +19,26 @@
 namespace orrery {
 
 struct Part {
-    std::uint32_t first_share = 0;  // Transfers::shares
+    std::uint32_t first_share = 0;  // index into Transfers::shares
     std::uint32_t num_shares = 0;
     Bytes bytes{};
-    Bandwidth rate_max{};  // at most what its emptiest link gives it when it is alone
+    Bandwidth rate_max{};  // at most the share of its tightest link when it is alone
 };
 
 struct Phase {
     Time latency{};
-    std::uint32_t first_part = 0;  // Transfers::parts
+    std::uint32_t first_part = 0;  // index into Transfers::parts
     std::uint32_t num_parts = 0;
 };
 
 struct ConnectionMessage {
-    std::uint32_t first_phase = 0;  // Transfers::phases
+    std::uint32_t first_phase = 0;  // index into Transfers::phases
     std::uint32_t num_phases = 0;
     std::uint32_t sms = 0;
-    std::uint32_t uses = 0;  // in a step
-    bool uncontended = false;  // nothing else can slow it down
-    Time uncontended_time{};   // from the last arrival to the end if nothing else moves
-    // Streams of its ops on the first and on the last member.
+    std::uint32_t uses = 0;    // per step
+    bool uncontended = false;  // no other transfer can slow it down
+    Time uncontended_time{};   // from the last arrival to the end, without other transfers
+    // Streams of its ops (bits) on the first and on the last member.
     std::uint64_t first_streams = 0;
     std::uint64_t last_streams = 0;
 };
@@ -48,9 +47,10 @@ struct Connection {
     ConnectionKind kind = ConnectionKind::group;
     std::uint16_t communicator = 0;
     GroupId group{};
-    std::uint32_t first_member = 0;  // Transfers::members; of a pair: from, to; of copies: the rank
+    // Index into Transfers::members; of a pair: sender, receiver; of copies: the rank
+    std::uint32_t first_member = 0;
     std::uint32_t num_members = 0;
-    std::uint32_t first_message = 0;  // Transfers::messages
+    std::uint32_t first_message = 0;  // index into Transfers::messages
     std::uint32_t num_messages = 0;
 };
 
@@ -61,13 +61,12 @@ struct Transfers {
     std::vector<Phase> phases;
     std::vector<Part> parts;
     std::vector<LinkShare> shares;
-    // The connection behind RoleTape::connections[c] of a rank:
-    // connection_of[first_connection[rank] + c].
+    // Connection c of a rank's RoleTape is connection_of[first_connection[rank] + c].
     std::vector<std::uint32_t> first_connection;
     std::vector<ConnectionId> connection_of;
-    // What events in the step change: parts that cross links that go out of order, and their other
-    // paths, one for each set of outages that switches go around (none: empty); links that change,
-    // or that another path leads over, by LinkId (or empty).
+    // The effects of events in the step. `around`: by part that crosses failing links, its other
+    // paths, one for each set of outages that switches route around (an empty path: there is none).
+    // `watched`: by LinkId, the links that change or that another path uses; may be empty.
     struct Around {
         OutageWays ways;
         std::vector<std::vector<LinkShare>> shares;  // by position in ways.around

@@ -36,7 +36,7 @@ void check_input(const SimulationInput& input) {
 
 }  // namespace
 
-// A program, and all that runs it.
+// A program and its executor.
 struct World::Member {
     Member(std::uint32_t party, const SimulationInput& given, SharedRates& rates)
         : first_party(party), input(given), plan(input, rates), execution(plan, rates) {}
@@ -64,8 +64,8 @@ struct World::Member {
 
     std::uint32_t first_party;
     SimulationInput input;
-    std::unique_ptr<const PlacedNetwork> network;  // null: the input's
-    std::unique_ptr<ProgramRates> own_rates;       // null: alone
+    std::unique_ptr<const PlacedNetwork> network;  // null: the input's network
+    std::unique_ptr<ProgramRates> own_rates;       // null: the program is alone
     const ExecutionPlan plan;
     Execution execution;
 };
@@ -165,8 +165,8 @@ void World::settle() {
     }
 }
 
-// The next instant at which something happens, no later than `limit`. Programs meet in the rates
-// only: at one instant they work one after the other.
+// Advances to the next instant at which anything happens, but not beyond `limit`. Programs meet
+// only in the rates, so that at one instant they are processed one after the other.
 void World::advance(Time limit) {
     const auto starts = [&](const auto& member) {
         return member->execution.runs.next_start() == now_;
