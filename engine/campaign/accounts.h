@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the node-time of a campaign goes. Every node is in exactly one state at every instant, and
-// states add up to wall time x nodes in integers: audit() asserts it in every run. Times that work
-// turned out to be lost move from `productive` to `lost` when it is rolled back.
+// The use of all node-time of a campaign. Every node has exactly one use at every instant. In
+// integers, all uses add up to wall time x nodes; audit() checks it in every run. When work is
+// rolled back, its time moves from `productive` to `lost`.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@ namespace orrery {
 
 enum class NodeUse : std::uint8_t {
     productive,  // steps that were kept
-    straggler,   // what slow nodes made them longer
+    straggler,   // time that slow nodes add to steps
     checkpoint,  // training stands still for a checkpoint
     lost,        // steps that were rolled back
-    stall,       // a link flap or a storm, without a restart
+    stall,       // a link flap or a storm that needs no restart
     detection,   // before the fault is known
     diagnosis,
-    checking,  // all members are tested before they start
+    checking,  // test of all members before they start
     waiting,   // for nodes
     replacing,
     restart,  // processes and communicators
     restore,  // reading the state
-    parked,   // healthy, in a unit that lost a node
+    parked,   // healthy, in a unit that runs without a lost node
     spare,    // healthy and ready
     repair,   // out of service
 };
@@ -44,7 +44,7 @@ public:
     // In node-microseconds.
     std::int64_t operator[](NodeUse use) const { return of_[static_cast<std::size_t>(use)]; }
     std::int64_t total() const;
-    // Stops the program unless every node was accounted for at every instant.
+    // Aborts unless every node was accounted for at every instant.
     void audit(WallTime wall, std::int64_t nodes) const;
 
 private:

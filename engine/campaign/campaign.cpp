@@ -64,7 +64,7 @@ void CampaignWorld::mark(std::string text, bool is_observation) {
     }
 }
 
-// Every node's time up to then. Training keeps its own books (progress.h).
+// Accounts for every node's time up to `to`. Progress accounts for training itself (progress.h).
 void CampaignWorld::advance(WallTime to) {
     const WallTime span = to - now_;
     ORRERY_CHECK(span >= WallTime{});
@@ -104,7 +104,7 @@ void CampaignWorld::count_nodes() {
     active_ = pool_.count(NodePlace::job) - parked_;
 }
 
-// What the present members make of a second.
+// The rate of work with the present members.
 void CampaignWorld::refresh_rate() {
     count_nodes();
     const JobState& job = machine_.state();
@@ -118,8 +118,9 @@ void CampaignWorld::refresh_rate() {
                 (units - static_cast<double>(last));
     }
     if (job.vacant(Vacancy::rerouted) > 0) {
-        // ReCycle: a stage's peers take m / peers more micro-batches each, after the pipeline
-        // is full: (m + m lost/peers + stages - 1) slots of time instead of (m + stages - 1).
+        // ReCycle: each peer of the stage takes m lost / peers more micro-batches once the pipeline
+        // is full, so that a step has (m + m lost/peers + stages - 1) time slots instead of (m +
+        // stages - 1).
         double most = 0;
         for (const std::uint32_t slot : job.vacancies) {
             if (job.slots[slot].vacancy == Vacancy::rerouted) {
@@ -132,8 +133,7 @@ void CampaignWorld::refresh_rate() {
     }
     work /= 1 + overhead_;
     if (job.vacant(Vacancy::taken_over) > 0) {
-        // A node that stands in for two stages takes twice as long for each micro-batch (a flow
-        // shop).
+        // A node that computes two stages takes twice as long for each micro-batch (a flow shop).
         const double m = spec_.speed.micro_batches;
         const double stages = job.shape.stages;
         work *= (m + stages - 1) / (2 * (m - 1) + stages);
@@ -210,7 +210,7 @@ std::int64_t CampaignWorld::work_of(const FaultEvent& event) const {
     return event.step > INT64_MAX / step - 1 ? INT64_MAX : event.step * step + step / 2;
 }
 
-// Not before the next fault that comes at a step; a checkpoint may make it later.
+// A lower bound on the time of the next fault at a step; a checkpoint may delay it.
 WallTime CampaignWorld::next_by_step() const {
     return progress_.training() && next_by_step_ < by_step_.size()
                ? progress_.earliest(work_of(by_step_[next_by_step_]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What faults do to the simulated cluster, and what detects them.
+// The effects of faults on the simulated cluster, and their detection.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 namespace orrery {
 namespace {
 
-constexpr WallTime kSpikeSeen = WallTime::seconds(60);  // a window of losses (assumed)
+constexpr WallTime kSpikeSeen = WallTime::seconds(60);  // length of a window of losses (assumed)
 
 }  // namespace
 
-// Notices, and what a predictor says: its warnings are right with its precision.
+// Schedules notices and the warnings of a predictor, a share of which (`precision`) is right.
 void CampaignWorld::announce_all() {
     const Forecast& forecast = spec_.forecast;
     const auto early = [](WallTime time, WallTime by) {
@@ -71,7 +71,7 @@ void CampaignWorld::on_announce(std::uint32_t index) {
     evict_idle(o.nodes);
 }
 
-// Spares that no repair plan counts on any more.
+// Evicts idle nodes, which the machine no longer counts as spares.
 void CampaignWorld::evict_idle(const std::vector<NodeNumber>& nodes) {
     for (const NodeNumber n : nodes) {
         if (pool_[n].place == NodePlace::spare) {
@@ -80,7 +80,8 @@ void CampaignWorld::evict_idle(const std::vector<NodeNumber>& nodes) {
     }
 }
 
-// Faults are drawn at the largest rate: whether this one also comes at the node's own rate.
+// Faults are drawn at the largest rate. Decides whether this one also occurs at the node's own
+// rate.
 bool CampaignWorld::real(const FaultEvent& event) const {
     if (event.mark <= 0 || event.nodes.count == 0) {
         return true;
@@ -163,7 +164,7 @@ void CampaignWorld::strike(const FaultEvent& event) {
     }
 }
 
-// New code, data or firmware: the change waits until the job trains.
+// New code, data or firmware. The change waits until the job trains.
 void CampaignWorld::update(const FaultEvent& event) {
     if (!progress_.training()) {
         return;
@@ -175,11 +176,11 @@ void CampaignWorld::update(const FaultEvent& event) {
     tell(o);
 }
 
-// Steps are no longer made.
+// The job stops making steps.
 void CampaignWorld::interrupted() {
     const bool pausing = phase_ == NodeUse::stall || phase_ == NodeUse::checkpoint;
     if (!progress_.training() && !pausing) {
-        return;  // it hits a recovery, which goes on until it is detected
+        return;  // the fault hits a recovery, which continues until the fault is detected
     }
     progress_.stop(result_.nodes);
     ++result_.interruptions;
@@ -235,7 +236,7 @@ void CampaignWorld::stop_job(const FaultEvent& event) {
     const bool curable = uniform(event.id, Chance::transient) < info(event.kind).transient;
     if (job_fault_.present && job_fault_.detecting) {
         job_fault_.curable = job_fault_.curable && curable;
-        return interrupted();  // it stands still already, which will be detected
+        return interrupted();  // the job already stands still, which will be detected
     }
     job_fault_ = {
         .present = true, .curable = curable, .kind = event.kind, .id = event.id, .since = now_};
@@ -271,7 +272,7 @@ void CampaignWorld::on_detected(std::uint32_t index, std::uint32_t generation) {
     Observation o = observation(ObservationKind::fault_detected);
     if (index == kNobody) {
         if (!job_fault_.present || static_cast<std::uint32_t>(job_fault_.id) != generation) {
-            return;  // a restart has cured it
+            return;  // a restart has cured the fault
         }
         const Detection seen = detect(spec_.detection, job_fault_.kind, 0.5);
         o.detector = seen.detector;
@@ -366,7 +367,7 @@ void CampaignWorld::make_corrupt(std::int64_t work, std::uint64_t id) {
         corrupt_id_ = id;
     }
     if (replayed_share_ > 0 && !corrupt_.empty()) {
-        // The next step that is computed twice: uniform in the period of sampling.
+        // The time to the next step that is computed twice is uniform over the sampling period.
         const double steps = uniform(id, Chance::replay) / replayed_share_;
         replay_saw_ = true;
         return expect_corruption(WallTime::seconds(steps * spec_.speed.step.seconds()));
@@ -376,7 +377,7 @@ void CampaignWorld::make_corrupt(std::int64_t work, std::uint64_t id) {
         return expect_corruption(kSpikeSeen);
     }
     if (corrupt_seen_ >= progress_.work()) {
-        // The same wrong numbers become visible where they did before.
+        // The same wrong numbers become visible at the same work as before.
         return expect_corruption(WallTime::microseconds(corrupt_seen_ - progress_.work()) +
                                  kSpikeSeen);
     }
@@ -403,7 +404,7 @@ void CampaignWorld::corrupt(const FaultEvent& event) {
         return;
     }
     count(event);
-    if (event.duration > WallTime{}) {  // a bit, once: the node itself is well
+    if (event.duration > WallTime{}) {  // a single bit flip: the node itself is healthy
         return make_corrupt(progress_.work(), event.id);
     }
     pool_[n].corrupt = true;
@@ -417,7 +418,7 @@ void CampaignWorld::on_corruption_seen() {
         return;
     }
     if (!progress_.training()) {
-        return expect_corruption(kSpikeSeen);  // numbers are not checked meanwhile
+        return expect_corruption(kSpikeSeen);  // numbers are not checked during a stop
     }
     corrupt_seen_ = std::max(corrupt_seen_, progress_.work());
     Observation o = observation(ObservationKind::corruption_found);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links and adapters of the simulated cluster: what stalls, and who goes on through another way
-// out.
+// Faults of links and adapters of the simulated cluster: stalls, and failover to another path.
 #include <algorithm>
 
 #include "engine/campaign/campaign_world.h"
@@ -13,7 +12,7 @@ constexpr WallTime kFlap = WallTime::seconds(3);  // MegaScale: "several seconds
 
 }  // namespace
 
-// A flap stalls until the next retransmission, or kills the queue pairs (detection.h).
+// A flap stalls the job until the next retransmission, or kills the queue pairs (detection.h).
 void CampaignWorld::stall(const FaultEvent& event) {
     if (event.nodes.count > 0 && !takes_part(event.nodes.first)) {
         return;
@@ -38,7 +37,7 @@ void CampaignWorld::pause_for(WallTime stall) {
     }
 }
 
-// Nodes that lose one of two ways out go on through the other. False: some of them has none left.
+// Nodes that lose one of two network paths continue over the other. False if a node has none left.
 bool CampaignWorld::fail_over(const FaultEvent& event) {
     const bool a_rail = event.kind == FaultKind::nic_down || event.kind == FaultKind::switch_down;
     if (!detour_ || !a_rail || event.nodes.count == 0) {
@@ -53,7 +52,7 @@ bool CampaignWorld::fail_over(const FaultEvent& event) {
         any = any || takes_part(n);
     }
     if (!any) {
-        return true;  // who is idle has another way
+        return true;  // an idle node's other path is enough
     }
     FaultEvent slow = event;
     slow.kind = FaultKind::slow_nic;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out what the recovery machine orders, and the time that it takes.
+// Executes the actions of the recovery machine, with the time that they take.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-// A repair outlasts the campaign at most by a century: times must not overflow.
+// Limits a repair to a century beyond the campaign, so that times do not overflow.
 constexpr WallTime kLongestRepair = WallTime::days(36525);
 
 }  // namespace
@@ -121,7 +121,7 @@ void CampaignWorld::on_diagnosed(bool by_operator) {
     tell(o);
 }
 
-// With probability p, any node in the job.
+// Accuses a random node of the job with probability p.
 void CampaignWorld::accuse_somebody(Chance chance,
                                     std::uint32_t id,
                                     double p,
@@ -145,8 +145,8 @@ void CampaignWorld::begin_check() {
     schedule(now_ + test_->duration, Happening::checked, 0, generation_);
 }
 
-// Tests see who is sick or slow, not who computes wrong numbers; of a bad pair they may name the
-// other side.
+// Tests find nodes that are sick or slow, not nodes that compute wrong numbers. For a bad pair they
+// may name the other side.
 void CampaignWorld::on_checked() {
     Observation o = observation(ObservationKind::checked);
     const JobState& job = machine_.state();
@@ -214,7 +214,8 @@ void CampaignWorld::on_repaired(NodeNumber node) {
     tell(o);
 }
 
-// What the state will hold. The machine orders; copies that are gone are gone.
+// The work that a restore recovers. Corrects `source` if the copies that the machine ordered are
+// lost.
 std::int64_t CampaignWorld::restored_work(const Action& action, RestoreSource& source) const {
     if (source == RestoreSource::live) {
         return progress_.work();
@@ -232,7 +233,8 @@ std::int64_t CampaignWorld::restored_work(const Action& action, RestoreSource& s
 }
 
 void CampaignWorld::begin_restart(const Action& action) {
-    const bool trains = progress_.training();  // a node comes back, or a healthy one was accused
+    // True if a node returns, or a healthy one was accused
+    const bool trains = progress_.training();
     if (trains) {
         progress_.stop(result_.nodes);
     }
@@ -286,7 +288,8 @@ void CampaignWorld::next_phase() {
     ++next_phase_;
 }
 
-// What a restart cures. False: somebody in the job is still sick, and no step will be made.
+// Removes the faults that a restart cures. False if another fault remains, so that no step will be
+// made.
 bool CampaignWorld::cure() {
     const auto cured = [&](NodeNumber n) {
         PooledNode& node = pool_[n];
@@ -335,7 +338,7 @@ void CampaignWorld::on_training() {
     tell(observation(ObservationKind::training_started));
 }
 
-// Are the numbers right that the training goes on with?
+// Decides whether the restored numbers are right.
 void CampaignWorld::check_numbers() {
     if (skip_batches_) {
         spike_at_ = -1;
@@ -348,7 +351,7 @@ void CampaignWorld::check_numbers() {
     if (!corrupt_.empty()) {
         make_corrupt(progress_.work(), pool_[corrupt_.front()].fault_id);
     } else if (spike_at_ >= 0) {
-        // The same batches come again.
+        // The same batches are repeated.
         corrupt_from_ = std::max(spike_at_, progress_.work());
         expect_corruption(WallTime::microseconds(corrupt_from_ - progress_.work()) +
                           WallTime::seconds(60));
@@ -368,7 +371,7 @@ void CampaignWorld::begin_drain(const Action& action) {
         draining_.push_back(action.node);
     }
     if (!progress_.training() && phase_ != NodeUse::stall) {
-        return;  // it hangs, and somebody will notice
+        return;  // the job hangs, which will be detected
     }
     drain_generation_ = generation_;
     if (action.urgent) {
@@ -383,7 +386,7 @@ void CampaignWorld::on_drain_begins() {
     }
     recovering_ = true;
     fault_since_ = now_;
-    drain_generation_ = ++generation_;  // the end of a stall is void
+    drain_generation_ = ++generation_;  // cancels the end of a stall
     enter(NodeUse::checkpoint);
     schedule(now_ + spec_.checkpoint.stall + spec_.checkpoint.copy,
              Happening::drain_ends,

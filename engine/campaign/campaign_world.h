@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated cluster that a recovery machine is driven by: internal to the sources of
-// this folder. The world knows what is really sick; the machine hears what detectors say.
+// The simulated cluster that drives a recovery machine; internal to the sources of this folder. The
+// world knows which nodes are sick; the machine knows only the detectors' reports.
 #pragma once
 
 #include <optional>
@@ -47,7 +47,7 @@ private:
             return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
         }
     };
-    // Chances of a fault, each with a stream of its own.
+    // The random decisions about a fault, each with its own stream.
     enum class Chance : std::uint32_t {
         detection = 100,
         transient,
@@ -59,7 +59,7 @@ private:
         duration,
         check,
     };
-    struct JobFault {  // that stands at no node
+    struct JobFault {  // a fault that belongs to no node
         bool present = false;
         bool curable = true;
         bool detecting = false;
@@ -133,7 +133,7 @@ private:
     std::uint64_t seed_;
     CampaignOptions options_;
     std::vector<FaultEvent> schedule_;
-    std::vector<FaultEvent> by_step_;  // faults at steps, in their order
+    std::vector<FaultEvent> by_step_;  // faults at steps, ordered by step
     NodePool pool_;
     RecoveryMachine machine_;
     Progress progress_;
@@ -144,36 +144,38 @@ private:
     WallTime now_;
     NodeUse phase_ = NodeUse::restart;
     WallTime phase_begin_;
-    std::uint32_t generation_ = 0;  // of the recovery under way
-    std::int64_t active_ = 0;       // nodes that take part
+    std::uint32_t generation_ = 0;  // of the current recovery
+    std::int64_t active_ = 0;       // nodes that train
     std::int64_t parked_ = 0;
-    std::vector<NodeNumber> slow_;  // nodes, in the order in which they became slow
-    std::vector<NodeNumber> sick_;  // in the order in which they fell sick
+    std::vector<NodeNumber> slow_;  // in the order in which they became slow
+    std::vector<NodeNumber> sick_;  // in the order in which they became sick
     std::vector<NodeNumber> corrupt_;
-    double slow_job_ = 1;  // a slowdown that stands at no node
+    double slow_job_ = 1;  // slowdown that belongs to no node
     std::uint32_t slow_job_generation_ = 0;
     JobFault job_fault_;
-    std::int64_t corrupt_from_ = -1;  // work; -1: all numbers are right
+    // Work at which the numbers became wrong; -1: all numbers are right
+    std::int64_t corrupt_from_ = -1;
     std::uint64_t corrupt_id_ = 0;
-    std::int64_t corrupt_seen_ = -1;  // work at which wrong numbers became visible
+    std::int64_t corrupt_seen_ = -1;  // work at which the wrong numbers became visible
     bool corruption_scheduled_ = false;
-    std::int64_t spike_at_ = -1;  // work at which the same batches bring the spike again
+    // Work at which a repetition of the same batches repeats the spike
+    std::int64_t spike_at_ = -1;
     bool replay_saw_ = false;
     bool skip_batches_ = false;
     WallTime store_until_;
     WallTime fault_since_;
     bool recovering_ = false;
-    bool planned_ = false;  // it stands still because somebody wants to change it
+    bool planned_ = false;  // the job is stopped for a planned change
     std::uint32_t replaced_ = 0;
     std::vector<NodeNumber> draining_;
     std::uint32_t drain_generation_ = ~0U;
-    std::array<WallTime, 4> phases_;  // still to come: leaving, replacing, restart, restore
+    std::array<WallTime, 4> phases_;  // durations of leaving, replacing, restart, restore
     std::uint32_t next_phase_ = 0;
     WallTime restart_begin_;
     std::int64_t target_ = 0;
-    // What the policies add to the job and its steps.
+    // Costs and facts from the policies.
     double replayed_share_ = 0;
-    double overhead_ = 0;  // a step takes 1 + overhead as long
+    double overhead_ = 0;  // a step takes 1 + overhead_ times as long
     std::optional<PeerPlacement> peers_;
     std::optional<MemberTest> test_;
     std::optional<Detour> detour_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a cluster: who works, who is ready, who is being repaired. Repairs wait for a crew
-// if there are fewer crews than broken nodes, first come first served.
+// The nodes of a cluster and their places: in the job, spare, or in repair. If there are fewer
+// crews than broken nodes, repairs wait in order of arrival.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ enum class NodePlace : std::uint8_t { job, spare, repair };
 
 struct PooledNode {
     NodePlace place = NodePlace::spare;
-    bool sick = false;       // a fault that stops the job, not cured yet
+    bool sick = false;       // has a fault that stops the job and is not cured
     bool transient = false;  // a restart cures it
     bool corrupt = false;    // computes wrong numbers
-    bool detecting = false;  // somebody will notice
+    bool detecting = false;  // a detection is scheduled
     FaultKind fault = FaultKind::node_crash;
     std::uint64_t fault_id = 0;
-    WallTime since;   // of the fault
-    WallTime repair;  // that a trace knows; 0: to be drawn
+    WallTime since;   // time of the fault
+    WallTime repair;  // repair time from a trace; 0: draw it
     double slow = 1;
-    bool rail_lost = false;  // one of its ways out
+    bool rail_lost = false;  // has lost one of its network paths
     std::uint32_t repairs = 0;
-    WallTime new_since;  // last time it came from repair
+    WallTime new_since;  // time of its last return from repair
     std::uint32_t generation = 0;
 
     bool broken() const { return sick || corrupt || slow > 1; }
     void heal();
 };
 
-// A repair that begins: the node is ready at `end`.
+// A repair that has begun. The node is ready at `end`.
 struct Repair {
     NodeNumber node = 0;
     WallTime end;
@@ -50,9 +50,9 @@ public:
     std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
 
     void move(NodeNumber node, NodePlace place);
-    // Takes the node out; repairs that a crew begins now are appended.
+    // Takes the node out of service. Appends the repairs that a crew begins now.
     void send_to_repair(NodeNumber node, WallTime now, WallTime duration, std::vector<Repair>& out);
-    // Its crew takes the next one.
+    // The node's repair has ended: its crew begins the next one.
     void repaired(NodeNumber node, WallTime now, std::vector<Repair>& out);
 
 private:

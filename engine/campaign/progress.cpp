@@ -12,7 +12,7 @@ std::int64_t product(std::int64_t value, std::int64_t rate) {
     return static_cast<std::int64_t>(static_cast<__int128>(value) * rate / kFullRate);
 }
 
-// value * part / whole; all of it where there is no whole (a span in which no work was done).
+// value * part / whole; `value` if `whole` is zero (a span without work).
 std::int64_t share_of(std::int64_t value, std::int64_t part, std::int64_t whole) {
     if (whole == 0) {
         return value;
@@ -80,7 +80,7 @@ void Progress::store_slow(WallTime until, double factor) {
     slow_store_ = factor;
 }
 
-// What takes so long otherwise, if it begins now.
+// The duration of an operation of the store that begins now and normally takes `time`.
 WallTime Progress::in_store(WallTime time) const {
     return now_ < slow_until_ ? WallTime::seconds(time.seconds() * slow_store_) : time;
 }
@@ -104,7 +104,7 @@ void Progress::start(WallTime now) {
     open_span();
 }
 
-// The checkpoint is in the hosts' memories, or, without a background copy, in the store.
+// The checkpoint is in the hosts' memories or, without a background copy, in the store.
 void Progress::end_stall() {
     stalled_ = false;
     next_ = work_ + timing_.interval.microseconds();
@@ -149,7 +149,7 @@ void Progress::advance(WallTime to, Accounts&) {
             settle_copy();
             stalled_ = true;
             const WallTime free = pending_ >= 0 ? std::max(now_, copy_end_) : now_;
-            // Without a copy in the background it is the store that is waited for.
+            // Without a background copy the stall is a write to the store.
             stall_end_ =
                 free + (timing_.copy == WallTime{} ? in_store(timing_.stall) : timing_.stall);
             if (stall_end_ == now_) {
@@ -170,7 +170,7 @@ void Progress::stop(Accounts& accounts) {
     close_span(accounts);
     training_ = false;
     stalled_ = false;
-    pending_ = -1;  // a copy that was under way is not complete
+    pending_ = -1;  // a copy in progress is lost
 }
 
 void Progress::pause(Accounts& accounts) {

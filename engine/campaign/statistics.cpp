@@ -11,8 +11,8 @@
 namespace orrery {
 namespace {
 
-// Two-sided 95 % of Student's t with n degrees of freedom: Cornish-Fisher's expansion (Abramowitz
-// and Stegun 26.7.5), within 0.1 % from 4 on; below that from the table.
+// Two-sided 95 % quantile of Student's t with n degrees of freedom: from 4 on the Cornish-Fisher
+// expansion (Abramowitz and Stegun 26.7.5), accurate to 0.1 %; below from the table.
 double student_t(std::size_t n) {
     static constexpr double kFew[] = {0, 12.706, 4.303, 3.182};
     if (n < 4) {
@@ -112,7 +112,8 @@ SlidingEttr sliding_ettr(const CampaignResult& run, WallTime window) {
     const auto ettr = [&](double t) {
         return (kept_until(curve, t) - kept_until(curve, t - w)) / w;
     };
-    // A piecewise linear function is least at a corner of its own: where t or t - w is one.
+    // The least value of a piecewise linear function is at one of its corners: where t or t - w is
+    // a corner of the curve.
     for (const Corner& corner : curve) {
         for (const double t : {corner.time, corner.time + w}) {
             if (t >= w && t <= end) {

@@ -43,7 +43,7 @@ constexpr std::string_view kForms =
     "node:17, node:17/gpu:3, node:17/nic:0, rack:4, leaf:2, spine:1, pdu:1, pod:0, site, job, or "
     "node:*";
 
-// There is one of it: its name needs no number.
+// Scopes with a single component, which need no number.
 bool is_single(Scope scope) {
     return scope == Scope::job || scope == Scope::site;
 }

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// Whichever comes first; a timeout without a place only if it is really earlier.
+// The earlier detection. A timeout, which has no place, must be strictly earlier to win.
 Detection earlier(const Detection& seen, const Detection& timeout) {
     return timeout.latency < seen.latency ? timeout : seen;
 }

@@ -39,7 +39,7 @@ double squared_variation(const Distribution& d) {
 double renewals_on_a_grid(const Distribution& d, double span_s) {
     constexpr std::size_t kParts = 1000;
     const double part = span_s / kParts;
-    std::vector<double> middle(kParts + 1);  // F((i - 1/2) part)
+    std::vector<double> middle(kParts + 1);  // F((i - 1/2) * width of a part)
     for (std::size_t i = 1; i <= kParts; ++i) {
         middle[i] = probability_within(d, (static_cast<double>(i) - 0.5) * part);
     }
@@ -84,7 +84,7 @@ double expected_renewals(const Distribution& distribution, double span_s) {
     if (!ages) {
         return span_s / mean;
     }
-    // Long after the begin, how it began is a constant.
+    // Long after the begin, the effect of the new component at the begin is a constant.
     const double variation = squared_variation(distribution);
     const double renewals = span_s / mean;
     if (renewals > 100 * std::max(1.0, variation)) {

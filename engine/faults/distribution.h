@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributions of times between faults and of repairs, by inverse CDF (or Box-Muller) from a
-// counter-based stream: the same stream gives a smaller time for a smaller scale, which couples
-// two campaigns that differ in one parameter.
+// Distributions of times between faults and of repair times, sampled by inverse CDF (or Box-Muller)
+// from a counter-based stream. The same stream gives a smaller time for a smaller scale. This
+// couples two campaigns that differ in one parameter.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ struct Distribution {
 
 double sample_s(const Distribution& distribution, CounterRandom& random);
 WallTime sample(const Distribution& distribution, CounterRandom& random);
-// The probability that a sample is at most this long.
+// The probability that a sample is at most `seconds`.
 double probability_within(const Distribution& distribution, double seconds);
-// Mean number of failures in a span of a component that is new at its begin and is replaced by a
-// new one each time: the renewal function, by Xie's method (Communications in Statistics 18, 1989).
-// Only for the exponential distribution is it span over mean.
+// The expected number of failures in a span, if the component is new at the begin and each failed
+// component is replaced by a new one: the renewal function, by Xie's method (Communications in
+// Statistics 18, 1989). Only for the exponential distribution it is span over mean.
 double expected_renewals(const Distribution& distribution, double span_s);
 // The Weibull or lognormal distribution of this mean.
 Distribution with_mean(DistributionKind kind, WallTime mean, double shape);

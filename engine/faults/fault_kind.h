@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The taxonomy: what can break, where, how that looks from outside, and how soon a monitor on the
-// node sees it. Latencies and transient shares are defaults that a scenario may override; where no
-// figure is published the table says "assumed".
+// The kinds of faults: what fails, where, its symptom, and how soon a monitor on the node sees it.
+// Latencies and transient shares are defaults that a scenario may override. The table in
+// fault_kind.cpp marks figures without a published source as assumed.
 #pragma once
 
 #include <cstdint>
@@ -55,21 +55,21 @@ inline constexpr std::size_t kNumFaultKinds = 35;
 
 // What a fault does to the job.
 enum class FaultEffect : std::uint8_t {
-    stop,     // the step never ends until somebody acts
-    slow,     // every step takes longer while it lasts
-    stall,    // nothing moves while it lasts, then the job goes on by itself
-    corrupt,  // wrong numbers, nothing to see
-    outage,   // of the checkpoint store: nothing gets there
+    stop,     // the step never ends until a restart
+    slow,     // every step takes longer until it ends
+    stall,    // nothing moves until it ends, then the job continues by itself
+    corrupt,  // wrong numbers without a visible error
+    outage,   // the checkpoint store does not answer
     busy,     // the checkpoint store takes longer
-    torn,     // the next checkpoint is damaged, which shows when it is read
+    torn,     // the next checkpoint is damaged, which shows only when it is read
     none,     // an alarm without a fault
-    planned,  // the job is stopped on purpose, after a checkpoint, and started again
+    planned,  // the job is stopped on purpose after a checkpoint, and started again
 };
 
-// How it looks from outside, and so who can see it.
+// The symptom of a fault, which decides who detects it.
 enum class Symptom : std::uint8_t {
-    exit_code,    // a process ends: seen at once, where it ended
-    node_error,   // the node's own agent sees it in its logs and counters
+    exit_code,    // a process ends: seen at once, with its place
+    node_error,   // the node's agent sees it in logs and counters
     silence,      // the node no longer answers
     hang,         // no error is reported; only progress stops
     slowness,     // steps take longer
@@ -82,11 +82,12 @@ struct FaultKindInfo {
     std::string_view name;
     FaultEffect effect;
     Symptom symptom;
-    WallTime inspection;  // period of the node agent's check that sees it
-    double transient;     // share that a restart in place cures
-    double slowdown;      // of a step's kernels or links, where it slows
-    Scope natural;        // what breaks: a fault without a place stands at each of these
-    // The place is a node's or of several; else the job's, the store's or the network's core.
+    WallTime inspection;  // period of the node agent's check
+    double transient;     // share of the faults that a restart in place cures
+    double slowdown;      // factor on a step's kernels or links, for FaultEffect::slow
+    Scope natural;  // the failing component; a fault without a place hits each one of this scope
+    // True if the place is one or several nodes; otherwise it is the job, the store or the core of
+    // the network.
     constexpr bool on_node() const { return natural != Scope::job && natural != Scope::spine; }
 };
 
@@ -94,7 +95,7 @@ const FaultKindInfo& info(FaultKind kind);
 inline std::string_view name(FaultKind kind) {
     return info(kind).name;
 }
-// Whether the kind slows down kernels, or network adapters.
+// Whether the kind slows down kernels, or, in turn, network adapters.
 bool slows_gpus(FaultKind kind);
 bool slows_adapters(FaultKind kind);
 std::span<const FaultKindInfo> fault_kinds();

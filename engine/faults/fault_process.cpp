@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// Purposes of a component's streams: draws << 16 | occurrence << 8 | kind.
+// Purposes of a component's random streams: draw << 16 | occurrence << 8 | kind.
 enum class Draw : std::uint32_t { interval, lottery, frailty, mark, duration, escalation, burst };
 
 std::uint32_t purpose(Draw draw, FaultKind kind, std::uint32_t occurrence) {
@@ -19,7 +19,8 @@ std::uint32_t purpose(Draw draw, FaultKind kind, std::uint32_t occurrence) {
            static_cast<std::uint32_t>(kind);
 }
 
-// The integral of the days' intensities, for stretching time. Without bursts it is time itself.
+// The integral over time of the days' intensities, for stretching time. Without bursts it equals
+// time.
 class Intensity {
 public:
     Intensity(const FaultWeather& weather, WallTime horizon, std::uint64_t seed)
@@ -35,7 +36,8 @@ public:
             total_ += kDay * random.gamma(weather.burst_shape);
         }
     }
-    // The instant at which the integral reaches `operational`; the horizon or later if it doesn't.
+    // The instant at which the integral reaches `operational`; at least the horizon if it never
+    // does.
     double instant_s(double operational) const {
         if (begin_.empty() || operational >= total_) {
             return begin_.empty() ? operational : horizon_s_;
@@ -107,7 +109,7 @@ private:
         if (process_->frailty <= 0) {
             return weather_.boost_max;
         }
-        // One variate per node: a lemon is one for every class of faults.
+        // One variate per node, so that a lemon node is one for every class of faults.
         const NodeRange nodes = nodes_of(shape_, component);
         const Component node{Scope::node, nodes.first};
         CounterRandom random{
@@ -129,7 +131,8 @@ private:
         double operational = 0;
         for (;;) {
             operational += sample_s(process_->interval, intervals) / rate;
-            // Written so that a rate of zero, which makes this infinite, ends it too.
+            // A rate of zero makes `operational` infinite; the negated comparison then ends the
+            // loop, too.
             if (!(operational < intensity_.total()) || process_->interval.scale == WallTime{}) {
                 return;
             }
@@ -178,7 +181,7 @@ private:
         }
     }
 
-    // Distinct per fault of a component; independent of how many components there are.
+    // Distinct for each fault of a component, and independent of the number of components.
     std::uint64_t id_of(std::uint64_t entity) {
         const std::uint32_t kind = purpose(Draw::interval, process_->kind, occurrence_);
         const std::uint64_t n = counts_[{entity, kind}]++;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fault processes and the schedule that they make. Every component has one random stream per fault
-// process, keyed by (seed, component, kind): the schedule of one never depends on who else is
-// there. Processes run on the calendar; faults of nodes that are idle or in repair when they come
-// are for the campaign to ignore, which for exponential processes is exact.
+// Fault processes and the schedule of faults that they generate. Every component has one random
+// stream per fault process, keyed by (seed, component, kind), so that its faults do not depend on
+// the other components. Processes run in calendar time. The campaign ignores faults of nodes that
+// are idle or in repair at that time, which is exact for exponential processes.
 //  - frailty (lemon nodes): a node's rate is multiplied by a gamma variate of mean 1 and shape k.
-//  - bursts: the rates of all components share a gamma variate per day (time is stretched by it).
-//  - ageing: rate x boost, where a campaign knows how often a node was repaired and how old it is:
-//    times are drawn at the largest boost, and `mark` says from which boost on a fault is real.
+//  - bursts: the rates of all components share a gamma variate per day, which stretches time.
+//  - ageing: rate x boost, where the campaign knows the boost from a node's repairs and age. Times
+//  are
+//    drawn at the largest boost. `mark` is the least boost at which a fault is real.
 //  - escalation: with a probability, a second fault of another kind follows at the same place.
 #pragma once
 
@@ -24,16 +25,17 @@ namespace orrery {
 
 struct FaultEvent {
     WallTime time;
-    NodeRange nodes;  // none: the job, or the store
-    Component at;     // what of them
+    NodeRange nodes;  // empty: the job or the store
+    Component at;     // the failing component of them
     FaultKind kind = FaultKind::node_crash;
-    std::uint16_t process = 0;  // which one made it: its class in reports
-    float mark = 0;             // real from this boost on
-    double factor = 0;          // slowdown; 0: the kind's
-    WallTime duration;          // of the fault itself, or the repair that a trace knows; 0: unknown
-    WallTime notice;            // told so long before
-    std::uint64_t id = 0;       // names the fault's random streams
-    std::int64_t step = -1;     // strikes in the middle of the step after this many; -1: at `time`
+    std::uint16_t process = 0;  // index of the process that made it: its class in reports
+    float mark = 0;             // least boost at which it is real
+    double factor = 0;          // slowdown; 0: the default of the kind
+    WallTime duration;     // of the fault itself, or of its repair if a trace has it; 0: unknown
+    WallTime notice;       // time between the notice and the fault
+    std::uint64_t id = 0;  // key of the fault's random streams
+    // Strikes in the middle of the step after this number of steps; -1: at `time`
+    std::int64_t step = -1;
     bool operator==(const FaultEvent&) const = default;
 };
 
@@ -45,16 +47,17 @@ struct Escalation {
 };
 
 struct FaultProcess {
-    std::string name;  // of its class in reports
+    std::string name;  // name of the class in reports
     FaultKind kind = FaultKind::node_crash;
-    Component at;                    // one component, or each of its scope
-    Distribution interval;           // of one component
-    std::vector<FaultEvent> events;  // scripted, or of a trace: instead of the interval
-    std::optional<WallTime> once{};  // each component fails at this instant, and not again
-    std::int64_t once_step = -1;     // the same, in the middle of the step after this many
-    double probability = 1;          // that a component is subject to it at all (a lottery)
-    double frailty = 0;              // gamma shape k; 0: all nodes alike
-    double factor = 0;               // slowdown; 0: the kind's
+    Component at;                    // one component, or all of its scope
+    Distribution interval;           // between faults of one component
+    std::vector<FaultEvent> events;  // scripted, or from a trace; replaces `interval`
+    std::optional<WallTime> once{};  // each component fails once, at this instant
+    // Each component fails once, in the middle of the step after this number of steps
+    std::int64_t once_step = -1;
+    double probability = 1;  // that the process can strike a component at all (a lottery)
+    double frailty = 0;      // gamma shape k; 0: all nodes have the same rate
+    double factor = 0;       // slowdown; 0: the default of the kind
     std::optional<Distribution> duration{};
     WallTime notice;
     std::optional<Escalation> escalation{};
@@ -62,22 +65,22 @@ struct FaultProcess {
 };
 
 struct FaultWeather {
-    double burst_shape = 0;  // gamma shape of a day's common intensity; 0: none
+    double burst_shape = 0;  // gamma shape of the intensity of a day; 0: no bursts
     double boost_max = 1;    // times are drawn at this multiple of the rate
     bool operator==(const FaultWeather&) const = default;
 };
 
-// Ordered by (time, process, component). What comes at or after the horizon is left out.
+// Ordered by (time, process, component). Faults at or after the horizon are dropped.
 std::vector<FaultEvent> make_schedule(const std::vector<FaultProcess>& processes,
                                       const FaultWeather& weather,
                                       const ClusterShape& shape,
                                       WallTime horizon,
                                       std::uint64_t seed);
 
-// Components that the process can strike.
+// The number of components that the process can strike.
 std::uint32_t population(const FaultProcess& process, const ClusterShape& shape);
-// Expected faults in a span whose components are all new at its begin, without bursts, which leave
-// means as they are, and frailty, which does so for exponential intervals.
+// The expected number of faults in a span in which all components start new. Bursts do not change
+// the mean. Frailty does not change it for exponential intervals, and is ignored for the others.
 double expected_faults(const FaultProcess& process, const ClusterShape& shape, WallTime span);
 
 }  // namespace orrery

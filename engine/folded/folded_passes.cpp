@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of FoldedSimulation that works passes off, and what starts beside them.
+// The part of FoldedSimulation for passes and early ops.
 #include "engine/folded/folded_simulation.h"
 
 namespace orrery {
@@ -43,7 +43,7 @@ bool FoldedSimulation::start_pass(std::uint32_t s) {
     return true;
 }
 
-// The last cut before which launches or gates may bind.
+// Finds the last cut before which launches or gates may bind.
 void FoldedSimulation::close_gates(std::uint32_t s, const StagePass& pass) {
     FoldedStageState& stage = stages_[s];
     const PassTiming& timing = *step_.timings[pass.timing];
@@ -51,7 +51,7 @@ void FoldedSimulation::close_gates(std::uint32_t s, const StagePass& pass) {
     stage.gate_times.clear();
     stage.closed.clear();
     stage.gated.clear();
-    std::uint32_t bound = 0;  // ops
+    std::uint32_t bound = 0;  // ops before this one may be bound
     for (const PassGate& gate : gates) {
         stage.gate_times.push_back(time_of(s, gate));
         if (stage.gate_times.back() > now_) {
@@ -84,7 +84,7 @@ Time FoldedSimulation::time_of(std::uint32_t s, const PassGate& gate) const {
     return stage.lines[gate.line].next < gate.number ? kNever : now_;
 }
 
-// The gates that were closed when the pass started. What is known of one stays.
+// Updates the gates that were closed at the start of the pass. A known time never changes.
 void FoldedSimulation::look_at_gates(std::uint32_t s, const StagePass& pass) {
     FoldedStageState& stage = stages_[s];
     for (const std::uint32_t op : stage.gated) {
@@ -172,13 +172,14 @@ void FoldedSimulation::find_watches(std::uint32_t s) {
     }
 }
 
-// Cuts that the pass has got over since it was predicted: what lies before them is settled.
+// Advances to the last cut that the pass has reached since its prediction; everything before it is
+// final.
 void FoldedSimulation::pass_cuts(std::uint32_t s) {
     FoldedStageState& stage = stages_[s];
     const std::vector<std::uint32_t>& cuts = timing(s).cuts();
     const std::uint32_t first = cuts[stage.cut];
     const Time base = stage.base;
-    Time last;  // end of all before the cut, after the base
+    Time last;  // end of all ops before the cut, relative to the base
     for (std::uint32_t cut = stage.cut + 1; cuts[cut] - first < stage.op_ends.size(); ++cut) {
         for (std::uint32_t op = cuts[cut - 1]; op < cuts[cut]; ++op) {
             last = std::max(last, stage.op_ends[op - first]);
@@ -194,7 +195,7 @@ void FoldedSimulation::pass_cuts(std::uint32_t s) {
     }
 }
 
-// The pass under way goes on with another number of SMs held.
+// The pass continues with another number of held SMs.
 void FoldedSimulation::disturb(std::uint32_t s) {
     FoldedStageState& stage = stages_[s];
     if (stage.next_known && now_ >= stage.next_cut) {
@@ -209,7 +210,8 @@ void FoldedSimulation::disturb(std::uint32_t s) {
         const std::vector<Time>& cuts = timing(s).steady(stage.held.front().sms).cut;
         const Time offset = stage.base - cuts[stage.cut];
         const auto after = std::upper_bound(cuts.begin() + stage.cut, cuts.end(), now_ - offset);
-        // At the last cut the pass is over, whatever happens.
+        // The last cut is the end of the pass, so that the one before it is the latest to continue
+        // from.
         const auto cut = static_cast<std::uint32_t>(after - cuts.begin()) - 1;
         stage.cut = std::min(cut, static_cast<std::uint32_t>(cuts.size()) - 2);
         stage.base = offset + cuts[stage.cut];
@@ -220,13 +222,13 @@ void FoldedSimulation::disturb(std::uint32_t s) {
         stage.held.push_back({now_, stage.sms});
     }
     if (stage.held.size() > 1 && (stage.held.end() - 2)->sms == stage.sms) {
-        stage.held.pop_back();  // as many as before this instant
+        stage.held.pop_back();  // the number is the same as before this instant
     }
     stage.next_known = false;
     mark_dirty(s);
 }
 
-// When the next of the watched ops ends, if nothing changes any more.
+// Predicts the end of the next watched op if the held SMs stay the same.
 void FoldedSimulation::predict(std::uint32_t s) {
     FoldedStageState& stage = stages_[s];
     stage.dirty = false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of FoldedSimulation that leaves rounds out. In the middle of a step a pipeline repeats
-// itself: after a number of passes of the first stage all stages are where they were, but for the
-// time and for the numbers of their passes and messages. What happens from there on depends on that
-// state and on what the plan has ahead. So if one round has ended as it began, and if the plan
-// repeats for R more such rounds, these end as it did, each as much later as it took: they need not
-// be simulated, and the result is the same to the picosecond.
+// The part of FoldedSimulation that skips rounds. In the middle of a step a pipeline repeats
+// itself: after a number of passes of the first stage, all stages are in the same state again, but
+// for the time and the numbers of their passes and messages. The future depends only on that state
+// and on the rest of the plan. If a round ends in the state in which it began, and if the plan
+// repeats for R more such rounds, each of them takes the same time. They need not be simulated, and
+// the result is the same to the picosecond.
 #include <bit>
 #include <optional>
 
@@ -20,12 +20,12 @@ std::int64_t relative(Time time, Time now) {
     return time == kNever ? INT64_MAX : (time - now).picoseconds();
 }
 
-// When something ended does not matter once it is over.
+// The time until `time`; 0 if it is past, because past ends no longer matter.
 std::int64_t ahead(Time time, Time now) {
     return time == kNever ? INT64_MAX : std::max<std::int64_t>(0, (time - now).picoseconds());
 }
 
-// How the numbers of a stage grow from one round to the next.
+// The growth of a stage's numbers from one round to the next.
 struct Growth {
     std::uint32_t passes = 0;
     std::uint32_t launches = 0;
@@ -110,7 +110,7 @@ bool early_repeats(const FoldedStage& plan, const EarlyOp& a, const EarlyOp& b, 
            waits_repeat(plan, a.first_wait, b.first_wait, a.num_waits, by);
 }
 
-// Rounds after `to` that look at nothing of pass `end` or later.
+// The number of rounds after `to` that depend on no pass from `end` on.
 std::uint32_t rounds_before(std::uint32_t end, const FoldedPlace& to, std::uint32_t passes) {
     return end < to.pass + 2 ? 0 : (end - to.pass - 2) / passes + 1;
 }
@@ -124,8 +124,8 @@ std::optional<std::uint32_t> pass_before(const EarlyOp& op) {
     return op.num_after == 0 ? std::nullopt : std::optional{op.after[0].pass};
 }
 
-// Of the messages of a line, or of early ops, of which a round has `period`: what it looks at ends
-// with the first one after a later pass.
+// For the messages of a line or for early ops, with `period` of them a round: the number of rounds
+// for which they repeat. A round depends on entries up to the first one after a later pass.
 template <class Entry, class Repeats>
 std::uint32_t rounds_of(const std::vector<Entry>& entries,
                         std::uint32_t first,
@@ -151,8 +151,8 @@ std::uint32_t rounds_of(const std::vector<Entry>& entries,
 
 }  // namespace
 
-// The shortest period of the first stage's passes in the middle of its step; none: no rounds. A
-// guess is enough: whether rounds are alike is seen later.
+// Finds the shortest period of the first stage's passes in the middle of its step; without one no
+// round is skipped. A guess is enough, because look_at_round() compares the states.
 void FoldedSimulation::find_rounds() {
     const std::vector<StagePass>& passes = plan(0).passes;
     const std::size_t n = passes.size();
@@ -235,14 +235,15 @@ FoldedRound FoldedSimulation::round_now() const {
     return round;
 }
 
-// How many more rounds the plan repeats what the one from `from` to `to` has looked at.
+// The number of further rounds in which the plan repeats the part used by the round from `from` to
+// `to`.
 std::uint32_t FoldedSimulation::rounds_alike(const FoldedRound& from, const FoldedRound& to) const {
     std::uint32_t rounds = UINT32_MAX;
     for (std::uint32_t s = 0; s < stages_.size() && rounds > 0; ++s) {
         const FoldedPlace& a = from.places[s];
         const FoldedPlace& b = to.places[s];
         const Growth by = growth_between(plan(s), a, b);
-        // The host must not fall behind.
+        // The host must keep up.
         if (by.passes == 0 || step_.launch_cost * by.launches > to.time - from.time) {
             return 0;
         }
@@ -311,14 +312,15 @@ void FoldedSimulation::leave_out(const FoldedRound& from,
         }
     }
     for (FoldedEvent& event : events_) {
-        put_off(event.time);  // they keep their order
+        put_off(event.time);  // the order of events stays the same
     }
     now_ += later;
 }
 
-// At the end of an instant: the first stage has ended a round. Stages may take turns that repeat
-// after several rounds only: by R. P. Brent's rule (BIT 20, 1980) each is compared with the last
-// one whose number is a power of two. While messages slow passes down stages settle too slowly.
+// Called at the end of an instant at which the first stage has ended a round. The stages may
+// alternate, with a period of several rounds. By R. P. Brent's rule (BIT 20, 1980) each round is
+// therefore compared with the last one whose number is a power of two. While messages slow passes
+// down, the stages settle too slowly for this.
 void FoldedSimulation::look_at_round() {
     constexpr std::uint32_t kMost = 64;
     FoldedRound round = round_now();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event loop behind engine/folded/folded_step.h. Stages and what lies between them:
-// folded_step.cpp; passes: folded_passes.cpp; rounds that need not be simulated:
-// folded_rounds.cpp.
+// The event loop of engine/folded/folded_step.h. Sources: stages and their messages in
+// folded_step.cpp, passes in folded_passes.cpp, skipped rounds in folded_rounds.cpp.
 #pragma once
 
 #include <algorithm>
@@ -14,39 +13,39 @@ namespace orrery {
 
 inline constexpr Time kNever = Time::max();
 
-// The end of an op that a message or a data op waits for.
+// An op of a pass whose end a message or a data op waits for.
 struct PassWatch {
     std::uint32_t op = 0;
     Time end = kNever;
 };
 
 struct FoldedLineState {
-    std::uint32_t next = 0;  // message
+    std::uint32_t next = 0;  // index of the next message
     bool arrived = false;
 };
 
 struct FoldedStageState {
-    // The pass under way, or the next one.
+    // index of the current or next pass
     std::uint32_t pass = 0;
     bool working = false;
-    // Launches or gates bind: worked off as a whole, up to this cut.
+    // Before this cut launches or gates may bind, so that this part is computed as a whole.
     std::uint32_t gated_to = 0;
     bool launch_bound = false;
     std::vector<Time> gate_times;
-    std::uint32_t cut = 0;      // number of the last known one
+    std::uint32_t cut = 0;      // the last known cut
     Time base;                  // its time
-    Time next_cut;              // of the one after it, if `held` has changes
-    bool next_known = false;    // for these changes
-    std::vector<Time> op_ends;  // then: after the base, of the ops up to there
-    std::vector<HeldSms> held;  // at the base, and changes after it
+    Time next_cut;              // time of the next cut, if `held` has changes
+    bool next_known = false;    // `next_cut` and `op_ends` are valid for the present changes
+    std::vector<Time> op_ends;  // relative to `base`: ends of the ops up to the next cut
+    std::vector<HeldSms> held;  // at `base`, then its changes
     std::vector<PassWatch> watches;
     std::vector<Time> op_earliest;
-    std::vector<std::uint32_t> closed;  // gates that lay ahead when the pass started
-    std::vector<std::uint32_t> gated;   // their ops
+    std::vector<std::uint32_t> closed;  // gates that were closed at the start of the pass
+    std::vector<std::uint32_t> gated;   // the ops of these gates
     bool dirty = false;
     bool to_poll = false;
     std::uint32_t sms = 0;
-    Time due = kNever;  // of the next watch
+    Time due = kNever;  // end of the next watched op
 
     FoldedLineState lines[kNumLines];
     std::uint32_t data_next = 0;
@@ -65,11 +64,12 @@ struct FoldedEvent {
     std::uint32_t stage = 0;
     std::uint32_t line = 0;
     FoldedEventKind what = FoldedEventKind::message;
-    std::uint32_t sms = 0;  // that an early op has held
-    bool operator<(const FoldedEvent& other) const { return time > other.time; }  // a heap's order
+    std::uint32_t sms = 0;  // SMs that an early op releases
+    // Order of a heap with the least time on top
+    bool operator<(const FoldedEvent& other) const { return time > other.time; }
 };
 
-// When each stage is due: a tree of minima, whose root is the first time.
+// The due time of each stage: a tree of minima whose root is the earliest.
 class DueTimes {
 public:
     explicit DueTimes(std::size_t stages)
@@ -88,7 +88,7 @@ public:
         }
     }
     Time first() const { return least_[1]; }
-    // The first stage that is due then.
+    // The lowest stage that is due at first().
     std::uint32_t first_stage() const {
         std::size_t node = 1;
         while (node < leaves_) {
@@ -102,15 +102,15 @@ private:
     std::vector<Time> least_;
 };
 
-// How far a stage has got.
+// The progress of a stage.
 struct FoldedPlace {
     std::uint32_t pass = 0;
     std::uint32_t lines[kNumLines]{};
     std::uint32_t early[kEarlyStreams]{};
 };
 
-// Where all stages are at a time, and all else that decides what happens from then on, relative to
-// it.
+// The state of all stages at a time: everything that decides the rest of the step, relative to that
+// time.
 struct FoldedRound {
     Time time;
     std::vector<FoldedPlace> places;
@@ -119,7 +119,7 @@ struct FoldedRound {
 
 class FoldedSimulation {
 public:
-    // Rounds that are alike are left out, or not.
+    // `every_round` simulates repeated rounds, too.
     explicit FoldedSimulation(const FoldedStep& step, bool every_round = false)
         : step_(step),
           stages_(step.stages.size()),
@@ -217,15 +217,16 @@ private:
     std::vector<FoldedEvent> events_;
     DueTimes due_;
     std::vector<std::uint32_t> to_poll_;
-    std::vector<std::uint32_t> dirty_;  // whose next event has to be predicted again
+    std::vector<std::uint32_t> dirty_;  // stages whose next event must be predicted again
     Time now_;
     bool failed_ = false;
 
-    std::uint32_t round_passes_ = 0;         // of the first stage
-    std::uint32_t next_round_ = UINT32_MAX;  // begins with this pass of the first stage
+    std::uint32_t round_passes_ = 0;  // of the first stage
+    // The pass of the first stage that begins the next round
+    std::uint32_t next_round_ = UINT32_MAX;
     std::uint32_t num_rounds_ = 0;
     FoldedRound known_round_;
-    bool waited_for_launch_ = false;  // since then
+    bool waited_for_launch_ = false;  // since known_round_
     std::uint32_t rounds_left_out_ = 0;
     std::optional<Time> barrier_;
 };

@@ -17,7 +17,7 @@ void FoldedSimulation::begin(std::uint32_t s) {
     for (std::size_t e = 0; e < kEarlyStreams; ++e) {
         stage.early_end[e].assign(plan(s).early[e].size(), kNever);
     }
-    // Data ops at the start that wait for nothing: their ends are known at once.
+    // Data ops at the start that wait for nothing have known ends.
     Time end = stage.start;
     for (std::size_t d = 0; d < plan(s).data.size(); ++d) {
         const DataOp& op = plan(s).data[d];
@@ -36,7 +36,7 @@ std::optional<Time> FoldedSimulation::run() {
     }
     while (next_time() < kNever && !failed_ && !barrier_) {
         now_ = next_time();
-        // All that ends at this instant, then all that starts at it.
+        // First all ends at this instant, then all starts.
         do {
             while (due_.first() == now_) {
                 end_watched(due_.first_stage());
@@ -80,7 +80,7 @@ bool FoldedSimulation::all_done() const {
     return true;
 }
 
-// Ops of the pass under way that somebody waits for have ended, perhaps the last one.
+// Watched ops of the current pass have ended, perhaps the last one.
 void FoldedSimulation::end_watched(std::uint32_t s) {
     FoldedStageState& stage = stages_[s];
     set_due(s, kNever);
@@ -143,7 +143,8 @@ void FoldedSimulation::handle(const FoldedEvent& event) {
 }
 
 void FoldedSimulation::poll(std::uint32_t s) {
-    // A pass or an early op may let each other start, the rest lets nothing start at once.
+    // A pass and an early op may make each other ready; the other starts make nothing ready at
+    // once.
     for (bool again = true; again && !failed_;) {
         again = !stages_[s].working && start_pass(s);
         for (std::size_t stream = 0; stream < kEarlyStreams; ++stream) {
@@ -161,7 +162,7 @@ void FoldedSimulation::poll(std::uint32_t s) {
     arrive_data(s);
 }
 
-// Whether the host has launched so much; if not, the stage is woken when it has.
+// Whether the host has made this number of launches. If not, the stage wakes when it has.
 bool FoldedSimulation::launched(std::uint32_t s, std::uint32_t launches) {
     const Time at = launch(s, launches);
     if (at <= now_) {

@@ -12,22 +12,22 @@ namespace {
 
 constexpr std::size_t kStreams = kPassStreams;
 constexpr std::size_t kKnownMost = 4096;
-using Clock = std::array<std::uint32_t, kStreams>;  // by stream: ops that have to have ended
+using Clock = std::array<std::uint32_t, kStreams>;  // by stream: number of ops that must have ended
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
     hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
     return hash ^ hash >> 29;
 }
 
-// What is under way on one stream.
+// The current op of one stream.
 template <class Work>
 struct Lane {
     std::uint32_t op = 0;
     bool busy = false;
     bool is_kernel = false;
-    Time end{};  // if the same SMs are held until then
-    // The state of a kernel: the work that is left at `since`, and its rate. A kernel without a
-    // rate has just begun.
+    Time end{};  // if the held SMs stay the same until then
+    // The state of a kernel: its work left at `since`, and its rate. A kernel that has just begun
+    // has no rate yet.
     Time since{};
     Work work_left = 0;
     std::int64_t rate = 0;
@@ -90,8 +90,8 @@ public:
     }
 
 private:
-    // The first end of what is under way. Kernels have a new one if the SMs that are held have
-    // changed: work that is counted up at an unchanged rate does not change it.
+    // The next end. A kernel's end is recomputed only if the held SMs have changed: at a constant
+    // rate it stays the same.
     Time next_end(Time now) {
         const std::uint32_t held = outside_ + inside_;
         Time next = Time::max();
@@ -126,7 +126,7 @@ private:
         return true;
     }
 
-    // Starts what can start at `now`; ops that take no time end, and let others start.
+    // Starts the ready ops at `now`. Ops without duration end at once and may make others ready.
     void start_all(Time now) {
         wake_ = Time::max();
         for (bool again = true; again;) {
@@ -186,7 +186,7 @@ private:
     std::vector<Time>& ends_;
     std::array<Lane<Work>, kStreams> all_lanes_{};
     std::span<Lane<Work>> lanes_;
-    std::uint32_t outside_ = 0;  // SMs held
+    std::uint32_t outside_ = 0;  // held SMs
     std::uint32_t inside_ = 0;
     std::uint32_t paced_for_ = 0;
     std::uint32_t ended_ = 0;
@@ -215,11 +215,12 @@ PassTiming::PassTiming(std::vector<PassOp> ops,
     find_cuts();
 }
 
-// Op o closes what is before it if all earlier ops have to have ended when it ends, and if all
-// later ones have to wait for it: then there is a cut before it and one behind it.
+// Op o is a bottleneck if all earlier ops must have ended when it ends, and all later ones must
+// wait for it: then there is a cut before it and one after it.
 void PassTiming::find_cuts() {
     const std::size_t n = ops_.size();
-    std::vector<Clock> before(n);  // ops of each stream that end no later, itself included
+    // By op: the ops of each stream that end no later, including itself
+    std::vector<Clock> before(n);
     std::vector<std::uint32_t> ordinal(n);
     Clock count{};
     Clock last_on{};  // position + 1
@@ -244,7 +245,7 @@ void PassTiming::find_cuts() {
         before[o] = clock;
         after_all[o] = clock == count;
     }
-    // From the back: how much of each stream all later ops have waited for.
+    // From the last op to the first: the part of each stream that all later ops wait for.
     Clock known;
     known.fill(UINT32_MAX);
     cuts_ = {static_cast<std::uint32_t>(n)};

@@ -20,7 +20,8 @@ double daly_interval_s(double mtbf, double checkpoint) {
 
 double optimal_interval_s(double mtbf, double checkpoint) {
     const double d = checkpoint / mtbf;
-    // Newton on x + e^-(x + d) - 1, convex with one positive root; Young's value starts near it.
+    // Newton's method on x + e^-(x + d) - 1, which is convex with one positive root. Young's
+    // interval is a close start.
     double x = std::max(std::sqrt(2 * d), 1e-9);
     for (int i = 0; i < 60; ++i) {
         const double e = std::exp(-(x + d));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact answers and the literature's approximations that policies compute with. All times in
-// seconds. Failures are exponential with mean time M = `mtbf` between them; a checkpoint takes
-// delta, and the interval tau is the work between two checkpoints.
+// Exact results and the literature's approximations that policies use. All times are in seconds.
+// Failures are exponential with mean time M = `mtbf` between them. A checkpoint takes delta. The
+// interval tau is the work between two checkpoints.
 //   optimum     tau = M (1 + W0(-e^(-delta/M - 1))), the root of tau/M + e^-((tau + delta)/M) = 1
 //   Young       sqrt(2 delta M)                                           (1974)
 //   Daly        sqrt(2 delta M) [1 + sqrt(delta/2M)/3 + (delta/2M)/9] - delta       (2006)

@@ -8,7 +8,7 @@ namespace orrery {
 std::vector<std::uint32_t> PeerPlacement::holders(const JobShape& shape, std::uint32_t slot) const {
     std::vector<std::uint32_t> found;
     if (kind == PeerPlacementKind::group) {
-        // The last group takes in the rest, so that no node is alone.
+        // The last group includes the remainder, so that no node is alone.
         const std::uint32_t groups = std::max(1U, shape.slots / copies);
         const std::uint32_t group = std::min(slot / copies, groups - 1);
         const std::uint32_t end = group + 1 == groups ? shape.slots : (group + 1) * copies;
@@ -21,7 +21,7 @@ std::vector<std::uint32_t> PeerPlacement::holders(const JobShape& shape, std::ui
     const std::uint32_t next = ring               ? 1
                                : shape.unit_major ? shape.slots / shape.units
                                                   : shape.nodes_per_place;
-    // Stage by stage, the units of a stage stand beside each other: a ring of them.
+    // If the slots of a stage are consecutive, so are its units: they form a ring.
     const bool inside = !ring && !shape.unit_major;
     const std::uint32_t size = inside ? shape.units * shape.nodes_per_place : shape.slots;
     const std::uint32_t begin = inside ? slot / size * size : 0;

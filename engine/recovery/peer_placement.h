@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the copies of a node's state live in other nodes' memories (GEMINI, SOSP 2023): in groups
-// of m nodes that hold each other's state, on the next m - 1 nodes of a ring, or on the same
-// stage's node in the next data-parallel units.
+// The nodes that hold copies of a node's state in their memories (GEMINI, SOSP 2023): groups of m
+// nodes that hold each other's state, the next m - 1 nodes of a ring, or the same stage's nodes in
+// the next data-parallel units.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ enum class PeerPlacementKind : std::uint8_t { group, ring, cross_data_parallel }
 
 struct PeerPlacement {
     PeerPlacementKind kind = PeerPlacementKind::group;
-    std::uint32_t copies = 2;  // m, the own one included
+    std::uint32_t copies = 2;  // m, including the node's own
     bool operator==(const PeerPlacement&) const = default;
 
-    // The slots that hold the state of one, itself included.
+    // The slots that hold the state of `slot`, including itself.
     std::vector<std::uint32_t> holders(const JobShape& shape, std::uint32_t slot) const;
-    // Whether every slot's state outlives the loss of these.
+    // Whether every slot's state survives the loss of the slots in `lost`.
     bool survives(const JobShape& shape, const std::vector<std::uint32_t>& lost) const;
 };
 

@@ -67,10 +67,10 @@ void RecoveryMachine::on_training(const Observation& o) {
     state_.evicted.clear();
     state_.without = state_.vacancies;
     set_interval();
-    regrow(o);  // with what became ready during the restart
+    regrow(o);  // with the nodes that became ready during the restart
 }
 
-// A failure of other nodes than last time is an incident of its own, however soon it comes.
+// A failure of other nodes than last time is a new incident, however soon it comes.
 void RecoveryMachine::count_attempt(const Observation& o) {
     const bool others =
         !o.nodes.empty() && std::none_of(o.nodes.begin(), o.nodes.end(), [&](NodeNumber node) {
@@ -93,7 +93,7 @@ void RecoveryMachine::count_attempt(const Observation& o) {
     trained_ = false;
 }
 
-// What is vacant has to be filled first.
+// Vacant slots must be filled first.
 bool RecoveryMachine::restarts_in_place(const Observation& o) const {
     return state_.vacant(Vacancy::open) == 0 && !members_changed_ &&
            std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
@@ -123,7 +123,7 @@ void RecoveryMachine::on_fault(const Observation& o) {
         finish(o, restart_);
         return;
     }
-    // A process that says why it ended, or a sick node that is known: no need to look for it.
+    // If the process reported its cause or the sick node is known, no diagnosis is needed.
     if (o.nodes.empty() && o.detector != Detector::exit_code) {
         phase_ = Phase::diagnosing;
         actions_.push_back({.kind = ActionKind::diagnose});
@@ -146,7 +146,7 @@ void RecoveryMachine::on_corruption(const Observation& o) {
     }
     if (state_.attempt > limits_.attempts_max) {
         restart_.skip_batches = true;
-        restart_.checkpoints_back = 0;  // the human says where
+        restart_.checkpoints_back = 0;  // the person decides how far to go back
         state_.attempt = 0;
         phase_ = Phase::diagnosing;
         actions_.push_back({.kind = ActionKind::call_operator});
@@ -157,7 +157,7 @@ void RecoveryMachine::on_corruption(const Observation& o) {
 
 void RecoveryMachine::on_foresight(const Observation& o) {
     for (const NodeNumber node : o.nodes) {
-        std::erase(state_.spares, node);  // of a node that is idle: it is no spare any more
+        std::erase(state_.spares, node);  // an idle node with a warning is no longer a spare
     }
     if (o.nodes.empty() && o.kind == ObservationKind::notice && phase_ == Phase::training) {
         phase_ = Phase::draining;
@@ -222,7 +222,7 @@ void RecoveryMachine::on_ready(const Observation& o) {
     regrow(o);
 }
 
-// A job that went on without a node takes it back.
+// A job that runs without some nodes takes nodes back.
 void RecoveryMachine::regrow(const Observation& o) {
     const bool regrows = std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
         return policy->regrows(state_);
@@ -266,7 +266,7 @@ void RecoveryMachine::evict(std::vector<NodeNumber> nodes) {
     }
 }
 
-// Fills every open slot and, if there are nodes now, the slots that a policy did without.
+// Fills every open slot and, if there are nodes now, the slots that a policy left vacant.
 bool RecoveryMachine::fill_slots() {
     bool all = true;
     const std::vector<std::uint32_t> vacancies = state_.vacancies;
@@ -279,7 +279,7 @@ bool RecoveryMachine::fill_slots() {
             }
         }
         if (!filled && !state_.spares.empty()) {
-            // A job that waits for nodes takes them when they come.
+            // The job was waiting for nodes, and takes the first spare.
             filled = Action{.kind = ActionKind::replace, .node = state_.spares.front()};
         }
         if (!filled) {
@@ -290,7 +290,7 @@ bool RecoveryMachine::fill_slots() {
         members_changed_ = true;
         const bool replaces = filled->kind == ActionKind::replace;
         if (!replaces && vacancy != Vacancy::open) {
-            continue;  // the job does without this slot already
+            continue;  // the job already runs without this slot
         }
         filled_ = filled_ || filled->kind != ActionKind::take_over;
         if (replaces) {
@@ -322,7 +322,7 @@ bool RecoveryMachine::has_to_check() const {
     });
 }
 
-// All places are filled: nodes that have to be tested are, and then the job goes on.
+// All slots are filled. Orders a test of the nodes if one is due, else the restart.
 void RecoveryMachine::finish(const Observation& o, const Action& restart) {
     if (!has_to_check()) {
         return restart_now(o, restart);
@@ -333,7 +333,7 @@ void RecoveryMachine::finish(const Observation& o, const Action& restart) {
     actions_.push_back({.kind = ActionKind::check});
 }
 
-// A node that fails has to go; a slow one only if a spare can take its place.
+// Replaces a node that fails its test; a slow node only if there is a spare for it.
 void RecoveryMachine::on_checked(const Observation& o) {
     if (phase_ != Phase::checking) {
         return;
@@ -363,7 +363,7 @@ void RecoveryMachine::restart_now(const Observation& o, Action restart) {
         const bool others = filled_ || taken_over == 0;
         restart.extent = others ? RestartExtent::members : RestartExtent::failover;
     }
-    // Wrong numbers are in every copy that is younger than they are.
+    // Every copy made since the corruption has the wrong numbers.
     if (incident_.kind == ObservationKind::corruption_found) {
         restart.source = RestoreSource::remote;
     } else {
@@ -373,7 +373,7 @@ void RecoveryMachine::restart_now(const Observation& o, Action restart) {
                 break;
             }
         }
-        // A drain's checkpoint and the survivors' memories hold the last step.
+        // The checkpoint of a drain and the survivors' memories hold the last step.
         const bool regrown = incident_.kind == ObservationKind::node_ready ||
                              incident_.kind == ObservationKind::training_started;
         if (regrown && restart.source == RestoreSource::remote) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state machine that recovers a job. Events with their times go in, actions come out: it reads
-// no clock, draws no random numbers and knows nothing of simulations, so a campaign and the
-// supervisor of a real job drive the same object, and a recorded log replays to the same actions.
+// The state machine that recovers a job. It maps observations with their times to actions. It reads
+// no clock, draws no random numbers and knows nothing of simulations. A campaign and the supervisor
+// of a real job therefore drive the same class, and a recorded log replays to the same actions.
 //
 //   training ── fault ──▶ (diagnosing) ──▶ (waiting for nodes) ──▶ (checking) ──▶ restarting ──▶
 //   training
 //      │  └─ slow, warning, notice ──▶ draining ──▶ drained ──────────▲
 //
-// An incident goes down the ladder of policies; who fails `attempts_max` times in a row calls a
-// human, so that no job restarts for ever. Before a restart a policy may have all members tested.
+// An incident is offered to each policy on the ladder in turn. After `attempts_max` failures in a
+// row the machine calls a person, so that no job restarts for ever. A policy may have all members
+// tested before a restart.
 #pragma once
 
 #include <string>
@@ -20,9 +21,9 @@ namespace orrery {
 
 struct RecoveryLimits {
     std::uint32_t attempts_max = 5;
-    // A failure so soon after the last start is the same incident again.
+    // A failure this soon after the last start counts as the same incident.
     WallTime same_incident = WallTime::seconds(900);
-    // Wrong numbers so soon after wrong numbers: it did not go back far enough.
+    // Wrong numbers this soon after the last ones: the rollback did not go back far enough.
     WallTime same_corruption = WallTime::days(2);
     bool operator==(const RecoveryLimits&) const = default;
 };
@@ -34,14 +35,14 @@ public:
                     PolicyLadder ladder,
                     const RecoveryLimits& limits = {});
 
-    // Before the first observation: the interval between checkpoints.
+    // The actions before the first observation: the interval between checkpoints.
     std::vector<Action> start();
-    // The actions that follow, to be carried out in their order. Times never go back.
+    // The actions that follow an observation, in the order of execution. Times must not go back.
     std::vector<Action> observe(const Observation& observation);
 
     const JobState& state() const { return state_; }
     const PolicyLadder& ladder() const { return ladder_; }
-    // Every exchange, while it is wanted.
+    // Whether to record every exchange in log().
     void keep_log(bool keep) { keeps_log_ = keep; }
     const std::vector<RecoveryExchange>& log() const { return log_; }
 
@@ -68,7 +69,7 @@ private:
     void replace_and_restart(const Observation& o, Action restart);
     void evict(std::vector<NodeNumber> nodes);
     bool restarts_in_place(const Observation& o) const;
-    bool fill_slots();  // false: somebody has to wait
+    bool fill_slots();  // false: the job has to wait for nodes
     void finish(const Observation& o, const Action& restart);
     bool has_to_check() const;
     void restart_now(const Observation& o, Action restart);
@@ -80,13 +81,13 @@ private:
     Phase phase_ = Phase::restarting;
     bool corrupt_once_ = false;
     WallTime corrupt_last_;
-    WallTime started_;      // of the present or last training
+    WallTime started_;      // of the current or last training
     bool trained_ = false;  // since the last incident
     bool members_changed_ = false;
-    bool filled_ = false;       // by other nodes or peers, since the incident began
-    std::uint32_t checks_ = 0;  // since the incident began
-    Action restart_;            // what to do when all places are filled
-    Observation incident_;      // the one under way
+    bool filled_ = false;  // slots were filled by other nodes or peers since the incident began
+    std::uint32_t checks_ = 0;  // tests since the incident began
+    Action restart_;            // the restart to order when all slots are filled
+    Observation incident_;      // the current incident
     WallTime interval_;
     std::vector<Action> actions_;
     bool keeps_log_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints in the store, at an interval that is given or follows from the rates of failures
-// (closed_forms.h). The section `checkpoint` of a recovery plan chooses it, not the ladder.
+// Checkpoints in the store, at a fixed interval or at one that follows from the failure rate
+// (closed_forms.h). The section `checkpoint` of a recovery plan sets it, not the ladder.
 #pragma once
 
 #include "engine/recovery/recovery_policy.h"
@@ -12,10 +12,10 @@ enum class IntervalRule : std::uint8_t { fixed, young, daly, exact, adaptive };
 struct CheckpointInterval {
     IntervalRule rule = IntervalRule::fixed;
     WallTime fixed = WallTime::hours(1);
-    WallTime stall;  // of training, for one checkpoint
-    WallTime mtbf;   // expected; what `adaptive` starts from
-    WallTime least;  // time until a checkpoint is durable: the next one would wait for it
-    WallTime step;   // the interval is a whole number of steps of so long; 0: any
+    WallTime stall;  // stall of training for one checkpoint
+    WallTime mtbf;   // expected value; the start of `adaptive`
+    WallTime least;  // time until a checkpoint is durable; a shorter interval would wait for it
+    WallTime step;   // the interval is a whole number of steps of this length; 0: any interval
     bool operator==(const CheckpointInterval&) const = default;
 
     static constexpr PolicyWords kWords{.name = "checkpoint",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job goes on without the data-parallel units that lost a node, and takes them back later.
+// The job continues without the data-parallel units that lost a node, and takes them back later.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct ElasticDataParallel {
                               .of("replicas")};
     }
 
-    // A job that may not go on with fewer replicas than it has never shrinks.
+    // With units_min above the number of replicas the job could never run.
     std::optional<PolicyMisfit> misfit(std::int64_t replicas) const {
         if (units_min <= replicas) {
             return {};

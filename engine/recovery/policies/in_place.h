@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes start again on the same nodes first, `attempts` times (NVRx, Unicron).
+// Processes restart on the same nodes first, up to `attempts` times (NVRx, Unicron).
 #pragma once
 
 #include <tuple>
@@ -23,7 +23,7 @@ struct InPlaceRestart {
     }
 
     bool restarts_in_place(const Observation& o, const JobState& state) const {
-        // A node that does not answer cannot start anything again.
+        // A node that does not answer cannot restart its processes.
         return info(o.fault).symptom != Symptom::silence && state.attempt <= attempts;
     }
 };

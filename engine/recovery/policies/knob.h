@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The knobs of a recovery policy, for what reads, lists and explains them: the member (or a member
-// of a member), its name, its meaning in one sentence, and the values that it may have. The type of
-// a knob carries the member, so that a reader can be made at compile time.
+// The knobs of a recovery policy for readers, lists and help: the member (or a member of a member),
+// its name, its meaning in one sentence, and its range. The member is part of the type, so that the
+// code of a reader is generated at compile time.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@ struct KnobWords {
     std::string_view name;
     std::string_view meaning;
     std::string_view unit{};
-    std::string_view default_words{};  // where the default follows from something else
+    std::string_view default_words{};  // the default in words, if it follows from other values
     bool is_ranged = false;
     IntegerRange integers{};
     RealRange reals{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each node copies its state to its own host memory after a step (DLRover's flash checkpoint,
-// NVRx's local checkpoint). The copy outlives the processes, not the node.
+// NVRx's local checkpoint). The copy survives the processes, but not the node.
 #pragma once
 
 #include <tuple>

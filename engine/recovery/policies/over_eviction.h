@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All nodes of the suspects' domain go with them (ByteRobust).
+// All nodes of a suspect's domain leave with it (ByteRobust).
 #pragma once
 
 #include <algorithm>

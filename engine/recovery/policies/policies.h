@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registry of recovery policies. A policy is a header of this folder: a struct of its knobs,
-// the words and the table that describe them (kWords, knobs()), and those questions of
-// RecoveryPolicy that it answers, as functions of the same names. A new policy is that header and
-// its place in the list below; reader, `orrery keys`, reports, campaign and supervisor ask the
-// registry.
+// The registry of recovery policies. A policy is a header of this folder with a struct of its
+// knobs, their texts and table (kWords, knobs()), and member functions for the questions of
+// RecoveryPolicy that it answers, under the same names. A new policy needs only its header and an
+// entry in the list below: the reader, `orrery keys`, reports, the campaign and the supervisor use
+// the registry.
 #pragma once
 
 #include <variant>
@@ -27,7 +27,7 @@
 
 namespace orrery {
 
-// In the order in which messages and documents list them.
+// In the order of messages and documents.
 using PolicySpec = std::variant<InPlaceRestart,
                                 HotSpares,
                                 ElasticDataParallel,
@@ -46,11 +46,11 @@ using PolicySpec = std::variant<InPlaceRestart,
 PolicyLadder make_ladder(const std::vector<PolicySpec>& specs);
 
 const PolicyWords& words_of(const PolicySpec& policy);
-// Two knobs that contradict each other.
+// Two contradictory knobs, if any.
 std::optional<PolicyMisfit> contradiction_of(const PolicySpec& policy);
-// Fills knobs that were not given.
+// Sets knobs that the scenario does not give.
 void complete(PolicySpec& policy, const PolicySetting& setting);
-// For the prediction of a drill, in which nothing is drawn.
+// Removes all chance, for the prediction of a drill.
 void leave_nothing_to_chance(PolicySpec& policy);
 
 }  // namespace orrery

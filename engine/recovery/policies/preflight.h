@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// All members are tested before a restart after an incident: a kernel on each, loopback, pairs,
-// all-to-all, all-reduce with neighbours (MegaScale's self-check, NSDI 2024, section 4.3). Who
-// fails is replaced, and the new ones are tested, too. The times and probabilities are of a
-// campaign, which has no real nodes to test; all are assumed.
+// All members are tested before a restart after an incident: a kernel on each node, loopback,
+// pairs, all-to-all, all-reduce with neighbours (MegaScale's self-check, NSDI 2024, section 4.3). A
+// node that fails is replaced, and its replacement is tested, too. The times and probabilities are
+// for a campaign, which has no real nodes to test; all are assumed.
 #pragma once
 
 #include <tuple>
@@ -15,9 +15,9 @@ namespace orrery {
 struct PreflightCheck {
     std::uint32_t rounds = 2;
     WallTime duration = WallTime::seconds(60);
-    double finds = 0.95;        // a node that is sick or slow
-    double localises = 1;       // … and names it, not the other side of a pair
-    double false_positive = 0;  // a check accuses a healthy one besides
+    double finds = 0.95;        // probability for a sick or slow node
+    double localises = 1;       // probability to name that node, not the other side of a pair
+    double false_positive = 0;  // probability to accuse a healthy node, too
     bool operator==(const PreflightCheck&) const = default;
 
     static constexpr PolicyWords kWords{
@@ -50,7 +50,7 @@ struct PreflightCheck {
                           .false_positive = false_positive};
     }
     std::uint32_t checks(const Observation& incident) const {
-        // A returning node and a stop on request suspect no node.
+        // Returning nodes and planned stops suspect no node.
         switch (incident.kind) {
             case ObservationKind::fault_detected:
             case ObservationKind::corruption_found:

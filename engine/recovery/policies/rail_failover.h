@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node whose adapter, cable or leaf switch is lost goes on through the other one (dual ToR, or
-// another rail), and the job at the lower bandwidth's pace, until it is repaired or drained. The
-// network goes around the loss: a supervisor hears of a slow node, if at all.
+// A node that loses an adapter, a cable or a leaf switch continues over its other path (dual ToR,
+// or another rail), and the job at the pace of the lower bandwidth, until the node is repaired or
+// drained. The network itself routes around the loss: a supervisor sees at most a slow node.
 #pragma once
 
 #include <tuple>
@@ -12,9 +12,9 @@
 namespace orrery {
 
 struct RailFailover {
-    WallTime stall = WallTime::seconds(1);  // until traffic has moved (assumed)
-    double bandwidth = 0.5;                 // that is left
-    std::optional<double> slowdown{};       // of the job's step with it
+    WallTime stall = WallTime::seconds(1);  // until traffic has moved to the other path (assumed)
+    double bandwidth = 0.5;                 // remaining share
+    std::optional<double> slowdown{};       // factor on the job's step
     bool operator==(const RailFailover&) const = default;
 
     static constexpr PolicyWords kWords{.name = "rail_failover",

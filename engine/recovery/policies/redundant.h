@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each node also computes what the next stage's node does, and goes on for it when that is lost
-// (Bamboo, NSDI 2023), until a node is there again.
+// Each node also computes the work of the next stage's node, and takes over from it when it is lost
+// (Bamboo, NSDI 2023), until a node is available again.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace orrery {
 
 struct RedundantComputation {
     WallTime failover = WallTime::seconds(10);  // assumed
-    std::optional<double> overhead{};           // of every step, always: 1 + overhead as long
+    std::optional<double> overhead{};  // every step, at all times, takes 1 + overhead times as long
     bool operator==(const RedundantComputation&) const = default;
 
     static constexpr PolicyWords kWords{.name = "redundant",
@@ -46,7 +46,7 @@ struct RedundantComputation {
     bool regrows(const JobState&) const { return true; }
 
 private:
-    // Each lost slot has a shadow that still trains.
+    // Whether the shadow of each lost slot still trains.
     static bool covered(const JobState& state) {
         const auto gone = [&](std::uint32_t slot) {
             const auto in = [&](const std::vector<std::uint32_t>& slots) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A share of steps is computed twice and compared (Gemini): the verified step is known.
+// A share of the steps is computed twice and compared (Gemini), which gives a verified step.
 #pragma once
 
 #include <tuple>

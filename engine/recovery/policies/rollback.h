@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong numbers: back `checkpoints` checkpoints, further each time, and skip the batches after.
+// After wrong numbers the job goes back `checkpoints` checkpoints, further each time, and skips the
+// batches since then.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ struct RollbackAndSkip {
     }
 
     std::optional<Action> roll_back(const Observation& o, const JobState& state) const {
-        // Twice as far each time in a row.
+        // Twice as far after each failure in a row.
         const std::uint32_t again = std::clamp(state.attempt, 1U, 20U) - 1;
         const std::int64_t back = std::int64_t{checkpoints} << again;
         return Action{

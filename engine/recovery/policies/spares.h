@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that are ready take the places of lost ones (ByteRobust's warm standbys).
+// Ready nodes take the slots of lost nodes (ByteRobust's warm standbys).
 #pragma once
 
 #include <tuple>
