@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which requests are served at all: a policy object that sees what a request would meet. What it
-// turns away is counted, and costs nothing more.
+// Admission of requests: a policy decides by the latency that a request is predicted to have. A
+// rejected request is counted and costs nothing further.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace orrery {
 
 struct PredictedLatency {
     Time first_token;   // from now
-    Time output_token;  // while it generates
+    Time output_token;  // mean time between output tokens
 };
 
 class AdmissionPolicy {
@@ -24,10 +24,11 @@ public:
 
 // The names of the policies:
 //   all         every request
-//   objectives  none that would miss an objective (early rejection of Mooncake, Qin et al., FAST
-//               2025): before its prompt is computed for nothing
+//   objectives  rejects a request that would miss an objective, before its prompt is computed in
+//   vain
+//               (early rejection of Mooncake, Qin et al., FAST 2025)
 std::vector<std::string_view> admission_names();
-// Null if there is none of that name, and for `all`, which asks nothing. Objectives of zero allow
+// Null for an unknown name, and for `all`, which needs no policy. An objective of zero admits
 // everything.
 std::unique_ptr<AdmissionPolicy> make_admission(std::string_view name,
                                                 Time first_token,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many instances of a pool serve: a policy object without time of its own. The run asks it from
-// interval to interval, starts instances, and lets others serve what they have to its end.
+// The number of serving instances of a pool: a policy that does not advance time itself. The run
+// asks it once an interval and starts instances. An instance that is to stop first finishes its
+// requests.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,16 @@
 
 namespace orrery {
 
-// A pool in the interval that has ended.
+// A pool over the interval that has just ended.
 struct PoolObservation {
-    std::int64_t instances = 0;  // that serve or start
-    double seconds = 0;          // of the interval
+    std::int64_t instances = 0;  // serving or starting
+    double seconds = 0;          // length of the interval
     std::int64_t arrivals = 0;   // requests sent to the pool
-    std::int64_t waiting = 0;    // now
-    double cache_use = 0;        // now, of the blocks of the instances that serve
-    std::int64_t ended = 0;      // requests of the load
-    std::int64_t good = 0;       // of these, that met their objectives
+    std::int64_t waiting = 0;    // at the end of the interval
+    // Share of the blocks of the serving instances in use, at the end of the interval
+    double cache_use = 0;
+    std::int64_t ended = 0;  // requests of the whole load
+    std::int64_t good = 0;   // ended requests that met their objectives
 };
 
 class Autoscaler {
@@ -29,18 +31,19 @@ public:
     virtual std::int64_t wanted(const PoolObservation& seen) const = 0;
 };
 
-// The names of the policies. `target`:
+// The names of the policies, and the meaning of `target`:
 //   none        the stated number of instances
-//   rate        requests a second of an instance
-//   queue       waiting requests of an instance
-//   cache       share of the cache that is in use
-//   objectives  share of the requests that meet their objectives: one more instance below it, one
-//               fewer where all do
+//   rate        requests a second per instance
+//   queue       waiting requests per instance
+//   cache       share of the cache in use
+//   objectives  share of the requests that meet their objectives: one more instance below the
+//   target,
+//               one fewer if all requests meet them
 std::vector<std::string_view> autoscaler_names();
-// Null if there is none of that name, and for `none`.
+// Null for an unknown name, and for `none`.
 std::unique_ptr<Autoscaler> make_autoscaler(std::string_view name, double target);
 
-// How a pool of a run follows its load.
+// The limits of a pool's size, and the start-up time of an instance.
 struct PoolScaling {
     std::int64_t min_instances = 1;
     Time start_up;  // of an instance: processes, weights, captured graphs
@@ -48,10 +51,10 @@ struct PoolScaling {
 struct Scaling {
     const Autoscaler* policy = nullptr;
     Time interval = Time::seconds(10);
-    // As many instances go on as were wanted at most in this time.
+    // The number of instances does not fall below the largest number wanted within this time.
     Time scale_down_delay = Time::seconds(60);
     std::vector<PoolScaling> pools;
-    // What a request must meet; zero: anything.
+    // The objectives of a request; zero: no objective.
     Time first_token;
     Time output_token;
 };

@@ -11,7 +11,7 @@ namespace orrery {
 
 namespace {
 
-// Sequences of a step lie anywhere in memory: this many are on their way from there.
+// Sequences of a step are scattered in memory: prefetch this many ahead.
 constexpr std::size_t kSequencesAhead = 8;
 
 }  // namespace
@@ -37,7 +37,7 @@ std::int64_t BatchScheduler::watermark_blocks() const {
 }
 
 bool BatchScheduler::fits(const Request& request, ServedPart part) const {
-    // The last output is never computed, so it needs no place.
+    // The last output token is never an input, so that it needs no place in the cache.
     const std::int64_t tokens =
         request.prompt_tokens + (part == ServedPart::prompt ? 0 : request.output_tokens - 1);
     return blocks_for(tokens) + watermark_blocks() <= limits_.num_blocks &&
@@ -143,7 +143,7 @@ Batch BatchScheduler::next() {
     budget_ = limits_.max_num_batched_tokens;
     fill(batch);
     if (batch.steps.empty() && fresh_ > 0) {
-        fresh_ = 0;  // no step runs that they came during
+        fresh_ = 0;  // no step runs, so that they need not wait for it
         fill(batch);
     }
     if (!batch.steps.empty()) {
@@ -199,7 +199,7 @@ BatchScheduler::Filled BatchScheduler::fill_running(Phase phase, Batch& batch) {
             filled.skipped = true;
             continue;
         }
-        // After a preemption a sequence that computes whole prompts may exceed the budget: it then
+        // After a preemption, a sequence of a policy without chunks may exceed the budget: it then
         // has a step of its own.
         std::int64_t tokens = most_in_a_step(left);
         if (rules_.chunks_prompts) {
@@ -317,7 +317,7 @@ bool BatchScheduler::admit_head(const PrefixHit& hit, std::int64_t new_tokens, B
     return true;
 }
 
-// Blocks of the cache are shared before any other is taken, which could hand one of them out.
+// Shares the cached blocks before it takes any other, because taking could reuse one of them.
 void BatchScheduler::take_loaded(RequestId id,
                                  const PrefixHit& hit,
                                  std::int64_t fresh,
@@ -337,7 +337,7 @@ void BatchScheduler::take_loaded(RequestId id,
             missing.push_back(hash);
         }
     }
-    // Before the cache hands out blocks, which may push others out below.
+    // Before the cache hands out blocks, which may evict others from the lower tiers.
     load.parts = below_.tiers->load(below_.host, missing);
     std::vector<KvBlock> taken;
     pool_.take(fresh, taken);
@@ -400,8 +400,8 @@ void BatchScheduler::schedule(std::uint32_t slot,
     publish_prefix(sequence);
 }
 
-// As vLLM does, a block is findable as soon as a step computes its last token: a request of the
-// same step may share it, since it reads the block only in its own attention.
+// As in vLLM, a block is findable as soon as a step computes its last token. Another request of the
+// same step may share it, because attention reads the block after it is written.
 void BatchScheduler::publish_prefix(Sequence& sequence) {
     if (!sequence.publishes) {
         return;
@@ -425,11 +425,11 @@ void BatchScheduler::preempt_last(Batch& batch) {
     sequence.room = 0;
     pending_tokens_ += std::min(sequence.computed, sequence.total);
     sequence.computed = 0;
-    sequence.awaits_cache = false;  // it computes its prompt here instead
+    sequence.awaits_cache = false;  // it will compute its prompt here instead
     ++sequence.attempt;
     waiting_.push_front(id);
     batch.preempted.push_back(id);
-    // Its tokens of this very step are not computed; the budget stays spent, as in vLLM.
+    // Its tokens of this step are not computed; their budget stays spent, as in vLLM.
     std::erase_if(batch.loads, [&](const SequenceLoad& load) { return load.request == id; });
     std::erase_if(batch.steps, [&](const SequenceStep& step) { return step.request == id; });
 }

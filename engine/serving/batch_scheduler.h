@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sequences an instance computes in its next step: continuous batching as a policy object
-// that the simulated and the real server drive alike. A step is one forward pass over a mixed
-// batch: some sequences compute a chunk of their prompt, others one token.
+// The sequences of an instance's next step: continuous batching as a policy class that the
+// simulated and the real server share. A step is one forward pass over a mixed batch: some
+// sequences compute a chunk of their prompt, others one token.
 //
-// A sequence has `total` tokens (its prompt and the tokens that it has generated) and `computed`
-// ones, whose keys and values are in the cache or on their way. A step that brings `computed` up to
-// `total` samples the next token. Policies differ in which sequences share a step, in their order,
-// and in the blocks that a sequence needs before it begins: one table of rules.
+// A sequence has `total` tokens, its prompt and its generated tokens. The keys and values of
+// `computed` of them are in the cache or on their way. A step that raises `computed` to `total`
+// samples the next token. Policies differ in the sequences that may share a step, their order, and
+// the blocks that a sequence needs before it begins: one table of rules.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ namespace orrery {
 enum class ServedPart : std::uint8_t {
     whole,
     prompt,        // up to the first token; keys and values stay until release()
-    after_prompt,  // the rest; keys and values of the prompt come from another instance
+    after_prompt,  // the generation; keys and values of the prompt come from another instance
 };
 
-// Which waiting request begins first.
+// The order of waiting requests.
 enum class QueueOrder : std::uint8_t {
     arrival,
     predicted_length,  // shortest predicted output first (Zheng et al., NeurIPS 2023)
-    deadline,          // calls of the workflow that came first, whose deadline is the earliest
+    deadline,          // the call of the earliest workflow first: its deadline is the earliest
 };
 
 struct SchedulerLimits {
@@ -42,52 +42,54 @@ struct SchedulerLimits {
     std::int64_t max_num_seqs = 1024;
     std::int64_t block_size = 16;  // tokens
     std::int64_t num_blocks = 0;   // of the key-value cache
-    // The most tokens of one prompt in one step; 0: as the budget allows.
+    // Maximum of tokens of one prompt in one step; 0: only the budget limits them.
     std::int64_t long_prefill_token_threshold = 0;
     bool enable_prefix_caching = true;
-    // Data-parallel ranks: fewer new prompts than these wait for prompt_wait_steps steps, and as
-    // many for prompt_batching_steps, in which more may come.
+    // Data-parallel ranks that start prompts together. Fewer new prompts than ranks wait up to
+    // prompt_wait_steps steps. As many wait prompt_batching_steps steps, so that more may join.
     std::uint16_t balanced_ranks = 1;
     std::uint32_t prompt_batching_steps = 0;
-    // Tokens that a draft proposes for each sequence that generates; its next step verifies them
+    // Tokens that a draft model proposes for each generating sequence. Its next step verifies them
     // together (Leviathan et al., ICML 2023).
     std::int64_t draft_tokens = 0;
-    // Requests for different adapters share a step (Chen et al., Punica, MLSys 2024). Otherwise a
-    // request begins only beside others for its adapter, or alone.
+    // Whether requests for different adapters may share a step (Chen et al., Punica, MLSys 2024).
+    // If not, a request begins only beside requests for its own adapter, or alone.
     bool mixes_adapters = true;
-    // A step is chosen while the one before it runs (vLLM's asynchronous scheduling, the overlap
-    // schedulers of SGLang and TensorRT-LLM): requests that come meanwhile wait for the next one.
+    // A step is chosen while the step before it runs (vLLM's asynchronous scheduling, the overlap
+    // schedulers of SGLang and TensorRT-LLM). A request that arrives meanwhile waits for the step
+    // after.
     bool plans_ahead = false;
-    // Micro-batches of a pipeline, which follow one another: each has up to max_num_seqs sequences
-    // (TensorRT-LLM's micro-batches). 1: max_num_seqs are all sequences that run.
+    // Micro-batches in the pipeline, each with up to max_num_seqs sequences (TensorRT-LLM). 1:
+    // max_num_seqs limits all running sequences.
     std::uint16_t micro_batches = 1;
-    // Steps of running sequences between two looks at the queue, where prompts have steps of their
+    // Steps of running sequences between two checks of the queue, if prompts have steps of their
     // own (vLLM v0's num_scheduler_steps).
     std::uint16_t num_scheduler_steps = 1;
     std::uint16_t prompt_wait_steps = 0;
-    // For rules whose steps hold prompts alone: prompts begin when nothing runs, or when this many
-    // prompts wait and this share of the blocks is free. What begins is computed in one step.
+    // For rules with separate steps for prompts. Prompts begin when nothing runs, or when at least
+    // this number of prompts waits and this share of the blocks is free. The prompts that begin are
+    // computed in one step.
     std::uint16_t prompts_together = 1;
     double prompt_free_share = 0;
     QueueOrder order = QueueOrder::arrival;
-    // A step of this instance over one of the pool's first, for routers.
+    // Time of a step relative to the pool's first instance, for routers.
     float relative_time = 1;
 };
 
 struct SequenceStep {
     RequestId request{};
     std::int64_t new_tokens = 0;
-    std::int64_t context = 0;   // tokens computed before
-    std::int64_t drafted = 0;   // of the new tokens: proposals that the step verifies
-    std::int64_t accepted = 0;  // of these; known when the batch is computed
-    bool samples = false;       // yields an output token, and one more for each accepted proposal
-    std::uint32_t attempt = 0;  // a preemption makes the results of earlier attempts void
+    std::int64_t context = 0;   // tokens computed before the step
+    std::int64_t drafted = 0;   // proposed tokens among new_tokens, which the step verifies
+    std::int64_t accepted = 0;  // accepted proposals; known when the batch is computed
+    bool samples = false;       // yields an output token, and one more per accepted proposal
+    std::uint32_t attempt = 0;  // a preemption voids the results of earlier attempts
     std::int32_t adapter = -1;  // Request::adapter
-    std::uint32_t slot = 0;     // where the scheduler keeps the sequence
-    std::int32_t images = 0;    // that are encoded in this step
+    std::uint32_t slot = 0;     // index of the sequence in the scheduler
+    std::int32_t images = 0;    // images encoded in this step
 };
 
-// What a sequence takes from tiers below the cache when it begins.
+// The blocks that a sequence loads from tiers below the cache when it begins.
 struct SequenceLoad {
     RequestId request{};
     std::vector<CacheLoad> parts;
@@ -96,25 +98,25 @@ struct SequenceLoad {
 struct Batch {
     std::vector<SequenceStep> steps;
     std::vector<RequestId> preempted;
-    std::vector<RequestId> admitted;  // began, or began again
-    // Loads of sequences that were admitted. With TierLoading::ahead they have no step before
+    std::vector<RequestId> admitted;  // began or resumed in this step
+    // Loads of admitted sequences. With TierLoading::ahead such a sequence has no step before
     // arrived().
     std::vector<SequenceLoad> loads;
 };
 
-// Tokens of a prompt that are still to be computed, behind `context` others.
+// The uncomputed tokens of a prompt, after `context` computed ones.
 struct PendingPrompt {
     std::int64_t tokens = 0;
     std::int64_t context = 0;
 };
 
-// Sequences that generate, or will when their keys and values have come, and their tokens.
+// The sequences that generate, or will once their keys and values have arrived, and their tokens.
 struct Generating {
     std::int64_t sequences = 0;
     std::int64_t context = 0;
 };
 
-// A sequence that got a token when a batch was completed.
+// A sequence that received tokens from a completed batch.
 struct Sampled {
     RequestId request{};
     bool finished = false;
@@ -128,78 +130,80 @@ public:
                    const SchedulerLimits& limits,
                    const std::vector<Request>& requests);
 
-    // Prompts find blocks there, too, that the cache has lost. Before the first request.
+    // Adds tiers in which prompts find blocks that the cache has lost. Call it before the first
+    // request.
     void use(const TierView& below);
-    // Whether the request could run if it were alone. One that could not must not be submitted.
+    // Whether the request could run alone. Otherwise it must not be submitted.
     bool fits(const Request& request, ServedPart part = ServedPart::whole) const;
-    // `generated`: output tokens that it has already; their keys and values are computed here,
-    // after those of the prompt. A request that comes after its prompt has one at least.
+    // Adds a request to the queue. `generated` is the number of its output tokens so far; their
+    // keys and values are computed here, after those of the prompt. With ServedPart::after_prompt
+    // it is at least one.
     void submit(RequestId request, ServedPart part = ServedPart::whole, std::int64_t generated = 0);
-    // Admits submitted requests whose keys and values come from elsewhere: appends the ones that
-    // have got blocks for them now, in the order of their coming. They run when arrived() says so.
+    // Admits submitted requests whose keys and values come from another instance, in order of
+    // arrival, as far as there are blocks. Appends the admitted ones. They run after arrived().
     void accept(std::vector<RequestId>& accepted);
     void arrived(RequestId request);
-    // Frees the blocks of a prompt whose keys and values have been read.
+    // Frees the blocks of a prompt after its keys and values have been read.
     void release(RequestId request);
-    // The next step; without steps if nothing can run before a batch under way is completed. A
-    // pipeline may ask for the next batch while others are under way.
+    // The next step. It is empty if nothing can run before a batch in flight is completed. With a
+    // pipeline, next() may be called while other batches are in flight.
     Batch next();
-    // The batch was computed, and its steps say what was accepted; appends the tokens that it
-    // sampled. Batches complete in their order. Rejected proposals leave the cache.
+    // Completes a batch, whose steps say which proposals were accepted; rejected ones leave the
+    // cache. Appends the sampled tokens. Batches complete in the order of next().
     void complete(const Batch& batch, std::vector<Sampled>& sampled);
-    // The request leaves the queue or the running sequences; what is under way for it is void.
+    // Removes a waiting or running request. Its results in flight are void.
     void cancel(RequestId request);
 
-    // The running requests, then the waiting ones; prompts that only keep their blocks are left
-    // out.
+    // The running requests, then the waiting ones. Prompts that only keep their blocks are not
+    // included.
     std::vector<RequestId> requests() const;
-    // Tokens of a request whose keys and values are in the cache, or on their way.
+    // The tokens of a request whose keys and values are in the cache or on their way.
     std::int64_t computed_tokens(RequestId request) const { return at(request).computed; }
     std::int64_t num_waiting() const {
         return static_cast<std::int64_t>(waiting_.size() + incoming_.size());
     }
     std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
-    // Tokens that no step has been given yet, over all sequences: a load for routers.
+    // Tokens not yet part of any step, over all sequences: a measure of load for routers.
     std::int64_t pending_tokens() const { return pending_tokens_; }
-    // First of running requests, then of waiting ones, less what the cache and the tiers have now.
+    // First the running requests, then the waiting ones without the prefix that is cached now.
     std::vector<PendingPrompt> pending_prompts() const;
     Generating generating() const;
-    // Tokens of the batches that are not completed.
+    // Tokens of the batches in flight.
     std::int64_t tokens_under_way() const { return tokens_under_way_; }
-    // No request waits, runs or keeps blocks.
+    // True if no request waits, runs or keeps blocks.
     bool is_idle() const { return slots_.empty(); }
     const BlockPool& pool() const { return pool_; }
     const SchedulerLimits& limits() const { return limits_; }
-    // Tokens of the prompt of a waiting or running request that the prefix cache had when the
-    // request was last admitted.
+    // Tokens of the prompt of a waiting or running request that were in the prefix cache when it
+    // was last admitted.
     std::int64_t cached_tokens(RequestId request) const { return at(request).cached; }
-    // The part of cached_tokens() that came from the tiers below.
+    // The part of cached_tokens() that came from lower tiers.
     std::int64_t loaded_tokens(RequestId request) const { return at(request).loaded; }
-    // Leading tokens of a prompt that the cache or the tiers below have: whole blocks, never the
-    // last token, which must be computed to sample from it.
+    // The leading tokens of a prompt that the cache or the lower tiers have, in whole blocks. The
+    // last token is never counted, because it must be computed to sample the next.
     std::int64_t prefix_tokens(const Request& request) const;
-    // The cache blocks of a running request, in the order of its tokens: a real server reads and
+    // The cache blocks of a running request, in the order of its tokens. A real server reads and
     // writes them. Valid until the next step is chosen.
     std::span<const KvBlock> blocks(RequestId request) const { return at(request).blocks; }
 
 private:
     static constexpr RequestId kNoRequest{~std::uint32_t{0}};
-    // What every step looks at lies in one cache line.
+    // The members that every step reads are on one cache line.
     struct alignas(64) Sequence {
         std::int64_t total = 0;
-        std::int64_t last = 0;      // prompt and all outputs
-        std::int64_t computed = 0;  // or under way
-        std::int64_t room = 0;      // tokens that its blocks hold
+        std::int64_t last = 0;      // prompt tokens and all output tokens
+        std::int64_t computed = 0;  // computed or in flight
+        std::int64_t room = 0;      // tokens that fit into its blocks
         RequestId request = kNoRequest;
         std::int32_t adapter = -1;
         std::uint32_t attempt = 0;
-        bool keeps_blocks = false;  // at its end, until release()
-        bool awaits_cache = false;  // until arrived()
-        bool encoded = false;       // its images, since it was admitted
-        bool publishes = false;     // some full block's hash is not known to the pool yet
+        bool keeps_blocks = false;  // keeps its blocks when it ends, until release()
+        bool awaits_cache = false;  // waits for arrived()
+        bool encoded = false;       // its images are encoded, since its admission
+        bool publishes = false;     // the pool does not know the hashes of all its full blocks
         std::vector<KvBlock> blocks;
         std::int64_t cached = 0;
-        std::int64_t loaded = 0;     // of these
+        std::int64_t loaded = 0;     // part of `cached`
         std::int64_t published = 0;  // full blocks whose hashes the pool knows
         bool generates() const { return computed + 1 == total; }
     };
@@ -209,7 +213,7 @@ private:
         std::uint32_t slot = 0;
     };
 
-    // Sequences that may run at once.
+    // The most sequences that may run at once.
     std::int64_t most_running() const { return limits_.max_num_seqs * limits_.micro_batches; }
     bool step_is_full(const Batch& batch) const {
         return limits_.micro_batches > 1 && std::ssize(batch.steps) >= limits_.max_num_seqs;
@@ -218,7 +222,7 @@ private:
     Sequence& at(RequestId id) { return sequences_[slots_.at(id)]; }
     Sequence& add(RequestId id);
     void erase(RequestId id);
-    // Null if the request has no sequence.
+    // Null if the request has no sequence any more.
     Sequence* find(const SequenceStep& step);
     std::vector<Running>::iterator find_running(RequestId id);
     std::int64_t blocks_for(std::int64_t tokens) const {
@@ -228,38 +232,38 @@ private:
     std::int64_t most_in_a_step(std::int64_t tokens) const;
     void fill(Batch& batch);
     struct Filled {
-        bool room = true;      // no sequence had to be preempted
-        bool skipped = false;  // a sequence was of the other phase
+        bool room = true;      // no sequence was preempted
+        bool skipped = false;  // a sequence of the other phase was skipped
     };
-    // Gives running sequences of the phase their tokens.
+    // Adds running sequences of the phase to the batch.
     Filled fill_running(Phase phase, Batch& batch);
     void fill_waiting(Batch& batch);
     void fill_by_phase(Batch& batch);
     bool waits_for_ranks();
     bool waits_for_others() const;
     void order_waiting();
-    // Leading blocks of a prompt, of at most `blocks`, that the cache or the tiers below have.
+    // The leading blocks of a prompt, at most `blocks`, that the cache or the lower tiers have.
     struct PrefixHit {
         std::int64_t blocks = 0;
         std::int64_t in_cache = 0;  // of these
     };
     PrefixHit prefix_hit(const Request& request, std::int64_t blocks) const;
     bool admit_head(const PrefixHit& hit, std::int64_t new_tokens, Batch& batch);
-    // The blocks of a hit, some of which must be loaded, and `fresh` others.
+    // Takes the blocks of a hit, some of which must be loaded, and `fresh` new blocks.
     void take_loaded(RequestId id, const PrefixHit& hit, std::int64_t fresh, Batch& batch);
     void write_below(const SequenceStep& step);
-    // Blocks for `tokens` tokens of the sequence in all; false, and nothing changed, if there are
-    // too few.
+    // Extends the sequence's blocks to hold `tokens` tokens. If there are too few blocks, returns
+    // false and changes nothing.
     bool reserve(Sequence& sequence, std::int64_t tokens);
     std::int32_t adapter_of(RequestId id) const {
         return requests_[static_cast<std::size_t>(id)].adapter;
     }
-    // The scheduler may admit this waiting request beside the running ones.
+    // Whether the adapter rule lets this waiting request join the running ones.
     bool may_join(RequestId id) const {
         return limits_.mixes_adapters || running_.empty() ||
                adapter_of(id) == adapter_of(running_.front().request);
     }
-    // Proposals that a step of the sequence verifies: none beyond its last output.
+    // The proposals that a step of the sequence verifies, none beyond its last output.
     std::int64_t drafts_of(const Sequence& sequence) const;
     void schedule(std::uint32_t slot, std::int64_t new_tokens, std::int64_t drafted, Batch& batch);
     void preempt_last(Batch& batch);
@@ -271,18 +275,19 @@ private:
     BlockPool pool_;
     TierView below_;
     std::deque<RequestId> waiting_;
-    std::deque<RequestId> incoming_;  // wait for blocks, and then for keys and values
-    std::vector<Running> running_;    // in the order of admission
-    // Sequences that wait, run or keep blocks, and free slots. Every step goes over the running
-    // ones, so that it should not have to search for them.
+    std::deque<RequestId> incoming_;  // wait for blocks, then for keys and values
+    std::vector<Running> running_;    // in order of admission
+    // Sequences that wait, run or keep blocks, and free slots. Running sequences have indices, so
+    // that steps need no search.
     std::vector<Sequence> sequences_;
     std::vector<std::uint32_t> free_slots_;
     std::unordered_map<RequestId, std::uint32_t> slots_;
-    std::int64_t budget_ = 0;  // tokens left in the step that is being filled
+    std::int64_t budget_ = 0;  // tokens left in the step being filled
     std::int64_t pending_tokens_ = 0;
-    std::size_t fresh_ = 0;  // at the end of waiting_: came since the last step was chosen
+    // Requests at the end of waiting_ that arrived since the last step was chosen
+    std::size_t fresh_ = 0;
     std::uint32_t steps_before_queue_ = 0;
-    std::uint32_t waited_steps_ = 0;  // of the requests that may be admitted
+    std::uint32_t waited_steps_ = 0;  // steps that new prompts have waited for other ranks
     std::int64_t tokens_under_way_ = 0;
 };
 

@@ -8,8 +8,8 @@ namespace orrery {
 
 namespace {
 
-// vLLM v0 keeps 1 % of the blocks free when it admits (BlockSpaceManager's watermark); Sarathi's
-// form in Vidur does the same.
+// vLLM v0 keeps 1 % of the blocks free at an admission (BlockSpaceManager's watermark). Sarathi's
+// implementation in Vidur does the same.
 constexpr double kWatermark = 0.01;
 
 constexpr std::array<BatchingRules, 8> kRules{{

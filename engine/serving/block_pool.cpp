@@ -29,7 +29,7 @@ void BlockPool::append(KvBlock block) {
     ++num_free_;
 }
 
-// At least half of a full queue is void, so that this is rare.
+// At least half of the entries of a full queue are void, so that this happens rarely.
 void BlockPool::close_gaps() {
     std::uint64_t end = head_;
     for (std::uint64_t place = head_; place != tail_; ++place) {

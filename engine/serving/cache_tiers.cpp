@@ -66,7 +66,7 @@ bool CacheTiers::contains(std::size_t host, std::uint64_t hash) const {
     });
 }
 
-// What makes room in a tier goes on to the next one.
+// A block evicted from a tier continues to the next one.
 void CacheTiers::put(std::size_t host, std::uint64_t hash) {
     std::optional<BlockStore::Stored> coming =
         BlockStore::Stored{.hash = hash, .home = static_cast<std::uint32_t>(host)};
@@ -111,7 +111,7 @@ std::vector<CacheLoad> CacheTiers::load(std::size_t host, std::span<const std::u
         }
         ++loads.back().blocks;
     }
-    // Only now, because what makes room for them may push others of these blocks out below.
+    // Only after the lookup, because the evictions may move others of these blocks down.
     for (const std::uint64_t hash : from_below) {
         put(host, hash);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values of prompts below the caches of instances: in the memory and on the disks of their
-// servers, or in the memories of all servers as one pool (Qin et al., Mooncake, FAST 2025). A block
-// goes down a tier where it makes room for another, and is lost below the last tier. A block that
-// is loaded keeps its place below, and is copied into the tiers that it passes.
+// Tiers of keys and values below the caches of instances: memory and disks of their servers, or the
+// memories of all servers as one pool (Qin et al., Mooncake, FAST 2025). A block evicted from a
+// tier moves to the next one, and from the last tier it is lost. A loaded block stays in its tier
+// and is copied into the tiers above it.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 
 namespace orrery {
 
-// Which block makes room.
+// The block to evict.
 enum class EvictionPolicy : std::uint8_t {
-    lru,   // used longest ago
-    fifo,  // stored longest ago
-    lfu,   // used least often since it was stored; of equals the one used longest ago
+    lru,   // least recently used
+    fifo,  // first stored
+    lfu,   // least often used since it was stored; ties: least recently used
 };
 
 // Blocks of one memory, by hash.
@@ -29,18 +29,18 @@ class BlockStore {
 public:
     struct Stored {
         std::uint64_t hash = 0;
-        std::uint32_t home = 0;  // the host in whose memory it lies
+        std::uint32_t home = 0;  // host whose memory has it
     };
-    // A capacity of 0 stores nothing: each block makes room for itself.
+    // With capacity 0, insert() returns each block at once.
     BlockStore(std::int64_t capacity, EvictionPolicy policy);
 
     std::int64_t size() const { return static_cast<std::int64_t>(blocks_.size()); }
     std::int64_t capacity() const { return capacity_; }
     bool contains(std::uint64_t hash) const { return blocks_.contains(hash); }
     std::uint32_t home(std::uint64_t hash) const { return blocks_.at(hash).home; }
-    // A block that it contains is used.
+    // Records a use of a block that is in the store.
     void touch(std::uint64_t hash);
-    // A block that it does not contain; returns the one that made room.
+    // Inserts a block that is not in the store. Returns the evicted block.
     std::optional<Stored> insert(const Stored& stored);
 
 private:
@@ -55,14 +55,14 @@ private:
     std::int64_t capacity_;
     EvictionPolicy policy_;
     std::unordered_map<std::uint64_t, Block> blocks_;
-    std::set<Rank> order_;  // the first one makes room
+    std::set<Rank> order_;  // the first one is evicted next
     std::uint64_t clock_ = 0;
 };
 
 enum class TierKind : std::uint8_t {
-    dram,    // of the instance's server
-    nvme,    // of the instance's server
-    remote,  // of all servers, as one pool
+    dram,    // memory of the instance's server
+    nvme,    // drives of the instance's server
+    remote,  // memories of all servers, as one pool
 };
 
 constexpr std::string_view name(TierKind kind) {
@@ -71,41 +71,41 @@ constexpr std::string_view name(TierKind kind) {
 
 struct CacheTier {
     TierKind kind = TierKind::dram;
-    std::int64_t blocks = 0;  // of a server; of the pool: of all servers together
+    std::int64_t blocks = 0;  // per server; for the pool: over all servers
     EvictionPolicy eviction = EvictionPolicy::lru;
 };
 
-// When blocks are written below.
+// The time at which blocks are written to the tiers.
 enum class TierWrites : std::uint8_t {
-    evicted,   // when an instance's cache hands out their place anew
+    evicted,   // when the instance's cache reuses them
     computed,  // when the step that computes their last token has ended
 };
 
-// How a sequence waits for what it loads.
+// The way a sequence waits for its loads.
 enum class TierLoading : std::uint8_t {
-    layer_wise,  // its step waits for each layer's blocks when it comes to the layer
-    ahead,       // it begins when all have come; other sequences run meanwhile
+    layer_wise,  // its step waits for each layer's blocks at that layer
+    ahead,       // it begins when all blocks have arrived; other sequences run meanwhile
 };
 
-// Blocks of a prompt that come from a tier.
+// Blocks of a prompt that are loaded from one tier of one host.
 struct CacheLoad {
     TierKind kind = TierKind::dram;
-    std::size_t host = 0;  // where they lie
+    std::size_t host = 0;  // the host that has them
     std::int64_t blocks = 0;
     bool operator==(const CacheLoad&) const = default;
 };
 
 struct TierTotals {
-    std::int64_t written = 0;  // blocks that came, from above
-    std::int64_t loaded = 0;   // blocks of prompts that were found here first
-    std::int64_t left = 0;     // made room
+    std::int64_t written = 0;  // blocks written from above
+    std::int64_t loaded = 0;   // blocks of prompts for which this was the uppermost tier
+    std::int64_t left = 0;     // evicted blocks
     std::int64_t present = 0;
-    std::int64_t most = 0;     // present at once
+    std::int64_t most = 0;  // maximum of `present`
 };
 
 class CacheTiers {
 public:
-    // The upper tier first. Hosts are servers with memories of their own.
+    // `tiers` from the uppermost down. `hosts` is the number of servers with memories of their own.
     CacheTiers(const std::vector<CacheTier>& tiers,
                TierWrites writes,
                TierLoading loading,
@@ -113,22 +113,23 @@ public:
 
     bool contains(std::size_t host, std::uint64_t hash) const;
     void put(std::size_t host, std::uint64_t hash);
-    // Blocks that it contains are copied to an instance of the host. Returns where they lay, runs
-    // of one place as one; of several places of a block the uppermost one.
+    // Copies blocks, which must be present, to an instance of the host. Returns their places,
+    // consecutive blocks of one place as one entry. If a block is in several tiers, the uppermost
+    // one counts.
     std::vector<CacheLoad> load(std::size_t host, std::span<const std::uint64_t> hashes);
 
     TierWrites writes() const { return writes_; }
     TierLoading loading() const { return loading_; }
     std::size_t size() const { return tiers_.size(); }
-    // In blocks: of a host, or of the pool.
+    // In blocks, per host or of the pool.
     std::int64_t capacity(std::size_t tier) const { return tiers_[tier].stores.front().capacity(); }
-    // Over all hosts. `most` is of the fullest one.
+    // Over all hosts, but `most` is that of the fullest host.
     TierTotals totals(std::size_t tier) const;
 
 private:
     struct Tier {
         TierKind kind = TierKind::dram;
-        std::vector<BlockStore> stores;  // of the hosts, or one of all
+        std::vector<BlockStore> stores;  // one per host, or one for all
         TierTotals totals;
     };
     Tier& holder_of(std::size_t host, std::uint64_t hash);
@@ -140,7 +141,7 @@ private:
     TierLoading loading_;
 };
 
-// The tiers as the instances of a host see them; none without tiers.
+// The tiers as the instances of one host see them; empty without tiers.
 struct TierView {
     CacheTiers* tiers = nullptr;
     std::size_t host = 0;

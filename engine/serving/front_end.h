@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The servers' front ends, which read and tokenise a request before it is queued. Each handles one
-// request at a time, and the others wait there in the order of their arrival: answers that end with
-// one step bring the next requests of their users one after the other.
+// request at a time; the others wait in order of arrival. Answers that end with the same step thus
+// bring the next requests of their users one after the other.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace orrery {
 
 class FrontEnd {
 public:
-    // `at_a_time` of the `requests` of a run; 0: no request waits for another one.
+    // A number of `at_a_time` front ends, at most `requests`; 0: no request waits for another.
     FrontEnd(Time of_request, std::int64_t at_a_time, std::size_t requests)
         : of_request_(of_request),
           free_(std::min(static_cast<std::size_t>(at_a_time), requests)) {}
 
-    // When the request that comes next, at this time, is queued. Requests come in the order of
-    // their arrival; all take equally long, so that the front ends take them in turn.
+    // The time at which the request with this arrival is queued. Call it in order of arrivals. All
+    // requests take equal time, so that they go to the front ends in turn.
     Time through(Time arrival) {
         if (free_.empty()) {
             return bounded_sum(arrival, of_request_);
@@ -35,7 +35,7 @@ public:
 
 private:
     Time of_request_;
-    std::vector<Time> free_;  // when each is
+    std::vector<Time> free_;  // by front end: when it is free
     std::size_t turn_ = 0;
 };
 

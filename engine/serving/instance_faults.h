@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What faults do to the instances that serve. Instances are counted over the pools of a run.
+// Faults of serving instances. Instances are numbered over all pools of a run.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,17 @@
 
 namespace orrery {
 
-// An instance stops, and its key-value cache is lost. Until that is noticed, routers go on sending
-// requests to it. At the end it serves again, with an empty cache.
+// An instance stops and loses its key-value cache. Until the outage is noticed, routers still send
+// requests to it. At the end it serves again with an empty cache.
 struct InstanceOutage {
     std::size_t instance = 0;
     Time begin;
-    Time noticed;  // begin at least
-    Time end;      // noticed at least
+    Time noticed;  // not before `begin`
+    Time end;      // not before `noticed`
 };
 
-// Steps that begin in this time take `factor` times as long. Of several, the largest counts.
+// Steps that begin in this interval take `factor` times as long. If several overlap, the largest
+// factor counts.
 struct InstanceSlowdown {
     std::size_t instance = 0;
     Time begin;
@@ -27,26 +28,26 @@ struct InstanceSlowdown {
     double factor = 1;
 };
 
-// Where the keys and values of a request come from that ran on an instance that stopped.
+// The source of keys and values for requests of a stopped instance.
 enum class LostCache : std::uint8_t {
-    // Another instance computes the prompt and the tokens that were generated
-    // (vLLM: kv_load_failure_policy recompute).
+    // Another instance computes the prompt and the generated tokens again (vLLM:
+    // kv_load_failure_policy recompute).
     recompute,
     // The instance that computed the prompt has kept a copy in its host's memory, which is pulled
-    // as the first time; only generated tokens are computed again.
+    // again; only the generated tokens are recomputed.
     copy,
 };
 
 struct ServingFaults {
-    std::vector<InstanceOutage> outages;  // those of one instance do not overlap
+    std::vector<InstanceOutage> outages;  // outages of one instance must not overlap
     std::vector<InstanceSlowdown> slowdowns;
     LostCache lost_cache = LostCache::recompute;
 };
 
-// What an outage did.
+// The effect of an outage.
 struct OutageEffect {
     std::int64_t moved_requests = 0;  // to other instances
-    std::int64_t lost_tokens = 0;     // of their keys and values
+    std::int64_t lost_tokens = 0;     // keys and values lost, in tokens
 };
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to instances, in the order of time: the events of ServingFaults.
+// The changes of instances in the order of time, from the events of ServingFaults.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,14 @@ struct InstanceChange {
     Time at;
     std::size_t instance = 0;
     Kind kind = Kind::stop;
-    std::size_t outage = 0;  // its number, unless the pace changes
-    double factor = 1;       // of step times from now on, where the pace changes
+    std::size_t outage = 0;  // index of the outage, except for Kind::pace
+    double factor = 1;       // for Kind::pace: factor on step times from now on
 
     bool operator==(const InstanceChange&) const = default;
 };
 
-// Ascending. Of one instant in the order of the outages: an instance stops before it starts again.
+// Ascending in time. At one instant, changes are in the order of the outages, so that an instance
+// stops before it restarts.
 std::vector<InstanceChange> instance_timeline(const ServingFaults& faults);
 
 }  // namespace orrery

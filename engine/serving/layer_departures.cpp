@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values that leave for where the rest is generated while their prompt is computed, layer
-// by layer (Patel et al., Splitwise, ISCA 2024; Qin et al., Mooncake, FAST 2025).
+// Keys and values that leave for the generating instance layer by layer while their prompt is
+// computed (Patel et al., Splitwise, ISCA 2024; Qin et al., Mooncake, FAST 2025).
 //
-// The instance that generates is chosen, and keeps blocks, from the first step of the prompt on. Of
-// L layers that a step computes in equal times, those before the last leave when the first one is
-// computed, and the last one at the end of the step. Layers of computation c and transfers t thus
-// arrive at L c + t if t <= c, else at c + L t (layer_wise.h).
+// The generating instance is chosen, and reserves blocks, at the first step of the prompt. A step
+// computes L layers in equal times. All layers but the last leave when the first one is computed,
+// and the last one leaves at the end of the step. Layers with computation c and transfer t each
+// thus arrive at L c + t if t <= c, else at c + L t (layer_wise.h).
 #include <algorithm>
 
 #include "engine/base/check.h"
@@ -18,7 +18,7 @@ bool ServedRun::leaves_by_layers(const Request& request) const {
            first_part(request) == ServedPart::prompt;
 }
 
-// The step has an end now.
+// Schedules the departures of a step whose end is known.
 void ServedRun::expect_layers(std::size_t number, const ServedInstance::Begun& begun) {
     const std::int64_t layers = instances_[number].layers();
     const Time first = begun.begin + Time::picoseconds((begun.end - begun.begin).picoseconds() /
@@ -59,7 +59,7 @@ void ServedRun::complete_layers(std::size_t number, const Batch& batch) {
     }
 }
 
-// A prompt that gave up its blocks is computed again, but what has left is there.
+// A preempted prompt is computed again, but the layers that have left are kept.
 void ServedRun::leave(RequestId id, std::int64_t ready) {
     Journey& journey = journey_of(id);
     journey.ready = std::max(journey.ready, ready);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers that overlap with computation layer by layer: a layer's keys and values move while
+// Transfers that overlap with computation layer by layer: the keys and values of a layer move while
 // another layer is computed (Patel et al., Splitwise, ISCA 2024; Qin et al., Mooncake, FAST 2025).
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace orrery {
 
-// Layers of equal computation c and equal transfers t, of which one moves at a time, take
-// L c + t if t <= c, else c + L t: whichever way they go, in or out.
+// L layers with computation c and transfer t each, one transfer at a time, take L c + t if t <= c,
+// else c + L t, in either direction. The arguments are L c and L t.
 inline Time layer_wise_time(Time computation, Time transfer, std::int64_t layers) {
     return bounded_sum(std::max(computation, transfer),
                        Time::picoseconds(std::min(computation, transfer).picoseconds() / layers));

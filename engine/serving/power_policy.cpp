@@ -30,7 +30,7 @@ public:
     }
 };
 
-// Proportional steps towards the limit.
+// Changes the clocks in proportion to the distance from the limit.
 class CapsAll : public PowerPolicy {
 public:
     ClockCaps caps(double share, const ClockCaps& present) const override {

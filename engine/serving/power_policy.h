@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which clocks the GPUs of a row may have while the row's power is near its limit: a policy object
-// without time of its own (Patel et al., POLCA, ASPLOS 2024).
+// The clocks of a row of GPUs near its power limit: a policy that does not advance time itself
+// (Patel et al., POLCA, ASPLOS 2024).
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// Clocks of work of low and of high priority, as shares of the highest one.
+// Clocks for work of low and of high priority, as fractions of the highest clock.
 struct ClockCaps {
     double low = 1;
     double high = 1;
@@ -21,49 +21,48 @@ struct ClockCaps {
 class PowerPolicy {
 public:
     virtual ~PowerPolicy() = default;
-    // `share`: the row's power over its limit, since the last question. `present`: what was decided
-    // last.
+    // `share` is the row's power since the last call over its limit, `present` the last decision.
     virtual ClockCaps caps(double share, const ClockCaps& present) const = 0;
 };
 
 // The names of the policies:
 //   none   the highest clock
-//   all    what stays below the limit, for all alike, as a limit of each server does
-//   polca  above 80 % of the limit low priority goes down to 1,275 of 1,410 MHz; above 89 % to
-//          1,110, and high priority to 1,305. Clocks go up again 5 % of the limit below the
-//          threshold that brought them down (assumed).
+//   all    equal clocks that keep the row below the limit, like a limit per server
+//   polca  above 80 % of the limit, low priority gets 1,275 of 1,410 MHz; above 89 % it gets 1,110
+//          and high priority 1,305. A cap is lifted 5 % of the limit below its threshold (assumed).
 std::vector<std::string_view> power_policy_names();
-// Null if there is none of that name, and for `none`.
+// Null for an unknown name, and for `none`.
 std::unique_ptr<PowerPolicy> make_power_policy(std::string_view name);
 
-// The row of a run. Times are those of POLCA's production row.
+// The row of a run. The default times are those of POLCA's production row.
 struct RowPower {
     const PowerPolicy* policy = nullptr;
     double limit_watts = 0;
-    Time telemetry = Time::seconds(2);  // between questions
+    Time telemetry = Time::seconds(2);  // between decisions
     Time capping = Time::seconds(40);   // until a new clock is set
-    // The hardware's brake, which comes where the limit is exceeded: until the row is below it.
+    // The hardware's brake above the limit: its delay, and the clock that it sets until the row is
+    // below the limit.
     Time brake = Time::seconds(5);
     double brake_clock = 288.0 / 1410;
-    std::size_t first_low = 0;  // instances from here on serve work of low priority
-    // Power of a GPU, with its share of the server.
+    std::size_t first_low = 0;  // this instance and all later ones serve work of low priority
+    // Power of a GPU, including its share of the server.
     double idle_watts = 0;
-    double busy_watts = 0;  // while all it does is bound by computation
-    // While it is bound by memory: of busy - idle this share. An H200 draws 380 W in products of 64
-    // rows and 691 W in products of 8,192, of 700 (AIConfigurator's kernel tables).
+    double busy_watts = 0;  // while computation bounds its work
+    // Share of busy - idle that it draws while memory bounds its work. An H200 of 700 W draws 380 W
+    // in products of 64 rows and 691 W in products of 8,192 rows (AIConfigurator's kernel tables).
     double memory_share = 0.5;
 };
 
-// What a row did.
+// Results of a row.
 struct RowTotals {
     double joules = 0;
-    double peak_watts = 0;     // of an interval of telemetry
-    std::int64_t capped = 0;   // times that clocks went down
+    double peak_watts = 0;    // the highest mean over an interval of telemetry
+    std::int64_t capped = 0;  // number of reductions of the clocks
     std::int64_t brakes = 0;
 };
 
-// Power of a GPU whose steps are bound by computation for this share of their time: the power of
-// computation goes with the clock as clock_under_limit() (kernels/efficiency.h) says.
+// Power of a GPU whose steps are bound by computation for the fraction `computation` of their time.
+// That part changes with the clock as in clock_under_limit() (kernels/efficiency.h).
 double busy_watts(const RowPower& row, double computation, double clock);
 
 }  // namespace orrery

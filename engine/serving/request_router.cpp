@@ -15,20 +15,20 @@ namespace {
 
 using Instances = std::span<const BatchScheduler* const>;
 
-constexpr std::uint32_t kRouterPurpose = 0x526f7574;  // a stream of random numbers of its own
+constexpr std::uint32_t kRouterPurpose = 0x526f7574;  // key of its random stream
 
 std::int64_t num_requests(const BatchScheduler& instance) {
     return instance.num_waiting() + instance.num_running();
 }
 
-// Tokens of a step under way are pending no more (BatchScheduler::pending_tokens()), so that a busy
-// instance and an idle one may have equally many.
+// Tokens of a step in flight are not pending (BatchScheduler::pending_tokens()), so that a busy and
+// an idle instance may have equal numbers. Requests break the tie.
 std::pair<std::int64_t, std::int64_t> tokens_and_requests(std::int64_t tokens,
                                                           const BatchScheduler& instance) {
     return {tokens, num_requests(instance)};
 }
 
-// The first instance of the least load.
+// The first instance with the least load.
 template <class Load>
 std::size_t least(Instances instances, Load load) {
     std::size_t best = 0;
@@ -107,7 +107,7 @@ public:
     }
 };
 
-// Routers that predict times. Where no step has a price they count tokens.
+// Routers that predict times. Without estimates they count tokens.
 class PredictingRouter : public RequestRouter {
 public:
     void use(StepEstimates& estimates) override { estimates_ = &estimates; }
@@ -116,7 +116,7 @@ protected:
     StepEstimates* estimates_ = nullptr;
 };
 
-// Without prices a token of a queue takes as long as one of a prompt.
+// Without estimates, a queued token counts as much as a token of the prompt.
 class FirstToken : public PredictingRouter {
 public:
     explicit FirstToken(std::uint64_t) {}
@@ -132,7 +132,7 @@ public:
     }
 };
 
-// Estimates are of the pool's first instance. An instance's relative_time scales them.
+// The estimates are for the pool's first instance; an instance's relative_time scales them.
 class EarliestEnd : public PredictingRouter {
 public:
     explicit EarliestEnd(std::uint64_t) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of the clock of a served load, and sums that stop there instead of passing the range of
-// a Time: a step may be as slow as a user says.
+// The end of the clock of a serving run, and sums that saturate instead of overflowing a Time.
+// Users may set arbitrarily slow steps.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace orrery {
 
-// A run that comes here ends. What is scheduled from an earlier instant, at most 1e6 s ahead, is
-// within the range of a Time.
+// A run ends at this instant. Events are scheduled at most 1e6 s ahead, so that their times do not
+// overflow.
 inline constexpr Time kLastInstant = Time::seconds(8e6);
 
-// Of times that are not negative.
+// For times that are not negative.
 constexpr Time bounded_sum(Time a, Time b) {
     return a > Time::max() - b ? Time::max() : a + b;
 }

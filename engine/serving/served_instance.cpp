@@ -12,7 +12,7 @@ namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kProposals = 0x44726166;  // a stream of random numbers of its own
+constexpr std::uint32_t kProposals = 0x44726166;  // key of its random stream
 
 StepCost* cost_of(const ServingPool& pool, std::size_t number) {
     return pool.instances.empty() ? pool.cost : pool.instances.at(number).cost;
@@ -120,8 +120,8 @@ std::optional<ServedInstance::Begun> ServedInstance::load_ended(Time now) {
                  .batch = &step.batch};
 }
 
-// A step takes T, and T' at a share s of the clock. Computation binds the part of it that grows by
-// 1/s: (T'/T - 1) / (1/s - 1).
+// A step takes T, and T' at a fraction s of the clock. The part bound by computation grows by 1/s,
+// so that it is (T'/T - 1) / (1/s - 1).
 void ServedInstance::time_stages(const Batch& batch) {
     std::fill(stages_.begin(), stages_.end(), Time{});
     cost_->times(batch, stages_);
@@ -144,7 +144,7 @@ void ServedInstance::meter_step(Time begin, Time end) {
     busy_watts_ = gpus_ * busy_watts(*row_, computation_, clock_);
 }
 
-// Between steps it idles.
+// Between steps it draws idle power.
 double ServedInstance::joules(Time now) const {
     const Time busy_end = std::min(now, metered_until_);
     const double busy_s = std::max(0.0, (busy_end - metered_since_).seconds());
@@ -189,7 +189,7 @@ void ServedInstance::count(const Batch& batch) {
     }
 }
 
-// The draw is the request's and its position's, so that it does not depend on the other requests.
+// The draw is keyed by the request and its position, so that it does not depend on other requests.
 void ServedInstance::accept_proposals(Batch& batch) {
     for (SequenceStep& step : batch.steps) {
         if (step.drafted == 0) {

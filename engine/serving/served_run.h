@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a run of serve() (serving_run.h): its queue of events, and what each of them does.
+// The state of a run of serve() (serving_run.h): its event queue, and the handlers of its events.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ public:
     ServingResult run();
 
 private:
-    // Instances of a pool follow one another. Routers see all but the known outages.
+    // The instances of a pool are consecutive. Routers see all instances but those in a noticed
+    // outage.
     struct Pool {
         struct Parked {
             RequestId request{};
@@ -37,49 +38,49 @@ private:
         };
         std::size_t first = 0;
         std::size_t end = 0;
-        std::size_t smallest = 0;  // instance: of the fewest blocks
+        std::size_t smallest = 0;  // the instance with the fewest blocks
         RequestRouter* router = nullptr;
         std::vector<std::size_t> available;
-        std::vector<const BatchScheduler*> schedulers;  // of the available ones
-        std::vector<Parked> parked;                     // while none is available
-        // Since the autoscaler was asked last.
+        std::vector<const BatchScheduler*> schedulers;  // of the available instances
+        std::vector<Parked> parked;  // requests that arrived while none was available
+        // Since the last question to the autoscaler.
         std::int64_t arrivals = 0;
         std::int64_t ended = 0;
         std::int64_t good = 0;
-        std::deque<std::pair<Time, std::int64_t>> wanted;  // instances, at what time
+        std::deque<std::pair<Time, std::int64_t>> wanted;  // (time, wanted number of instances)
     };
-    // Only serving instances get requests; draining ones still have some.
+    // Only serving instances get requests; a draining one finishes its own.
     enum class Life : std::uint8_t { serving, starting, draining, off };
-    // A request between the instance that computes its prompt and the one that generates.
+    // A request on its way from the instance that computes its prompt to the one that generates.
     struct Journey {
         enum class State : std::uint8_t {
             none,
-            waiting,  // for a place where it goes
+            waiting,  // for blocks at its destination
             moving,
-            arrived,  // or it needs nothing from there any more
+            arrived,  // or it needs nothing from `from` any more
         };
         State state = State::none;
         std::size_t from = 0;
         std::size_t to = 0;
-        std::uint32_t life = 0;  // of `from`: failures when the prompt was computed
-        bool copy = false;       // the host's memory has the keys and values, not the cache
-        // Of keys and values that leave layer by layer, in tokens x layers (CachePart).
+        std::uint32_t life = 0;  // failures() of `from` when the prompt was computed
+        bool copy = false;       // the host's memory, not the cache, has the keys and values
+        // For departures layer by layer, in tokens x layers (CachePart).
         bool under_way = false;
-        std::int64_t ready = 0;  // computed
-        std::int64_t sent = 0;   // with what is under way
+        std::int64_t ready = 0;  // computed so far
+        std::int64_t sent = 0;   // sent so far, including the part in flight
     };
-    // A request's first keys and values of a step.
+    // The departure of a request's first layers in a step.
     struct Departure {
         RequestId request{};
-        std::int64_t ready = 0;  // as of Journey
+        std::int64_t ready = 0;  // as Journey::ready
     };
-    // Calls of a workflow that are still to be sent, in the order of their stages.
+    // The calls of a workflow that are still to be sent, in order of stages.
     struct Workflow {
         std::vector<RequestId> later;
-        std::size_t next = 0;   // of `later`
-        std::int64_t open = 0;  // calls of the stage under way
+        std::size_t next = 0;   // index into `later`
+        std::int64_t open = 0;  // unfinished calls of the current stage
     };
-    // A request whose blocks come from tiers below the cache.
+    // A request whose blocks are loaded from tiers below the cache.
     struct OpenLoad {
         RequestId request{};
         std::size_t to = 0;
@@ -92,9 +93,11 @@ private:
     static constexpr std::uint32_t kScale = kArrival - 3;
     static constexpr std::uint32_t kPower = kArrival - 5;
     static constexpr std::uint32_t kClocks = kArrival - 6;
-    static constexpr std::uint32_t kBrake = 1;  // as the generation of kClocks
-    static constexpr std::uint32_t kLayers = kArrival - 7;  // its generation is the departure
-    static constexpr std::uint32_t kStarted = kArrival - 4;  // its generation is the instance
+    static constexpr std::uint32_t kBrake = 1;  // as generation of a kClocks event
+    // The generation is the number of the departure
+    static constexpr std::uint32_t kLayers = kArrival - 7;
+    // The generation is the index of the instance
+    static constexpr std::uint32_t kStarted = kArrival - 4;
 
     static std::size_t number_of(RequestId id) { return static_cast<std::size_t>(id); }
     RequestRecord& record_of(RequestId id) { return result_.records[number_of(id)]; }
@@ -109,14 +112,14 @@ private:
     }
     void list_available(Pool& pool);
 
-    // Requests come, and go to an instance.
+    // Arrivals, and their routing to instances (serving_run.cpp).
     void arrive();
     void expect_user(Time arrival);
     // The part of a request that the first pool serves.
     ServedPart first_part(const Request& request) const;
     bool fits_somewhere(const Request& request) const;
     void send_next();
-    // False if the request is refused. `since_arrival`: how long ago it came.
+    // False if the request is refused. `since_arrival` is the time since its arrival.
     bool send_one(RequestId id, Time since_arrival);
     void list_workflows();
     void end_call(std::uint32_t workflow);
@@ -128,7 +131,7 @@ private:
     bool admits(RequestId id, std::size_t to);
     Time predicted_output_token(const Request& request) const;
 
-    // Instances make steps.
+    // Steps of instances.
     void work(std::size_t number);
     void begin(std::size_t number);
     void expect_step(std::size_t number, const ServedInstance::Begun& begun);
@@ -139,14 +142,14 @@ private:
     void hold_to(Time bound, Time time, std::size_t& longer);
     void report_progress();
 
-    // Keys and values move (serving_transfers.cpp).
+    // Moves of keys and values (serving_transfers.cpp).
     void hand_over(RequestId id, std::size_t from);
     bool source_is_there(const Journey& journey) const;
     void pull(std::size_t number);
     void expect_transfer();
     void end_transfers();
     void end_move(RequestId id);
-    // Layer by layer (layer_departures.cpp).
+    // Moves layer by layer (layer_departures.cpp).
     bool leaves_by_layers(const Request& request) const;
     void expect_layers(std::size_t number, const ServedInstance::Begun& begun);
     void depart(std::uint32_t departure);
@@ -158,7 +161,7 @@ private:
     bool end_load(RequestId id);
     void cancel_load(RequestId id);
 
-    // Instances come and go with the load (serving_scaling.cpp).
+    // Instances that start and stop with the load (serving_scaling.cpp).
     void begin_scaling();
     void end_scaling();
     void record_instances(std::size_t pool);
@@ -169,7 +172,7 @@ private:
     void end_drain(std::size_t number);
     void start_serving(std::size_t number);
 
-    // The row's power (serving_power.cpp).
+    // The power of the row (serving_power.cpp).
     void begin_power();
     double joules_since_last(Time now);
     void ask_power();
@@ -177,7 +180,7 @@ private:
     void arrive_clocks(std::uint32_t what);
     void set_clocks(const ClockCaps& caps);
 
-    // Instances stop and slow down (serving_faults.cpp).
+    // Outages and slowdowns of instances (serving_faults.cpp).
     void expect_change();
     void change();
     void stop(std::size_t number);
@@ -195,12 +198,12 @@ private:
     std::size_t next_change_ = 0;
     bool closed_;
     FrontEnd front_end_;
-    std::deque<Time> sent_;  // when users sent what is at the front end
-    Time sent_now_;          // arrival of the request that is queued now
+    std::deque<Time> sent_;  // send times of the requests at the front end
+    Time sent_now_;          // arrival of the request that is being queued
     bool slow_gaps_;
     bool token_gaps_;
     ServingLoad::Bounds bounds_;
-    // Requests that took longer than each bound.
+    // The number of requests beyond each bound.
     struct Longer {
         std::size_t first_token = 0;
         std::size_t output_token = 0;
@@ -215,23 +218,24 @@ private:
     std::vector<bool> known_down_;  // by instance
     std::vector<Life> lives_;       // by instance
     std::vector<Time> on_since_;    // by instance
-    std::vector<double> metered_;   // joules by instance, at the last question
+    std::vector<double> metered_;   // by instance: joules at the last question
     ClockCaps decided_;
-    std::deque<ClockCaps> coming_;  // decided, not set yet
-    ClockCaps caps_;                // set, but for the brake
+    std::deque<ClockCaps> coming_;  // decided but not yet set
+    ClockCaps caps_;                // in effect, apart from the brake
     bool braked_ = false;
     CacheTransport* transport_ = nullptr;
-    std::int64_t layer_wise_ = 0;    // SplitPools::layer_wise_tokens
+    std::int64_t layer_wise_ = 0;  // as SplitPools::layer_wise_tokens
     std::map<std::uint32_t, Departure> departures_;
     std::uint32_t next_departure_ = 0;
     std::vector<Journey> journeys_;  // by request
-    std::vector<Workflow> workflows_;  // by number, less 1
-    std::size_t arriving_ = 0;         // requests with an arrival; later stages follow
+    std::vector<Workflow> workflows_;  // by workflow number - 1
+    // Number of requests with an arrival time; calls of later stages follow them
+    std::size_t arriving_ = 0;
     std::vector<OpenLoad> loads_;
     EventQueue events_;
     ServingResult result_;
     std::vector<Time> last_token_;  // by request
-    std::vector<Time> wait_began_;  // by request: of what is under way in its record; max(): none
+    std::vector<Time> wait_began_;  // by request: begin of its current wait; max(): none
     std::vector<std::vector<Time>> gaps_;  // by running request
     std::vector<Sampled> sampled_;
     ServedInstance::Chosen chosen_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances that stop and slow down while they serve (engine/serving/instance_faults.h).
+// Outages and slowdowns of instances (engine/serving/instance_faults.h).
 #include <algorithm>
 #include <utility>
 
@@ -33,10 +33,10 @@ void ServedRun::change() {
     expect_change();
 }
 
-// What it computes is lost at once, and so are the transfers to it and from it.
+// Its steps in flight are lost at once, and so are the transfers to it and from it.
 void ServedRun::stop(std::size_t number) {
     if (transport_ != nullptr) {
-        end_transfers();  // those of this instant
+        end_transfers();  // the ends of this instant
         stop_transfers(number);
     }
     instances_[number].stop();
@@ -60,7 +60,7 @@ void ServedRun::stop_transfers(std::size_t number) {
     expect_transfer();
 }
 
-// Its requests go elsewhere.
+// The outage is noticed: its requests move to other instances.
 void ServedRun::notice(std::size_t number, OutageEffect& effect) {
     ServedInstance& instance = instances_[number];
     Pool& pool = pools_[instance.pool()];
@@ -82,10 +82,10 @@ void ServedRun::notice(std::size_t number, OutageEffect& effect) {
     }
 }
 
-// How a request goes on that ran on an instance that has stopped.
+// The part of a stopped instance's request that another instance must serve.
 ServedPart ServedRun::part_elsewhere(RequestId id, std::int64_t computed, OutageEffect& effect) {
     Journey& journey = journey_of(id);
-    if (journey.state == Journey::State::none) {  // nothing came from elsewhere
+    if (journey.state == Journey::State::none) {  // its keys and values were computed here
         effect.lost_tokens += computed;
         return record_of(id).output_tokens > 0 ? ServedPart::whole
                                                : first_part(request_of(id));
@@ -108,7 +108,7 @@ ServedPart ServedRun::part_elsewhere(RequestId id, std::int64_t computed, Outage
     return ServedPart::whole;
 }
 
-// Requests whose prompts were still to be pulled compute them where they generate.
+// Requests whose prompts were not pulled in time compute them where they generate.
 void ServedRun::lose_prompts(OutageEffect& effect) {
     for (Pool::Parked& parked : pools_[1].parked) {
         if (has_lost_prompt(parked.request)) {

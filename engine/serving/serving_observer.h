@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches a run of serve(): gets every step that an instance completes.
+// An observer of a run of serve(), which receives every completed step.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@ namespace orrery {
 
 struct ServedStep {
     std::size_t pool = 0;
-    std::size_t instance = 0;  // of its pool
+    std::size_t instance = 0;  // index in its pool
     Time begin;
-    Time first_stage_end;  // of a pipeline: its first stage may begin the next step then
+    Time first_stage_end;  // with a pipeline: when the first stage may begin the next step
     Time end;
-    std::int64_t prompts = 0;        // sequences that compute tokens of their prompts
-    std::int64_t prompt_tokens = 0;  // computed for them
-    std::int64_t generating = 0;     // sequences that compute one token, and proposals
+    std::int64_t prompts = 0;        // sequences with tokens of their prompts
+    std::int64_t prompt_tokens = 0;  // tokens of prompts computed
+    std::int64_t generating = 0;     // sequences with one token and its proposals
     std::int64_t waiting = 0;        // requests in the instance's queue at the end
-    double cache = 0;                // share of the instance's blocks in use, before the end
+    double cache = 0;                // share of the instance's blocks in use, just before the end
 };
 
 class ServingObserver {
 public:
     virtual ~ServingObserver() = default;
-    // Steps come in the order of their ends. A step that a fault ends never comes.
+    // Called in the order of the steps' ends. A step that a fault interrupts is not reported.
     virtual void completed(const ServedStep& step) = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances that serve alike, what a step of them costs, and what they did.
+// Pools of equal instances, the cost of their steps, and their totals.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace orrery {
 
-// What a step costs; models/serving/serving_step.h prices it by the model's kernels.
+// The cost of a step. models/serving/serving_step.h prices it by the model's kernels.
 class StepCost {
 public:
     virtual ~StepCost() = default;
-    // Pipeline stages of an instance. Each stage may have a batch.
+    // Pipeline stages of an instance; each may have a batch in flight.
     virtual std::size_t num_stages() const { return 1; }
-    // The time of each stage for this batch, which has steps. `stages` has num_stages() entries.
+    // Sets the time of each stage for a batch that is not empty. `stages` has num_stages() entries.
     virtual void times(const Batch& batch, std::vector<Time>& stages) = 0;
-    // What the first stage takes besides, `steps` steps after the instance had nothing to compute.
+    // Additional time of the first stage, `steps` steps after the instance was idle.
     virtual Time after_idling(std::int64_t steps) const;
 };
 
@@ -27,36 +27,36 @@ inline Time StepCost::after_idling(std::int64_t) const {
 
 struct ServingPool {
     std::size_t num_instances = 1;
-    std::int64_t gpus = 1;  // of an instance
+    std::int64_t gpus = 1;  // per instance
     BatchingRules rules;
     SchedulerLimits limits;
-    StepCost* cost = nullptr;  // of each instance; outlives the run
+    StepCost* cost = nullptr;  // of each instance; must outlive the run
     std::int64_t layers = 1;   // of the model
-    // Of instances that are not alike, each: in place of `cost`, and of the limits' num_blocks and
-    // relative_time. Empty: all are alike.
+    // If not empty, the instances differ: values of each, in place of `cost`, and of the limits'
+    // num_blocks and relative_time.
     struct Instance {
         StepCost* cost = nullptr;
         std::int64_t num_blocks = 0;
         double relative_time = 1;
     };
     std::vector<Instance> instances{};
-    // The same at this share of the highest clock, where clocks are set; else null.
+    // The cost at `slower_clock`, a fraction of the highest clock, if clocks are set; else null.
     StepCost* slower_cost = nullptr;
     double slower_clock = 1;
-    // Probability that a proposed token is the one that the model samples, given that those before
-    // it were; drawn from streams of `seed`.
+    // Probability that a proposed token is accepted if all before it were, drawn from streams of
+    // `seed`.
     double acceptance = 0;
     std::uint64_t seed = 0;
 };
 
 struct InstanceTotals {
-    Time busy;  // that stage 0 computed
+    Time busy;  // time in which stage 0 computed
     std::int64_t batches = 0;
-    std::int64_t computed_tokens = 0;  // proposals among them
+    std::int64_t computed_tokens = 0;  // including proposals
     std::int64_t drafted_tokens = 0;
     std::int64_t accepted_tokens = 0;
-    std::int64_t most_blocks = 0;  // of the cache in use
-    Time exposed_loads;            // that steps took longer because they waited for loads
+    std::int64_t most_blocks = 0;  // maximum of blocks in use
+    Time exposed_loads;            // time by which waits for loads prolonged steps
 };
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The power of a row of servers, and the clocks that it leaves (engine/serving/power_policy.h).
+// The power of a row of servers, and its clocks (engine/serving/power_policy.h).
 #include <algorithm>
 
 #include "engine/serving/served_run.h"
@@ -14,7 +14,7 @@ void ServedRun::begin_power() {
     events_.schedule(parts_.power.telemetry, kPower, 0);
 }
 
-// The energy of all instances since the last question. An instance that computes nothing idles.
+// The energy of all instances since the last question, including idle power.
 double ServedRun::joules_since_last(Time now) {
     double joules = 0;
     for (std::size_t i = 0; i < instances_.size(); ++i) {
@@ -25,8 +25,8 @@ double ServedRun::joules_since_last(Time now) {
     return joules;
 }
 
-// The time after the last question counts in the energy. It is a peak only where telemetry had no
-// interval at all.
+// The time since the last question adds to the energy. It counts as a peak only if there was no
+// complete interval of telemetry.
 void ServedRun::end_power() {
     if (parts_.power.policy == nullptr || result_.end <= Time{}) {
         return;
@@ -38,7 +38,7 @@ void ServedRun::end_power() {
     }
 }
 
-// The row's mean power since the last question.
+// Asks the policy, with the row's mean power since the last question.
 void ServedRun::ask_power() {
     const RowPower& row = parts_.power;
     const double joules = joules_since_last(now_);
@@ -64,7 +64,7 @@ void ServedRun::ask_power() {
     events_.schedule(now_ + row.telemetry, kPower, 0);
 }
 
-// Clocks that were decided a while ago are set, or the brake.
+// Sets clocks that were decided earlier, or the brake.
 void ServedRun::arrive_clocks(std::uint32_t what) {
     if (what == kBrake) {
         if (braked_) {

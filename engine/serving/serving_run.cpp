@@ -14,13 +14,13 @@ namespace orrery {
 
 namespace {
 
-// Records of a step's sequences lie anywhere in memory: this many are on their way from there.
+// Records of a step's sequences are scattered in memory: prefetch this many ahead.
 constexpr std::size_t kRecordsAhead = 8;
 
 }  // namespace
 
 void CacheTransport::load(Time, const SequenceLoad&, std::size_t) {
-    ORRERY_CHECK(false);  // a run without tiers
+    ORRERY_CHECK(false);  // a run without tiers has no loads
 }
 
 ServedRun::ServedRun(const std::vector<Request>& requests,
@@ -85,14 +85,14 @@ ServingResult ServedRun::run() {
     }
     while (!events_.empty() && !result_.gave_up) {
         const Event event = events_.pop();
-        // Ends of transfers that have changed since are known by their generation.
+        // Ends of transfers that have changed since have an old generation.
         if (event.target == kTransfer && event.generation != transfer_generation_) {
             continue;
         }
         const bool of_requests =
             event.target < kClocks || event.target == kArrival || event.target == kTransfer;
         if (!of_requests && is_over()) {
-            continue;  // no request is left that would notice
+            continue;  // no request is left that this could affect
         }
         if (event.time > kLastInstant) {
             result_.out_of_time = true;
@@ -157,7 +157,7 @@ void ServedRun::expect_user(Time arrival) {
     events_.schedule(front_end_.through(arrival), kArrival, 0);
 }
 
-// Requests that are queued at one instant are in the queues before any step is chosen.
+// All requests of one instant are queued before any step is chosen.
 void ServedRun::arrive() {
     if (closed_) {
         sent_now_ = sent_.front();
@@ -190,7 +190,7 @@ bool ServedRun::fits_somewhere(const Request& request) const {
     return fits(0, part) && (part == ServedPart::whole || fits(1, ServedPart::after_prompt));
 }
 
-// In a closed load the user whose request is refused sends the next one instead.
+// In a closed load, the user of a refused request sends the next one instead.
 void ServedRun::send_next() {
     while (next_ < arriving_) {
         if (send_one(static_cast<RequestId>(next_++), now_ - sent_now_) || !closed_) {
@@ -230,7 +230,7 @@ std::size_t ServedRun::choose(std::size_t pool, RequestId id) {
 
 void ServedRun::submit(std::size_t to, RequestId id, ServedPart part) {
     journey_of(id).to = to;
-    // Layers of a prompt leave before its first token is there.
+    // If layers leave early, the prompt's first token does not exist yet.
     const std::int64_t tokens = record_of(id).output_tokens;
     const std::int64_t generated =
         part == ServedPart::after_prompt ? std::max<std::int64_t>(1, tokens) : tokens;
@@ -265,13 +265,13 @@ bool ServedRun::admits(RequestId id, std::size_t to) {
          .output_token = request.output_tokens > 1 ? predicted_output_token(request) : Time{}});
 }
 
-// On the instance that would generate fastest with this request. When this prompt is done, the
-// requests whose prompts are computed now generate, too: the instance gets its share of them.
+// The prediction for the fastest generating instance with this request. Prompts that are pending
+// now will generate, too, when this prompt is done; each instance gets an equal share of them.
 Time ServedRun::predicted_output_token(const Request& request) const {
     const Pool& last = pools_.back();
     std::int64_t before = 0;
     for (const BatchScheduler* scheduler : pools_.front().schedulers) {
-        // Where layers leave, prompts that run are among what generates.
+        // With departures by layers, running prompts already count as generating.
         before += layer_wise_ > 0 ? scheduler->num_waiting()
                                   : std::ssize(scheduler->pending_prompts());
     }
@@ -339,7 +339,7 @@ void ServedRun::expect_step(std::size_t number, const ServedInstance::Begun& beg
     }
 }
 
-// Tokens of a request that came with one step.
+// Records the tokens of a request from one step.
 void ServedRun::record_tokens(RequestId request, std::int64_t tokens) {
     const std::size_t id = number_of(request);
     RequestRecord& record = result_.records[id];
@@ -361,7 +361,7 @@ void ServedRun::record_tokens(RequestId request, std::int64_t tokens) {
     }
 }
 
-// A nearest rank of 99 % leaves a hundredth of the values above it, rounded down.
+// The 99th percentile by nearest rank leaves a hundredth of the values above it, rounded down.
 void ServedRun::hold_to(Time bound, Time time, std::size_t& longer) {
     if (bound > Time{} && time > bound && ++longer > requests_.size() / 100) {
         result_.gave_up = true;
@@ -375,7 +375,7 @@ void ServedRun::report_progress() {
     }
 }
 
-// How long a wait took that ends now; zero if there was none.
+// Ends the current wait and returns its length; zero without a wait.
 Time ServedRun::end_wait(RequestId id) {
     Time& began = wait_began_[number_of(id)];
     const Time took = began == Time::max() ? Time{} : now_ - began;

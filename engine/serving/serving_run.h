@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves a workload in simulated time: requests arrive, a router sends each to an instance, and
-// every instance makes one step after the other, each as long as its batch costs. An instance that
-// has work never idles. Instances may stop: their requests go elsewhere, and lose what was cached.
+// Serves a workload in simulated time. Requests arrive, a router sends each to an instance, and
+// every instance makes one step after the other with the cost of its batch. An instance with work
+// is never idle. If an instance stops, its requests move elsewhere and lose their cache.
 #pragma once
 
 #include <cstdint>
@@ -20,42 +20,43 @@
 
 namespace orrery {
 
-// A part of a prompt's keys and values, from one count of tokens of one layer to another: all of
-// them are tokens x layers. With one layer the counts are tokens of the whole model.
+// A part of a prompt's keys and values: the interval [begin, end) of token-layers, out of tokens x
+// layers. With one layer the unit is a token of the whole model.
 struct CachePart {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     std::int64_t layers = 1;
 };
 
-// Moves keys and values between instances, and from tiers below their caches, over whatever they
-// share. A request has one transfer at a time.
+// Moves keys and values between instances, and from tiers below their caches, over shared links. A
+// request has one transfer at a time.
 class CacheTransport {
 public:
     virtual ~CacheTransport() = default;
-    // From the tiers to an instance of the first pool.
+    // Starts a load from the tiers to an instance of the first pool.
     virtual void load(Time now, const SequenceLoad& load, std::size_t to);
-    // From an instance that computes prompts to one that generates, both counted in their pools.
+    // Starts a transfer from an instance that computes prompts to one that generates. `from` and
+    // `to` are indices in their pools.
     virtual void start(Time now,
                        RequestId request,
                        std::size_t from,
                        std::size_t to,
                        const CachePart& part) = 0;
-    // The next end of a transfer under way, Time::max() without one.
+    // The end of the next transfer; Time::max() without transfers.
     virtual Time next_end() const = 0;
     // Appends the requests whose transfers end at `now`.
     virtual void pop_ended(Time now, std::vector<RequestId>& ended) = 0;
-    // Ends the transfer of this request, whose end lies ahead.
+    // Cancels the transfer of this request, which must not have ended.
     virtual void cancel(Time now, RequestId request) = 0;
 };
 
-// What a run may have besides; all of it outlives the run.
+// Optional parts of a run. All of them must outlive the run.
 struct ServingParts {
-    // Below the caches of the first pool. `hosts` has the host of each of its instances.
+    // Tiers below the caches of the first pool. `hosts` is the host of each of its instances.
     CacheTiers* tiers = nullptr;
     std::vector<std::size_t> hosts{};
-    CacheTransport* loads = nullptr;  // of the tiers
-    // Requests that it turns away are refused. `estimates` are then of each pool.
+    CacheTransport* loads = nullptr;  // for the loads from the tiers
+    // Rejected requests are refused. It needs `estimates` for each pool.
     const AdmissionPolicy* admission = nullptr;
     std::vector<StepEstimates*> estimates{};
     Scaling scaling{};
@@ -64,53 +65,53 @@ struct ServingParts {
 };
 
 struct ServingLoad {
-    // Open: requests come at their arrival times, in ascending order. Closed: `users` users send
-    // the requests one after the other, each user the next one when its last has ended.
+    // Open load: requests arrive at their arrival times, which must ascend. Closed load: each of
+    // `users` users sends the next request when its last one has ended.
     std::int64_t users = 0;  // 0: an open load
-    // Of a request, and how many the front ends of all instances handle at a time
+    // Time of a request in a front end, and the number of front ends of all instances together
     // (engine/serving/front_end.h).
     Time front_end{};
     std::int64_t front_ends = 0;
-    bool slow_gaps = false;   // RequestRecord::slow_gap is wanted
-    bool token_gaps = false;  // ServingResult::token_gaps is wanted
-    // The run gives up as soon as the 99th percentile of one of these times is certain to be above
-    // its bound; zero: no bound.
+    bool slow_gaps = false;   // fill RequestRecord::slow_gap
+    bool token_gaps = false;  // fill ServingResult::token_gaps
+    // The run stops as soon as the 99th percentile of one of these times is certain to exceed its
+    // bound; zero: no bound.
     struct Bounds {
         Time first_token;
         Time output_token;
         Time end_to_end;
     };
     Bounds bounds{};
-    std::function<void(double)> progress{};  // gets the share of the requests that have ended
+    std::function<void(double)> progress{};  // called with the share of ended requests
 };
 
 struct ServingResult {
     std::vector<RequestRecord> records;     // by RequestId
     std::vector<InstanceTotals> instances;  // of the first pool, then of the second one
-    std::vector<OutageEffect> outages;      // of ServingFaults::outages, in their order
-    // For how long each instance held its GPUs: since its start was decided.
+    std::vector<OutageEffect> outages;      // by ServingFaults::outages
+    // The time for which each instance held its GPUs, from the decision to start it.
     std::vector<Time> instance_times;
-    // The size of a pool that follows its load, whenever it changes.
+    // The size of a scaled pool after each change.
     struct InstanceCount {
         Time at;
         std::size_t pool = 0;
         std::int64_t serving = 0;
     };
     std::vector<InstanceCount> instance_counts;
-    RowTotals row;  // where it has a limit
-    // Every time between two output tokens of a request, where the load asks for them.
+    RowTotals row;  // if the row has a limit
+    // All times between two output tokens of a request, with ServingLoad::token_gaps.
     std::vector<Time> token_gaps;
     Time end;  // the last token
-    // The run came to kLastInstant (engine/serving/run_clock.h) before its last request had ended.
+    // The run reached kLastInstant (engine/serving/run_clock.h) before its last request had ended.
     bool out_of_time = false;
-    bool gave_up = false;  // at ServingLoad::bounds
+    bool gave_up = false;  // because of ServingLoad::bounds
     std::int64_t events = 0;
     // Integral over time of the number of requests in the system. By Little's law it equals the sum
     // of the end-to-end times.
     __int128 request_picoseconds = 0;
 };
 
-// Runs until every request has ended or was refused, or until the clock ends.
+// Runs until every request has ended or was refused, or until the end of the clock.
 ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,
                     const ServingPool& pool,
@@ -118,15 +119,15 @@ ServingResult serve(const std::vector<Request>& requests,
                     const ServingFaults& faults = {},
                     const ServingParts& parts = {});
 
-// The same with prompts and generation on instances of their own (Zhong et al., DistServe, OSDI
-// 2024; Patel et al., Splitwise, ISCA 2024). An instance that generates pulls the keys and values
-// of a prompt as soon as it has blocks for them; until then the prompt keeps its own.
+// The same with prompts and generation on separate instances (Zhong et al., DistServe, OSDI 2024;
+// Patel et al., Splitwise, ISCA 2024). A generating instance pulls the keys and values of a prompt
+// once it has blocks for them. Until then the prompt keeps its own blocks.
 struct SplitPools {
     ServingPool prompts;
     ServingPool generation;
-    CacheTransport* transport = nullptr;  // outlives the run
-    // The length from which prompts leave layer by layer (layer_departures.cpp); 0: none do.
-    // It is 0 in a run with faults.
+    CacheTransport* transport = nullptr;  // must outlive the run
+    // Prompts of at least this length leave layer by layer (layer_departures.cpp); 0: none. It must
+    // be 0 in a run with faults.
     std::int64_t layer_wise_tokens = 0;
 };
 ServingResult serve(const std::vector<Request>& requests,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances that come and go with the load (engine/serving/autoscaler.h).
+// Instances that start and stop with the load (engine/serving/autoscaler.h).
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -67,7 +67,7 @@ PoolObservation ServedRun::observe(std::size_t pool) {
     return seen;
 }
 
-// More instances start at once. Fewer go on only when fewer were wanted for a while.
+// Instances are added at once, but removed only when fewer have been wanted for scale_down_delay.
 void ServedRun::scale() {
     const Scaling& scaling = parts_.scaling;
     for (std::size_t p = 0; p < pools_.size(); ++p) {
@@ -94,7 +94,7 @@ void ServedRun::scale() {
     events_.schedule(now_ + scaling.interval, kScale, 0);
 }
 
-// Draining instances serve again; only then do stopped ones start.
+// Draining instances return to service first; then stopped ones start.
 void ServedRun::add_instances(std::size_t p, std::int64_t count) {
     Pool& pool = pools_[p];
     for (const Life from : {Life::draining, Life::off}) {
@@ -118,7 +118,7 @@ void ServedRun::add_instances(std::size_t p, std::int64_t count) {
     record_instances(p);
 }
 
-// The instances with the fewest requests, the last ones of equals, get no new requests.
+// Drains the instances with the fewest requests; ties: the last ones. They get no new requests.
 void ServedRun::drain_instances(std::size_t p, std::int64_t count) {
     Pool& pool = pools_[p];
     const auto serves = [](Life life) { return life == Life::serving; };
@@ -149,7 +149,7 @@ void ServedRun::end_drain(std::size_t number) {
     }
     lives_[number] = Life::off;
     result_.instance_times[number] += now_ - on_since_[number];
-    instances_[number].leave();  // its cache is lost
+    instances_[number].leave();  // clears its cache
 }
 
 void ServedRun::start_serving(std::size_t number) {

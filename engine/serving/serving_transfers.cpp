@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values on their way: from prompts to where the rest is generated, and from the tiers
-// below a cache.
+// Moves of keys and values: from prompts to the generating instances, and from the tiers below a
+// cache.
 #include <algorithm>
 
 #include "engine/base/check.h"
@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-// The prompt is done; the rest is for an instance of the other pool.
+// The prompt is done. An instance of the other pool serves the rest.
 void ServedRun::hand_over(RequestId id, std::size_t from) {
     if (leaves_by_layers(request_of(id))) {
         wait_began_[number_of(id)] = now_;
@@ -21,7 +21,7 @@ void ServedRun::hand_over(RequestId id, std::size_t from) {
     send(1, id, ServedPart::after_prompt);
 }
 
-// The keys and values of an instance that has stopped since are gone.
+// An instance that has stopped since then has lost the keys and values.
 bool ServedRun::source_is_there(const Journey& journey) const {
     return instances_[journey.from].failures() == journey.life;
 }
@@ -32,7 +32,7 @@ void ServedRun::pull(std::size_t number) {
     for (const RequestId id : accepted_) {
         Journey& journey = journey_of(id);
         if (!source_is_there(journey)) {
-            continue;  // until that is noticed
+            continue;  // until the outage is noticed
         }
         journey.state = Journey::State::moving;
         if (record_of(id).output_tokens > 0) {
@@ -95,7 +95,7 @@ void ServedRun::start_load(const SequenceLoad& load, std::size_t to) {
     transport_->load(now_, load, to);
 }
 
-// False if the request has none.
+// False if the request has no load.
 bool ServedRun::end_load(RequestId id) {
     const auto load = std::ranges::find(loads_, id, &OpenLoad::request);
     if (load == loads_.end()) {
@@ -112,7 +112,7 @@ bool ServedRun::end_load(RequestId id) {
     return true;
 }
 
-// Cancels the load of a sequence that gave up its place before its blocks had come.
+// Cancels the load of a sequence that was preempted before its blocks arrived.
 void ServedRun::cancel_load(RequestId id) {
     const auto load = std::ranges::find(loads_, id, &OpenLoad::request);
     if (load != loads_.end()) {

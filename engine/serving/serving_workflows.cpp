@@ -9,7 +9,7 @@ void ServedRun::list_workflows() {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         const Request& request = requests_[i];
         const bool later = request.workflow > 0 && request.stage > 0;
-        ORRERY_CHECK(later || arriving_ == i);  // calls of later stages stand last
+        ORRERY_CHECK(later || arriving_ == i);  // calls of later stages must be last
         arriving_ += later ? 0 : 1;
         if (request.workflow == 0) {
             continue;
@@ -49,7 +49,7 @@ void ServedRun::end_call(std::uint32_t workflow) {
     }
 }
 
-// A workflow whose call is refused has no further stages.
+// A workflow with a refused call has no further stages.
 void ServedRun::refuse_workflow(std::uint32_t workflow) {
     if (workflow == 0) {
         return;

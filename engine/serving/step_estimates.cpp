@@ -10,7 +10,7 @@ namespace orrery {
 
 namespace {
 
-// Estimates take whole tiles of tokens, so that few of them must be priced.
+// Estimates round tokens up to whole tiles, so that few sizes must be priced.
 constexpr std::int64_t kTile = 64;
 
 Time sum_of(const std::vector<Time>& times) {
@@ -80,7 +80,7 @@ Time StepEstimates::generation(const Generating& sequences) {
     batch.steps.assign(static_cast<std::size_t>(sequences.sequences), step);
     std::fill(stages_.begin(), stages_.end(), Time{});
     cost_.times(batch, stages_);
-    // Stages work at different batches at once; a sequence meets all of them for each token.
+    // Stages work on different batches at the same time; a token of a sequence passes all of them.
     return sum_of(stages_);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What instances of a pool will take, as a policy predicts it before it decides: steps are priced
-// as the run prices them, each request by itself.
+// Predicted times of the instances of a pool, for policies. Steps have the prices of the run, but
+// each request is taken by itself.
 #pragma once
 
 #include "engine/serving/serving_pool.h"
@@ -9,20 +9,20 @@ namespace orrery {
 
 class StepEstimates {
 public:
-    // `cost` and `limits` are a pool's. `load_of_token`: of a token that comes from a tier below
-    // the cache, while nothing else moves.
+    // `cost` and `limits` are those of the pool. `load_of_token` is the time per token to load from
+    // a tier below the cache without other transfers.
     StepEstimates(StepCost& cost,
                   const SchedulerLimits& limits,
                   std::int64_t layers,
                   Time load_of_token = {});
 
-    // A prompt alone, in chunks as large as a step may have.
+    // A prompt alone, in chunks of the largest size of a step.
     Time prompt(const PendingPrompt& prompt);
-    // All prompts that an instance has before a new one, and half of what is under way.
+    // All prompts that an instance has before a new one, and half of its steps in flight.
     Time queued(const BatchScheduler& instance);
-    // From now to the first token of a new request there: Algorithm 1 of Mooncake (Qin et al., FAST
-    // 2025). Blocks that the instance's cache lacks and a tier has are loaded behind the
-    // computation of the rest.
+    // The time from now to the first token of a new request on the instance: Algorithm 1 of
+    // Mooncake (Qin et al., FAST 2025). Blocks that a tier has and the cache lacks are loaded while
+    // the rest is computed.
     Time first_token(const Request& request, const BatchScheduler& instance);
     // A step in which all these sequences generate.
     Time generation(const Generating& sequences);

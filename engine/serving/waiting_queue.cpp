@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When waiting requests may begin, in which order, and which requests there are.
+// The waiting requests: when they may begin, their order, and their lists.
 #include <algorithm>
 
 #include "engine/serving/batch_scheduler.h"
@@ -33,7 +33,7 @@ void BatchScheduler::order_waiting() {
     const auto predicted = [&](RequestId id) {
         const Request& request = requests_[static_cast<std::size_t>(id)];
         if (limits_.order == QueueOrder::deadline) {
-            return std::int64_t{request.workflow};  // they are numbered as they come
+            return std::int64_t{request.workflow};  // workflows are numbered in order of arrival
         }
         return request.predicted_tokens > 0 ? request.predicted_tokens : request.output_tokens;
     };
