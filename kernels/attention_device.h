@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose attention curves a device has. Blackwell Ultra (compute capability 10.3) takes exponentials
-// at twice Blackwell's rate ("Inside Blackwell Ultra", NVIDIA, 2025), so its attention is measured
-// by itself. Other kernels have the curves of their generation.
+// The row of attention curves for a device. Blackwell Ultra (compute capability 10.3) computes
+// exponentials at twice Blackwell's rate ("Inside Blackwell Ultra", NVIDIA, 2025), so that its
+// attention has curves of its own. Its other kernels use Blackwell's.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@ namespace orrery {
 double balanced_percentile(const std::map<std::string, std::vector<double>>& groups, double share) {
     const auto filled = static_cast<double>(
         std::ranges::count_if(groups, [](const auto& group) { return !group.second.empty(); }));
-    std::vector<std::pair<double, double>> weighed;  // value, weight
+    std::vector<std::pair<double, double>> weighed;  // (value, weight)
     for (const auto& [name, values] : groups) {
         for (const double value : values) {
             weighed.emplace_back(value, 1.0 / (static_cast<double>(values.size()) * filled));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A percentile over groups of values that all weigh the same.
+// A percentile over groups of values with equal weights.
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace orrery {
 
-// The value below which this share of all values lies, every group weighing the same however many
-// values it has: a percentile between groups, not within the largest. 0 without values.
+// The least value at or below which the fraction `share` of the total weight lies. Every group has
+// the same weight, however many values it has. 0 without values.
 double balanced_percentile(const std::map<std::string, std::vector<double>>& groups, double share);
 
 }  // namespace orrery

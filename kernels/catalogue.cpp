@@ -30,7 +30,7 @@ std::optional<KernelCall> call_from_key(KernelKind kind,
     if (of.takes != nullptr && !of.takes(key)) {
         return std::nullopt;
     }
-    // A variant that the descriptor does not know comes back as another one.
+    // The descriptor replaces an unknown variant by another one.
     const KernelCall call = of.call(key);
     if (call.kind != kind || call.variant != variant || call.dims != dims) {
         return std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel that a Program may name. One folder a family; each header documents what dims and
-// variant of the KernelCall mean and how FLOP and bytes are counted; the list of kernels
-// (kernels/kernel_list.h) names their descriptors.
+// Look-up of kernel descriptors by kind. Each family has a folder. Its header documents the dims
+// and variant of a KernelCall and the counts of FLOP and bytes. kernels/kernel_list.h lists the
+// descriptors.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,8 @@ namespace orrery {
 
 const KernelDescriptor& descriptor_of(KernelKind kind);
 
-// The call that the descriptors make for such a key, with its FLOP and bytes; nothing if a
-// dimension or the variant is out of range.
+// The descriptor's call for these arguments, with its FLOP and bytes. No value if a dimension or
+// the variant is out of range.
 std::optional<KernelCall> call_from_key(KernelKind kind,
                                         Dtype dtype,
                                         std::uint8_t variant,

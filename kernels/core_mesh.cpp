@@ -12,7 +12,7 @@ namespace orrery {
 
 namespace {
 
-// Stages of the longer half of a line whose sum ends in the middle.
+// Stages of one half of a line, whose sum ends in the middle.
 std::int64_t stages_of(std::int64_t cores) {
     return cores / 2;
 }
@@ -22,7 +22,7 @@ double per_core(double elements, std::int64_t cores, Dtype dtype) {
            static_cast<double>(size_bytes(dtype));
 }
 
-// Sums of scores, their maximum, the sum of their exponentials, and the output.
+// The sums of scores, maximum, exponentials and output.
 double attention_sums_s(const DeviceSpec& device, const KernelCall& call) {
     const AttentionShape shape = attention_shape(call);
     const double queries = static_cast<double>(shape.batch) * static_cast<double>(shape.seq_q) *

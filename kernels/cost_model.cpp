@@ -12,7 +12,7 @@ namespace orrery {
 
 namespace {
 
-// Logarithms of the dimensions; attention packs two into the last one.
+// Logarithms of the dimensions. Attention packs two dimensions into the last one.
 ShapePosition position_of(const KernelCall& call) {
     ShapePosition position{};
     for (std::size_t i = 0; i < call.dims.size(); ++i) {
@@ -60,9 +60,10 @@ CostModel::CostModel(const DeviceSpec& device, const EfficiencyTable& table, con
     }
 }
 
-// What processors make of their memory's bandwidth: CPU-Adam steps 1, 4 and 10 billion parameters
-// in 0.22, 1.03 and 2.57 s (Ren et al., ZeRO-Offload, USENIX ATC 2021, table 4) on a DGX-2 with
-// 2 x 6 channels of DDR4-2666 (256 GB/s), at 28 bytes a parameter: 127, 109 and 109 GB/s.
+// Share of their memory bandwidth that host processors reach. CPU-Adam steps 1, 4 and 10 billion
+// parameters in 0.22, 1.03 and 2.57 s (Ren et al., ZeRO-Offload, USENIX ATC 2021, table 4) on a
+// DGX-2 with 2 x 6 channels of DDR4-2666 (256 GB/s). At 28 bytes a parameter that is 127, 109 and
+// 109 GB/s.
 constexpr double kHostMemoryEfficiency = 0.43;
 constexpr double kHostMemorySigma = 0.1;
 
@@ -79,8 +80,8 @@ KernelTime CostModel::host_time(const KernelCall& call) const {
             .sm_sensitivity_permille = 0};
 }
 
-// Curves were fitted on GPUs and CPUs. Of a wafer the peaks and the moves between cores are known;
-// how far kernels are from them is assumed.
+// The curves were fitted on GPUs and CPUs. For a wafer, the peaks and the costs of moves between
+// cores are known; the error of the prediction is assumed.
 constexpr double kMeshSigma = 0.5;
 
 KernelTime CostModel::mesh_time(const KernelCall& call) const {

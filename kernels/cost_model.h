@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers "how long does this kernel take?" for one device: a measured time where the profile has
-// this very kernel; else the general efficiency curve (kernels/efficiency.h), corrected by what the
-// profile's neighbours of the same kind, dtype and variant say about the curve's error; else the
-// curve alone. The correction is a Gaussian process over the logarithms of the dimensions: near a
-// measured shape it follows the measurement, far away it returns to the curve, and its variance is
-// the answer's uncertainty. How smooth the curve's error is, each group of rows says itself, by the
-// likelihood of its own measurements.
+// The time of a kernel on one device. If the profile has this kernel, the measured time. Otherwise
+// the general efficiency curve (kernels/efficiency.h), corrected by the curve's error at the
+// profile's neighbours of the same kind, dtype and variant. Without neighbours the curve alone. The
+// correction is a Gaussian process over the logarithms of the dimensions. Near a measured shape it
+// follows the measurement, far away it returns to the curve, and its variance is the answer's
+// uncertainty. The smoothness of the curve's error is the most likely one for each group of rows.
 #pragma once
 
 #include <map>
@@ -21,15 +20,15 @@ namespace orrery {
 
 class CostModel : public KernelCost {
 public:
-    // Uses the rows of `profile` that name the device.
+    // Uses the rows of `profile` for this device.
     CostModel(const DeviceSpec& device, const EfficiencyTable& table, const Profile& profile = {});
 
     KernelTime time(const KernelCall& call) const override;
 
 private:
-    // Of a kernel that the host runs in its own memory.
+    // For a kernel that the host runs in its own memory.
     KernelTime host_time(const KernelCall& call) const;
-    // Of a kernel on a mesh of cores, which no profile has.
+    // For a kernel on a mesh of cores; profiles have none.
     KernelTime mesh_time(const KernelCall& call) const;
 
     using Group = std::tuple<KernelKind, Dtype, std::uint8_t>;

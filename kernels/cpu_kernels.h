@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU's implementations in the list of kernels (kernels/kernel_list.h).
+// CPU implementations of the list of kernels (kernels/kernel_list.h).
 #pragma once
 
 #include "kernels/kernel_arguments.h"
@@ -8,7 +8,7 @@ namespace orrery {
 
 using CpuKernel = void (*)(const KernelArguments&);
 
-// Null: the runtime binds the kernel's arguments itself, or there is none.
+// Null if there is none, or if the runtime binds the kernel's arguments itself.
 CpuKernel cpu_kernel(KernelKind kind);
 
 }  // namespace orrery

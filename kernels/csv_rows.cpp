@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one user of fast-cpp-csv-parser in this room: its line reader keeps count of lines and
-// accepts every line ending; splitting is ours because the columns are known at run time only.
+// The only user of fast-cpp-csv-parser in this room. Its line reader counts lines and accepts every
+// line ending. We split lines ourselves because the columns are known only at run time.
 #include "kernels/csv_rows.h"
 
-// The library cuts long file names with strncpy on purpose.
+// The library truncates long file names with strncpy on purpose.
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wstringop-truncation"
 #endif
@@ -21,8 +21,8 @@ namespace orrery {
 
 namespace {
 
-// Ends the last line where the text does not. There the library looks one byte behind the text, and
-// would go on reading if a newline of an earlier text lay there.
+// Appends a line end if the text lacks it. Otherwise the library reads one byte beyond the text,
+// and would continue if an earlier text had left a newline there.
 class EndedText final : public io::ByteSourceBase {
 public:
     explicit EndedText(std::istream& text) : text_(text) {}
@@ -68,7 +68,7 @@ std::string default_of(const std::string& column) {
     return column.substr(column.find('=') + 1);
 }
 
-// One error for a file that is something else, instead of one for each of its columns.
+// One error for a file that is not such a table, instead of one for each column.
 Error not_the_table(const std::vector<std::string>& columns, const std::string& where) {
     constexpr std::size_t kNamed = 5;
     std::string names;
@@ -83,7 +83,7 @@ Error not_the_table(const std::vector<std::string>& columns, const std::string& 
             "columns " + names};
 }
 
-// Position of each wanted column in the file.
+// The position in the file of each requested column.
 ResultOrErrors<std::vector<std::size_t>> match_header(const std::vector<std::string>& header,
                                                       const std::vector<std::string>& columns,
                                                       bool other_columns,
@@ -166,7 +166,7 @@ ResultOrErrors<std::vector<CsvRow>> read_csv(std::istream& text,
             }
             rows.push_back(std::move(row));
         }
-    } catch (const std::exception& error) {  // a line longer than the reader's buffer
+    } catch (const std::exception& error) {  // a line is longer than the reader's buffer
         errors.push_back({name, error.what(), ""});
     }
     if (width == 0 && errors.empty()) {

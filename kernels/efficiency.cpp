@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The curves themselves. Combining two bounds t1 and t2 by (t1^8 + t2^8)^(1/8) rounds the corner of
-// the roofline: at t1 = t2 neither hides behind the other completely.
+// The implementation of the curves. Two bounds t1 and t2 combine to (t1^8 + t2^8)^(1/8), which
+// rounds the corner of the roofline: at t1 = t2 neither bound hides the other completely.
 #include "kernels/efficiency.h"
 
 #include <algorithm>
@@ -37,9 +37,9 @@ double product(std::int64_t a, std::int64_t b, std::int64_t c) {
     return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
 }
 
-// How sharp the roofline's corner is: 8 adds 9 % where compute and memory take the same (2^(1/8)),
-// and under 1 % where one takes 1.6 times the other. A smooth maximum, for the fit needs
-// derivatives; both limits stay as they are. Assumed, not fitted.
+// Sharpness of the roofline's corner. 8 adds 9 % if compute and memory take equal time (2^(1/8)),
+// and less than 1 % if one takes 1.6 times the other. The maximum must be smooth because the fit
+// needs derivatives; both limits are exact. Assumed, not fitted.
 constexpr double kCorner = 8;
 
 double corner(double compute, double memory) {
@@ -53,13 +53,13 @@ struct Tile {
 constexpr std::array<Tile, 6> kTiles{
     {{128, 256}, {256, 128}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
 constexpr std::array<std::int64_t, 4> kSplits{1, 2, 4, 8};
-// What kernels/gemm/gemm_cpu.cpp keeps in registers; [gemm.k_prologue] is there what loading and
-// storing such a tile costs.
+// The tile that kernels/gemm/gemm_cpu.cpp keeps in registers. For a CPU, [gemm.k_prologue] is the
+// cost of loading and storing it.
 constexpr std::array<Tile, 1> kCpuTiles{{{6, 16}}};
 constexpr std::array<std::int64_t, 1> kCpuSplits{1};
 constexpr double kLargestTilePerimeter = 1.5;  // of 128 x 256, in units of 128
 
-// Time of the tensor cores: rounds of tiles, each as deep as its share of k plus the prologue.
+// Time of the tensor cores: waves of tiles, each as deep as its share of k plus the prologue.
 double gemm_compute_seconds(const KernelCall& call,
                             Tile tile,
                             std::int64_t split,
@@ -80,9 +80,9 @@ double gemm_compute_seconds(const KernelCall& call,
     return rounds * 2.0 * product(tile.rows, tile.columns, 1) * depth * slowdown / sm_rate;
 }
 
-// The best choice, near ties averaged: a heuristic does not always pick the best, and the fit needs
-// a smooth function of the parameters. Weights (best / time)^40: a choice that is 5 % slower counts
-// a seventh of the best, one that is 12 % slower a hundredth. Assumed, not fitted.
+// The best choice, averaged with near ties: heuristics do not always pick the best, and the fit
+// needs a smooth function of the parameters. The weights are (best / time)^40: a choice 5 % slower
+// counts a seventh of the best, one 12 % slower a hundredth. Assumed, not fitted.
 constexpr double kSharpness = 40;
 CurveTime soft_minimum(std::span<const CurveTime> choices) {
     double least = std::numeric_limits<double>::infinity();
@@ -119,7 +119,8 @@ CurveTime block_scaled_time(const KernelCall& call,
 double fraction_at(const std::array<double, 3>& fraction, std::int64_t head_dim) {
     const double octave = std::log2(static_cast<double>(head_dim) / 64.0);
     if (octave <= 0) {
-        // Half of the tensor core's depth idles below 64.
+        // Below 64, part of the tensor core's depth idles: the rate is in proportion to the head
+        // size.
         return fraction[0] * std::exp2(octave);
     }
     const double x = std::min(octave, 2.0);
@@ -129,9 +130,9 @@ double fraction_at(const std::array<double, 3>& fraction, std::int64_t head_dim)
                     share * std::log(fraction[lower + 1]));
 }
 
-// The width of heads that a kernel computes: the first FlashAttention has kernels for 32, 64 and
-// 128 and fills up (csrc/flash_attn/fmha_api.cpp of its version 1; the Triton port takes the next
-// power of two), its successors have one for every 32.
+// The head size that a kernel computes. The first FlashAttention has kernels for 32, 64 and 128 and
+// pads up to them (csrc/flash_attn/fmha_api.cpp of its version 1; the Triton port pads to the next
+// power of two). Its successors have a kernel for every multiple of 32.
 std::int64_t computed_width(const AttentionShape& shape) {
     constexpr std::int64_t kLargest = 128;
     if (shape.generation != AttentionGeneration::flash_1 || shape.head_dim > kLargest) {
@@ -144,8 +145,8 @@ std::int64_t computed_width(const AttentionShape& shape) {
     return width;
 }
 
-// cuDNN's backward pass in FP8 computes the blocks outside a window, too: on GB200 heads of 64 with
-// a window of 128 take 0.54, 1.7, 6.2 and 23 ms for 2,048 to 16,384 tokens (cudnn-frontend,
+// cuDNN's backward pass in FP8 also computes the blocks outside a window: on GB200, heads of 64
+// with a window of 128 take 0.54, 1.7, 6.2 and 23 ms for 2,048 to 16,384 tokens (cudnn-frontend,
 // benchmark/sdpa_benchmark_training/results/gpt_oss).
 double computed_pairs(AttentionShape shape, Dtype dtype, bool backward) {
     if (backward && dtype_class(dtype) == "fp8") {
@@ -237,11 +238,11 @@ double EfficiencyCurves::sm_sensitivity(double compute_share) const {
     return compute_share + (1 - compute_share) * memory_.sensitivity;
 }
 
-// One SM works off its tiles one after the other. Smaller tiles load more operand bytes a FLOP:
-// their rate falls with the half perimeter over the area, relative to 128 x 256. Splitting k makes
-// more tiles of less depth and pays for adding the fp32 partial sums.
+// An SM computes its tiles one after the other. A smaller tile loads more operand bytes per FLOP:
+// its rate falls with half perimeter over area, relative to 128 x 256. A split of k makes more
+// tiles of less depth, and adds the cost of summing the fp32 partial results.
 CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
-    // From Blackwell on tensor cores apply the scales themselves.
+    // From Blackwell on, tensor cores apply the scales themselves.
     if (is_block_scaled(call) && device_.generation == "hopper") {
         return block_scaled_time(call, device_, memory_.fraction);
     }
@@ -279,8 +280,8 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     return best;
 }
 
-// pairs + rows * (prologue + causal) at the asymptotic rate: s / (s + prologue) of it for full
-// attention over s keys, and a causal mask makes the blocks on the diagonal half useless.
+// pairs + rows * (prologue + causal) at the asymptotic rate. Full attention over s keys thus
+// reaches s / (s + prologue) of it. A causal mask wastes half of the blocks on the diagonal.
 CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const AttentionShape shape = attention_shape(call);
     const AttentionCurve& curve =
@@ -295,7 +296,7 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const double flop = call.flop * static_cast<double>(width) /
                         static_cast<double>(std::max<std::int64_t>(shape.head_dim, 1));
     const double work = visible > 0 ? flop * (pairs + extra) / visible : 0.0;
-    // One block a head and 128 queries; fewer blocks than SMs leave SMs idle.
+    // One block per head and 128 queries. With fewer blocks than SMs, some SMs idle.
     const double blocks =
         static_cast<double>(shape.batch * shape.heads) * ceil_div(shape.seq_q, 128);
     const double occupancy = std::min(1.0, blocks / std::max<double>(device_.num_sms, 1));
@@ -316,8 +317,8 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
 CurveTime EfficiencyCurves::memory_time(const KernelCall& call) const {
     const double bandwidth =
         static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
-    // The CUDA cores' own limit: it can decide on devices without much compute, a CPU for one, and
-    // where elements are converted one by one.
+    // The limit of the CUDA cores. It can bind on devices with little compute, such as CPUs, and
+    // for conversions element by element.
     const double compute =
         converts_one_by_one(call)
             ? call.flop / (memory_.conversions * 1e9 * std::max<double>(device_.num_sms, 1))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// General efficiency curves: how long a kernel takes on a device without a profile. Three
-// families, each a roofline with the losses that shape causes:
+// General efficiency curves: the time of a kernel on a device without a profile. There are three
+// families, each a roofline with losses that depend on the shape:
 //   GEMM       tiles in waves over the SMs, a prologue in k, an asymptotic fraction of the peak,
 //   and
-//              the memory bound; the best tile and split of k is taken, as cuBLAS's heuristics do.
-//   attention  visible pairs + a prologue for every query row, at a rate by kernel generation.
-//   memory     latency + bytes / (fraction * bandwidth), for everything else.
-// The parameters come from an EfficiencyTable; names in brackets below. Not modelled: the data's
-// effect on power and so on the clock (5 to 10 % on H100), and L2 hits between kernels.
+//              the memory bound; the best tile and split of k are taken, as by cuBLAS's heuristics
+//   attention  visible pairs + a prologue for every query row, at a rate by kernel generation
+//   memory     latency + bytes / (fraction * bandwidth), for all other kernels
+// The parameters come from an EfficiencyTable; their names are in brackets below. Not modelled: the
+// data's effect on power and so on the clock (5 to 10 % on H100), and L2 hits between kernels.
 #pragma once
 
 #include <array>
@@ -25,22 +25,22 @@ inline constexpr std::size_t kNumDtypeClasses = 3;          // fp16, fp8, fp32
 inline constexpr std::size_t kNumAttentionGenerations = 3;  // AttentionGeneration
 
 struct GemmCurve {
-    double asymptote = 0.8;       // [gemm.asymptote] fraction of the peak, k and waves infinite
-    double k_prologue = 64;       // [gemm.k_prologue] elements of k that filling the pipeline costs
-    double tile_penalty = 0.2;    // [gemm.tile_penalty] loss of smaller tiles, see efficiency.cpp
+    double asymptote = 0.8;     // [gemm.asymptote] fraction of the peak for infinite k and waves
+    double k_prologue = 64;     // [gemm.k_prologue] cost of filling the pipeline, in elements of k
+    double tile_penalty = 0.2;  // [gemm.tile_penalty] loss of smaller tiles, see efficiency.cpp
     double wave_sharpness = 0.5;  // [gemm.wave_sharpness] 1: a partial wave costs a whole one
     double latency_us = 2;        // [gemm.latency_us] on top of the device's kernel_latency
-    double residual = 0.1;        // [gemm.residual] relative sigma of what remains
+    double residual = 0.1;        // [gemm.residual] relative sigma of the remaining error
     double residual_per_octave =
         0;  // [.residual_per_octave] more of it, outside the measured range
 };
 
 struct AttentionCurve {
     // [attention.<kernel>.d64 .d128 .d256] fraction of the peak on long sequences, forward, by head
-    // size; in between by interpolation over log(head_dim).
+    // size. Other sizes are interpolated over log(head_dim).
     std::array<double, 3> fraction{0.4, 0.5, 0.5};
-    double prologue_tokens = 150;  // [.prologue_tokens] keys that starting a row of queries costs
-    double causal_tokens = 100;    // [.causal_tokens] more of them where blocks are half masked
+    double prologue_tokens = 150;  // [.prologue_tokens] cost of starting a row of queries, in keys
+    double causal_tokens = 100;    // [.causal_tokens] additional keys for half masked blocks
     double backward_ratio = 1.15;  // [.backward_ratio] forward rate / backward rate
     double residual = 0.1;         // [.residual]
 };
@@ -48,9 +48,9 @@ struct AttentionCurve {
 struct MemoryCurve {
     double fraction = 0.85;    // [memory.fraction] of the datasheet's bandwidth
     double latency_us = 1;     // [memory.latency_us] on top of the device's kernel_latency
-    double sensitivity = 0.3;  // [memory.sm_sensitivity] of a memory-bound kernel to lost SMs
+    double sensitivity = 0.3;  // [memory.sm_sensitivity] of a memory-bound kernel to held SMs
     double residual = 0.1;     // [memory.residual]
-    // [memory.conversions] 10^9 elements a second that an SM converts one by one (cast.h).
+    // [memory.conversions] 10^9 elements a second that an SM converts element by element (cast.h).
     double conversions = 2;
 };
 
@@ -58,8 +58,8 @@ struct CurveTime {
     double seconds = 0;
     double compute_share = 0;  // 1: bound by the SMs alone, 0: by memory and latency
     double relative_sigma = 0;
-    // What the distance of a product from the measured ones adds to it, in squares: an error that
-    // products that far have in common.
+    // The part of relative_sigma due to a product's distance from the measured ones (both add in
+    // squares). Products at that distance share this error.
     double distance_sigma = 0;
 };
 
@@ -68,7 +68,7 @@ public:
     EfficiencyCurves(const EfficiencyTable& table, const DeviceSpec& device);
 
     CurveTime time(const KernelCall& call) const;
-    // Sensitivity of a kernel with that compute share to SMs that communication holds.
+    // The sensitivity of a kernel with this compute share to SMs that communication holds.
     double sm_sensitivity(double compute_share) const;
     const DeviceSpec& device() const { return device_; }
 
@@ -85,11 +85,11 @@ private:
     MemoryCurve memory_;
 };
 
-// The clock under the device's power limit, of that under the power of the product: products and
-// attention are computed at it. 1 without a limit below the product's power.
+// The clock under the device's power limit, relative to the clock at its full power. Products and
+// attention run at it. 1 if there is no limit below the full power.
 double clock_under_limit(const DeviceSpec& device);
 
-// "flash_1", "flash_2", "flash_3": as the table's names spell an attention generation.
+// "attention.flash_1", "attention.flash_2", "attention.flash_3": prefixes of names in the table.
 std::string attention_prefix(AttentionGeneration generation);
 
 }  // namespace orrery

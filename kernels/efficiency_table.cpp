@@ -55,7 +55,7 @@ std::string_view dtype_class(Dtype dtype) {
     return "fp16";
 }
 
-// Rows whose values are logarithms, of either sign.
+// Rows whose values are logarithms and may be negative.
 constexpr std::string_view kLogarithms = "step.shift.";
 
 ResultOrErrors<EfficiencyTable> read_efficiency_table(const std::string& path) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parameters of the general efficiency curves (kernels/efficiency.h), one a row of
 // scenarios/catalogue/kernel_efficiency.csv:
-//   1. name        "gemm.asymptote"; every name is documented where the curve reads it
+//   1. name        "gemm.asymptote"; documented at the member that it sets
 //   2. generation  of the device: volta, ampere, hopper, blackwell, cpu, or * for all
-//   3. dtype       fp16 (stands for bf16 too), fp8, fp32, or * for all
+//   3. dtype       fp16 (also for bf16), fp8, fp32, or * for all
 //   4. value
 //   5. sigma       relative standard deviation of the value
 //   6. source      "fit: layers.csv", "rule: as hopper"; no commas
-// Written by the fit (kernels/fit.h), read by everyone else.
+// The fit (kernels/fit.h) writes the file.
 #pragma once
 
 #include <map>
@@ -54,7 +54,7 @@ private:
 std::string_view dtype_class(Dtype dtype);
 
 ResultOrErrors<EfficiencyTable> read_efficiency_table(const std::string& path);
-// The file's text; `comment` lines come first, each behind a #.
+// The file's text, which starts with the lines of `comment`, each after a #.
 std::string efficiency_table_csv(const EfficiencyTable& table, const std::string& comment);
 
 }  // namespace orrery

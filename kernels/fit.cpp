@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The estimator. What is fitted, from which prior and by which rules the rest follows is in
-// kernels/fit_parameters.cpp.
+// The estimator. kernels/fit_parameters.cpp has the parameters, their priors and the rules between
+// generations.
 #include "kernels/fit.h"
 
 #include <Eigen/Dense>
@@ -18,7 +18,7 @@ namespace orrery {
 
 namespace {
 
-constexpr double kRowSigma = 0.08;           // of one row about the curve, in log time
+constexpr double kRowSigma = 0.08;           // of a row's log time about the curve
 constexpr double kSourceSigma = 0.05;        // of a source's factor
 constexpr double kClockResolution = 0.3e-6;  // tables are printed to 1 us
 constexpr double kHuber = 1.345;             // 95 % efficiency on normal errors (Huber, 1964)
@@ -43,7 +43,8 @@ Curves curves_of(const EfficiencyTable& table, const std::map<std::string, Devic
     return curves;
 }
 
-// One family's problem: unknowns are the logs of its parameters, then of the sources' factors.
+// The fit of one family. The unknowns are the logarithms of its parameters, then of the sources'
+// factors.
 class FamilyFit {
 public:
     FamilyFit(const std::string& family,
@@ -123,7 +124,7 @@ private:
         return table;
     }
 
-    // Rows first, then one a prior.
+    // The rows first, then one residual per prior.
     Eigen::VectorXd residuals_at(const Eigen::VectorXd& unknowns) const {
         const Curves curves = curves_of(table_at(unknowns), devices_);
         const auto num_rows = static_cast<Eigen::Index>(rows_.size());
@@ -158,7 +159,7 @@ private:
         return jacobian;
     }
 
-    // Only the rows: priors are not data and keep their weight.
+    // For the rows only: priors are not data and keep their weight.
     Eigen::VectorXd huber_weights(const Eigen::VectorXd& residuals) const {
         Eigen::VectorXd weights = Eigen::VectorXd::Ones(residuals.size());
         for (Eigen::Index i = 0; i < static_cast<Eigen::Index>(rows_.size()); ++i) {
@@ -208,8 +209,8 @@ private:
     Eigen::MatrixXd normal_;
 };
 
-// Robust standard deviation of the log error: 1.4826 median |r|, and at least what the 90th
-// percentile of a normal distribution implies.
+// Robust standard deviation of the log error: 1.4826 median |r|, but at least the value that a
+// normal distribution with the same 90th percentile has.
 double residual_sigma(const std::vector<FitResidual>& residuals,
                       const std::map<std::string, DeviceSpec>& devices,
                       const std::string& family,
@@ -248,7 +249,7 @@ FitReport fit_efficiency(const std::vector<Measurement>& rows,
                          const std::map<std::string, DeviceSpec>& devices) {
     FitReport report;
     report.table = fixed_parameters();
-    // Bandwidth first: the other two lean on it.
+    // Bandwidth first, because the other two families depend on it.
     for (const std::string family : {"memory", "gemm", "attention"}) {
         FamilyFit fit(family, rows, devices, report.table);
         fit.solve();

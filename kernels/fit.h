@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits the general efficiency curves to measured kernels: maximum a posteriori in log space, that
-// is least squares of log(predicted / measured) with Huber weights, plus a prior on every parameter
-// and on one factor a source (machines of one kind differ by 5 %, and so do people's ways of
-// measuring), solved by Levenberg-Marquardt with Eigen. Parameters that no row touches follow from
-// rules between generations, with a larger sigma. Deterministic.
+// Fits the general efficiency curves to measured kernels. It is a maximum a posteriori fit in log
+// space: least squares of log(predicted / measured) with Huber weights, plus a prior on every
+// parameter and on one factor per source (machines of one kind, and methods of measurement, differ
+// by 5 %). Eigen's Levenberg-Marquardt solves it. Parameters without rows follow from rules between
+// generations, with a larger sigma. Deterministic.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct FitResidual {
     std::string source;
     std::string device;
     double measured_seconds = 0;
-    double predicted_seconds = 0;  // without the factor of the source
+    double predicted_seconds = 0;  // without the source's factor
     double error() const { return predicted_seconds / measured_seconds - 1; }
 };
 
@@ -33,7 +33,7 @@ struct FitReport {
     std::map<std::string, double> source_factors;  // measured time = factor * curve
 };
 
-// Relative errors of one group of residuals, absolute ones sorted for the quantiles.
+// Relative errors of one group of residuals.
 struct FitSummary {
     std::size_t rows = 0;
     double median_error = 0;  // signed
@@ -47,7 +47,7 @@ FitReport fit_efficiency(const std::vector<Measurement>& rows,
 // By family and device: "gemm a100-80g".
 std::map<std::string, FitSummary> summarise(const std::vector<FitResidual>& residuals);
 
-// Predictions of a table for rows that it may not have been fitted to.
+// The predictions of a table for rows that need not be those of its fit.
 std::vector<FitResidual> residuals_of(const EfficiencyTable& table,
                                       const std::vector<Measurement>& rows,
                                       const std::map<std::string, DeviceSpec>& devices);

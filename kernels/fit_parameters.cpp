@@ -11,9 +11,9 @@ namespace orrery {
 
 namespace {
 
-// Priors are orders of magnitude with sigmas to match, from how the kernels are built, not from
-// measurements: they decide only where no row speaks, and the table then says "prior".
-//   asymptote        most of the tensor cores' peak: what is left are stalls between tiles
+// Priors are orders of magnitude with matching sigmas. They follow from the design of the kernels,
+// not from measurements. They decide only where no row does; the table then says "prior".
+//   asymptote        most of the tensor cores' peak; the rest is stalls between tiles
 //   k_prologue       filling a pipeline of three or four stages of 32 elements of k
 //   tile_penalty     a 128 x 64 tile loads half again as much per FLOP as a 128 x 256 one
 //   wave_sharpness   halfway between whole waves (1) and none (0: stream-k)
@@ -26,9 +26,9 @@ void add_gemm(std::vector<FitParameter>& list, const std::string& generation) {
     list.push_back({"gemm.latency_us", generation, "*", 2, 0.7});
 }
 
-// As above: `fraction` of the peak by kernel generation, roughly as the kernels' authors print it;
-// tokens until the pipeline of a head is full, and what a block on the diagonal wastes; and a
-// backward pass that does 2.5 times the products at a somewhat lower rate.
+// As above: a `fraction` of the peak by kernel generation, roughly as their authors print it; the
+// tokens until the pipeline of a head is full; the waste of a block on the diagonal; and a backward
+// pass with 2.5 times the products at a slightly lower rate.
 void add_attention(std::vector<FitParameter>& list,
                    const std::string& kernel,
                    const std::string& generation,
@@ -44,7 +44,7 @@ void add_attention(std::vector<FitParameter>& list,
     list.push_back({prefix + ".backward_ratio", generation, dtype, 1.2, 0.15});
 }
 
-// Copies every row of one generation to another that has no row of its own.
+// Copies the rows of one generation to another, except where that one has rows of its own.
 void copy_generation(EfficiencyTable& table,
                      const std::string& prefix,
                      const std::string& from,
@@ -67,7 +67,7 @@ void copy_generation(EfficiencyTable& table,
     }
 }
 
-// A kernel generation without timings on this device generation: like another one, scaled.
+// Adds a kernel generation without timings on this device generation: a scaled copy of another one.
 void copy_attention(EfficiencyTable& table,
                     const std::string& from_kernel,
                     const std::string& from,
@@ -139,7 +139,7 @@ std::vector<FitParameter> fit_parameters(const std::string& family) {
 
 EfficiencyTable fixed_parameters() {
     EfficiencyTable table;
-    // A memory-bound kernel keeps HBM busy with most, not all, of its SMs.
+    // A memory-bound kernel needs most, not all, of its SMs to saturate HBM.
     table.set("memory.sm_sensitivity", "*", "*", {0.3, 0.5, "assumed"});
     table.set("memory.conversions",
               "ampere",
@@ -150,7 +150,7 @@ EfficiencyTable fixed_parameters() {
               "*",
               {2.24, 0.1, "PyTorch pull request 137053: 134.2M from fp32 to fp16 in 553 us"});
     table.set("gemm.asymptote", "*", "fp32", {0.8, 0.15, "assumed: as half precision"});
-    // No table of products on this generation is at hand.
+    // We have no table of products on this generation.
     table.set("gemm.asymptote",
               "cdna3",
               "fp16",
@@ -159,8 +159,8 @@ EfficiencyTable fixed_parameters() {
               "cdna3",
               "fp8",
               {0.38, 0.15, "SemiAnalysis December 2024: 990 of 2615 TFLOP/s on MI300X"});
-    // torch's product of 8,192 rows, columns and depth; GeForce cards clock above their rated
-    // boost.
+    // torch's product of 8,192 rows, columns and depth; GeForce cards run above their rated boost
+    // clock.
     table.set("gemm.asymptote",
               "rtx-ada",
               "fp16",
@@ -178,9 +178,9 @@ EfficiencyTable fixed_parameters() {
     return table;
 }
 
-// Of the kernels of this repository on one core, which reach the same fraction in every dtype:
-// products of 64 to 4096 rows and columns, attention over 32 to 256 keys (orrery profile on an AMD
-// EPYC core of 2024).
+// Measured with the kernels of this repository on one core, which reach the same fraction in every
+// dtype: products of 64 to 4096 rows and columns, attention over 32 to 256 keys (orrery profile on
+// an AMD EPYC core of 2024).
 void set_cpu_parameters(EfficiencyTable& table) {
     for (const char* name : {"gemm.latency_us", "memory.latency_us"}) {
         table.set(name, "cpu", "*", {0.5, 1.0, "assumed"});
@@ -199,7 +199,7 @@ void set_cpu_parameters(EfficiencyTable& table) {
 }
 
 void apply_generation_rules(EfficiencyTable& table) {
-    // Heads of 64 without a window were not timed on Blackwell: they lose what they lose on Hopper.
+    // Heads of 64 without a window were not timed on Blackwell. The loss is taken from Hopper.
     const double narrow = table.value_or("attention.flash_3.d64", "hopper", "fp16", 1) /
                           table.value_or("attention.flash_3.d128", "hopper", "fp16", 1);
     for (const char* generation : {"blackwell", kBlackwellUltra}) {
@@ -211,7 +211,7 @@ void apply_generation_rules(EfficiencyTable& table) {
                       {wide->value * narrow, std::hypot(wide->sigma, 0.15), "rule: as hopper's"});
         }
     }
-    // Head sizes that were not timed run as the next smaller one that was.
+    // Head sizes that were not timed use the next smaller one that was.
     const EfficiencyTable original = table;
     for (const auto& [key, parameter] : original.rows()) {
         const auto& [name, generation, dtype] = key;
@@ -228,10 +228,11 @@ void apply_generation_rules(EfficiencyTable& table) {
             }
         }
     }
-    // mma.sync kernels reach the same share of what flash_2 lost from Ampere to Hopper.
+    // mma.sync kernels lose as much from Ampere to Hopper as flash_2 does.
     const double loss = ratio(table, "attention.flash_2.d128", "hopper", "ampere");
     copy_attention(table, "flash_1", "ampere", "flash_1", "hopper", loss, 0.2);
-    // Blackwell's peak is that of its own instructions again, and per SM twice Hopper's.
+    // Blackwell's peak again needs new instructions, whose rate per SM is twice Hopper's: the same
+    // loss is assumed a second time.
     copy_attention(table, "flash_1", "hopper", "flash_1", "blackwell", loss, 0.2);
     copy_attention(table, "flash_2", "hopper", "flash_2", "blackwell", loss, 0.2);
     copy_attention(table, "flash_2", "ampere", "flash_3", "ampere", 1.0, 0.1);
@@ -255,8 +256,8 @@ void set_residual(EfficiencyTable& table,
                  "attention.flash_2.residual",
                  "attention.flash_3.residual"};
     }
-    // Blackwell Ultra differs from Blackwell in attention alone, and its rows are among those of
-    // Blackwell. Of attention only the last kernel was timed on either.
+    // Blackwell Ultra differs from Blackwell only in attention, and its rows are among those of
+    // Blackwell. Of attention, both have timings of the last kernel generation only.
     if (generation == "blackwell") {
         table.set(names.back(), generation, "*", {sigma, 0.2, "fit: residuals"});
         if (attention) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels/fit.cpp estimates: the parameters of each family with their priors, what stays
-// fixed, and the rules by which generations without measurements follow from those with.
+// The parameters that kernels/fit.cpp estimates with their priors, the fixed parameters, and the
+// rules by which generations without measurements follow from the others.
 #pragma once
 
 #include <string>
@@ -22,14 +22,14 @@ struct FitParameter {
 // `family` as in Measurement: memory, gemm, attention.
 std::vector<FitParameter> fit_parameters(const std::string& family);
 
-// Not estimated: no published single-kernel times touch them.
+// Parameters that no published time of a single kernel determines.
 EfficiencyTable fixed_parameters();
 
-// Adds volta, blackwell, cpu and the attention kernels that a generation lacks.
+// Adds volta, blackwell, cpu and the missing attention kernels of each generation.
 void apply_generation_rules(EfficiencyTable& table);
 
-// The spread of what the curve leaves, for every row of the table that belongs to `name`; for
-// attention.residual all kernel generations.
+// Sets the relative sigma of the remaining error for `name` and `generation`; attention.residual
+// stands for all kernel generations.
 void set_residual(EfficiencyTable& table,
                   const std::string& name,
                   const std::string& generation,

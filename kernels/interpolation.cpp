@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kNumNeighbours = 24;
 constexpr std::size_t kMaxTrainingRows = 64;
 constexpr std::size_t kMinTrainingRows = 8;
-constexpr double kShared = 0.3;  // part of the knowable variance that a whole group shares
+constexpr double kShared = 0.3;  // part of the predictable variance that a whole group shares
 
 double squared_distance(const std::array<double, 7>& a, const std::array<double, 7>& b) {
     double sum = 0;
@@ -56,7 +56,7 @@ Smoothness most_likely_smoothness(const std::vector<MeasuredShape>& rows, double
     const auto n = static_cast<Eigen::Index>(count);
     std::vector<const MeasuredShape*> chosen;
     Eigen::VectorXd ratios(n);
-    for (std::size_t i = 0; i < count; ++i) {  // evenly over the file
+    for (std::size_t i = 0; i < count; ++i) {  // evenly spaced over the file
         chosen.push_back(&rows[i * rows.size() / count]);
         ratios[static_cast<Eigen::Index>(i)] = chosen.back()->log_ratio;
     }
@@ -79,8 +79,8 @@ Smoothness most_likely_smoothness(const std::vector<MeasuredShape>& rows, double
     return best;
 }
 
-// Kriging with the nearest rows: weights solve (K + noise) w = k, the mean is w . log ratios, the
-// variance what of the prior's the neighbours do not explain.
+// Kriging with the nearest rows. The weights solve (K + noise) w = k; the mean is w . log ratios;
+// the variance is the part of the prior's that the neighbours do not explain.
 Correction interpolate(const std::vector<MeasuredShape>& rows,
                        const Smoothness& smoothness,
                        const ShapePosition& here,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the implementation of a kernel is called with: the call and its operands in memory, in the
-// order that the kernel's descriptor documents.
+// The arguments of a kernel's implementation: the call and its operands in memory, in the order
+// that the kernel's descriptor documents.
 #pragma once
 
 #include <span>
@@ -14,12 +14,12 @@ struct BoundOperand {
     TensorView view;
     const Tensor* tensor = nullptr;
     bool transposed = false;
-    int part = -1;       // of its columns; -1: all
-    bool counts = true;  // in a norm over ranks: false where another rank's copy does
-    // Of a parameter's shard, in what the rank has of the parameter.
+    int part = -1;       // column part of the tensor; -1: all parts
+    bool counts = true;  // false in a norm over ranks if another rank counts its copy
+    // With a parameter's shard: the index of its first element in the rank's part of the parameter.
     std::int64_t first_element = 0;
-    // A piece of an activation's tokens: `view` spans it, blocks of elements with others in
-    // between. Anything else is one block.
+    // With a piece of an activation's tokens, `view` spans several blocks with other elements in
+    // between. Any other operand is one block.
     std::int64_t blocks = 1;
     std::int64_t block_stride = 0;
 

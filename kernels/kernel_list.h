@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of all kernels (kernels/kernel_descriptor.h), in the order of KernelKind. Tables are
-// made of it where they are compiled: descriptors (kernels/catalogue.h), the CPU's implementations
-// (kernels/cpu_kernels.h) and a GPU's (kernels/cuda/device_kernels.h).
+// generated from it: descriptors (kernels/catalogue.h), CPU implementations (kernels/cpu_kernels.h)
+// and GPU implementations (kernels/cuda/device_kernels.h).
 #pragma once
 
 #include "kernels/activation/activation_kernels.h"

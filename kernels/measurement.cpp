@@ -62,7 +62,7 @@ std::int64_t integer(const CsvRow& row, Column column, Errors& errors) {
     return *value;
 }
 
-// Attention of eager PyTorch: products, scale, mask and softmax as kernels of their own.
+// Attention of eager PyTorch: products, scale, mask and softmax as separate kernels.
 std::vector<KernelCall> unfused_attention(const AttentionShape& shape, Dtype dtype) {
     const std::int64_t batch = shape.batch * shape.heads;
     const std::int64_t q = shape.seq_q;
@@ -88,7 +88,7 @@ std::vector<KernelCall> unfused_attention(const AttentionShape& shape, Dtype dty
             product(kv, d, q)};  // dQ, dK
 }
 
-// Of a word "name=value" of a variant; 0 without it.
+// The number in a word "name=value" of a variant; 0 without it.
 std::int64_t value_in(const std::string& variant, std::string_view word) {
     const std::size_t at = variant.find(word);
     return at == std::string::npos ? 0
@@ -127,7 +127,7 @@ std::optional<Measurement> attention_row(const CsvRow& row, Dtype dtype, Errors&
     if (row.fields[kPass].ends_with("backward")) {
         result.calls.push_back(attention_backward(shape, dtype));
     }
-    // Where the printed rate implies other work than these columns do, the kernel was another one:
+    // If the printed rate implies different work than these columns, the row is of another kernel:
     // multi-head latent attention has smaller value heads.
     double flop = 0;
     for (const KernelCall& call : result.calls) {
@@ -141,7 +141,8 @@ std::optional<Measurement> attention_row(const CsvRow& row, Dtype dtype, Errors&
     return result;
 }
 
-// McCalpin's kernels over arrays of n elements, as the catalogue kernels with the same traffic.
+// McCalpin's STREAM kernels over arrays of n elements, as kernels of the catalogue with equal
+// traffic.
 KernelCall stream(const std::string& variant, std::int64_t n, Dtype dtype) {
     if (variant == "dot") {
         return gradient_norm(2 * n, dtype);  // reads two arrays
@@ -169,7 +170,7 @@ std::optional<Measurement> measurement(const CsvRow& row, Errors& errors) {
     const std::int64_t n = integer(row, kN, errors);
     if (kernel == "rms_norm") {
         const bool backward = row.fields[kPass] == "backward";
-        // torch.compile's backward reaches 40 % of the bandwidth: not the kernel of the catalogue.
+        // torch.compile's backward reaches 40 % of the bandwidth: it is not the catalogue's kernel.
         if (backward && row.fields[kVariant] == "torch_compile") {
             return std::nullopt;
         }

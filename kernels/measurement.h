@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published times of single kernels, as the fit needs them: layers.csv (columns documented in
-// scenarios/catalogue/measurements/README.md) turned into kernel calls on a device.
+// Published times of single kernels for the fit: the rows of layers.csv (columns documented in
+// scenarios/catalogue/measurements/README.md) as kernel calls on a device.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ namespace orrery {
 struct Measurement {
     std::string name = {};    // the row's case
     std::string family = {};  // memory, gemm, attention, unfused_attention
-    std::string source = {};  // who measured: gemm-best, gemm-vidur, attention-flash …
+    std::string source = {};  // origin: gemm-best, gemm-vidur, attention-flash …
     std::string device = {};
     std::vector<KernelCall> calls = {};  // run one after the other
-    double seconds = 0;                  // all of them
+    double seconds = 0;                  // of all calls together
 };
 
-// Rows of one kernel (GEMM, attention, norm, stream). Rows of whole layers and of groups of kernels
-// with communication inside are left out, and so are devices that `devices` lacks.
+// Reads the rows of single kernels (GEMM, attention, norm, stream). Skips rows of whole layers, of
+// groups of kernels with communication, and of devices that `devices` lacks.
 ResultOrErrors<std::vector<Measurement>> read_measurements(
     const std::string& path, const std::map<std::string, DeviceSpec>& devices);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the descriptors of kernels that memory bandwidth bounds: work in proportion to a number
-// of elements. FLOP per element are rounded counts of the arithmetic; they never decide the time.
+// Helpers for kernels that memory bandwidth bounds, with work in proportion to the number of
+// elements. FLOP per element are rounded counts; they never determine the time.
 #pragma once
 
 #include "engine/program/kernel_call.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What normalising the rows of a [tokens, hidden] matrix takes, LayerNorm or RMSNorm. Forward reads
-// x and writes y and the row statistics (fp32); with the residual fused it also reads the other
-// summand and writes the sum. Backward reads dy and x and writes dx; fused, it adds the gradient
-// that came along the residual.
+// The work of LayerNorm and RMSNorm on the rows of a [tokens, hidden] matrix. Forward reads x and
+// writes y and the row statistics (fp32). With a fused residual it also reads the other summand and
+// writes the sum. Backward reads dy and x and writes dx; if fused, it adds the gradient of the
+// residual.
 //   dims = {tokens, hidden}; dtype = of x and y; variant = fused_residual.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace orrery {
 struct NormWork {
     KernelKind forward;
     KernelKind backward;
-    std::int64_t vectors;  // learnt, a value a column; as many statistics a row
-    double forward_flops;  // an element
+    std::int64_t vectors;  // learnt vectors of `hidden` values, and also statistics per row
+    double forward_flops;  // per element
     double backward_flops;
 };
 

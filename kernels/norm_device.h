@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerNorm (kCentred) and RMSNorm on a GPU. A block has a row at a time, in the registers of its
-// threads: kParts accesses of kWidth elements each, so global memory is read once. The backward
-// pass keeps column sums of its rows in registers too; a second kernel adds those of all blocks.
+// LayerNorm (kCentred) and RMSNorm on a GPU. A block processes a row at a time in the registers of
+// its threads, kParts accesses of kWidth elements each, so that it reads global memory once. The
+// backward pass also keeps the column sums of its rows in registers. A second kernel adds those of
+// all blocks.
 #pragma once
 
 #include <cmath>
@@ -14,19 +15,19 @@ namespace orrery::device {
 
 inline constexpr int kNormThreads = 512;
 
-// Blocks of the backward pass: enough rows at a time for the SMs of an H100. The order of the sums
-// is the same on every device.
+// Blocks of the backward pass: enough rows at a time for the SMs of an H100. The number does not
+// depend on the device, so that the order of the sums is the same everywhere.
 inline std::int64_t norm_backward_blocks(std::int64_t tokens, int threads) {
     return std::min<std::int64_t>(tokens, 132 * std::max(2, 512 / threads));
 }
 
-// Which elements of a row a thread has.
+// The elements of a row that a thread holds.
 template <int kWidth, int kParts>
 struct NormRow {
     static constexpr int kCount = kWidth * kParts;
     std::int64_t hidden;
 
-    // Calls work(part, column) for the accesses that this thread has.
+    // Calls work(part, column) for each access of this thread.
     template <class Block, class Work>
     ORRERY_DEVICE void for_parts(Block& block, const Work& work) const {
         ORRERY_UNROLL
@@ -51,7 +52,7 @@ struct NormRow {
             part[i] = values[at * kWidth + i];
         }
     }
-    // The thread's elements of a row; zeros beyond its end.
+    // The thread's elements of a row; zeros beyond the row's end.
     template <class T, class Block>
     ORRERY_DEVICE void load_row(Block& block, const T* row, float (&values)[kCount]) const {
         ORRERY_UNROLL
@@ -66,7 +67,7 @@ struct NormRow {
     }
 };
 
-// What is taken from the elements of a row first: their mean, or nothing.
+// The mean that is subtracted from a row; 0 for RMSNorm.
 template <bool kCentred, int kWidth, int kParts, class Block>
 ORRERY_DEVICE float row_mean(Block& block, std::int64_t hidden, const float (&x)[kWidth * kParts]) {
     if constexpr (kCentred) {
@@ -82,8 +83,8 @@ ORRERY_DEVICE float row_mean(Block& block, std::int64_t hidden, const float (&x)
     }
 }
 
-// A place for the sums of even rows, one for those of odd rows, one for means: between two uses of
-// any lies the barrier of another, so that none needs a barrier of its own before it is reused.
+// Shared memory: the sums of even rows, the sums of odd rows, and the means. Between two uses of
+// one of them lies the barrier of another, so that reuse needs no barrier of its own.
 inline constexpr int kNormSharedBytes = 2 * kReduceBytes<float, 3> + kReduceBytes<float, 1>;
 
 template <bool kCentred, class T, int kWidth, int kParts>
@@ -142,7 +143,7 @@ struct NormForwardKernel {
         });
     }
 
-    // values = x + residual + biases, as stored.
+    // values = x + residual + biases, rounded as stored.
     template <class Block>
     ORRERY_DEVICE void add(Block& block, std::int64_t first, float (&values)[Row::kCount]) const {
         row.for_parts(block, [&](int part, int column) {
@@ -184,13 +185,13 @@ struct NormBackwardKernel {
     const T* dy;
     const T* x;
     Elements weight;
-    const T* dresidual;       // null: none
-    const float* statistics;  // null: computed again
+    const T* dresidual;       // null: no residual
+    const float* statistics;  // null: recomputed
     T* dx;
     float* partial;  // [blocks, hidden or 2 hidden]
 
-    // The next row is on its way while the block waits at the barriers of one; not where registers
-    // are short.
+    // Loads the next row while the block waits at the barriers of this one, except where registers
+    // are scarce.
     static constexpr bool kAhead = kPack<T> == 8 && kWidth == 8 && kParts == 2;
 
     using Values = float[Row::kCount];
@@ -237,7 +238,7 @@ struct NormBackwardKernel {
         });
     }
 
-    // The thread's elements of a row; what it does not have stays.
+    // Reads the thread's elements of a row. Other elements of `raw` keep their values.
     template <class Block>
     ORRERY_DEVICE void read(Block& block, const T* from, std::int64_t token, RawRow& raw) const {
         if (token < tokens) {
@@ -255,8 +256,8 @@ struct NormBackwardKernel {
         }
     }
 
-    // With c = x - mean (or x): 1 / deviation from sum c^2, and with g = dy gamma the means of g
-    // and of g x^ from sums that are taken at the same time.
+    // With c = x - mean (or x) and g = dy gamma: one reduction gives 1 / deviation from sum c^2,
+    // and the means of g and of g x^.
     template <class Block>
     ORRERY_DEVICE void add_row(Block& block,
                                std::int64_t token,
@@ -272,7 +273,7 @@ struct NormBackwardKernel {
             read(block, dresidual, token, residual);
         }
         const bool given = statistics != nullptr;
-        // Loaded before the barriers, not behind them.
+        // Loaded before the barriers to overlap them.
         const float kept = given ? statistics[kCentred ? 2 * token + 1 : token] : 0.0f;
         const float mean = given && kCentred
                                ? statistics[2 * token]
@@ -317,8 +318,8 @@ struct NormBackwardKernel {
     }
 };
 
-// Calls with_shape.operator()<kWidth, kParts>(threads): 16 elements a thread, 32 of long rows; one
-// by one where rows are not 16-byte aligned.
+// Calls with_shape.operator()<kWidth, kParts>(threads): 16 elements a thread, 32 for long rows.
+// Rows that are not 16-byte aligned are read element by element.
 template <class WithShape>
 void for_norm_row(std::int64_t hidden, bool vector, const WithShape& with_shape) {
     ORRERY_CHECK(hidden > 0 && hidden <= kNormHiddenMax);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerNorm and RMSNorm in the list of kernels (kernels/kernel_list.h): each is a `Norm` of its
-// call, its functions on the CPU and those on a GPU. The weight is gamma, then (LayerNorm) beta.
+// LayerNorm and RMSNorm in the list of kernels (kernels/kernel_list.h). `Norm` has the work of the
+// kernel and its functions for the CPU and the GPU. The weight is gamma, followed by beta for
+// LayerNorm.
 //   forward         reads x weight, writes y statistics
 //   forward, fused  reads residual branch weight [bias …], writes y statistics sum
 //   backward        reads dy x statistics [dresidual] weight, writes dx, accumulates dweight

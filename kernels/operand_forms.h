@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of kernels: what a kernel that runs by itself has, one by one, and how a kernel op's
-// operands are checked. Activations are (sequence, batch, width), row-major.
+// The operands of kernels: their forms if a kernel runs by itself, and the check of an op's
+// operands. Activations are (sequence, batch, width), row-major.
 #pragma once
 
 #include <string>
@@ -10,8 +10,7 @@
 
 namespace orrery {
 
-// What values an operand begins with where a kernel runs by itself.
-// `equal`: all of them OperandForm::ids.
+// The initial values of an operand if a kernel runs by itself. `equal`: all are OperandForm::ids.
 enum class OperandValues : std::uint8_t { any, positive, ids, scalars, equal };
 
 struct OperandForm {
@@ -20,12 +19,12 @@ struct OperandForm {
     std::vector<std::int64_t> shape;
     OperandValues values = OperandValues::any;
     bool transposed = false;
-    std::int64_t ids = 0;  // how many there are, where the values are ids
+    std::int64_t ids = 0;  // with OperandValues::ids: the number of distinct ids
 
     std::int64_t elements() const;
 };
 
-// Of one call, in the order of the op's operands.
+// The operands of one call, in the order of the op's operands.
 class OperandForms {
 public:
     explicit OperandForms(const KernelCall& call) : dtype_(call.dtype) {}
@@ -34,14 +33,14 @@ public:
     void add(Access access, Dtype dtype, std::vector<std::int64_t> shape) {
         add({.access = access, .dtype = dtype, .shape = std::move(shape)});
     }
-    // Of the call's type.
+    // With the call's dtype.
     void read(std::vector<std::int64_t> shape) { add(Access::read, dtype_, std::move(shape)); }
     void write(std::vector<std::int64_t> shape) { add(Access::write, dtype_, std::move(shape)); }
-    // fp32, one a token each.
+    // fp32, `count` values per token.
     void statistics(Access access, std::int64_t tokens, int count);
     // int32 numbers from 0 to `count` - 1.
     void ids(std::vector<std::int64_t> shape, std::int64_t count);
-    void scalars();  // the device's (engine/program/device_scalars.h)
+    void scalars();  // the device scalar block (engine/program/device_scalars.h)
 
     const std::vector<OperandForm>& all() const { return all_; }
 
@@ -50,7 +49,7 @@ private:
     std::vector<OperandForm> all_;
 };
 
-// Elements of each operand of an op, by access.
+// The number of elements of each operand of an op, by access.
 struct OperandSizes {
     std::vector<std::int64_t> reads;
     std::vector<std::int64_t> writes;
@@ -58,7 +57,7 @@ struct OperandSizes {
     bool in_parts = false;  // an operand is a column part of its tensor
 };
 
-// What they should be; the optional ones may follow.
+// The expected sizes. The optional operands may follow the others.
 struct ExpectedSizes {
     std::vector<std::int64_t> reads;
     std::vector<std::int64_t> writes;
@@ -68,7 +67,7 @@ struct ExpectedSizes {
 };
 
 ExpectedSizes sizes_of(const OperandForms& forms);
-// What is wrong, or empty.
+// The difference in words, or empty.
 std::string compare(const OperandSizes& sizes, const ExpectedSizes& expected);
 
 }  // namespace orrery

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of fp32 vectors in a fixed order: pairs of neighbours first, then pairs of their sums. So
-// the sums of equal powers of two of neighbours, summed in their turn, give the bits of the sum of
-// all: ranks may add up theirs before or after others do.
+// Sums of fp32 vectors in a fixed order: pairs of neighbours first, then pairs of their sums. If
+// the vectors are split into groups of equal powers of two, the sum of the groups' sums has the
+// same bits. Ranks may therefore sum their own vectors first.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class PairwiseSum {
 public:
     explicit PairwiseSum(std::size_t size) : size_(size) {}
 
-    // Where the next vector goes; add_next() then adds it.
+    // The buffer for the next vector; add_next() then adds it.
     std::span<float> next() {
         if (used_ == vectors_.size()) {
             vectors_.emplace_back(size_);
@@ -28,7 +28,7 @@ public:
             add_last_two();
         }
     }
-    // Of all; the sums of fewer vectors are added to those before them.
+    // The sum of all vectors. At the end, sums of fewer vectors are added to the sums before them.
     std::span<float> total() {
         while (used_ > 1) {
             add_last_two();

@@ -39,7 +39,7 @@ std::string name_of_column(std::size_t column) {
     return kProfileColumns[column].substr(0, kProfileColumns[column].find('='));
 }
 
-// Appends an error and returns zero if the field is not a number in [lowest, …).
+// The field as a number in [lowest, …); otherwise appends an error and returns zero.
 double number(const CsvRow& row, std::size_t column, double lowest, Errors& errors) {
     const auto value = parse_number(row.fields[column]);
     if (!value || *value < lowest) {
@@ -64,7 +64,7 @@ std::int64_t whole(const CsvRow& row, std::size_t column, std::int64_t lowest, E
     return *value;
 }
 
-// What all kinds of rows have.
+// The columns that all kinds of rows have.
 struct Row {
     std::string device;
     std::string kind;
@@ -209,7 +209,7 @@ std::string line_of(const Row& row) {
     for (const std::int64_t dimension : row.dims) {
         text += "," + std::to_string(dimension);
     }
-    // Picoseconds exactly: a microsecond with six decimals.
+    // Exact to the picosecond: microseconds with six decimals.
     const std::int64_t ps = row.median.picoseconds();
     std::array<char, 96> rest{};
     std::snprintf(rest.data(),

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured times of one or more devices. The file is CSV; lines that begin with # are comments and
-// carry the provenance (GPU, driver, clocks, date). Columns, in any order:
+// Measured times of one or more devices. The file is CSV. Lines that begin with # are comments with
+// the provenance (GPU, driver, clocks, date). Columns, in any order:
 //   1. device     catalogue name, "h100-80g"
 //   2. kind       "gemm", as in engine/program/kernel_call.h, or a kind named below
 //   3. dtype      "bf16"
-//   4. variant    number, its meaning in the kernel's header
-//   5.-10. d0 … d5  dimensions, zero where the kernel has fewer
+//   4. variant    number; the kernel's header has its meaning
+//   5.-10. d0 … d5  dimensions, zero beyond the kernel's own
 //   11. time_us   median
 //   12. spread    relative: interquartile range / (1.35 median), zero if unknown
-//   13. samples   how many times the kernel ran
-//   14. ranks     how many ranks of the node were at work at the same time (1 if absent): they may
-//                 share caches, memory bandwidth and power
+//   13. samples   number of measured runs
+//   14. ranks     ranks of the node at work at the same time (1 if absent), which may share caches,
+//                 memory bandwidth and power
 // Rows of other kinds, with variant 0:
 //   all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv: d0 bytes, dtype on
 //   the
 //               wire, ranks of the group
-//   host_op     what the host spends on an op of a device that runs ops in program order
-//   host_step   what it spends on a step besides; d0: bytes of tensors that a step begins with
-//   zeros
+//   host_op     host time per op of a device that runs ops in program order
+//   host_step   further host time per step; d0: bytes of tensors that a step zeroes at its begin
 #pragma once
 
 #include <istream>
@@ -33,7 +32,7 @@ namespace orrery {
 
 struct ProfileEntry {
     std::string device;
-    KernelCall call;  // FLOP and bytes as its descriptor counts them
+    KernelCall call;  // FLOP and bytes as counted by its descriptor
     Time median;
     double spread = 0;
     std::int64_t samples = 1;
@@ -51,7 +50,7 @@ struct TransferEntry {
 
 struct HostEntry {
     std::string device;
-    bool whole_step = false;  // host_step, or else host_op
+    bool whole_step = false;  // true: a host_step row, false: a host_op row
     Bytes cleared;
     Time median;
     double spread = 0;
@@ -70,7 +69,7 @@ struct MachineProfile {
 
 ResultOrErrors<MachineProfile> read_machine_profile(const std::string& path);
 ResultOrErrors<MachineProfile> read_machine_profile(std::istream& text, const std::string& name);
-// The kernels alone.
+// Reads only the rows of kernels.
 ResultOrErrors<Profile> read_profile(const std::string& path);
 ResultOrErrors<Profile> read_profile(std::istream& text, const std::string& name);
 // The file's text; each line of `provenance` becomes a comment.

@@ -19,12 +19,12 @@ std::array<std::uint32_t, 4> random_words(const RandomKey& key, std::uint64_t bl
 
 namespace {
 
-// Box and Muller's pair of normal values.
+// A pair of normal values by Box and Muller.
 struct NormalPair {
     double radius;
     double angle;
     NormalPair(std::uint32_t first, std::uint32_t second)
-        // 1 - u is in (0, 1]: its logarithm is finite.
+        // 1 - u is in (0, 1], so that its logarithm is finite.
         : radius(std::sqrt(-2.0 * std::log(1.0 - static_cast<double>(uniform(first))))),
           angle(2.0 * std::numbers::pi * static_cast<double>(uniform(second))) {}
     float even() const { return static_cast<float>(radius * std::cos(angle)); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers by counter: Philox4x32-10 (Salmon et al., SC 2011; Random123). A number is a pure
-// function of a key and the global index of the element that it is for, so that neither sharding
-// nor the order of work changes it, a backward pass draws again what the forward pass drew, and a
-// resumed run draws what the interrupted one would have.
+// function of a key and the global index of its element. Neither sharding nor the order of work
+// changes it, a backward pass draws the same numbers as the forward pass, and a resumed run the
+// same as an uninterrupted one.
 #pragma once
 
 #include <array>
@@ -15,28 +15,28 @@ namespace orrery {
 enum class RandomPurpose : std::uint8_t {
     initial_weights,
     embedding_dropout,
-    attention_dropout,   // of probabilities
+    attention_dropout,   // of attention probabilities
     projection_dropout,  // before the residual addition after attention
     mlp_dropout,         // before the residual addition after the MLP
     stochastic_rounding,
-    data_order,  // which samples a step trains on: round = step
+    data_order,  // the samples of a step: round = step
     text,        // tokens drawn from a model
 };
 
 struct RandomKey {
     std::uint64_t seed = 0;  // of the run
     RandomPurpose purpose = RandomPurpose::initial_weights;
-    std::uint32_t stream = 0;  // which layer (dropout) or which tensor (weights)
-    std::uint32_t round = 0;   // micro-batch counted from the first of the run over all data ranks
-                               // (dropout), or step (rounding)
+    std::uint32_t stream = 0;  // layer (dropout) or tensor (weights)
+    // dropout: number of the micro-batch in the run, over all data-parallel ranks; rounding: step
+    std::uint32_t round = 0;
     bool operator==(const RandomKey&) const = default;
 };
 
-// The words of the elements 4 `block` ... 4 `block` + 3. Philox counter: {block mod 2^32,
-// block / 2^32 + 2^24 purpose, stream, round}; Philox key: the seed.
+// The words of elements 4 `block` … 4 `block` + 3. Philox counter: {block mod 2^32, block / 2^32 +
+// 2^24 purpose, stream, round}; Philox key: the seed.
 std::array<std::uint32_t, 4> random_words(const RandomKey& key, std::uint64_t block);
 
-// The words of consecutive elements, read one by one from `index` on.
+// The words of consecutive elements, one by one from `index` on.
 class RandomWords {
 public:
     RandomWords(const RandomKey& key, std::int64_t index)
@@ -62,11 +62,11 @@ inline float uniform(std::uint32_t word) {
     return static_cast<float>(word >> 8) * 0x1p-24f;
 }
 
-// The standard normal value of an element (Box-Muller on the words of its pair): for weights.
+// The standard normal value of an element, by Box-Muller on the words of its pair; for weights.
 float normal(const RandomKey& key, std::int64_t index);
 
-// The same of consecutive elements from `first` on, for a third of the work: all words of a block
-// and both values of a pair are used.
+// The same for consecutive elements from `first` on. It needs a third of the work, because it uses
+// all words of a block and both values of a pair.
 void normals(const RandomKey& key, std::int64_t first, std::span<float> values);
 
 }  // namespace orrery

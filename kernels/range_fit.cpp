@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kShare = 0.9;
 constexpr double kQuantileOfShare = 1.6448536269514722;  // two-sided, of the standard normal
-constexpr double kLeastOctaves = 1;  // nearer, the residual hides what the distance adds
-constexpr int kMostOctaves = 4;      // of the range that is left out
+constexpr double kLeastOctaves = 1;  // below this the residual hides the effect of the distance
+constexpr int kMostOctaves = 4;      // of the region that is left out
 
 using Groups = std::map<std::string, std::vector<double>>;
 
@@ -28,7 +28,7 @@ public:
         for (const Measurement& row : rows) {
             (row.family == "gemm" ? products_ : others_).push_back(row);
         }
-        // Products lean on the bandwidth, not on attention.
+        // The fit of products needs the bandwidth, not attention.
         std::erase_if(others_, [](const Measurement& row) { return row.family != "memory"; });
     }
 
@@ -49,7 +49,7 @@ private:
         return std::log2(GemmRange::sides_of(row.calls.front())[side]);
     }
 
-    // Octaves from the products that are kept on its generation of devices.
+    // Distance in octaves from the products kept for its generation of devices.
     double distance_of(const Measurement& row, const EfficiencyTable& ranges) const {
         const auto range = GemmRange::of(ranges, devices_.at(row.device).generation);
         return range ? range->octaves_outside(row.calls.front()) : 0;
@@ -95,7 +95,7 @@ private:
     const EfficiencyTable& fitted_;
     std::vector<Measurement> products_;
     std::vector<Measurement> others_;
-    std::set<std::vector<bool>> done_;  // which products were left out
+    std::set<std::vector<bool>> done_;  // sets of products that were left out
 };
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the tokens of a rank stand in the whole sequence. A rank holds one contiguous piece
-// (sequence parallelism, head exchange), or one early and one late piece of equal length (the
-// balanced halves of the context-parallel ring, models/blocks/attention_lowering.cpp). Positions
-// grow with the local index in both cases, so the keys that a query sees are one range of local
-// indices.
+// Positions of a rank's tokens in the whole sequence. A rank holds one contiguous piece (sequence
+// parallelism, head exchange), or one early and one late piece of equal length (the balanced halves
+// of the context-parallel ring, models/blocks/attention_lowering.cpp). In both cases positions grow
+// with the local index, so that the keys visible to a query are one range of local indices.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace orrery {
 struct SequencePositions {
     std::int64_t length = 0;       // tokens of one sequence on this rank
     std::int64_t first = 0;        // position of local token 0
-    std::int64_t second_half = 0;  // position of local token half(); contiguous: first + half()
+    std::int64_t second_half = 0;  // position of local token half(); if contiguous, first + half()
 
     constexpr std::int64_t half() const { return length / 2; }
 
@@ -24,7 +23,7 @@ struct SequencePositions {
         return local < half() ? first + local : second_half + local - half();
     }
 
-    // How many local tokens have a position < `position`.
+    // The number of local tokens with a position < `position`.
     constexpr std::int64_t count_below(std::int64_t position) const {
         const std::int64_t early = std::clamp<std::int64_t>(position - first, 0, half());
         const std::int64_t late =
@@ -38,8 +37,8 @@ inline SequencePositions contiguous_positions(std::int64_t length, std::int64_t 
     return {.length = length, .first = first, .second_half = first + length / 2};
 }
 
-// The pieces `rank` and `2 ranks - 1 - rank` of a sequence of `ranks * length` cut into 2 ranks
-// pieces: every rank has the same number of visible query-key pairs.
+// Pieces `rank` and `2 ranks - 1 - rank` of a sequence of `ranks * length` tokens cut into 2 ranks
+// pieces. Every rank then has the same number of visible query-key pairs.
 inline SequencePositions balanced_positions(std::int64_t length,
                                             std::int64_t rank,
                                             std::int64_t ranks) {

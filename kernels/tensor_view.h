@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor in memory as the CPU kernels see it: bytes with an element type, without a shape (each
-// kernel takes its shape apart). CPU kernels compute in fp32; elements of bf16 tensors are widened
-// when read and rounded to nearest, ties to even, when written. Views own nothing.
+// A tensor in memory for the CPU kernels: bytes with an element type, without a shape, which each
+// kernel derives from its call. CPU kernels compute in fp32. Elements of bf16 tensors are widened
+// when read, and rounded to nearest, ties to even, when written. Views own no memory.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace orrery {
 
-// `size` counts elements. A default view is empty: an optional operand that is absent.
+// `size` counts elements. A default view is empty: an absent optional operand.
 struct ConstTensorView {
     const std::byte* data = nullptr;
     Dtype dtype = Dtype::fp32;
@@ -28,7 +28,7 @@ struct TensorView {
     Dtype dtype = Dtype::fp32;
     std::int64_t size = 0;
     bool empty() const { return size == 0; }
-    // Implicit: whatever may be written may be read.
+    // Implicit, because every writable tensor is readable.
     operator ConstTensorView() const { return {data, dtype, size}; }  // NOLINT(*-explicit-*)
 };
 
@@ -39,7 +39,7 @@ inline float float_of_bf16(std::uint16_t bits) {
 inline std::uint16_t bf16_of_float(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = bits + 0x7FFFu + (bits >> 16 & 1u);
-    const std::uint32_t quiet_nan = bits | 0x400000u;  // rounding could carry a NaN to infinity
+    const std::uint32_t quiet_nan = bits | 0x400000u;  // rounding could turn a NaN into infinity
     const bool is_nan = (bits & 0x7FFFFFFFu) > 0x7F800000u;
     return static_cast<std::uint16_t>((is_nan ? quiet_nan : rounded) >> 16);
 }
@@ -51,7 +51,7 @@ inline std::uint16_t bf16_at(ConstTensorView tensor, std::int64_t i) {
     return bits;
 }
 
-// Element `i` (0 <= i < size, not checked) of an fp32 or bf16 tensor.
+// Element `i` of an fp32 or bf16 tensor; 0 <= i < size is not checked.
 inline float load(ConstTensorView tensor, std::int64_t i) {
     if (tensor.dtype == Dtype::bf16) {
         return float_of_bf16(bf16_at(tensor, i));
@@ -70,7 +70,7 @@ inline void store(TensorView tensor, std::int64_t i, float value) {
     }
 }
 
-// `count` elements from `first`.
+// Views `count` elements from `first` on. Asserts that they are in the tensor.
 inline ConstTensorView slice(ConstTensorView tensor, std::int64_t first, std::int64_t count) {
     ORRERY_CHECK(first >= 0 && count >= 0 && first + count <= tensor.size);
     return {tensor.data + first * size_bytes(tensor.dtype), tensor.dtype, count};
@@ -80,11 +80,11 @@ inline TensorView slice(TensorView tensor, std::int64_t first, std::int64_t coun
     return {tensor.data + first * size_bytes(tensor.dtype), tensor.dtype, count};
 }
 
-// Reads the `into.size()` elements from `first` on; writes `from` there.
+// Reads or writes consecutive elements from `first` on, with conversion to or from fp32.
 void load_row(ConstTensorView tensor, std::int64_t first, std::span<float> into);
 void store_row(TensorView tensor, std::int64_t first, std::span<const float> from);
 
-// Tensors of 4-byte types as spans; the view's element type must be the span's.
+// Tensors of 4-byte types as spans. Asserts that the element type is the span's.
 inline std::span<float> floats(TensorView tensor) {
     ORRERY_CHECK(tensor.dtype == Dtype::fp32);
     return {reinterpret_cast<float*>(tensor.data), static_cast<std::size_t>(tensor.size)};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that are compiled for several vector widths; the widest that this CPU has runs. The
-// results are the same bits: lanes are independent and multiply-add is never fused
-// (-ffp-contract=off). The choice is a variable and not a load-time one (target_clones), so that a
-// test can run every clone on one machine, and under sanitizers too.
+// Functions compiled for several vector widths; at run time the widest that this CPU supports is
+// used. All give the same bits: lanes are independent, and multiply-add is never fused
+// (-ffp-contract=off). The choice is a variable, not made at load time (target_clones), so that a
+// test can run every clone on one machine, also under sanitizers.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 #define ORRERY_TARGET_AVX512
 #endif
 
-// Behind the parameters of the lambda that run_vectorised() is given.
+// Goes after the parameters of a lambda for run_vectorised().
 #define ORRERY_VECTORISED __attribute__((always_inline))
 
 namespace orrery {
@@ -25,11 +25,11 @@ namespace orrery {
 enum class VectorClone : std::uint8_t { baseline, avx2, avx512 };
 
 std::string_view to_string(VectorClone clone);
-// The clones that this CPU can run, narrowest first. Other architectures have the baseline alone.
+// The clones that this CPU can run, narrowest first. Other architectures have only the baseline.
 std::vector<VectorClone> vector_clones();
-// The one that runs: the widest, unless another was chosen.
+// The clone in use: the widest, unless another was chosen.
 VectorClone vector_clone();
-// Chooses for all threads; for tests and benchmarks. `clone` must be one of vector_clones().
+// Sets the clone for all threads, for tests and benchmarks. It must be one of vector_clones().
 void use_vector_clone(VectorClone clone);
 
 namespace vector_clone_detail {
@@ -45,8 +45,8 @@ ORRERY_TARGET_AVX512 auto run_avx512(const Body& body, Arguments... arguments) {
 
 }  // namespace vector_clone_detail
 
-// Calls `body`, a lambda marked ORRERY_VECTORISED without captures, with these arguments: it is
-// inlined into a function of each width, where its loops are vectorised.
+// Calls `body`, a lambda marked ORRERY_VECTORISED without captures, with these arguments. It is
+// inlined into a function for each width, where the compiler vectorises its loops.
 template <class Body, class... Arguments>
 auto run_vectorised(const Body& body, Arguments... arguments) {
     switch (vector_clone()) {

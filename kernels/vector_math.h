@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of one row of fp32 numbers that the CPU kernels share. Sums run in 16 lanes
-// (element i in lane i mod 16), and the lanes are added as a tree: one order on every machine, in
-// a form that compilers vectorise without reordering anything. The exponential is our own for the
-// same reason: the C library's differs in its last bit between machines.
+// Arithmetic on rows of fp32 numbers for the CPU kernels. Sums run in 16 lanes (element i in lane i
+// mod 16), and the lanes are added as a tree. This order is the same on every machine, and
+// compilers vectorise it without reordering. The exponential is our own because the C library's
+// differs in the last bit between machines.
 #pragma once
 
 #include <bit>
@@ -15,18 +15,18 @@ inline constexpr std::size_t kSumLanes = 16;
 
 float sum(std::span<const float> x);
 float dot(std::span<const float> x, std::span<const float> y);
-float maximum(std::span<const float> x);  // -infinity of nothing
+float maximum(std::span<const float> x);  // -infinity if x is empty
 // y += x
 void add_to(std::span<float> y, std::span<const float> x);
 // x = exp(x - shift); returns the sum.
 float exponentials(std::span<float> x, float shift);
 
-// exp(x) to about 2 units in the last place: x = n log 2 + r with |r| <= log(2) / 2, the Taylor
-// polynomial of degree 7 of r (remainder 2^-27), the exponent shifted by n. Below -87.3: 0, above
+// exp(x) to about 2 units in the last place. x = n log 2 + r with |r| <= log(2) / 2; the Taylor
+// polynomial of degree 7 of r (remainder 2^-27); the exponent shifted by n. Below -87.3: 0, above
 // 88.3: infinity.
 inline float exponential(float x) {
     constexpr float kRound = 0x1.8p23f;  // adding it leaves the nearest integer in the low bits
-    constexpr float kLogTwoHigh = 0x1.62ep-1f;  // 12 bits: n times it is exact
+    constexpr float kLogTwoHigh = 0x1.62ep-1f;  // 12 bits: its product with n is exact
     constexpr float kLogTwoLow = 0x1.0bfbe8p-15f;
     const float shifted = x * 0x1.715476p0f + kRound;
     const float n = shifted - kRound;
@@ -40,8 +40,8 @@ inline float exponential(float x) {
     p = p * r + 1.0f;
     p = p * r + 1.0f;
     const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) + 127u) << 23);
-    // Choices between bits and not between floats: g++ 12 turns those into branches in a loop and
-    // then does not vectorise it, except for AVX-512.
+    // Select between bits, not floats: g++ 12 turns selects of floats into branches in a loop,
+    // which it then does not vectorise, except for AVX-512.
     const std::uint32_t not_below = x < -87.3f ? 0u : 0xFFFFFFFFu;
     const std::uint32_t above = x > 88.3f ? 0xFFFFFFFFu : 0u;
     const std::uint32_t inside = std::bit_cast<std::uint32_t>(p * power) & not_below;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations of the MLP, the bias added in the same kernel. Ungated (GELU, squared ReLU): one
-// input, one output of `ffn` columns. Gated (SwiGLU, GEGLU): gate and up, `ffn` columns each.
+// Activations of the MLP, with the bias added in the same kernel. Ungated (GELU, squared ReLU): one
+// input and one output of `ffn` columns. Gated (SwiGLU, GEGLU): the inputs gate and up, of `ffn`
+// columns each.
 //   dims = {tokens, ffn}; dtype = of input and output; variant: 0 GELU or SwiGLU, 1 squared ReLU or
 //   GEGLU.
 #pragma once
@@ -45,7 +46,7 @@ inline KernelCall swiglu_forward(std::int64_t tokens,
                              3 * tokens * ffn * size_bytes(dtype));
 }
 
-// dy, gate and up read; the gradients of gate and up written.
+// Reads dy, gate and up; writes the gradients of gate and up.
 inline KernelCall swiglu_backward(std::int64_t tokens,
                                   std::int64_t ffn,
                                   Dtype dtype,

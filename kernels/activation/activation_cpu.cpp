@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 1 + tanh(u) = 2 sigmoid(2 u), so GELU in its tanh form is x sigmoid(2 u): no cancellation for
-// negative x.
+// 1 + tanh(u) = 2 sigmoid(2 u), so that GELU in its tanh form is x sigmoid(2 u), which has no
+// cancellation for negative x.
 #include "kernels/activation/activation_cpu.h"
 
 #include <vector>
@@ -11,7 +11,7 @@
 namespace orrery::cpu {
 namespace {
 
-// A function of every element of x and its derivative there.
+// A function and its derivative at every element of x.
 using RowFunction = void (*)(std::span<const float> x, float* value, float* slope);
 
 void gelu_row(std::span<const float> row, float* values, float* slopes) {
@@ -67,7 +67,7 @@ RowFunction row_function(Gated function) {
     return function == Gated::swiglu ? silu_row : gelu_row;
 }
 
-// Rows of x with the bias added, and the function of their first `ffn` columns.
+// Rows of x plus the bias, and the function of their first `ffn` columns.
 class ActivatedRows {
 public:
     ActivatedRows(RowFunction function,

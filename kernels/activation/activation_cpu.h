@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations of the MLP on the CPU; fp32 inside, tensors fp32 or bf16 each.
+// Activations of the MLP on the CPU, computed in fp32; each tensor is fp32 or bf16.
 //   GELU (tanh form, as GPT-2): y = x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)));
 //   squared ReLU: y = max(x, 0)^2 (So et al., arXiv 2109.08668);
 //   SwiGLU: y = gate sigmoid(gate) up;  GEGLU: y = GELU(gate) up (Shazeer, arXiv 2002.05202).
-// Ungated: x, dx [tokens, ffn]. Gated: x, dx [tokens, 2 ffn], the gate's columns, then those of up.
-// y, dy: [tokens, ffn]. An optional bias (as wide as x) is added to x first, in fp32; its gradient
-// is cpu::bias_gradient of dx. Outputs may be the inputs themselves where their sizes are equal.
-// Gated ones may be done in two kernels, each result rounded: without `times_up`, y = f(gate) and
-// dx = (dy f'(gate), dy f(gate)); then gate_product() multiplies y, or the first half of dx, by up.
+// Ungated: x, dx are [tokens, ffn]. Gated: x, dx are [tokens, 2 ffn], the gate's columns, then
+// those of up. y, dy are [tokens, ffn]. An optional bias, as wide as x, is added to x first, in
+// fp32; its gradient is cpu::bias_gradient of dx. An output may alias an input of equal size. A
+// gated activation may be split into two kernels, each of which rounds its result: without
+// `times_up`, y = f(gate) and dx = (dy f'(gate), dy f(gate)); then gate_product() multiplies y, or
+// the first half of dx, by up.
 #pragma once
 
 #include "kernels/tensor_view.h"
@@ -46,7 +47,8 @@ void swiglu_backward(const ActivationShape& shape,
                      ConstTensorView bias,
                      TensorView dx,
                      bool times_up = true);
-// The first `ffn` columns of y, whose rows are ffn or 2 ffn wide, times up, the last of x.
+// Multiplies the first `ffn` columns of y, whose rows are ffn or 2 ffn wide, by up, the last `ffn`
+// columns of x.
 void gate_product(const ActivationShape& shape, ConstTensorView x, TensorView y);
 
 }  // namespace orrery::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations of the MLP on a GPU: the functions of kernels/activation/activation_cpu.h. x, dx, y
-// and dy have one type, the bias any.
+// and dy have one dtype; the bias may have another.
 #pragma once
 
 #include "kernels/activation/activation_cpu.h"

@@ -20,7 +20,7 @@ ORRERY_DEVICE float sigmoid(Block& block, float exponent) {
     return block.reciprocal_approx(1.0f + block.exp2_approx(exponent));
 }
 
-// What the caller does not use of the point is not computed.
+// The compiler removes the members of the result that the caller does not use.
 template <class Block>
 ORRERY_DEVICE CurvePoint curve_at(Block& block, Curve curve, float x) {
     constexpr float kMinusLog2e = -1.4426950408889634f;
@@ -44,13 +44,13 @@ ORRERY_DEVICE CurvePoint curve_at(Block& block, Curve curve, float x) {
     return {positive * positive, 2.0f * positive};
 }
 
-// Pointers of a pass. Forward: dy is null and `out` y. Backward: `out` is dx. Gated: x is the
-// gate's columns, then up's.
+// The operands of a pass. Forward: dy is null and `out` is y. Backward: `out` is dx. Gated: x has
+// the gate's columns, then up's.
 template <class T>
 struct ActivationPass {
     std::int64_t tokens;
     std::int64_t ffn;
-    bool times_up;  // of gated ones
+    bool times_up;  // for gated activations
     bool vector;
     const T* x;
     Elements bias;
@@ -58,12 +58,12 @@ struct ActivationPass {
     T* out;
 };
 
-// A kernel for each curve and pass: a choice for every element costs as much as the curve, and the
-// gated backward pass needs registers that the others are better without.
+// A kernel for each curve and pass. A branch for every element would cost as much as the curve, and
+// the gated backward pass needs more registers than the others.
 template <class T, Curve kCurve, bool kGated, bool kBackward>
 struct ActivationKernel : ActivationPass<T> {
     static constexpr int kThreadsMax = kPassThreads;
-    static constexpr int kAtOnce = kGated && kBackward ? 1 : 2;  // rows on their way
+    static constexpr int kAtOnce = kGated && kBackward ? 1 : 2;  // rows loaded at once
     using ActivationPass<T>::ffn;
 
     template <class Block>
@@ -92,14 +92,14 @@ struct ActivationKernel : ActivationPass<T> {
         });
     }
 
-    // What a thread reads of a row.
+    // A thread's elements of a row.
     template <int kWidth>
     struct Row {
         RawElements<T, kWidth> x;
         RawElements<T, kWidth> up;
         RawElements<T, kWidth> dy;
     };
-    // Of x and dx, at the thread's first column.
+    // The index in x and dx of the thread's first column.
     ORRERY_DEVICE std::int64_t place(std::int64_t token, std::int64_t column) const {
         return token * ffn * (kGated ? 2 : 1) + column;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations of the MLP in the list of kernels (kernels/kernel_list.h). A gated activation's x is
-// gate, then up.
+// Activations of the MLP in the list of kernels (kernels/kernel_list.h). The x of a gated
+// activation is gate, then up.
 //   gelu_, swiglu_forward   reads x (gate alone: y = f(gate)), writes y
-//   gelu_, swiglu_backward  reads dy x (gate alone: nothing times up), writes dx
-// Of experts (kernels/activation/weighted_activation_cpu.h), where the first rows alone count:
+//   gelu_, swiglu_backward  reads dy x (gate alone: no product with up), writes dx
+// For experts (kernels/activation/weighted_activation_cpu.h), which use only the first rows:
 //   ..._forward             reads x weights counts, writes y
 //   ..._backward            reads dy x weights counts, writes dx dweights
 #pragma once
@@ -25,7 +25,7 @@ inline cpu::Gated gated_function(const KernelCall& call) {
     return call.variant == 1 ? cpu::Gated::geglu : cpu::Gated::swiglu;
 }
 
-// Of the two kernels of an unfused gated activation the first reads the gate, the second up.
+// An unfused gated activation has two kernels: the first reads the gate, the second up.
 inline bool is_gate(const BoundOperand& fc1) {
     return fc1.part == 0;
 }
@@ -33,7 +33,7 @@ inline bool is_up(const BoundOperand& fc1) {
     return fc1.part == 1;
 }
 
-// `columns` of x for each of y.
+// x has `columns` columns for each column of y.
 inline bool activation_operands(OperandForms& forms,
                                 const KernelCall& call,
                                 std::int64_t columns,
@@ -71,7 +71,7 @@ inline std::string activation_why_not(const KernelCall& call,
     return compare(sizes, e);
 }
 
-// Whether the operands have weights; then runs the activation of experts.
+// If the operands have weights, runs the activation of experts and returns true.
 bool run_weighted(const KernelArguments& op, bool gated, bool forward);
 
 struct GeluForward {

@@ -11,7 +11,7 @@
 namespace orrery::cpu {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 32;  // whose fp32 results lie in cache
+constexpr std::int64_t kRowsAtOnce = 32;  // rows whose fp32 results fit into the cache
 
 void plain_forward(const WeightedActivation& shape,
                    std::int64_t rows,
@@ -38,7 +38,7 @@ void plain_backward(const WeightedActivation& shape,
     }
 }
 
-// Some of the rows, and fp32 room for them.
+// A block of rows with fp32 buffers.
 class RowBlock {
 public:
     explicit RowBlock(const WeightedActivation& shape)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of flash attention; see attention.h.
+// Work of flash attention; see attention.h.
 #include "kernels/attention/attention.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::int64_t visible_pairs(const AttentionShape& shape) {
     if (!shape.causal) {
         return shape.seq_q * shape.seq_kv;
     }
-    // Query i sees min(seq_kv - seq_q + i + 1, window) keys, and none below zero.
+    // Query i sees the last min(seq_kv - seq_q + i + 1, window) keys, at least none.
     const std::int64_t limit =
         shape.window > 0 ? std::min(shape.window, shape.seq_kv) : shape.seq_kv;
     const std::int64_t first = std::max<std::int64_t>(shape.seq_kv - shape.seq_q + 1, 1);
@@ -77,7 +77,7 @@ KernelCall attention_forward(const AttentionShape& shape, Dtype dtype) {
 KernelCall attention_backward(const AttentionShape& shape, Dtype dtype) {
     KernelCall call = attention(shape, dtype);
     call.kind = KernelKind::attention_backward;
-    // Scores, dQ and dK in heads of queries, dP and dV in heads of values.
+    // Scores, dQ and dK have the head size of queries, dP and dV that of values.
     const auto head = static_cast<double>(shape.head_dim);
     const auto value = static_cast<double>(shape.value_head_dim());
     call.flop *= shape.value_dim == 0 ? 2.5 : (3 * head + 2 * value) / (head + value);

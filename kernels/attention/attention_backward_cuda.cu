@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backward pass, which takes nvcc as long as all other attention: two cores share the work.
+// The backward pass alone, because nvcc takes as long for it as for all other attention: two cores
+// share the work.
 #include "kernels/attention/attention_device.h"
 #include "kernels/cuda/launch.cuh"
 

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flash attention backward on tensor cores (attention_cores.h), bf16, head sizes 64 and 128,
-// without atomics: every gradient is summed by one warp in a fixed order. Two passes over the score
-// tiles (P = exp(S - log-sum-exp), D = rowsum(dO O) computed before, dS = P (dO V^T - D)):
-//   keys:    a block has 128 keys, queries pass by; S^T = K Q^T, dV = P^T dO, dK = dS^T Q scale;
-//   queries: a block has 128 queries, keys pass by; S = Q K^T, dQ = dS K scale.
-// S is computed in both, seven products instead of the five of an atomic dQ. In both passes a warp
-// has 16 rows of "own" tiles and all columns of the passing tiles, so that P and dS go from the
-// sums of one product straight into the operand of the next. With dropout (kDropout), of factors F,
-// dV takes P F and dS is P (F dO V^T - D).
+// without atomics: one warp sums every gradient in a fixed order. Two passes over the score tiles
+// (P = exp(S - log-sum-exp), D = rowsum(dO O) computed before, dS = P (dO V^T - D)):
+//   keys:    a block has 128 keys and loops over queries; S^T = K Q^T, dV = P^T dO, dK = dS^T Q
+//            scale;
+//   queries: a block has 128 queries and loops over keys; S = Q K^T, dQ = dS K scale.
+// Both compute S: seven products instead of the five with an atomic dQ. In both passes a warp has
+// 16 rows of its own tiles and all columns of the looped tiles, so that P and dS pass from the sums
+// of one product to the operand of the next. With dropout (kDropout) and its factors F, dV uses P
+// F, and dS is P (F dO V^T - D).
 #pragma once
 
 #include "kernels/attention/attention_forward_device.h"
 
 namespace orrery::device {
 
-// What the backward pass knows of a query beside its rows.
+// The statistics of a query that the backward pass needs.
 struct alignas(8) QueryStatistic {
-    // log_sum_exp in powers of two; +infinity (all probabilities are 0) if it sees nothing.
+    // log_sum_exp to base two; +infinity (all probabilities are 0) if no key is visible.
     float exponent;
     float row_sum;  // D
 };
 
-// They lie as [batch, heads, pitch], so that those of consecutive queries are copied 16 bytes at a
-// time.
+// The layout is [batch, heads, pitch], so that the statistics of consecutive queries are copied 16
+// bytes at a time.
 ORRERY_HOST_DEVICE std::int64_t statistics_pitch(std::int64_t queries) {
     return (queries + 1) / 2 * 2;
 }
 
-// One for each [seq_q, batch, heads], from rows of kDim consecutive elements.
+// Computes the statistics for each [seq_q, batch, heads], from rows of kDim consecutive elements.
 template <int kDim>
 struct AttentionStatisticsKernel {
     static constexpr int kThreadsMax = 256;
-    static constexpr int kLanes = kDim / 8;  // of a row
+    static constexpr int kLanes = kDim / 8;  // per row
     const Bf16* output;
     const Bf16* doutput;
     const float* log_sum_exp;  // [seq_q, batch, heads]
@@ -65,7 +66,7 @@ struct AttentionStatisticsKernel {
             const float value = log_sum_exp[row];
             own[0] = {value == -kInfinity ? kInfinity : value * kLog2e, sum};
             if (query + 1 == queries && queries % 2 == 1) {
-                own[1] = {kInfinity, 0.0f};  // copied with the last
+                own[1] = {kInfinity, 0.0f};  // padding, copied with the last query
             }
         }
     }
@@ -92,14 +93,15 @@ struct AttentionBackwardArguments {
     bool add_dkv;
     ProbabilityDropout dropout;
 
-    // Of query 0.
+    // The statistics of query 0.
     ORRERY_HOST_DEVICE const QueryStatistic* statistics_of(std::int64_t sequence,
                                                            std::int64_t head) const {
         return statistics + (sequence * heads + head) * statistics_pitch(mask.queries());
     }
 };
 
-// The first of 0 ... count - 1 with property(i), which holds for all that follow; or count.
+// The first i of 0 ... count - 1 with property(i), or count. The property must hold for all later
+// i, too.
 template <class Property>
 ORRERY_DEVICE int first_with(int count, const Property& property) {
     int low = 0;
@@ -124,8 +126,8 @@ struct AttentionKeyGradientKernel {
     using PassingTile = typename Cores::template Tile<kDim, kQueries>;
     static constexpr int kOwnBytes = OwnTile::kBytes;
     static constexpr int kTileBytes = PassingTile::kBytes;
-    // K, V; two stages of Q, dO; two of the queries' statistics, the last part of which is there
-    // in tiles that need it.
+    // K, V; two stages of Q, dO; two stages of the queries' statistics, loaded only for tiles that
+    // need a mask.
     struct alignas(16) Statistics {
         QueryStatistic of[kQueries];
         KeyRange seen[kQueries];
@@ -174,7 +176,8 @@ struct AttentionKeyGradientKernel {
             statistics.seen[block.thread()] = query < queries ? a.mask.seen_by(query) : KeyRange{};
         }
     }
-    // Whether some query of the tile from `query` on does not see one of the keys, or is none.
+    // Whether some query of the tile from `query` on does not see one of the keys, or does not
+    // exist.
     ORRERY_DEVICE bool needs_mask(int query, int key, int keys) const {
         const KeyRange whole = a.mask.seen_by_all(query, query + kQueries);
         return key < whole.first || key + keys > whole.end || query + kQueries > a.mask.queries();
@@ -185,7 +188,8 @@ struct AttentionKeyGradientKernel {
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
-        const int first = static_cast<int>(block.x()) * kKeys;  // early keys are seen most
+        // Early keys are seen by most queries: their blocks go first
+        const int first = static_cast<int>(block.x()) * kKeys;
         const std::int64_t sequence = block.y() / a.kv_heads;
         const std::int64_t kv_head = block.y() % a.kv_heads;
         const int group = static_cast<int>(a.heads / a.kv_heads);
@@ -197,7 +201,7 @@ struct AttentionKeyGradientKernel {
         load_tile<OwnTile, kThreadsMax>(
             block, values, a.v.head(sequence, kv_head, kDim), first, a.mask.keys());
 
-        // The tiles of queries of which some sees a key of the block.
+        // The tiles that contain a query which sees a key of the block.
         const int all = (a.mask.queries() + kQueries - 1) / kQueries;
         const auto seen = [&](int tile) {
             return a.mask.seen_by_some(tile * kQueries, (tile + 1) * kQueries);
@@ -313,15 +317,15 @@ struct AttentionQueryGradientKernel {
 
     AttentionBackwardArguments a;
 
-    // Of a thread's two rows.
+    // A thread's two rows.
     struct Rows {
         std::int64_t sequence;
         std::int64_t head;
-        int first;  // row of the sequence
+        int first;  // first row in the sequence
         float exponent[2];
         float row_sum[2];
         KeyRange seen[2];
-        KeyRange whole;  // what all rows of the warp see
+        KeyRange whole;  // the keys that all rows of the warp see
         float dq[1][kDim / 8][4] = {};
     };
 

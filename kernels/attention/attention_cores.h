@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kinds of products that attention consists of, on two kinds of tensor cores: those of a
-// warp (mma.sync) and those of a warpgroup (wgmma). In both a warp has groups ("halves") of 16 own
-// rows, and a thread holds of the sums rows lane / 4 and lane / 4 + 8 and of every eight columns
-// columns 2 (lane % 4) and the next: what one product leaves is what the next one takes as its A.
+// The two kinds of products in attention, for two kinds of tensor cores: of a warp (mma.sync) and
+// of a warpgroup (wgmma). In both, a warp owns one or more groups ("halves") of 16 rows. A thread
+// holds the sums of rows lane / 4 and lane / 4 + 8, and of every eight columns the columns 2 (lane
+// % 4) and the next. The result of a product thus has the layout of an operand A of the next
+// product.
 #pragma once
 
 #include "kernels/attention/attention_tiles.h"
@@ -10,7 +11,7 @@
 
 namespace orrery::device {
 
-// Columns 16 step ... of the [16, 8 kTiles] values that a warp holds as sums, rounded, as an A.
+// Columns 16 step ... of the [16, 8 kTiles] sums of a warp, rounded, as an A.
 template <int kTiles>
 ORRERY_DEVICE void a_of_sums(const float (&sums)[kTiles][4], int step, std::uint32_t (&a)[4]) {
     a[0] = pack_bf16(sums[2 * step][0], sums[2 * step][1]);
@@ -35,10 +36,10 @@ public:
     template <int kDim, int kRows>
     using Tile = RowTile<kDim, kRows>;
 
-    // Between the end of a thread's copies and the sync() after which they are read.
+    // Call it between the end of a thread's copies and the sync() before they are read.
     template <class Block>
     ORRERY_DEVICE static void publish(Block&) {}
-    // Sums may be read after this.
+    // Call it before reading the sums.
     template <class Block>
     ORRERY_DEVICE static void finish(Block&) {}
 
@@ -96,7 +97,7 @@ public:
         }
     }
 
-    // Two such products.
+    // Two such products, with two sums.
     template <class Y, int kHalves, class Block>
     ORRERY_DEVICE static void add_products(Block& block,
                                            const float (&x1)[kHalves][Y::kRows / 8][4],
@@ -118,9 +119,9 @@ private:
         block.load_matrices(tile + Own::offset(row + lane % 16, 2 * step + lane / 16), a);
     }
 
-    // B of a product with the transpose of the tile: columns of B are the 16 rows from `row` on,
-    // rows of B the tile's columns 16 step ...; {b[0], b[1]} and {b[2], b[3]} are eight columns
-    // each.
+    // B of a product with the transpose of the tile. The columns of B are the 16 rows from `row`
+    // on; the rows of B are the tile's columns 16 step .... {b[0], b[1]} and {b[2], b[3]} have
+    // eight columns each.
     template <class Own, class Block>
     ORRERY_DEVICE static void load_b(
         Block& block, const std::byte* tile, int row, int step, std::uint32_t (&b)[4]) {
@@ -139,8 +140,8 @@ private:
     }
 };
 
-// Four warps of 16 rows each are a warpgroup of 64; it reads its A and B from shared memory, or an
-// A that is made of sums from registers.
+// Four warps with 16 rows each form a warpgroup of 64 rows. It reads B from shared memory, and A
+// from shared memory or, if A consists of sums, from registers.
 class WarpgroupCores {
 public:
     static constexpr int kForwardThreads = 256;
@@ -188,7 +189,7 @@ public:
         block.end_products();
     }
 
-    // All that is written to registers is written before the first product begins.
+    // All writes to registers are ordered before the first product.
     template <class Y, class Block>
     ORRERY_DEVICE static void add_products(Block& block,
                                            const float (&x1)[1][Y::kRows / 8][4],
@@ -206,7 +207,7 @@ public:
     }
 
 private:
-    // Sums of a warp, as many columns as Y has rows, as A's.
+    // The sums of a warp, with as many columns as Y has rows, as operands A.
     template <class Y>
     struct Rounded {
         static constexpr int kSteps = Y::kRows / kProductDepth;
@@ -231,8 +232,8 @@ private:
     };
 };
 
-// With half the keys in a tile of the forward pass, where two blocks then fit a multiprocessor
-// (heads of 64).
+// Tiles with half the keys in the forward pass, so that two blocks fit a multiprocessor (heads of
+// 64).
 class ShortWarpgroupCores : public WarpgroupCores {
 public:
     static constexpr int kForwardKeys = 64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of queries of one head at a time: products by cpu::gemm, straight on the columns of the
-// packed tensors; the exponentials of a row between them. Backward as in FlashAttention-2 (Dao,
-// arXiv 2307.08691, algorithm 2), with P = exp(S - log-sum-exp) and delta = rowsum(dO O):
+// One block of queries of one head at a time. Products use cpu::gemm directly on the columns of the
+// packed tensors; the exponentials of a row come between them. Backward as in FlashAttention-2
+// (Dao, arXiv 2307.08691, algorithm 2), with P = exp(S - log-sum-exp) and delta = rowsum(dO O):
 //   dV = P^T dO, dS = P (dO V^T - delta) / sqrt(head_dim), dQ = dS K, dK = dS^T Q.
 #include "kernels/attention/attention_cpu.h"
 
@@ -16,7 +16,7 @@
 namespace orrery::cpu {
 namespace {
 
-constexpr std::int64_t kQueryBlock = 64;  // part of the numerics of dK and dV
+constexpr std::int64_t kQueryBlock = 64;  // changes the rounding of dK and dV
 
 struct RowRange {
     std::int64_t first = 0;
@@ -51,7 +51,7 @@ RowRange visible_keys(const AttentionShape& shape,
     return {shape.window > 0 ? positions.key.count_below(oldest) : 0, end};
 }
 
-// Some rows of a head's columns, from token `row` of sequence `batch` on, as a matrix.
+// Consecutive rows of a head's columns, from token `row` of sequence `batch` on, as a matrix.
 struct HeadRows {
     ConstTensorView tensor;
     std::int64_t stride;
@@ -67,7 +67,7 @@ struct Head {
     std::int64_t index;  // query head
 };
 
-// The products of one head of one sequence; scratch memory for blocks of queries.
+// The products of one head of one sequence, with buffers for blocks of queries.
 class HeadProducts {
 public:
     HeadProducts(const AttentionShape& shape, const AttentionPositions& positions)
@@ -90,7 +90,7 @@ public:
         const std::int64_t first = element(x.width, x.first_column, head, row);
         return {from_element(x.tensor, std::min(first, x.tensor.size)), shape_.batch * x.width};
     }
-    // Elements of [seq_q, batch, heads, head_dim] and of [seq_q, batch, heads].
+    // Element indices in [seq_q, batch, heads, head_dim] and in [seq_q, batch, heads].
     std::int64_t output_element(Head head, std::int64_t query) const {
         return element(query_columns(shape_), 0, head, query);
     }
@@ -98,7 +98,7 @@ public:
         return (query * shape_.batch + head.batch) * shape_.heads + head.index;
     }
 
-    // All that some query of the block sees.
+    // The keys that at least one query of the block sees.
     RowRange block_keys(RowRange queries) const {
         return {visible_keys(shape_, positions_, queries.first).first,
                 visible_keys(shape_, positions_, queries.end - 1).end};
@@ -121,7 +121,7 @@ public:
              view_of(result),
              {.alpha = alpha});
     }
-    // The scores of a block, row after row of keys.count(); masked ones are to be overwritten.
+    // The scores of a block, in rows of keys.count(). The caller overwrites the masked ones.
     std::vector<float>& scores(const HeadRows& q,
                                const HeadRows& k,
                                RowRange queries,
@@ -129,7 +129,7 @@ public:
         product(q, k, queries, keys, scale_, scores_);
         return scores_;
     }
-    // Calls work(visible part, whole row) and clears what the mask hides.
+    // Calls work(visible part, whole row), and clears the masked part.
     template <class Work>
     void for_rows(RowRange queries,
                   RowRange keys,
@@ -146,7 +146,7 @@ public:
             work(query, row.subspan(extent(first), extent(end - first)));
         }
     }
-    // What dropout makes of each visible probability: 0 or 1 / (1 - rate) times it.
+    // The factor of dropout on each visible probability: 0 or 1 / (1 - rate).
     std::vector<float> dropout_factors(const AttentionDropout& dropout,
                                        Head head,
                                        std::int64_t query) const {
@@ -157,7 +157,7 @@ public:
         const float kept = 1.0f / (1.0f - dropout.rate);
         std::vector<float> factors;
         RandomWords words{dropout.key, first};
-        std::int64_t next = 0;  // position that `words` yields next
+        std::int64_t next = 0;  // position of the next value of `words`
         for (std::int64_t key = seen.first; key < seen.end; ++key) {
             if (const std::int64_t position = positions_.key.of(key); position != next) {
                 words = RandomWords{dropout.key, first + position};
@@ -176,7 +176,8 @@ private:
     std::vector<float> scores_;
 };
 
-// Output row and log-sum-exp of one query, from one block of keys or merged with earlier ones.
+// Writes the output row and log-sum-exp of one query, for one block of keys or merged with earlier
+// blocks.
 void write_row(const AttentionForward& operands,
                std::int64_t output_element,
                std::int64_t statistics_element,
@@ -305,7 +306,7 @@ private:
             multiply(visible, products_.dropout_factors(operands_.dropout, head, query));
         });
     }
-    // dscores = p (dP - delta) scale, of which it holds dP.
+    // On entry dscores holds dP. dscores = p (dP - delta) scale.
     void score_gradient(Head head, RowRange queries, RowRange keys, const std::vector<float>& p) {
         std::vector<float> output(extent(shape_.head_dim));
         std::vector<float> doutput(output.size());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on a GPU: the functions of kernels/attention/attention_cpu.h, whose operands they take.
-// bf16 with head sizes 64 and 128 runs on the tensor cores that the queue says, everything else
-// (fp32; head sizes up to 256; columns that are not 16-byte aligned) a row at a time. The tensors
-// of a call have one type. `scalars`, where they are given, are device scalars from which the
-// kernels read the seed, the first round and the rate of operands.dropout, whose key has then
-// neither.
+// Attention on a GPU: the functions of kernels/attention/attention_cpu.h with the same operands.
+// bf16 with head sizes 64 and 128 runs on the queue's kind of tensor cores. All other cases (fp32;
+// head sizes up to 256; columns that are not 16-byte aligned) run row by row. The tensors of a call
+// have one type. If `scalars` are given, the kernels read the seed, the first round and the rate of
+// operands.dropout from these device scalars; its key then has neither seed nor round.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@ namespace orrery::device {
 
 inline constexpr std::int64_t kAttentionHeadMax = 256;
 
-// Why a shape can't run, or empty.
+// The reason why a shape cannot run, or empty.
 inline std::string why_no_attention(const AttentionShape& shape, Dtype dtype) {
     constexpr std::int64_t kTokensMax = std::int64_t{1} << 30;
     if (dtype != Dtype::bf16 && dtype != Dtype::fp32) {
@@ -30,13 +29,13 @@ inline std::string why_no_attention(const AttentionShape& shape, Dtype dtype) {
                : "";
 }
 
-// Whether there are kernels of tensor cores for a call (its columns may still not be aligned).
+// Whether tensor-core kernels exist for a call; its columns must also be aligned.
 inline bool has_tensor_core_attention(const KernelCall& call) {
     const std::int64_t head_dim = attention_shape(call).head_dim;
     return call.dtype == Dtype::bf16 && (head_dim == 64 || head_dim == 128);
 }
 
-// Whether there are two sizes of tiles for a call on warpgroups: forward, heads of 64.
+// Whether warpgroup kernels with two sizes of tiles exist for a call: forward, heads of 64.
 inline constexpr int kShortTileHead = 64;
 inline bool has_short_tile_attention(const KernelCall& call) {
     return call.kind == KernelKind::attention_forward && has_tensor_core_attention(call) &&
@@ -57,8 +56,8 @@ void attention_backward(Queue& queue,
                         const cpu::AttentionBackward& operands,
                         const float* scalars = nullptr);
 
-// What is done with keys and values beside attention (kernels/attention/token_columns.h), of rows
-// of `packed` whose last `width` columns they are: block = their columns, += a block, = 0.
+// Operations on keys and values outside attention (kernels/attention/token_columns.h). `packed` has
+// them in its last `width` columns: block = columns, columns += block, columns = 0.
 template <class Queue>
 void copy_key_value(Queue& queue, std::int64_t width, ConstTensorView packed, TensorView block);
 template <class Queue>

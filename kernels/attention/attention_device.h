@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host functions of kernels/attention/attention_cuda.h: which kernels run, and on what.
+// Host functions of kernels/attention/attention_cuda.h: they choose the kernels and their
+// arguments.
 #pragma once
 
 #include <cmath>
@@ -56,8 +57,8 @@ inline bool drops(const ProbabilityDropout& dropout) {
     return dropout.source.rate > 0.0f || dropout.source.scalars != nullptr;
 }
 
-// Calls with_size<kDim, kDropout, Cores>() where tensor cores take the head size, else otherwise().
-// kShort: whether there are kernels on short tiles.
+// Calls with_size<kDim, kDropout, Cores>() if tensor cores support the head size, else otherwise().
+// kShort: kernels with short tiles exist.
 template <bool kShort, class WithSize, class Otherwise>
 void for_head_size(TensorCores tensor_cores,
                    std::int64_t head_dim,

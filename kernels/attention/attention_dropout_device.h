@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout of attention's probabilities in device code: the elements that cpu::AttentionDropout
-// drops (kernels/attention/attention_cpu.h), wherever a shard of the sequence or the heads begins.
+// Dropout of attention probabilities in device code. It drops the same elements as
+// cpu::AttentionDropout (kernels/attention/attention_cpu.h), wherever a shard of the sequence or of
+// the heads begins.
 #pragma once
 
 #include "kernels/attention/attention_tiles.h"
@@ -16,8 +17,8 @@ struct ProbabilityDropout {
     std::int64_t sequence = 0;
 };
 
-// What dropout makes of the probabilities of one head of one sequence: 0 or 1 / (1 - rate) times
-// each. A thread draws four words at a time, and keeps them for neighbouring keys.
+// The factors of dropout, 0 or 1 / (1 - rate), for the probabilities of one head of one sequence. A
+// thread draws four words at a time and keeps them for neighbouring keys.
 class ProbabilityFactors {
 public:
     ORRERY_HOST_DEVICE ProbabilityFactors(const ProbabilityDropout& dropout,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flash attention forward on tensor cores (attention_cores.h), bf16, head sizes 64 and 128: a block
-// has 128 queries of a head, a warp 32 or 16 of them; keys and values pass by in tiles of 64 or
-// 128, the next tile being copied while one is worked on. Softmax online, as in FlashAttention-2
-// (Dao, arXiv 2307.08691, algorithm 1), with powers of two. A step of a ring merges its rows with
-// the rows of the steps before it. Dropout (kDropout) leaves the row sums alone.
+// Flash attention forward on tensor cores (attention_cores.h), bf16, head sizes 64 and 128. A block
+// has 128 queries of a head, and a warp 32 or 16 of them. The block loops over keys and values in
+// tiles of 64 or 128, and copies the next tile while it computes. The softmax is online, as in
+// FlashAttention-2 (Dao, arXiv 2307.08691, algorithm 1), to base two. A step of a ring merges its
+// rows with those of the steps before it. Dropout (kDropout) does not change the row sums.
 #pragma once
 
 #include "kernels/attention/attention_cores.h"
@@ -16,7 +16,7 @@ inline constexpr float kLog2e = 1.4426950408889634f;
 inline constexpr float kLn2 = 0.6931471805599453f;
 inline constexpr float kInfinity = __builtin_huge_valf();
 
-// What the rows of two blocks of keys weigh in the row of both, and its log-sum-exp.
+// The weights of two blocks of keys in their common row, and its log-sum-exp.
 struct MergedRow {
     float before;
     float now;
@@ -38,7 +38,7 @@ struct AttentionForwardKernel {
     static constexpr int kThreadsMax = Cores::kForwardThreads;
     static constexpr int kQueries = 128;
     static constexpr int kKeys = Cores::kForwardKeys;
-    static constexpr int kHalves = Cores::kForwardHalves;  // groups of 16 rows of a warp
+    static constexpr int kHalves = Cores::kForwardHalves;  // groups of 16 rows per warp
     static constexpr int kWarpRows = 16 * kHalves;
     static_assert(kThreadsMax / kWarp * kWarpRows == kQueries);
     using QueryTile = typename Cores::template Tile<kDim, kQueries>;
@@ -48,17 +48,17 @@ struct AttentionForwardKernel {
 
     AttentionMask mask;
     std::int64_t heads;
-    std::int64_t group;  // query heads of a key-value head
+    std::int64_t group;  // query heads per key-value head
     float scale;
     HeadTensor<const Bf16> q;
     HeadTensor<const Bf16> k;
     HeadTensor<const Bf16> v;
     HeadTensor<Bf16> output;
     float* log_sum_exp;  // [seq_q, batch, heads]
-    bool merge;          // with what output and log_sum_exp hold
+    bool merge;          // merge with the contents of output and log_sum_exp
     ProbabilityDropout dropout;
 
-    // What a thread holds: of each half, rows lane / 4 and lane / 4 + 8.
+    // A thread's sums: in each half, rows lane / 4 and lane / 4 + 8.
     struct Rows {
         float output[kHalves][kDim / 8][4] = {};
         float maximum[kHalves][2];
@@ -68,7 +68,7 @@ struct AttentionForwardKernel {
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
-        // Late queries see most keys: their blocks go first.
+        // Late queries see most keys, so that their blocks go first.
         const int first = static_cast<int>(block.blocks_x() - 1 - block.x()) * kQueries;
         const std::int64_t sequence = block.y() / heads;
         const std::int64_t head = block.y() % heads;
@@ -129,11 +129,12 @@ struct AttentionForwardKernel {
             Cores::finish(block);
         }
         block.template wait<0>();
-        block.sync();  // without a tile, others' copies of the queries may have been in flight
+        // Without a tile, other threads' copies of the queries may still be in flight
+        block.sync();
         finish_rows(block, queries, own_row, first, sequence, head, rows);
     }
 
-    // Hides what the warp's queries from `first` on do not see of the keys from `key` on.
+    // Masks the keys, from `key` on, that the warp's queries, from `first` on, do not see.
     template <class Block>
     ORRERY_DEVICE void hide(Block& block, int first, int key, Scores& scores) const {
         ORRERY_UNROLL
@@ -153,7 +154,8 @@ struct AttentionForwardKernel {
         }
     }
 
-    // Scores become exponentials over the new maximum of the row, which earlier sums are scaled to.
+    // Turns scores into exponentials relative to the new maximum of the row, and rescales earlier
+    // sums.
     template <class Block>
     ORRERY_DEVICE void exponentials(
         Block& block, int half, int i, Scores& scores, Rows& rows) const {
@@ -208,8 +210,8 @@ struct AttentionForwardKernel {
         }
     }
 
-    // The warp's rows of the query tile, which are not read any more, stage its output; the rows of
-    // the steps before come the same way.
+    // The warp's rows of the query tile are no longer needed. They stage the output, and before it
+    // the rows of earlier steps.
     template <class Block>
     ORRERY_DEVICE void finish_rows(Block& block,
                                    std::byte* queries,
@@ -254,7 +256,7 @@ struct AttentionForwardKernel {
             block, queries, own_row, out, first, mask.queries(), false);
     }
 
-    // Of a row that the four lanes of a quad share.
+    // For a row that the four lanes of a quad share.
     template <class Block>
     ORRERY_DEVICE MergedRow write_statistic(
         Block& block, int row, std::int64_t sequence, std::int64_t head, float now) const {
@@ -268,7 +270,7 @@ struct AttentionForwardKernel {
         return merged;
     }
 
-    // tile = before tile + now sums; what weighs nothing is not even looked at.
+    // tile = before tile + now sums. A term with weight 0 is not read.
     template <class Block>
     ORRERY_DEVICE void merge_tile(Block& block,
                                   std::byte* tile,

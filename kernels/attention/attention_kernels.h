@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fused attention in the list of kernels (kernels/kernel_list.h). qkv is packed: query heads, key
-// heads, value heads; a block: key heads, value heads.
+// heads, value heads. A block has key heads, then value heads.
 //   attention_forward   reads qkv [scalars], writes context lse
 //     step of a ring    reads qkv block [scalars], accumulates context lse
 //   attention_backward  reads qkv context lse dcontext [scalars], writes dqkv
@@ -50,7 +50,7 @@ struct AttentionForward {
                         .writes = {s.context, s.statistics},
                         .accumulates = {},
                         .optional_reads = {kNumDeviceScalars}};
-        if (sizes.writes.empty()) {  // of a ring
+        if (sizes.writes.empty()) {  // a step of a ring
             e.reads.push_back(s.block);
             std::swap(e.writes, e.accumulates);
         }
@@ -81,7 +81,8 @@ struct AttentionBackward {
         const std::vector<std::int64_t> context{s.seq_q, s.batch, s.heads * s.head_dim};
         forms.read(qkv);
         forms.read(context);
-        // Of a few hundred keys with scores near zero: probabilities below one, as they should be.
+        // The log-sum-exp of a few hundred keys with scores near zero, so that probabilities are
+        // below one.
         forms.add({.dtype = Dtype::fp32,
                    .shape = {s.seq_q, s.batch, s.heads},
                    .values = OperandValues::positive});

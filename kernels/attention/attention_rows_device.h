@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention without tensor cores, for what those kernels don't take (fp32, other head sizes up to
-// 256): a warp has one query (or, for dK and dV, one key) of one head and goes over the rows on the
-// other side one by one, a lane having the columns lane, lane + 32 .... Sums in fp32, ascending.
+// Attention without tensor cores, for cases that the other kernels do not support (fp32, other head
+// sizes up to 256). A warp has one query (for dK and dV, one key) of one head and loops over the
+// rows of the other side; a lane has the columns lane, lane + 32 .... Sums are in fp32, ascending.
 #pragma once
 
 #include "kernels/attention/attention_cuda.h"
@@ -9,7 +9,7 @@
 
 namespace orrery::device {
 
-inline constexpr int kRowColumns = 8;  // of a lane, at most
+inline constexpr int kRowColumns = 8;  // the most columns of a lane
 static_assert(kRowColumns * kWarp == kAttentionHeadMax);
 inline constexpr int kRowWarps = 4;
 
@@ -51,7 +51,7 @@ ORRERY_DEVICE void load_row_part(
     }
 }
 
-// row = before row + factor part; what weighs nothing is not even looked at.
+// row = before row + factor part. A term with weight 0 is not read.
 template <class T, class Block>
 ORRERY_DEVICE void store_row_part(Block& block,
                                   HeadRows<T> rows,
@@ -158,8 +158,8 @@ struct AttentionRowsBackward {
     HeadTensor<const T> doutput;
     const float* log_sum_exp;
 
-    // Of one query and one key: the probability that is left, and dS (without the scale of the
-    // scores).
+    // For one query and one key: the probability after dropout, and dS without the scale of the
+    // scores.
     struct Pair {
         float p;
         float ds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the tensor-core attention kernels: which keys a query sees, and tiles of bf16 rows in
-// shared memory. The 16-byte chunks of a tile are permuted within a row (chunk XOR row mod 8), so
-// that eight rows of one column of chunks lie in different banks.
+// Parts of the tensor-core attention kernels: the mask, and tiles of bf16 rows in shared memory.
+// The 16-byte chunks of a tile are permuted within a row (chunk XOR row mod 8), so that eight rows
+// of one column of chunks are in different banks.
 #pragma once
 
 #include "kernels/cuda/elements.h"
@@ -14,7 +14,7 @@ struct KeyRange {
     int end = 0;
 };
 
-// As visible_keys() of kernels/attention/attention_cpu.cpp.
+// The same rule as visible_keys() in kernels/attention/attention_cpu.cpp.
 struct AttentionMask {
     SequencePositions query;
     SequencePositions key;
@@ -31,8 +31,8 @@ struct AttentionMask {
         const std::int64_t first = window > 0 ? key.count_below(after - window) : 0;
         return {static_cast<int>(first), static_cast<int>(key.count_below(after))};
     }
-    // What some query of first ... end - 1 (clipped to the existing queries) sees, and what all
-    // see.
+    // The keys seen by at least one, or by all, of the queries first ... end - 1 (clipped to the
+    // existing queries).
     ORRERY_HOST_DEVICE KeyRange seen_by_some(int first, int end) const {
         return {seen_by(first).first, seen_by((end < queries() ? end : queries()) - 1).end};
     }
@@ -52,7 +52,7 @@ struct HeadRows {
 // The heads of all sequences (kernels/attention/token_columns.h).
 template <class T>
 struct HeadTensor {
-    T* data;  // of column 0 of head 0
+    T* data;  // column 0 of head 0
     std::int64_t width;
     std::int64_t batch;
     ORRERY_HOST_DEVICE HeadRows<T> head(std::int64_t sequence,
@@ -62,13 +62,13 @@ struct HeadTensor {
     }
 };
 
-// A tile of bf16 rows, one behind the other.
+// A tile of contiguous bf16 rows.
 template <int kColumns, int kTileRows>
 struct RowTile {
     static constexpr int kDim = kColumns;
     static constexpr int kRows = kTileRows;
-    static constexpr int kChunks = kDim / 8;    // of a row, 16 bytes each
-    static constexpr int kRowBytes = 2 * kDim;  // from a row to the next
+    static constexpr int kChunks = kDim / 8;    // per row, 16 bytes each
+    static constexpr int kRowBytes = 2 * kDim;  // from one row to the next
     static constexpr int kBytes = kRows * kRowBytes;
 
     ORRERY_HOST_DEVICE static constexpr int offset(int row, int chunk) {
@@ -76,12 +76,12 @@ struct RowTile {
     }
 };
 
-// Begins to copy rows first ...; those from `end` on are zeros.
+// Starts the copy of the rows from `first` on. Rows from `end` on become zeros.
 template <class Tile, int kThreads, class Block>
 ORRERY_DEVICE void load_tile(
     Block& block, std::byte* tile, HeadRows<const Bf16> rows, int first, int end) {
     constexpr int kRowsAtOnce = kThreads / Tile::kChunks;
-    // One permutation a thread.
+    // Each thread has one permutation.
     static_assert(kRowsAtOnce % 8 == 0 && Tile::kRows % kRowsAtOnce == 0);
     const int own = block.thread() / Tile::kChunks;
     const int chunk = block.thread() % Tile::kChunks;
@@ -95,8 +95,8 @@ ORRERY_DEVICE void load_tile(
     }
 }
 
-// Writes [16, Tile::kDim] sums of a warp, times a factor for each half of its rows, to rows row ...
-// of a tile, as bf16. The warp owns these rows.
+// Writes the [16, Tile::kDim] sums of a warp, times a factor for each half of its rows, as bf16 to
+// rows row ... of a tile. Only this warp uses these rows.
 template <class Tile, class Block>
 ORRERY_DEVICE void sums_to_tile(Block& block,
                                 const float (&sums)[Tile::kChunks][4],
@@ -115,8 +115,8 @@ ORRERY_DEVICE void sums_to_tile(Block& block,
     }
 }
 
-// A warp reads rows first + row ... < end of a tensor into rows row ... row + kRows - 1 of a tile;
-// those from `end` on are zeros.
+// A warp reads rows first + row ... of a tensor, below `end`, into rows row ... row + kRows - 1 of
+// a tile. Rows from `end` on become zeros.
 template <class Tile, int kRows, class Block>
 ORRERY_DEVICE void rows_to_tile(
     Block& block, HeadRows<Bf16> rows, int first, int end, std::byte* tile, int row) {
@@ -129,8 +129,8 @@ ORRERY_DEVICE void rows_to_tile(
     }
 }
 
-// A warp writes rows row ... row + kRows - 1 of a tile to rows first + row ... < end of a tensor,
-// or adds them.
+// A warp writes rows row ... row + kRows - 1 of a tile to rows first + row ... of a tensor, below
+// `end`, or adds them.
 template <class Tile, int kRows, class Block>
 ORRERY_DEVICE void tile_to_rows(Block& block,
                                 const std::byte* tile,

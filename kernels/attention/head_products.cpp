@@ -135,7 +135,7 @@ HeadProduct attention_key_gradient(const AttentionShape& shape,
 
 std::vector<HeadBatch> head_batches(const HeadProduct& p) {
     const std::int64_t members = group(p.shape);
-    // What a group sums is added up head by head; else the longer of the two is the batch.
+    // Sums over a group run head by head. Otherwise the longer of the two dimensions is the batch.
     const bool sums = p.steps_result.member == 0;
     const bool by_member = !sums && members > p.shape.kv_heads;
     const auto from = [&](auto view, const HeadSteps& s, std::int64_t sequence, std::int64_t i) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The six products of unfused attention, one for every head of every sequence, as strided matrices
-// of one batch or a few; softmax and dropout of the scores come between them
+// The six products of unfused attention, for every head of every sequence, as strided matrices in
+// one or a few batches. Softmax and dropout of the scores come between them
 // (kernels/softmax/softmax.h). The same on every device.
 //   scores, probabilities: [seq_q, batch, heads, seq_kv]; context: [seq_q, batch, heads, head_dim].
-// Scores are not scaled: softmax_forward does. With grouped queries the gradients of a key-value
-// head are the sum over its query heads in order (rounded to the tensor's type at each).
+// The scores are not scaled; softmax_forward scales them. With grouped queries the gradients of a
+// key-value head are the sums over its query heads in order, rounded to the tensor's type after
+// each.
 #pragma once
 
 #include <vector>
@@ -13,16 +14,16 @@
 
 namespace orrery {
 
-// Elements from one row, sequence, query head of a group, and key-value head to the next.
+// Distances in elements between rows, sequences, query heads of a group, and key-value heads.
 struct HeadSteps {
     std::int64_t first = 0;
     std::int64_t row = 0;
     std::int64_t sequence = 0;
-    std::int64_t member = 0;  // 0: one matrix for the whole group
+    std::int64_t member = 0;  // 0: the query heads of a group share one matrix
     std::int64_t kv_head = 0;
 };
 
-// result = op(x) op(y) for each head; m, n, k of one.
+// result = op(x) op(y) for each head; m, n, k are those of one head.
 struct HeadProduct {
     AttentionShape shape;
     std::int64_t m = 0;
@@ -67,10 +68,10 @@ HeadProduct attention_key_gradient(const AttentionShape& shape,
                                    cpu::ConstTokenColumns q,
                                    cpu::TokenColumns dk);
 
-// `count` products whose matrices are a fixed number of elements apart.
+// `count` products whose matrices are at constant distances.
 struct HeadBatch {
     std::int64_t count = 1;
-    ConstTensorView x;  // from the first element of the first on
+    ConstTensorView x;  // from the first element of the first matrix on
     ConstTensorView y;
     TensorView result;
     std::int64_t step_x = 0;
@@ -78,7 +79,7 @@ struct HeadBatch {
     std::int64_t step_result = 0;
     bool accumulate = false;
 };
-// In the order in which they are to be done.
+// The batches in the order of execution.
 std::vector<HeadBatch> head_batches(const HeadProduct& product);
 
 }  // namespace orrery

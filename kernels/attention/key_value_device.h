@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key and value columns of packed Q, K and V, which are the last ones of every row: into a
-// block that travels, the gradients of a block back onto them, zeros, and a block in their place.
+// Kernels on the key and value columns of packed Q, K and V, the last columns of every row: copy
+// them into a block that travels, add a block of gradients to them, clear them, and replace them by
+// a block.
 #pragma once
 
 #include "kernels/attention/attention_cuda.h"
@@ -15,10 +16,10 @@ struct KeyValueKernel {
     static constexpr int kThreadsMax = kPassThreads;
     KeyValueWork work;
     std::int64_t rows;
-    std::int64_t width;  // of the columns
+    std::int64_t width;  // number of these columns
     std::int64_t packed_width;
     bool vector;
-    T* packed;  // of the first row's columns
+    T* packed;  // the first row's key and value columns
     T* block;   // [rows, width]
 
     template <class Block>
@@ -67,16 +68,16 @@ void launch_key_value(Queue& queue,
     });
 }
 
-// `width` columns of rows of one matrix into rows of another.
+// Copies `width` columns of each row of one matrix into another matrix.
 template <class T>
 struct ColumnCopyKernel {
     static constexpr int kThreadsMax = kPassThreads;
     std::int64_t rows;
     std::int64_t width;
-    std::int64_t from_width;  // of a whole row
+    std::int64_t from_width;  // width of a whole row
     std::int64_t to_width;
     bool vector;
-    const T* from;  // of the first row's columns
+    const T* from;  // the first row's columns
     T* to;
 
     template <class Block>

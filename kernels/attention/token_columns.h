@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where queries, keys and values lie: neighbouring columns of matrices with one row per token,
-// tokens = (sequence, batch) sequence-major. A head is head_dim columns.
+// The layout of queries, keys and values: neighbouring columns of matrices with one row per token,
+// tokens = (sequence, batch) sequence-major. A head has head_dim columns.
 #pragma once
 
 #include "kernels/attention/attention.h"
@@ -10,7 +10,7 @@ namespace orrery::cpu {
 
 struct ConstTokenColumns {
     ConstTensorView tensor;
-    std::int64_t width = 0;  // elements of a row of `tensor`
+    std::int64_t width = 0;  // elements per row of `tensor`
     std::int64_t first_column = 0;
 };
 struct TokenColumns {
@@ -27,17 +27,17 @@ ConstTokenColumns packed_value(const AttentionShape& shape, ConstTensorView qkv)
 TokenColumns packed_query(const AttentionShape& shape, TensorView qkv);
 TokenColumns packed_key(const AttentionShape& shape, TensorView qkv);
 TokenColumns packed_value(const AttentionShape& shape, TensorView qkv);
-// Parts of a block that travels round the ring: [tokens, 2 kv_heads head_dim], keys then values.
+// Parts of a block that travels around the ring: [tokens, 2 kv_heads head_dim], keys then values.
 ConstTokenColumns block_key(const AttentionShape& shape, ConstTensorView block);
 ConstTokenColumns block_value(const AttentionShape& shape, ConstTensorView block);
 TokenColumns block_key(const AttentionShape& shape, TensorView block);
 TokenColumns block_value(const AttentionShape& shape, TensorView block);
-// Keys and values of a packed tensor as such a block, and the sum of a block onto them. seq_kv
+// Copies keys and values of a packed tensor into such a block, or adds a block to them; seq_kv
 // tokens.
 void copy_key_value(const AttentionShape& shape, ConstTensorView qkv, TensorView block);
 void add_key_value(const AttentionShape& shape, ConstTensorView block, TensorView qkv);
-// The queries of one packed tensor with the keys and values of a block, of which there may be more
-// or fewer columns.
+// Joins the queries of one packed tensor with the keys and values of a block, which may have more
+// or fewer columns than the tensor's.
 void join_key_value(std::int64_t tokens,
                     ConstTensorView queries,
                     ConstTensorView block,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Change of element type. It has implementations between fp32 and bf16 only; what FP8 recipes add
-// is there to be predicted: the maximum of the tensor (amax) for the scales of FP8 GEMMs, and a
-// second, transposed copy for the backward pass (cast_transpose).
+// Change of element type. Only fp32 and bf16 have implementations. The parts of FP8 recipes exist
+// for predictions: the maximum of the tensor (amax) for the scales of FP8 GEMMs, and a second,
+// transposed copy for the backward pass (cast_transpose).
 //   dims = {n} or {rows, columns}; dtype = from; variant = (dtype to) + 8 for cast_transpose,
-//   + 16 for a kernel of PyTorch whose operands have several types: it converts them one by one
-//   (c10::fetch_and_cast), whatever else it computes. FLOP = elements.
+//   + 16 for a kernel of PyTorch whose operands have several types: it converts them element by
+//   element (c10::fetch_and_cast), whatever else it computes. FLOP = elements.
 #pragma once
 
 #include "kernels/memory_bound.h"

@@ -43,7 +43,7 @@ struct Cast {
     template <class Queue>
     static void launch(Queue& queue, const KernelArguments& op) {
         for (std::size_t i = 0; i < op.writes.size(); ++i) {
-            if (op.writes[i].view.size > 0) {  // else a shard of padding alone
+            if (op.writes[i].view.size > 0) {  // a shard of padding is empty
                 device::cast(queue, op.reads[i].view, op.writes[i].view);
             }
         }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-entropy over logits [tokens, vocab] on the CPU: loss = log(sum_j exp(z_j)) - z_target, fp32
-// math on fp32 or bf16 logits, sums in 16 lanes. Targets are int32 [tokens]; kIgnoredTarget gives
-// loss 0 and gradient 0 and does not count in the mean. A rank of a vocabulary-parallel group holds
-// the columns first_column ... first_column + vocab - 1 and every token's target:
+// math on fp32 or bf16 logits, sums in 16 lanes. Targets are int32 [tokens]. A target of
+// kIgnoredTarget has loss 0 and gradient 0, and does not count in the mean. A rank of a
+// vocabulary-parallel group has the columns first_column ... first_column + vocab - 1 and every
+// token's target. It calls
 //   cross_entropy_maximum, all-reduce(max), cross_entropy_sums, all-reduce(sum) of both tensors,
 //   cross_entropy_finish; or, with one pass over the logits,
 //   cross_entropy_local, all-reduce(max) of a copy of the maximum, cross_entropy_rescale,
@@ -18,24 +19,25 @@ inline constexpr std::int32_t kIgnoredTarget = -1;
 struct CrossEntropyShape {
     std::int64_t tokens = 0;
     std::int64_t vocab = 0;         // columns on this rank
-    std::int64_t first_column = 0;  // of them in the vocabulary
+    std::int64_t first_column = 0;  // index of the rank's first column in the vocabulary
 };
 
-// fp32 [tokens] each.
+// Each is fp32 [tokens].
 struct LossStatistics {
     TensorView maximum;
-    TensorView sum_exp;       // sum_j exp(z_j - maximum)
-    TensorView target_logit;  // 0 on a rank that does not hold the target's column, or if ignored
+    TensorView sum_exp;  // sum_j exp(z_j - maximum)
+    // 0 if the token is ignored, or if another rank has the target's column
+    TensorView target_logit;
 };
 
-// Sum in double, tokens in order; micro-batches and ranks add both members.
+// A sum in double, over tokens in order. Micro-batches and ranks add both members.
 struct LossSum {
     double sum = 0;
-    std::int64_t tokens = 0;  // not ignored
+    std::int64_t tokens = 0;  // without ignored tokens
     double mean() const { return tokens > 0 ? sum / static_cast<double>(tokens) : 0.0; }
 };
 
-// Whole vocabulary on this rank: statistics, loss fp32 [tokens], and its sum.
+// With the whole vocabulary on this rank: the statistics, the losses (fp32 [tokens]) and their sum.
 LossSum cross_entropy_forward(const CrossEntropyShape& shape,
                               ConstTensorView logits,
                               ConstTensorView targets,
@@ -45,12 +47,12 @@ LossSum cross_entropy_forward(const CrossEntropyShape& shape,
 void cross_entropy_maximum(const CrossEntropyShape& shape,
                            ConstTensorView logits,
                            TensorView maximum);
-// sum_exp and target_logit of these columns, given the maximum of all.
+// sum_exp and target_logit of this rank's columns, given the maximum over all columns.
 void cross_entropy_sums(const CrossEntropyShape& shape,
                         ConstTensorView logits,
                         ConstTensorView targets,
                         const LossStatistics& statistics);
-// All three of these columns. The unfused loss keeps the logits widened to fp32 besides.
+// All three statistics of this rank's columns. The unfused loss also stores the logits in fp32.
 void cross_entropy_local(const CrossEntropyShape& shape,
                          ConstTensorView logits,
                          ConstTensorView targets,
@@ -63,8 +65,7 @@ LossSum cross_entropy_finish(ConstTensorView targets,
                              TensorView loss);
 
 // In place: logits become scale (softmax(z) - [column = target]), from the statistics of all
-// columns. scale = 1 / (tokens that the mean is over). z is read from `widened` where that is
-// given.
+// columns. scale = 1 / (tokens of the mean). If `widened` is given, z is read from it.
 void cross_entropy_backward(const CrossEntropyShape& shape,
                             ConstTensorView targets,
                             const LossStatistics& statistics,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cross-entropy on a GPU: the functions of kernels/cross_entropy/cross_entropy_cpu.h, vocabulary-
-// parallel pieces included. Probabilities are never stored, but the unfused loss's logits in fp32.
-// What the loss of a token weighs is one fp32 on the device (engine/program/device_scalars.h), so
-// that it may change without a new launch.
+// Cross-entropy on a GPU: the functions of kernels/cross_entropy/cross_entropy_cpu.h, also in
+// vocabulary-parallel pieces. Probabilities are never stored; only the unfused loss stores its
+// logits in fp32. The weight of a token's loss is one fp32 on the device
+// (engine/program/device_scalars.h), so that it may change without a new launch.
 #pragma once
 
 #include "kernels/cross_entropy/cross_entropy_cpu.h"
@@ -31,7 +31,7 @@ template <class Queue>
 void cross_entropy_rescale(Queue& queue,
                            ConstTensorView local_maximum,
                            const cpu::LossStatistics& statistics);
-// loss[0] += scale * (sum of the tokens' losses, in double); `losses` fp32 [tokens] or empty.
+// loss[0] += scale * (sum of the tokens' losses, in double). `losses` is fp32 [tokens], or empty.
 template <class Queue>
 void cross_entropy_finish(Queue& queue,
                           std::int64_t tokens,

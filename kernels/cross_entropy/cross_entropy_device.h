@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels/cross_entropy/cross_entropy_cuda.h: a block has a row of logits. Maximum
+// Kernels of kernels/cross_entropy/cross_entropy_cuda.h: a block processes a row of logits. Maximum
 // and sum come from one pass: each thread rescales its sum when it meets a larger logit.
 #pragma once
 
@@ -28,7 +28,7 @@ ORRERY_HOST_DEVICE std::int64_t target_column(const cpu::CrossEntropyShape& shap
     return target != cpu::kIgnoredTarget && local >= 0 && local < shape.vocab ? local : -1;
 }
 
-// Calls work.operator()<kWidth>(column) for this thread's parts of a row.
+// Calls work.operator()<kWidth>(column) for each of this thread's accesses to a row.
 template <class Block, class Work>
 ORRERY_DEVICE void for_row(Block& block, std::int64_t columns, bool vector, const Work& work) {
     if (vector) {
@@ -50,7 +50,7 @@ struct LossStatisticsKernel {
     RowMaximum which;
     bool vector;
     const T* logits;
-    const std::int32_t* targets;  // null for `only`
+    const std::int32_t* targets;  // null with RowMaximum::only
     LossPointers statistics;
     float* widened;  // may be null
 
@@ -117,7 +117,7 @@ struct LossRescaleKernel {
     }
 };
 
-// One block: the order of the sum depends on the number of tokens alone.
+// One block, so that the order of the sum depends only on the number of tokens.
 struct LossFinishKernel {
     static constexpr int kThreadsMax = 1024;
     std::int64_t tokens;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss in the list of kernels (kernels/kernel_list.h). p: the logits in fp32, which the
-// backward pass makes probabilities of. max, sum, target: fp32 for each token.
+// Cross-entropy in the list of kernels (kernels/kernel_list.h). p: the logits in fp32, which the
+// backward pass turns into probabilities. max, sum, target: fp32, one per token.
 //   cross_entropy_forward   reads logits labels, writes max sum target [p]
 //     mean (vocab 1)        reads labels max sum target scalars, accumulates loss
 //     rescale (vocab 1)     reads own max, max of all, accumulates sum
@@ -76,7 +76,7 @@ struct CrossEntropyBackward {
         if (call.variant == 0) {
             e.reads.push_back(logits);
         }
-        e.reads.push_back(sizes.reads.empty() ? 0 : sizes.reads.back());  // scalars
+        e.reads.push_back(sizes.reads.empty() ? 0 : sizes.reads.back());  // the device scalars
         return compare(sizes, e);
     }
     static constexpr KernelDescriptor kDescriptor{

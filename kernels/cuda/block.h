@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What device code is written with: a kernel is a plain struct whose members are its arguments and
-// whose operator()(Block&) is what each thread does. `Block` is CudaBlock (below) on a GPU, or
-// EmulatedBlock (tests/kernels/emulation) on the host, so the same arithmetic and indexing run on
-// both. Everything that is not the same C++ on both (barriers, shuffles, tensor cores, asynchronous
-// copies, fast exponentials) is a member of the block.
+// The interface of device code. A kernel is a plain struct: its members are the arguments, and
+// operator()(Block&) is the work of each thread. `Block` is CudaBlock (below) on a GPU, or
+// EmulatedBlock (tests/kernels/emulation) on the host, so that both run the same arithmetic and
+// indexing. Operations that are not the same C++ on both (barriers, shuffles, tensor cores,
+// asynchronous copies, fast exponentials) are members of the block.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace orrery::device {
 
 inline constexpr int kWarp = 32;
 
-// Blocks in x and y, threads of each, and bytes of their dynamic shared memory.
+// Numbers of blocks in x and y, threads per block, and bytes of dynamic shared memory per block.
 struct Geometry {
     std::int64_t blocks_x = 1;
     std::int64_t blocks_y = 1;
@@ -33,7 +33,7 @@ struct Geometry {
     bool operator==(const Geometry&) const = default;
 };
 
-// 16 bytes; words_at() and put_words() (elements.h) move them as one.
+// 16 bytes; words_at() and put_words() (elements.h) move them in one access.
 struct alignas(16) Words {
     std::uint32_t w[4];
 };
@@ -53,7 +53,8 @@ public:
     __device__ std::int64_t blocks_y() const { return gridDim.y; }
     __device__ std::byte* shared() { return reinterpret_cast<std::byte*>(orrery_shared_memory); }
 
-    // Every thread of the block takes part; so does every lane of the warp in what follows.
+    // All threads of the block must call sync(); all lanes of the warp must call the following
+    // ones.
     __device__ void sync() { __syncthreads(); }
     __device__ void sync_warp() { __syncwarp(); }
     template <class T>
@@ -65,22 +66,22 @@ public:
         return __shfl_sync(0xFFFFFFFFu, value, from_lane);
     }
 
-    // 2^x to 2 units in the last place; 2^-infinity is 0.
+    // 2^x with an error of 2 units in the last place; 2^-infinity is 0.
     __device__ float exp2_approx(float x) {
         float y;
         asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
         return y;
     }
 
-    // 1 / x to 1 unit in the last place; that of infinity is 0.
+    // 1 / x with an error of 1 unit in the last place; 1 / infinity is 0.
     __device__ float reciprocal_approx(float x) {
         float y;
         asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
         return y;
     }
 
-    // Asynchronous 16-byte copies from global to shared memory, both 16-byte aligned; what is not
-    // `valid` is filled with zeros and its address is not read. commit() closes a group;
+    // Asynchronous 16-byte copies from global to shared memory, both 16-byte aligned. If not
+    // `valid`, the destination is zeroed and the source not read. commit() closes a group;
     // wait<n>() leaves at most the n youngest groups of this thread in flight.
     __device__ void copy_async(void* shared, const void* global, bool valid) {
         const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
@@ -95,9 +96,9 @@ public:
         asm volatile("cp.async.wait_group %0;" ::"n"(kInFlight) : "memory");
     }
 
-    // Four 8x8 matrices of 16-bit elements: lane l gives the address of row l % 8 of matrix l / 8,
-    // and receives of each matrix the two elements (row l / 4, columns 2 (l % 4) and the next); of
-    // its transpose with the second form.
+    // Loads four 8x8 matrices of 16-bit elements. Lane l gives the address of row l % 8 of matrix l
+    // / 8, and receives two elements of each matrix: row l / 4, columns 2 (l % 4) and the next. The
+    // second form loads the transposes.
     __device__ void load_matrices(const void* row, std::uint32_t (&m)[4]) {
         const auto from = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -124,15 +125,16 @@ public:
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
     }
 
-    // Products of a warpgroup (kernels/cuda/warpgroup.h): asynchronous, begun together by its 128
-    // threads. C belongs to them from begin_products() to wait_for_products(). What this thread
-    // copied or wrote into shared memory they read after publish_to_products() and a sync().
+    // Products of a warpgroup (kernels/cuda/warpgroup.h). They are asynchronous, and its 128
+    // threads start them together. From begin_products() to wait_for_products() the thread must not
+    // access C. The products see this thread's copies and writes to shared memory after
+    // publish_to_products() and a sync().
     __device__ std::uint32_t shared_address(const void* shared) const {
         return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
     }
     __device__ void publish_to_products() { wgmma::publish(); }
     __device__ void begin_products() { wgmma::begin(); }
-    // c = a b, whatever c holds; c += a b.
+    // multiply_first: c = a b, whatever c holds; multiply: c += a b.
     template <class Sums>
     __device__ void multiply_first(Sums& c, std::uint64_t a, std::uint64_t b) {
         wgmma::multiply_first(c, a, b);

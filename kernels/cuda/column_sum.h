@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Column sums in two stages, without atomics: partial sums of some rows each in fp32 [parts,
-// columns], then those in order, added to what a gradient holds.
+// Column sums in two stages without atomics: partial sums of some rows each in fp32 [parts,
+// columns], then the partial sums in order, added to the gradient.
 #pragma once
 
 #include "kernels/cuda/flat.h"
 
 namespace orrery::device {
 
-// gradient[columns] += sums of the columns of partial[parts, columns]. A warp has 32 neighbouring
-// columns of every kWarps-th part; the warps' sums are added in order.
+// gradient[columns] += the sums of the columns of partial[parts, columns]. A warp has 32
+// neighbouring columns of every kWarps-th part; the warps' sums are added in order.
 struct ColumnSumKernel {
     static constexpr int kWarps = 16;
-    static constexpr int kAtOnce = 8;  // loads of a thread on their way
+    static constexpr int kAtOnce = 8;  // loads of a thread in flight
     static constexpr int kThreadsMax = kWarps * kWarp;
     const float* partial;
     std::int64_t parts;

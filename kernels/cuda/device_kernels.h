@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's implementations in the list of kernels (kernels/kernel_list.h), for any queue
+// GPU implementations of the list of kernels (kernels/kernel_list.h), for any queue
 // (kernels/cuda/queue.h).
 #pragma once
 
@@ -10,7 +10,7 @@ namespace orrery::device {
 template <class Queue>
 using DeviceKernel = void (*)(Queue&, const KernelArguments&);
 
-// Null: the runtime binds the kernel's arguments itself, or there is none.
+// Null if there is none, or if the runtime binds the kernel's arguments itself.
 template <class Queue>
 DeviceKernel<Queue> device_kernel(KernelKind kind) {
     static constexpr auto kKernels =
@@ -24,7 +24,7 @@ DeviceKernel<Queue> device_kernel(KernelKind kind) {
     return kKernels[static_cast<std::size_t>(kind)];
 }
 
-// Why a GPU does not take a call, by its shape; or empty.
+// The reason why a GPU does not accept a call of this shape, or empty.
 inline std::string why_not_on_cuda(const KernelCall& call) {
     using WhyNot = std::string (*)(const KernelCall&);
     static constexpr auto kReasons =

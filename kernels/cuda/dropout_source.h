@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a kernel takes the key and the rate of its dropout from: as given, or, where a graph of
-// kernels is replayed step after step, from the device scalars, when it runs.
+// The source of a kernel's dropout key and rate: given by the host, or, for a graph that is
+// replayed every step, read from the device scalars when the kernel runs.
 #pragma once
 
 #include "engine/program/device_scalars.h"
@@ -10,7 +10,7 @@
 namespace orrery::device {
 
 struct DropoutSource {
-    RandomKey key;  // with scalars: no seed, and a round that counts from theirs
+    RandomKey key;  // with scalars: without seed, and with a round relative to theirs
     float rate = 0.0f;
     const float* scalars = nullptr;  // engine/program/device_scalars.h, in the device's memory
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of tensors in device code: fp32 and bf16, one by one or 16 bytes at a time. Arithmetic
-// is fp32. The bits are those of kernels/tensor_view.h (to nearest, ties to even).
+// is in fp32. Rounding has the same bits as kernels/tensor_view.h (to nearest, ties to even).
 #pragma once
 
 #include <cmath>
@@ -83,7 +83,7 @@ ORRERY_HOST_DEVICE void narrow(float value, float& to) {
 ORRERY_HOST_DEVICE void narrow(float value, Bf16& to) {
     to.bits = static_cast<std::uint16_t>(pack_bf16(value, 0.0f) & 0xFFFFu);
 }
-// What a value becomes when it is stored as T.
+// The value after storing it as T.
 template <class T>
 ORRERY_HOST_DEVICE float rounded(float value) {
     T stored;
@@ -112,7 +112,8 @@ ORRERY_HOST_DEVICE Words packed(const float (&from)[8], const Bf16*) {
              pack_bf16(from[6], from[7])}};
 }
 
-// The 16 bytes at `from`, 16-byte aligned, by one access: nvcc splits that of a struct into four.
+// The 16 bytes at `from`, 16-byte aligned, in one access: nvcc splits the load of a struct into
+// four.
 template <class T>
 ORRERY_HOST_DEVICE Words words_at(const T* from) {
 #ifdef __CUDA_ARCH__
@@ -122,7 +123,7 @@ ORRERY_HOST_DEVICE Words words_at(const T* from) {
     return *reinterpret_cast<const Words*>(from);
 #endif
 }
-// Likewise, to global memory; the instruction by name, because nvcc splits some of these too.
+// The same for a store to global memory. It names the instruction because nvcc splits some stores.
 template <class T>
 ORRERY_HOST_DEVICE void put_words(T* to, const Words& words) {
 #ifdef __CUDA_ARCH__
@@ -140,9 +141,9 @@ ORRERY_HOST_DEVICE void put_shared_words(std::byte* to, const Words& words) {
 #endif
 }
 
-// kCount consecutive elements as they lie in memory, so that many can be on their way at once: read
-// by 16-byte accesses where kCount is a multiple of kPack (`from` is then 16-byte aligned), else
-// one by one.
+// kCount consecutive elements in their stored form, so that many loads can be in flight. Loads are
+// 16 bytes wide if kCount is a multiple of kPack (`from` must then be 16-byte aligned), else
+// element by element.
 template <class T, int kCount>
 struct RawElements {
     static constexpr bool kWide = kCount % kPack<T> == 0;
@@ -199,8 +200,8 @@ ORRERY_HOST_DEVICE void store(T* to, const float (&from)[kCount]) {
     }
 }
 
-// Elements whose type is known when the kernel runs: weights and gradients of weights, which may
-// differ from the activations. Null: absent.
+// Elements whose type is known at run time: weights and their gradients, whose dtype may differ
+// from the activations'. Null: absent.
 struct Elements {
     std::byte* data = nullptr;
     bool bf16 = false;
@@ -217,8 +218,8 @@ struct Elements {
             reinterpret_cast<float*>(data)[i] = value;
         }
     }
-    // kCount elements from `first` on; 16-byte aligned if kCount is a multiple of 8, as in the two
-    // that follow.
+    // Reads kCount elements from `first` on. If kCount is a multiple of 8, they must be 16-byte
+    // aligned, also in the next two functions.
     template <int kCount>
     ORRERY_HOST_DEVICE void read(std::int64_t first, float (&to)[kCount]) const {
         if (bf16) {

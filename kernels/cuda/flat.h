@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes over flat memory: every thread takes kFlatStep consecutive elements, 16-byte accesses
-// where all operands are 16-byte aligned, then strides over the grid; a ragged end is done one by
-// one.
+// Passes over flat memory. Every thread processes kFlatStep consecutive elements, by 16-byte
+// accesses if all operands are 16-byte aligned, then strides over the grid. A ragged end is
+// processed element by element.
 #pragma once
 
 #include "kernels/cuda/elements.h"
@@ -24,14 +24,14 @@ T* elements(TensorView view) {
     return reinterpret_cast<T*>(view.data);
 }
 
-// fp32 or bf16, told apart on the device. Not written to where the view is constant.
+// fp32 or bf16, distinguished on the device. Do not write to them if the view is constant.
 inline Elements any_elements(ConstTensorView view) {
     ORRERY_CHECK(view.empty() || view.dtype == Dtype::fp32 || view.dtype == Dtype::bf16);
     return {view.empty() ? nullptr : const_cast<std::byte*>(view.data), view.dtype == Dtype::bf16};
 }
 
-// A block takes kFlatThreads * kFlatStep elements at a time; at most enough blocks to fill any
-// device several times, so that blocks are few and long.
+// A block processes kFlatThreads * kFlatStep elements at a time. The number of blocks is limited to
+// several times the capacity of any device, so that blocks are few and long.
 inline Geometry flat_geometry(std::int64_t size) {
     constexpr std::int64_t kBlocksMax = 4096;
     constexpr std::int64_t kPerBlock = kFlatThreads * kFlatStep;
@@ -39,8 +39,8 @@ inline Geometry flat_geometry(std::int64_t size) {
             .threads = kFlatThreads};
 }
 
-// Calls work(first, count) for this thread's steps of `size` elements; count is kFlatStep as a
-// constant for whole steps if `vector`, else 1.
+// Calls work(first, count) for this thread's steps of `size` elements. With `vector`, count is the
+// constant kFlatStep for whole steps, else 1.
 template <class Block, class Work>
 ORRERY_DEVICE void for_flat(Block& block, std::int64_t size, bool vector, const Work& work) {
     const std::int64_t thread = block.x() * block.threads() + block.thread();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum = a + b, or a alone, each in its own precision: an addition is in fp32 and rounded once.
+// sum = a + b, or a alone, each in its own precision. The addition is in fp32 and rounded once.
 #pragma once
 
 #include "kernels/cuda/flat.h"
@@ -10,8 +10,8 @@ template <class A, class B, class Sum>
 struct FlatSumKernel {
     static constexpr int kThreadsMax = kFlatThreads;
     const A* a;
-    const B* b;  // may be null
-    Sum* sum;    // may be a or b
+    const B* b;  // null: no addition
+    Sum* sum;    // may alias a or b
     std::int64_t size;
     bool vector;
 
@@ -33,7 +33,7 @@ struct FlatSumKernel {
     }
 };
 
-// Without b: a in the precision of `sum`.
+// Without b, converts a to the precision of `sum`.
 template <class Queue>
 void flat_sum(Queue& queue, ConstTensorView a, ConstTensorView b, TensorView sum) {
     for_dtype(a.dtype, [&]<class A>(A*) {

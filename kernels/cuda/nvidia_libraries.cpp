@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a variable's value, or nothing.
+// The folders in a variable's value; empty if it is not set.
 std::vector<std::string> folders_of(const char* variable) {
     std::vector<std::string> folders;
     const char* const value = std::getenv(variable);
@@ -27,8 +27,8 @@ std::vector<std::string> folders_of(const char* variable) {
     return folders;
 }
 
-// Folders with an installation of Python's: the environments that are active, the one whose python3
-// would run, the user's, and the system's.
+// Prefixes of Python installations: the active environments, that of the python3 on the path, the
+// user's, and the system's.
 std::vector<std::string> python_prefixes() {
     std::vector<std::string> prefixes;
     for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
@@ -49,7 +49,7 @@ std::vector<std::string> python_prefixes() {
     return prefixes;
 }
 
-// The files that fit, or the pattern itself.
+// Appends the matching files, or the pattern itself.
 void add_matches(const std::string& pattern, std::vector<std::string>& places) {
     glob_t found{};
     if (glob(pattern.c_str(), GLOB_NOCHECK, nullptr, &found) == 0) {

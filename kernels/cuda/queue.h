@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the host functions of the CUDA kernels (kernels/<family>/<family>_cuda.h) send what they
-// launch. They are templates on the queue: CudaQueue launches on a stream, RecordingQueue keeps
-// only the geometry and the scratch memory that a call needs, and the tests' queue runs the blocks
-// on the host. Kernels of one queue run in order.
+// Queues for the launches of CUDA kernels' host functions (kernels/<family>/<family>_cuda.h), which
+// are templates on the queue. CudaQueue launches on a stream. RecordingQueue records the geometry
+// and the scratch memory that a call needs. The tests' queue runs the blocks on the host. Kernels
+// of one queue run in order.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +15,18 @@ struct CUstream_st;  // cudaStream_t is CUstream_st*
 
 namespace orrery::device {
 
-// Largest dynamic shared memory of a block on every device that the kernels support (A100; Hopper
-// has 227 KiB). CUDA C++ Programming Guide, table of compute capabilities.
+// The largest dynamic shared memory of a block that every supported device has (A100; Hopper has
+// 227 KiB). CUDA C++ Programming Guide, table of compute capabilities.
 inline constexpr int kSharedBytesMax = 163 * 1024;
 
-// Which tensor-core instructions a kernel may use that has a choice: none; those of warps
-// (mma.sync); those of warpgroups (wgmma: devices of compute capability 9.0 alone), on its usual
-// tiles or, where there are two sizes, on short ones, which let two blocks share a multiprocessor.
+// The tensor-core instructions for a kernel that has a choice: none; those of warps (mma.sync);
+// those of warpgroups (wgmma, only compute capability 9.0) with the usual tiles or, if there are
+// two sizes, with short ones, of which two blocks fit a multiprocessor.
 enum class TensorCores : std::uint8_t { none, warps, warpgroups, short_warpgroups };
 
 class CudaQueue {
 public:
-    // `scratch` is device memory, 16-byte aligned, as long as RecordingQueue says.
+    // `scratch` is device memory, 16-byte aligned, with the size that RecordingQueue reports.
     CudaQueue(CUstream_st* stream,
               std::byte* scratch,
               std::int64_t scratch_bytes,
@@ -39,13 +39,13 @@ public:
     template <class Kernel>
     void launch(const Kernel& kernel, const Geometry& geometry);  // kernels/cuda/launch.cuh
 
-    // Memory for the rest of this call; a call asks at most once.
+    // Memory for the rest of this call. A call may ask only once.
     std::byte* scratch(std::int64_t bytes) {
         ORRERY_CHECK(bytes <= scratch_bytes_);
         return scratch_;
     }
     TensorCores tensor_cores() const { return tensor_cores_; }
-    // The cudaError_t of the first launch that was refused, or 0.
+    // The cudaError_t of the first rejected launch, or 0.
     int error() const { return error_; }
 
 private:
@@ -66,7 +66,7 @@ public:
         scratch_bytes_ = std::max(scratch_bytes_, bytes);
         return nullptr;
     }
-    // With any, as much scratch memory as with any others, or more.
+    // No other kind needs more scratch memory than this one.
     TensorCores tensor_cores() const { return TensorCores::warps; }
     const std::vector<Geometry>& launches() const { return launches_; }
     std::int64_t scratch_bytes() const { return scratch_bytes_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The random numbers of kernels/random.h in device code: the same bits, from the same Philox.
+// The random numbers of kernels/random.h in device code: the same Philox, with the same bits.
 #pragma once
 
 #include <Random123/philox.h>
@@ -9,7 +9,7 @@
 
 namespace orrery::device {
 
-// The words of the elements 4 `block` ... 4 `block` + 3.
+// The words of elements 4 `block` … 4 `block` + 3.
 ORRERY_HOST_DEVICE void draw_words(const RandomKey& key,
                                    std::uint64_t block,
                                    std::uint32_t (&words)[4]) {
@@ -32,7 +32,7 @@ ORRERY_HOST_DEVICE float uniform_of(std::uint32_t word) {
     return static_cast<float>(word >> 8) * 0x1p-24f;
 }
 
-// The words of consecutive elements, read one by one from `index` on.
+// The words of consecutive elements, one by one from `index` on.
 class WordStream {
 public:
     ORRERY_HOST_DEVICE WordStream(const RandomKey& key, std::int64_t index)
@@ -53,7 +53,7 @@ private:
     std::uint32_t words_[4] = {};
 };
 
-// The words of any elements; those of the last block of four are kept.
+// The words of arbitrary elements; caches the last block of four.
 class WordCache {
 public:
     ORRERY_HOST_DEVICE explicit WordCache(const RandomKey& key) : key_(key) {}
@@ -63,7 +63,8 @@ public:
             block_ = element / 4;
             draw_words(key_, block_, words_);
         }
-        // Chosen, not indexed: an index that is not constant would put the words into memory.
+        // Selected, not indexed: with a variable index the compiler would put the words into
+        // memory.
         const std::uint32_t low = element % 2 == 0 ? words_[0] : words_[1];
         const std::uint32_t high = element % 2 == 0 ? words_[2] : words_[3];
         return element % 4 < 2 ? low : high;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and maxima over the lanes of a warp and the threads of a block, in an order that depends on
-// the number of threads alone.
+// Sums and maxima over the lanes of a warp and the threads of a block, in an order that depends
+// only on the number of threads.
 #pragma once
 
 #include "kernels/cuda/block.h"
@@ -30,7 +30,7 @@ ORRERY_DEVICE T reduce_warp(Block& block, T value, Operation operation = {}) {
 template <class T, int kCount>
 inline constexpr int kReduceBytes = kWarp* kCount* static_cast<int>(sizeof(T));
 
-// Every thread gets the results. `shared` may be used again behind a sync() of the block.
+// Every thread gets the results. `shared` may be reused only after a sync() of the block.
 template <class T, int kCount, class Block, class Operation = Add>
 ORRERY_DEVICE void reduce_block_once(Block& block,
                                      std::byte* shared,
@@ -61,7 +61,7 @@ ORRERY_DEVICE void reduce_block_once(Block& block,
     }
 }
 
-// Every thread gets the results. `shared` may be used again at once.
+// Every thread gets the results. `shared` may be reused at once.
 template <class T, int kCount, class Block, class Operation = Add>
 ORRERY_DEVICE void reduce_block(Block& block,
                                 std::byte* shared,

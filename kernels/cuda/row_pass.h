@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes over a matrix in which a thread keeps its columns and strides over the rows: what depends
-// on the column alone (a bias) is read once, and no division tells rows from columns.
+// Passes over a matrix in which a thread keeps its columns and strides over the rows. Values that
+// depend only on the column (a bias) are read once, and no division separates rows from columns.
 #pragma once
 
 #include "kernels/cuda/flat.h"
@@ -8,11 +8,11 @@
 namespace orrery::device {
 
 inline constexpr int kPassThreads = 128;
-inline constexpr int kPassWidth = 8;  // elements of a thread in a row, if 16-byte aligned; else 1
+inline constexpr int kPassWidth = 8;  // elements per thread in a row if 16-byte aligned, else 1
 
-// `vector`: rows are multiples of kPassWidth and 16-byte aligned.
+// `vector`: the width is a multiple of kPassWidth, and rows are 16-byte aligned.
 inline Geometry row_pass_geometry(std::int64_t rows, std::int64_t columns, bool vector) {
-    constexpr std::int64_t kBlocks = 132 * 32;  // threads enough for an H100, several times
+    constexpr std::int64_t kBlocks = 132 * 32;  // several times the threads of an H100
     const std::int64_t per_block = kPassThreads * (vector ? kPassWidth : 1);
     const std::int64_t blocks_x = std::max<std::int64_t>((columns + per_block - 1) / per_block, 1);
     const std::int64_t most = std::clamp<std::int64_t>(kBlocks / blocks_x, 1, 0xFFFF);
@@ -31,7 +31,7 @@ inline bool vector_rows(std::int64_t columns, std::initializer_list<ConstTensorV
     return vector;
 }
 
-// Calls work.operator()<kWidth>(column) if the thread has columns, with its first.
+// Calls work.operator()<kWidth>(column) with the thread's first column, if it has any.
 template <class Block, class Work>
 ORRERY_DEVICE void for_own_columns(Block& block,
                                    std::int64_t columns,
@@ -48,8 +48,8 @@ ORRERY_DEVICE void for_own_columns(Block& block,
     }
 }
 
-// Calls work.operator()<kCount>(row, step) for this block's rows in order, kCount of them, `step`
-// apart, at a time: kAtOnce, and the last few one by one.
+// Calls work.operator()<kCount>(row, step) for this block's rows in order: kCount rows, `step`
+// apart, per call. kCount is kAtOnce, and 1 for the last few rows.
 template <int kAtOnce, class Block, class Work>
 ORRERY_DEVICE void for_own_rows(Block& block, std::int64_t rows, const Work& work) {
     const std::int64_t step = block.blocks_y();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that is looked for when it is first needed (dlopen), so that the program starts on
-// machines without NVIDIA's libraries, and starts quickly on machines with them.
+// A library that is loaded at its first use (dlopen). The program therefore starts on machines
+// without NVIDIA's libraries, and starts quickly on machines with them.
 #pragma once
 
 #include <string>
@@ -12,22 +12,24 @@ namespace orrery {
 
 class SharedLibrary {
 public:
-    // The first of these names or paths that can be loaded; the error says why each could not.
+    // Loads the first of these names or paths that can be loaded. The error has the reason for
+    // each.
     static Result<SharedLibrary> open(const std::vector<std::string>& names);
 
     SharedLibrary(SharedLibrary&& other) noexcept;
     SharedLibrary& operator=(SharedLibrary&& other) noexcept;
     SharedLibrary(const SharedLibrary&) = delete;
     SharedLibrary& operator=(const SharedLibrary&) = delete;
-    ~SharedLibrary() = default;  // what was loaded stays: its threads may still run
+    ~SharedLibrary() = default;  // the library stays loaded: its threads may still run
 
-    // Puts the address of a function into `to`; false, and remembers the name, if it has none.
+    // Sets `to` to the address of a function. Returns false, and records the name, if it is
+    // missing.
     template <class Function>
     bool find(const char* name, Function*& to) {
         to = reinterpret_cast<Function*>(address(name));
         return to != nullptr;
     }
-    // What was asked for in vain.
+    // The names of functions that find() did not find.
     const std::vector<std::string>& missing() const { return missing_; }
 
 private:

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of a warpgroup's products (PTX: wgmma.mma_async, sm_90a): C [64, 64 or 128] in
-// fp32 += A [64, 16] B [16, ...] in bf16. A thread holds of C what it would of mma.m16n8k16 with 16
-// rows a warp. Code for other devices has them too, and must not come to them.
+// Instructions for the products of a warpgroup (PTX: wgmma.mma_async, sm_90a): C [64, 64 or 128] in
+// fp32 += A [64, 16] B [16, ...] in bf16. A thread holds the same elements of C as in mma.m16n8k16
+// with 16 rows a warp. Code for other devices contains them, too, but must not execute them.
 #pragma once
 
 #include <cstdint>
 
-// What a thread holds of the columns, from the n-th eight on; `io` is how the instruction uses
-// it.
+// A thread's sums of the columns from the n-th eight on; `io` is the operand's constraint.
 #define ORRERY_SUMS_8(io, n) io "f"(c[n][0]), io "f"(c[n][1]), io "f"(c[n][2]), io "f"(c[n][3])
 #define ORRERY_SUMS_32(io, n)                                                     \
     ORRERY_SUMS_8(io, n), ORRERY_SUMS_8(io, (n) + 1), ORRERY_SUMS_8(io, (n) + 2), \
@@ -44,8 +43,8 @@ __device__ __forceinline__ void wait() {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-// A and B in shared memory, both with the inner dimension contiguous. The first product of a sum
-// does not read C: zeros that two sums share would have to be waited for.
+// A and B in shared memory, both with contiguous inner dimension. multiply_first() does not read C:
+// two sums would otherwise wait for common zeros.
 __device__ __forceinline__ void multiply_first(float (&c)[8][4], std::uint64_t a, std::uint64_t b) {
     asm volatile(ORRERY_WGMMA("0", "m64n64k16", ORRERY_OPERANDS_32) "%32, %33, add, 1, 1, 0, 0; }"
                  : ORRERY_SUMS_64("=")
@@ -68,7 +67,7 @@ __device__ __forceinline__ void multiply(float (&c)[16][4], std::uint64_t a, std
                  : ORRERY_SUMS_128("+")
                  : "l"(a), "l"(b));
 }
-// A in registers; B in shared memory with its columns contiguous.
+// A in registers; B in shared memory with contiguous columns.
 __device__ __forceinline__ void multiply(float (&c)[8][4],
                                          const std::uint32_t (&a)[4],
                                          std::uint64_t b) {

@@ -12,7 +12,7 @@
 namespace orrery::kernel {
 
 struct Transpose {
-    // A packed tensor has more than the columns that are copied of it.
+    // A packed tensor has more columns than the copied ones.
     static std::string why_not(const KernelCall& call, const OperandSizes& sizes) {
         const std::int64_t written = call.dims[0] * call.dims[1];
         ExpectedSizes expected{.reads = {}, .writes = {written}, .accumulates = {}};

@@ -41,7 +41,8 @@ void embedding_backward(const EmbeddingShape& shape,
                         ConstTensorView doutput,
                         TensorView dtable) {
     const std::span<const std::int32_t> tokens = ids(token_ids);
-    std::vector<std::int64_t> order;  // tokens that this rank's rows serve, by row, then by token
+    // Tokens whose ids are in this rank's rows, ordered by row, then by token
+    std::vector<std::int64_t> order;
     const auto local = [&](std::int64_t i) {
         return tokens[static_cast<std::size_t>(i)] - shape.first_row;
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedding on a GPU: the functions of kernels/embedding/embedding_cpu.h. Activations are fp32 or
-// bf16, tables and their gradients too. Backward, tokens are sorted by id on the device (stable),
-// and one block sums the rows of one id in token order: no atomics, the CPU's order of summation.
+// Embedding on a GPU: the functions of kernels/embedding/embedding_cpu.h. Activations, tables and
+// their gradients are fp32 or bf16. Backward, tokens are sorted by id on the device (stably), and
+// one block sums the rows of one id in token order: without atomics, in the CPU's order.
 #pragma once
 
 #include "kernels/embedding/embedding_cpu.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels/embedding/embedding_cuda.h.
+// Kernels of kernels/embedding/embedding_cuda.h.
 #pragma once
 
 #include "kernels/cuda/row_pass.h"
@@ -32,18 +32,19 @@ struct EmbeddingForwardKernel {
     }
 };
 
-// An id with this many tokens is a frequent one: the commonest of a text has thousands of them.
+// An id with this number of tokens counts as frequent: the most common ids of a text have
+// thousands.
 inline constexpr int kFrequentTokens = 32;
 
-// Sums of the rows of doutput, the tokens sorted by their ids: a block works on a place where an id
-// begins, and adds up all tokens of the id in order. Frequent ids have a kernel of their own
-// (kFrequent), whose rows pass through shared memory: one block alone waits for its loads, and of
-// loads into registers the compiler lets two be on their way.
+// Sums the rows of doutput per id. The tokens are sorted by id: a block takes a place where an id
+// begins, and sums all tokens of the id in order. Frequent ids have a kernel of their own
+// (kFrequent) that copies rows through shared memory. Otherwise a single block would wait for its
+// loads, because the compiler keeps only two loads into registers in flight.
 template <class T, bool kFrequent>
 struct EmbeddingBackwardKernel {
     static constexpr int kThreadsMax = kPassThreads;
-    static constexpr int kGroup = kFrequentTokens / 2;  // rows that are copied at a time
-    static constexpr int kPartBytes = kPassWidth * static_cast<int>(sizeof(T));  // of a thread
+    static constexpr int kGroup = kFrequentTokens / 2;  // rows copied at a time
+    static constexpr int kPartBytes = kPassWidth * static_cast<int>(sizeof(T));  // per thread
     static constexpr int kGroupBytes = kGroup * kPassThreads * kPartBytes;
     static constexpr int kSharedBytes = kFrequent ? 2 * kGroupBytes : 0;
     cpu::EmbeddingShape shape;
@@ -93,7 +94,7 @@ struct EmbeddingBackwardKernel {
         });
     }
 
-    // A thread reads what it copied itself: no barrier.
+    // A thread reads only its own copies, so that no barrier is needed.
     template <class Block>
     ORRERY_DEVICE void add_groups(Block& block,
                                   std::int64_t first,
@@ -160,14 +161,15 @@ struct EmbeddingBackwardKernel {
     }
 };
 
-// Forward: x += table row of the position. Backward: dtable row += sum of dx over the sequences.
+// Forward: x += the table's row of the position. Backward: the gradient table's row += the sum of
+// dx over the sequences.
 template <class T>
 struct PositionKernel {
     static constexpr int kThreadsMax = kPassThreads;
     cpu::PositionShape shape;
     bool vector;
     bool backward;
-    T* x;  // not written to in the backward pass
+    T* x;  // read only in the backward pass
     Elements table;
 
     template <class Block>

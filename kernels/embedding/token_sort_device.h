@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts token numbers by id: 64-bit keys id * 2^32 + token, all different, so the order is unique.
-// Chunks are sorted in shared memory (Batcher's bitonic network), then runs are merged pairwise;
-// the place of an element is its own index plus how many of the other run are smaller.
+// Sorts token numbers by id. The keys id * 2^32 + token of 64 bits are distinct, so that the order
+// is unique. Chunks are sorted in shared memory (Batcher's bitonic network), then runs are merged
+// pairwise. The place of an element is its own index plus the number of smaller elements in the
+// other run.
 #pragma once
 
 #include "kernels/cuda/flat.h"
@@ -24,7 +25,7 @@ struct SortChunkKernel {
         const std::int64_t first = block.x() * kSortChunk;
         for (int i = block.thread(); i < kSortChunk; i += kThreadsMax) {
             const std::int64_t token = first + i;
-            // Negative ids (none is expected) come last.
+            // negative ids, which should not occur, sort last
             chunk[i] = token < tokens
                            ? static_cast<std::uint64_t>(static_cast<std::uint32_t>(ids[token]))
                                      << 32 |
@@ -54,7 +55,7 @@ struct SortChunkKernel {
     }
 };
 
-// Merges sorted runs of `run` keys, two by two.
+// Merges sorted runs of `run` keys in pairs.
 struct MergeRunsKernel {
     static constexpr int kThreadsMax = 256;
     std::int64_t tokens;
@@ -87,7 +88,7 @@ struct MergeRunsKernel {
     }
 };
 
-// Returns where in `scratch` (2 tokens keys) the sorted keys are.
+// Returns the sorted keys, which are in `scratch` (2 tokens keys).
 template <class Queue>
 const std::uint64_t* sort_tokens(Queue& queue,
                                  const std::int32_t* ids,

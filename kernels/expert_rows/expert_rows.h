@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of tokens on their way to experts: each token has k experts, -1 where a capacity dropped it,
-// and a row for each. The rows of the first expert come first, those of one expert in the order of
-// their tokens.
+// Rows of tokens on their way to experts. Each token has k experts, -1 if a capacity dropped it,
+// and a row for each. The rows of the first expert come first; the rows of one expert are in the
+// order of their tokens.
 //   expert_counts: dims = {tokens, experts, k, capacity or 0}; dtype = int32.
 //   permute:       dims = {tokens, width, k, experts}; dtype = of the rows; variant: 1 with
 //   weights. unpermute:     the same. expert_bias:   dims = {experts, 1}; dtype = fp32.
@@ -16,7 +16,7 @@ struct ExpertRows {
     std::int64_t width = 0;
     std::int64_t k = 1;
     std::int64_t experts = 1;
-    bool weights = false;  // travel with the rows, or with their gradients
+    bool weights = false;  // the weights, or their gradients, move with the rows
     bool operator==(const ExpertRows&) const = default;
 };
 
@@ -28,7 +28,7 @@ inline ExpertRows expert_rows(const KernelCall& call) {
             .weights = call.variant == 1};
 }
 
-// `capacity`: tokens that an expert takes of one rank; 0: all.
+// `capacity` is the number of tokens that an expert accepts from one rank; 0: all.
 inline KernelCall expert_counts(std::int64_t tokens,
                                 std::int64_t experts,
                                 std::int64_t k,

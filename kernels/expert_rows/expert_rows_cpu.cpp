@@ -17,7 +17,7 @@ std::span<std::int32_t> int32s(TensorView tensor) {
     return {reinterpret_cast<std::int32_t*>(tensor.data), static_cast<std::size_t>(tensor.size)};
 }
 
-// The row of each (token, choice); -1 where the token was dropped.
+// The row of each (token, choice); -1 if the token was dropped.
 std::vector<std::int64_t> rows_of(const ExpertRows& shape, ConstTensorView chosen) {
     const std::span<const std::int32_t> experts = ids(chosen);
     ORRERY_CHECK(static_cast<std::int64_t>(experts.size()) == shape.tokens * shape.k);
@@ -36,7 +36,7 @@ std::vector<std::int64_t> rows_of(const ExpertRows& shape, ConstTensorView chose
     return rows;
 }
 
-// Of one expert, the places of the tokens that it does not take.
+// Drops the tokens that one expert does not accept from its `places`.
 void drop(std::vector<std::size_t>& places,
           std::int64_t capacity,
           std::span<const float> weights,
@@ -141,7 +141,7 @@ void unpermute(const ExpertRows& shape,
 
 void expert_bias(std::int64_t experts, float rate, ConstTensorView load, TensorView bias) {
     const auto tokens = floats(load).first(static_cast<std::size_t>(experts));
-    // Loads are whole numbers: their sum is exact.
+    // Loads are whole numbers, so that their sum is exact.
     const double sum = std::accumulate(tokens.begin(), tokens.end(), 0.0);
     for (std::size_t e = 0; e < tokens.size(); ++e) {
         const double above = static_cast<double>(tokens[e]) * static_cast<double>(experts) - sum;

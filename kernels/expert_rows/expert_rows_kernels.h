@@ -25,7 +25,7 @@ struct ExpertCounts {
         }
         return true;
     }
-    // A pass that runs again does not count again.
+    // The accumulated load is optional: a recomputed pass must not count again.
     static std::string why_not(const KernelCall& call, const OperandSizes& sizes) {
         OperandForms forms{call};
         operands(forms, call);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix product C[m, n] = A[m, k] B[k, n], `batch` of them. FLOP = 2 m n k batch; the epilogue's
-// own operations are not counted. Bytes: A, B and C once each, plus what the epilogue touches.
+// Matrix product C[m, n] = A[m, k] B[k, n], `batch` times. FLOP = 2 m n k batch, without the
+// epilogue's operations. Bytes: A, B and C once each, plus the operands of the epilogue.
 //   dims = {m, n, k, batch}; dtype = of A and B; variant = epilogue + 8 * (dtype of C).
 #pragma once
 
@@ -14,7 +14,8 @@ enum class GemmEpilogue : std::uint8_t {
     gelu,             // also stores the pre-activation for the backward pass (GELU_AUX_BIAS)
     dgelu,            // C = AB * gelu'(pre-activation)
     accumulate_fp32,  // C += AB with C in fp32: gradient accumulation fusion
-    bias_gradient,  // C += AB, and the sums of B's columns beside it (BGRADA, BGRADB); no op's own
+    // C += AB, and the column sums of B (BGRADA, BGRADB); no op asks for it by itself
+    bias_gradient,
 };
 
 inline GemmEpilogue gemm_epilogue(const KernelCall& call) {

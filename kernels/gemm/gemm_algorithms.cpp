@@ -11,7 +11,7 @@ namespace orrery {
 namespace {
 
 constexpr std::string_view kTitle = "orrery gemm algorithms 1";
-constexpr std::size_t kDigits = 16;  // of a word
+constexpr std::size_t kDigits = 16;  // digits of a word
 
 std::string hexadecimal(const std::array<std::uint64_t, 8>& words) {
     std::ostringstream out;
@@ -93,7 +93,8 @@ Result<void> GemmAlgorithms::save(const std::filesystem::path& file) const {
     if (file.has_parent_path()) {
         std::filesystem::create_directories(file.parent_path(), error);
     }
-    // Ranks of one machine may write at the same time: each its own, and the last one stays.
+    // Several ranks of one machine may write at the same time: each writes its own file, and the
+    // last rename wins.
     std::filesystem::path temporary = file;
     temporary += ".tmp" + std::to_string(getpid());
     {

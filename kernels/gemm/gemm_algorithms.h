@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which algorithm was the fastest for each product, in a file, so that a later run on the same
-// device with the same library takes the same ones and gets the same bits without measuring again.
+// The fastest algorithm for each product, in a file. A later run on the same device with the same
+// library uses the same algorithms, and so gets the same bits, without measuring again.
 //
 // The file is text:
 //   1. "orrery gemm algorithms 1"
 //   2. "device <name>", "cublaslt <version>": where it was measured
-//   3. a line each product: its key (kernels/gemm/gemm_layout.h), the median time in nanoseconds,
-//      the library's 64-byte description of the algorithm as 128 hexadecimal digits; or a choice
-//      that was made on the device (its key names the version of Orrery's own kernels, which it was
-//      made between), a number and zeros
-// A file of another device or version is not used, and is replaced.
+//   3. a line for each product: its key (kernels/gemm/gemm_layout.h), the median time in
+//   nanoseconds,
+//      the library's 64-byte description of the algorithm as 128 hexadecimal digits; or another
+//      choice made on the device: its key, which names the version of Orrery's own kernels, a
+//      number and zeros
+// A file of another device or version is ignored and replaced.
 #pragma once
 
 #include <array>
@@ -38,10 +39,10 @@ public:
     void set(const std::string& key, const GemmAlgorithm& algorithm);
     std::size_t size() const { return algorithms_.size(); }
 
-    // Takes over what a file holds for this device and version; nothing from one of another, or
-    // where there is no file. An error if the file is damaged.
+    // Loads the entries of a file for this device and version. A missing file, or one for another
+    // device or version, has none. A damaged file is an error.
     Result<void> load(const std::filesystem::path& file);
-    // Appears whole or not at all.
+    // Writes the file atomically.
     Result<void> save(const std::filesystem::path& file) const;
 
 private:

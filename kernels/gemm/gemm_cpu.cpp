@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocked as in Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (ACM
-// TOMS 2008): panels of A and B are packed as fp32 in the order in which the innermost product
-// reads them, a tile of C stays in registers over a block of k, and in cache over all of k.
+// TOMS 2008). Panels of A and B are packed as fp32 in the order in which the innermost product
+// reads them. A tile of C stays in registers over a block of k, and in cache over all of k.
 #include "kernels/gemm/gemm_cpu.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::int64_t kBlockDepth = 256;
 
 using Buffer = std::unique_ptr<float[]>;
 
-// op(A) and op(B)^T alike: element (i, p), i along m or n and p along k.
+// op(A) or op(B)^T: element (i, p) with i along m or n, and p along k.
 struct Operand {
     ConstTensorView tensor;
     std::int64_t first = 0;
@@ -45,7 +45,7 @@ inline float widen(std::uint16_t bits) {
     return float_of_bf16(bits);
 }
 
-// out[panel][p][lane], panels of `tile` values of i, those beyond the range zero.
+// Packs out[panel][p][lane]: panels of `tile` values of i, with zeros beyond the range.
 template <class Element, std::int64_t tile>
 void pack_panels(const Operand& x, Range range, Range depth, float* out) {
     const auto* base = reinterpret_cast<const Element*>(x.tensor.data) + x.first +
@@ -56,7 +56,7 @@ void pack_panels(const Operand& x, Range range, Range depth, float* out) {
             std::fill_n(out, tile * depth.count, 0.0f);
         }
         const Element* panel = base + i * x.step;
-        if (x.step == 1 && lanes == tile) {  // neighbours in memory: a form that vectorises
+        if (x.step == 1 && lanes == tile) {  // contiguous in memory: this form vectorises
             for (std::int64_t p = 0; p < depth.count; ++p) {
                 for (std::int64_t lane = 0; lane < tile; ++lane) {
                     out[p * tile + lane] = widen(panel[p * x.depth_step + lane]);
@@ -82,14 +82,14 @@ void pack(const Operand& x, Range range, Range depth, float* out) {
     }
 }
 
-// c[6][16] += a[depth][6]^T b[depth][16]: rows of c `stride` apart.
+// c[6][16] += a[depth][6]^T b[depth][16]; `stride` is the distance of c's rows.
 using GemmTile =
     void (*)(std::int64_t depth, const float* a, const float* b, float* c, std::int64_t stride);
 
-// A GemmTile of registers of `width` floats, `count` of them a row: with six rows the sums stay in
-// registers (16 of them, 32 with AVX-512). A macro, because g++ cuts a vector type into the
-// registers of the function in which it stands, before anything is inlined or cloned: the sums of
-// a wider type lie in memory.
+// A GemmTile with registers of `width` floats, `count` of them a row. With six rows the sums stay
+// in registers (16 of them, 32 with AVX-512). It is a macro because g++ splits a vector type into
+// the registers of the function that contains it, before it inlines or clones. The sums of a wider
+// type would then be in memory.
 #define ORRERY_GEMM_TILE(name, target, width, count)                                              \
     target void name(                                                                             \
         std::int64_t depth, const float* a, const float* b, float* c, std::int64_t stride) {      \
@@ -152,7 +152,7 @@ public:
           packed_b_(buffer(stride_ * std::min(depth_, kBlockDepth))),
           result_(buffer(rows_max_ * stride_)) {}
 
-    // Computes op(A) op(B) for these rows and columns; row i of the result is row(i).
+    // Computes op(A) op(B) for these rows and columns; row(i) is row i of the result.
     void run(Range rows, Range columns) {
         std::fill_n(result_.get(), rows_max_ * stride_, 0.0f);
         for (std::int64_t p = 0; p < depth_; p += kBlockDepth) {

@@ -19,7 +19,7 @@ namespace {
 constexpr int kCandidates = 16;
 constexpr int kRepeats = 7;
 
-// The functions of the library that are used.
+// The functions of the library in use.
 struct LtFunctions {
     decltype(cublasLtCreate)* create = nullptr;
     decltype(cublasLtDestroy)* destroy = nullptr;
@@ -85,7 +85,7 @@ bool has_aux(GemmEpilogue epilogue) {
     return epilogue == GemmEpilogue::gelu || epilogue == GemmEpilogue::dgelu;
 }
 
-// A product with its descriptors, and the algorithm once that is chosen.
+// A product with its descriptors, and its algorithm once it is chosen.
 struct Prepared {
     LtGemm gemm;
     cublasLtMatmulDesc_t desc = nullptr;
@@ -172,7 +172,7 @@ public:
         }
         Prepared& p = **found;
         if (!p.chosen && !take_known(p)) {
-            // Not measured: what the library thinks best.
+            // Not measured: use the library's first proposal.
             auto candidates = propose(p);
             if (!candidates) {
                 return unexpected<Error>(candidates.error());
@@ -252,7 +252,7 @@ private:
         return &place->second;
     }
 
-    // The algorithm of the file, if the library still takes it.
+    // Uses the algorithm from the file if the library still accepts it.
     bool take_known(Prepared& p) const {
         const auto known = algorithms_.find(key_of(p.gemm));
         if (!known) {
@@ -314,13 +314,13 @@ private:
                              : Result<Candidates>{std::move(found)};
     }
 
-    // Median of a few runs, in nanoseconds; nothing if the algorithm does not run.
+    // Median of a few runs in nanoseconds; no value if the algorithm does not run.
     std::int64_t time(Prepared& p,
                       const GemmPointers& pointers,
                       const cublasLtMatmulAlgo_t& algorithm,
                       CUstream_st* stream) {
         std::vector<double> milliseconds;
-        for (int i = 0; i <= kRepeats; ++i) {  // the first one warms up
+        for (int i = 0; i <= kRepeats; ++i) {  // the first run warms up
             float elapsed = 0;
             if (cudaEventRecord(begin_, stream) != cudaSuccess ||
                 !multiply(p, pointers, algorithm, stream) ||

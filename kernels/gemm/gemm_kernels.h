@@ -14,7 +14,8 @@ struct Gemm {
     static bool takes(const KernelCall& key) {
         return gemm_epilogue(key) <= GemmEpilogue::accumulate_fp32 && key.variant / 8 < kNumDtypes;
     }
-    // Products that add to fp32 have A transposed, as the gradients of weights do; others have not.
+    // A product that accumulates in fp32 has A transposed, as in gradients of weights; others do
+    // not.
     static bool operands(OperandForms& forms, const KernelCall& call) {
         const auto [m, n, k, batch] =
             std::array{call.dims[0], call.dims[1], call.dims[2], call.dims[3]};
@@ -34,8 +35,9 @@ struct Gemm {
         forms.add(adds ? Access::accumulate : Access::write, gemm_output(call), {batch, m, n});
         return true;
     }
-    // Of experts: tensors may have more rows than the call, which are counted as they come. Sizes
-    // tell a gradient of weights, whose operands both have rows, from another product.
+    // For experts, tensors may have more rows than the call; the rows are counted at run time.
+    // Sizes distinguish a gradient of weights, both of whose operands have rows, from another
+    // product.
     static std::string why_not_grouped(const KernelCall& call, const OperandSizes& sizes) {
         const auto [m, n, k] = std::array{call.dims[0], call.dims[1], call.dims[2]};
         const std::vector<std::int64_t>& out =

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// A row-major `rows` x `columns` matrix, seen column-major.
+// A row-major `rows` x `columns` matrix in column-major terms.
 LtMatrix seen(std::int64_t rows, std::int64_t columns, const GemmSteps& steps, Dtype dtype) {
     return {.rows = columns,
             .columns = rows,
@@ -17,7 +17,7 @@ LtMatrix seen(std::int64_t rows, std::int64_t columns, const GemmSteps& steps, D
             .dtype = dtype};
 }
 
-// Whether no element belongs to two matrices of the batch.
+// Whether the matrices of the batch do not overlap.
 bool lie_apart(const LtMatrix& m, std::int64_t batch) {
     const bool behind = m.batch_stride >= (m.columns - 1) * m.stride + m.rows;
     const bool beside =
@@ -50,7 +50,8 @@ LtGemm lt_gemm(const GemmRequest& r) {
         .reserved_sms = r.reserved_sms};
     gemm.c = result_of(r);
     if (r.transpose_c) {
-        // The column-major view of a C that is stored transposed is C itself: nothing is turned.
+        // The column-major view of a C that is stored transposed is C itself, so that no swap is
+        // needed.
         gemm.m = r.m;
         gemm.n = r.n;
         gemm.first_is_b = false;

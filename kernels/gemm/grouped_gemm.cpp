@@ -15,7 +15,7 @@ std::int64_t up(std::int64_t value, std::int64_t divisor) {
     return (value + divisor - 1) / divisor;
 }
 
-// Scales of a product's operands, FP32 each.
+// Bytes of the FP32 scales of a product's operands.
 std::int64_t scale_bytes(std::int64_t rows, std::int64_t groups, std::int64_t n, std::int64_t k) {
     const std::int64_t blocks = up(k, kScaledBlock);
     return 4 * (rows * blocks + groups * blocks * up(n, kScaledBlock));
@@ -23,7 +23,7 @@ std::int64_t scale_bytes(std::int64_t rows, std::int64_t groups, std::int64_t n,
 
 struct RowCounts {
     std::int64_t rows = 0;
-    std::int64_t groups = 0;  // with rows
+    std::int64_t groups = 0;  // groups that have rows
     std::int64_t tiles = 0;
 };
 
@@ -51,7 +51,7 @@ KernelCall grouped_gemm(const GroupedGemm& product) {
     ORRERY_CHECK(!product.block_scaled || product.in == Dtype::fp8);
     const RowCounts counts = counts_of(product);
     const std::int64_t groups = std::max<std::int64_t>(counts.groups, 1);
-    // As one product over all rows: then every group but the first adds its own weights.
+    // The bytes of one product over all rows, plus the weights of each further group.
     KernelCall call =
         gemm(counts.rows, product.n, product.k, 1, product.in, product.epilogue, product.out);
     call.bytes += (groups - 1) * product.n * product.k * size_bytes(product.in);
@@ -89,7 +89,7 @@ KernelCall grouped_gemm_weights(const GroupedGemm& product) {
                            product.in,
                            product.epilogue,
                            product.out);
-    // The rows count once, the results once for each group.
+    // The rows are read once; each group has its own result.
     const std::int64_t results = product.n * product.k * size_bytes(gemm_output(call)) *
                                  (product.epilogue == GemmEpilogue::accumulate_fp32 ? 2 : 1);
     call.bytes += (groups - 1) * results;
@@ -108,7 +108,7 @@ KernelCall grouped_gemm_weights(const GroupedGemm& product) {
 KernelCall grouped_gemm_of_key(const KernelCall& key) {
     const auto [m, n, k, groups, tiles, block] = key.dims;
     const bool weights = gemm_epilogue(key) == GemmEpilogue::accumulate_fp32;
-    // A group's last tile may be part of one.
+    // The last tile of a group may be partial.
     const std::int64_t most =
         weights ? groups * up(m, kGroupTileRows) : groups + groups * m / kGroupTileRows;
     if (groups > kKeyGroupsMax || tiles > most || (block > 0 && key.dtype != Dtype::fp8)) {
@@ -142,7 +142,7 @@ double row_tiles(const KernelCall& call, std::int64_t tile_rows) {
 KernelCall block_quantise(std::int64_t rows, std::int64_t columns, bool transposed) {
     const std::int64_t elements = rows * columns;
     const std::int64_t copy = elements + 4 * up(elements, kScaledBlock);
-    // Absolute value, maximum, product, conversion.
+    // Absolute value, maximum, product, conversion per element.
     return memory_bound_call(KernelKind::cast,
                              Dtype::bf16,
                              static_cast<int>(Dtype::fp8) + (transposed ? 8 : 0),

@@ -17,7 +17,7 @@ std::int64_t matrices_of(const GroupedGemmShape& shape) {
     return matrices;
 }
 
-// Where each group's rows begin.
+// The first row of each group.
 std::vector<std::int64_t> firsts_of(const GroupedGemmShape& shape) {
     std::vector<std::int64_t> firsts;
     std::int64_t first = 0;
@@ -50,7 +50,7 @@ public:
              {.accumulate = accumulate});
     }
 
-    // Over the sources, in fp32, added to `out` (or written there).
+    // Sums over the sources in fp32; adds to `out` with `accumulate`, else overwrites it.
     void sum(std::int64_t matrix, std::int64_t matrices, TensorView out, bool accumulate) {
         const auto sources = static_cast<std::int64_t>(shape_.rows.size()) / matrices;
         if (sources == 1) {

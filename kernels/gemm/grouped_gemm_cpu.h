@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of groups on the CPU (kernels/gemm/grouped_gemm.h): the rows of group i follow those of
-// group i - 1 in A and C, and its B is the i-th matrix of B. Every element has the bits that a
-// product of its group alone would give (kernels/gemm/gemm_cpu.h).
+// Products of groups on the CPU (kernels/gemm/grouped_gemm.h). In A and C, the rows of group i
+// follow those of group i - 1, and its B is the i-th matrix of B. Every element has the same bits
+// as in a product of its group alone (kernels/gemm/gemm_cpu.h).
 //
-// Rows of several sources have a group for each source and matrix, those of the first source first:
-// group i then has matrix i modulo their number. The gradient of a matrix is the sum of what each
-// source alone would give, pairwise in the order of the sources (kernels/pairwise_sum.h).
+// Rows from several sources have a group for each source and matrix, with the groups of the first
+// source first: group i then uses matrix i modulo the number of matrices. The gradient of a matrix
+// is the sum of each source's gradient, pairwise in the order of the sources
+// (kernels/pairwise_sum.h).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct GroupedGemmShape {
     std::int64_t n = 0;
     std::int64_t k = 0;
     bool transpose_b = false;  // each B is stored [n, k]
-    std::int64_t matrices = 0;  // of B; 0: one a group
+    std::int64_t matrices = 0;  // number of matrices in B; 0: one per group
 };
 
 // C[sum of rows, n] = A[sum of rows, k] B[group][k, n] (+ C).
@@ -30,7 +31,7 @@ void grouped_gemm(const GroupedGemmShape& shape,
                   TensorView c,
                   bool accumulate = false);
 // The gradient of the weights: dB[group][k, n] = A[rows, k]^T dC[rows, n] (+ dB); [n, k] with
-// transpose_b. Groups without rows have a gradient of zero.
+// transpose_b. A group without rows has gradient zero.
 void grouped_gemm_weights(const GroupedGemmShape& shape,
                           ConstTensorView a,
                           ConstTensorView dc,

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// Calls `visit` with each group's product and its addresses.
+// Calls `visit` with each group's product and addresses.
 template <class Visit>
 Result<void> for_each_group(const GemmRequest& request,
                             std::span<const std::int64_t> rows,

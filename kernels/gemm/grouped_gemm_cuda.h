@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of groups on a GPU (kernels/gemm/grouped_gemm.h), one product of cuBLASLt for each group
-// that has rows, one after the other on the stream. The host knows the rows.
+// Products of groups on a GPU (kernels/gemm/grouped_gemm.h): one product of cuBLASLt for each group
+// with rows, one after the other on the stream. The host must know the rows.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace orrery {
 
-// `request` is of one group, its m without meaning; A and C follow one another by group, and so do
-// the groups' B. No epilogue but accumulation. Addresses as in GemmPointers, of the first group.
+// `request` describes one group; its m is ignored. A and C are contiguous by group, and so are the
+// matrices of B. The only epilogue is accumulation. `pointers` are the addresses of the first
+// group.
 Result<void> run_grouped_gemm(CudaGemm& gemm,
                               const GemmRequest& request,
                               std::span<const std::int64_t> rows,
                               const GemmPointers& pointers,
                               CUstream_st* stream);
-// Before run_grouped_gemm: measures the algorithms of the products that it will ask for.
+// Measures the algorithms for the products of run_grouped_gemm(). Call it before.
 Result<void> prepare_grouped_gemm(CudaGemm& gemm,
                                   const GemmRequest& request,
                                   std::span<const std::int64_t> rows,

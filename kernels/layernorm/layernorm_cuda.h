@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LayerNorm on a GPU: the functions and operands of kernels/layernorm/layernorm_cpu.h. Activations
-// have one type, weights and their gradients any; rows of up to 16384. Biases are added to a fused
-// sum before it is stored.
+// have one dtype; weights and their gradients may have another. Rows have up to 16384 elements.
+// Biases are added to a fused sum before it is stored.
 #pragma once
 
 #include "kernels/norm_operands.h"

@@ -22,7 +22,7 @@ template <class T>
 struct SquaresKernel {
     static constexpr int kThreadsMax = kStepEndThreads;
     TensorList<GradientEntry> list;
-    double* sums;  // of each block
+    double* sums;  // one per block
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {

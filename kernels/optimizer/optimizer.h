@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a step over `n` parameters of this rank, all tensors in one (multi-tensor) kernel.
-// States m and v are fp32, or bf16 for AdamW; the master copy is fp32. Bytes a parameter with bf16
-// parameters and fp32 gradients: AdamW 4 + 8 + 8 + 8 + 2 = 30 (gradient read; m, v, master read and
-// written; parameter written). fp32 parameters are their own master, others may be.
+// The end of a step over the `n` parameters of this rank, with all tensors in one (multi-tensor)
+// kernel. The moments m and v are fp32, or bf16 for AdamW; the master copy is fp32. Bytes per
+// parameter with bf16 parameters and fp32 gradients: AdamW 4 + 8 + 8 + 8 + 2 = 30 (gradient read;
+// m, v, master read and written; parameter written). fp32 parameters are their own master; others
+// may be.
 //   dims = {n}; dtype = of the parameters (adamw, lamb_update, lamb) or gradients; variant of these
 //   three = dtype of the gradients (+ 8 without a master copy of parameters that are not fp32, + 16
 //   with bf16 moments, + 32 operator by operator), of gradient_accumulate = dtype of the sum.
@@ -12,13 +13,13 @@
 
 namespace orrery {
 
-// Whether the step ends on an fp32 copy of the parameters (the default) or on themselves.
+// Whether the optimizer updates an fp32 copy of the parameters (the default) or the parameters.
 enum class MasterCopy : std::uint8_t { fp32, none };
 
-// One kernel, or a kernel for each operator of the formula (PyTorch's foreach AdamW).
+// One kernel, or one kernel for each operator of the formula (PyTorch's foreach AdamW).
 enum class UpdateForm : std::uint8_t { one_kernel, by_operator };
 
-inline constexpr int kWithoutMaster = 8;  // more than any Dtype
+inline constexpr int kWithoutMaster = 8;  // above all values of Dtype
 inline constexpr int kSmallMoments = 16;
 inline constexpr int kByOperator = 32;
 
@@ -35,7 +36,7 @@ inline int optimizer_variant(Dtype parameter,
 inline Dtype gradient_of_optimizer(const KernelCall& call) {
     return static_cast<Dtype>(call.variant % kWithoutMaster);
 }
-// Of adamw, lamb_update and lamb.
+// For adamw, lamb_update and lamb.
 inline bool has_master(const KernelCall& call) {
     return call.dtype != Dtype::fp32 && call.variant % kSmallMoments < kWithoutMaster;
 }
@@ -45,17 +46,17 @@ inline Dtype moments_of_optimizer(const KernelCall& call) {
 inline UpdateForm form_of_optimizer(const KernelCall& call) {
     return call.variant < kByOperator ? UpdateForm::one_kernel : UpdateForm::by_operator;
 }
-// fp32 values a parameter in the optimizer's state: both moments and the master.
+// fp32 values per parameter in the optimizer's state: both moments, and the master.
 inline std::int64_t optimizer_states(const KernelCall& call) {
     return has_master(call) ? 3 : 2;
 }
-// Bytes a parameter of it.
+// Bytes of the optimizer's state per parameter.
 inline std::int64_t optimizer_state_bytes(const KernelCall& call) {
     return 2 * size_bytes(moments_of_optimizer(call)) +
            (has_master(call) ? size_bytes(Dtype::fp32) : 0);
 }
 
-// Of what is stepped on and, beside a master copy, of the parameters made from it.
+// Bytes of the updated copy per parameter.
 inline std::int64_t stepped_size(Dtype parameter, MasterCopy master) {
     return master == MasterCopy::none ? size_bytes(parameter) : size_bytes(Dtype::fp32);
 }
@@ -63,10 +64,10 @@ inline std::int64_t parameter_copy_size(Dtype parameter, MasterCopy master) {
     return parameter == Dtype::fp32 || master == MasterCopy::none ? 0 : size_bytes(parameter);
 }
 
-// Operator by operator, parameter w, moments m and v (torch/optim/adamw.py, _multi_tensor_adamw):
-// w decays, m moves towards the gradient, v decays and gets its square, a temporary becomes the
-// root of v, is divided and gets epsilon added, and w gets m over it. Each reads its operands and
-// writes its result.
+// Operator by operator, with parameter w and moments m and v (torch/optim/adamw.py,
+// _multi_tensor_adamw): w decays; m moves towards the gradient; v decays and adds its square; a
+// temporary becomes the root of v, is divided, and gets epsilon added; w adds m over it. Each
+// operator reads its operands and writes its result.
 inline constexpr std::uint8_t kOperatorsOfAdamw = 8;
 inline std::int64_t adamw_bytes(std::int64_t stepped,
                                 std::int64_t gradient,
@@ -93,9 +94,9 @@ inline KernelCall adamw(std::int64_t n,
              parameter_copy_size(parameter, master)));
 }
 
-// LAMB (You et al., arXiv 1904.00962) in two kernels, with the sum of the norms over the ranks that
-// share a tensor between them. First: gradient and master read, m and v updated, the update written
-// where the gradient was; the norms read master and update.
+// LAMB (You et al., arXiv 1904.00962) in two kernels. Between them, ranks that share a tensor sum
+// its norms. The first reads gradient and master, updates m and v, and overwrites the gradient with
+// the update; the norms read master and update.
 inline KernelCall lamb_update(std::int64_t n,
                               Dtype parameter = Dtype::bf16,
                               Dtype gradient = Dtype::fp32,
@@ -108,7 +109,7 @@ inline KernelCall lamb_update(std::int64_t n,
                              n * (size_bytes(gradient) + 24 + 2 * stepped_size(parameter, master)));
 }
 
-// Second: the update read, master and parameter updated.
+// The second kernel reads the update and updates master and parameter.
 inline KernelCall lamb(std::int64_t n,
                        Dtype parameter = Dtype::bf16,
                        Dtype gradient = Dtype::fp32,
@@ -122,7 +123,7 @@ inline KernelCall lamb(std::int64_t n,
         n * (4 + 2 * stepped_size(parameter, master) + parameter_copy_size(parameter, master)));
 }
 
-// sum += gradient, kept in `sum` precision.
+// sum += gradient; dtype `sum` is that of the sum.
 inline KernelCall gradient_accumulate(std::int64_t n,
                                       Dtype gradient = Dtype::bf16,
                                       Dtype sum = Dtype::fp32) {

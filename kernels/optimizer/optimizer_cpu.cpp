@@ -10,7 +10,7 @@
 namespace orrery::cpu {
 namespace {
 
-constexpr std::int64_t kBlock = 4096;  // elements worked on at a time
+constexpr std::int64_t kBlock = 4096;  // elements processed at a time
 
 // Calls work(first, count) for consecutive blocks of `size` elements.
 template <class Work>
@@ -30,7 +30,7 @@ std::vector<float> read(ConstTensorView tensor, std::int64_t first, std::size_t 
     return block;
 }
 
-// Updates Adam's moments of a block; returns m^ / (sqrt(v^) + epsilon) + weight_decay w.
+// Updates Adam's moments of a block. Returns m^ / (sqrt(v^) + epsilon) + weight_decay w.
 std::vector<float> adam_direction(const OptimizerArguments& a,
                                   const OptimizerTensors& tensors,
                                   std::int64_t first,
@@ -56,7 +56,7 @@ std::vector<float> adam_direction(const OptimizerArguments& a,
     return direction;
 }
 
-// Writes a block of weights to the master copy, if there is one, and, rounded, to the parameter.
+// Writes a block of weights to the master copy, if any, and, rounded, to the parameter.
 void write_weights(const OptimizerArguments& arguments,
                    const OptimizerTensors& tensors,
                    std::int64_t first,

@@ -10,7 +10,8 @@ struct OptimizerEntry {
     std::byte* gradient;
     float* m;
     float* v;
-    float* master;  // the parameter itself if that is fp32; null: bf16 parameters without one
+    // The parameter itself if it is fp32; null: a bf16 parameter without a master copy
+    float* master;
     std::byte* parameter;
     std::int64_t size;
     ParameterPlace place;
@@ -20,7 +21,7 @@ struct OptimizerEntry {
     bool vector;
 };
 
-// What a step's scalars come to.
+// Values of a step, computed from its scalars.
 struct AdamStep {
     float learning_rate;
     float beta1;
@@ -29,7 +30,7 @@ struct AdamStep {
     float weight_decay;
     float m_correction;
     float v_correction;
-    RandomKey rounding;  // but for the stream
+    RandomKey rounding;  // without the stream
 };
 
 ORRERY_DEVICE RandomKey rounding_key(const float* scalars) {
@@ -55,8 +56,8 @@ ORRERY_DEVICE AdamStep adam_step(const float* scalars) {
     return a;
 }
 
-// Its two powers take longer than all else that a block does before its first element: once a
-// step, not once a block.
+// Computes the values once a step: its two powers take longer than all other work of a block before
+// its first element.
 struct AdamStepKernel {
     static constexpr int kThreadsMax = kWarp;
     const float* scalars;
@@ -95,7 +96,7 @@ ORRERY_DEVICE void adam_direction(const AdamStep& a,
     store(entry.v + i, v);
 }
 
-// bf16 up with the probability of the discarded part, as cpu::bf16_stochastic.
+// Rounds to bf16, up with a probability equal to the discarded part, as cpu::bf16_stochastic.
 ORRERY_HOST_DEVICE float rounded_stochastically(float value, std::uint32_t word) {
     const std::uint32_t bits = bits_of(value);
     const bool finite = (bits & 0x7F800000u) != 0x7F800000u;
@@ -134,7 +135,7 @@ ORRERY_DEVICE void round_stochastically(RandomKey key,
     }
 }
 
-// Writes weights to the master copy, if there is one, and, rounded, to the parameter.
+// Writes weights to the master copy, if any, and, rounded, to the parameter.
 template <int kWidth, class P>
 ORRERY_DEVICE void write_weights(ParameterRounding rounding,
                                  const RandomKey& key,
@@ -179,7 +180,7 @@ struct AdamwKernel {
     }
 };
 
-// The update takes the gradient's place; the squares of weights and update of each block.
+// Overwrites the gradient with the update, and sums the squares of weights and update per block.
 template <class G>
 struct LambUpdateKernel {
     static constexpr int kThreadsMax = kStepEndThreads;
@@ -346,7 +347,7 @@ void lamb_update(Queue& queue,
     constexpr std::int64_t kStepBytes = (sizeof(AdamStep) + 15) / 16 * 16;
     std::byte* scratch = queue.scratch(kStepBytes + most * 16);
     auto* step = reinterpret_cast<AdamStep*>(scratch);
-    auto* squares = reinterpret_cast<double*>(scratch + kStepBytes);  // of a list at a time
+    auto* squares = reinterpret_cast<double*>(scratch + kStepBytes);  // for one list at a time
     queue.launch(AdamStepKernel{.scalars = elements<float>(scalars), .step = step}, Geometry{});
     float* own = elements<float>(norms);
     for (const auto& list : lists) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a step in the list of kernels (kernels/kernel_list.h): kernels of several tensors, `n`
-// elements in all (of shards, if the optimizer is sharded). The state is m of all tensors, v of all
-// tensors and, unless they are their own, their fp32 masters.
+// The optimizer's kernels in the list of kernels (kernels/kernel_list.h). They work on several
+// tensors with `n` elements in all (of shards, if the optimizer is sharded). The state is m of all
+// tensors, v of all tensors and, for parameters that are not fp32, their fp32 masters.
 //   gradient_accumulate  reads gradient, accumulates sum
 //   gradient_norm        reads gradient …, writes squared norm
 //   gradient_scale       reads squared norm, scalars, accumulates gradient …
@@ -18,7 +18,7 @@
 
 namespace orrery::kernel {
 
-// Of all but the last `without`.
+// The sum of all but the last `without` sizes.
 inline std::int64_t sum_of(const std::vector<std::int64_t>& sizes, std::size_t without = 0) {
     std::int64_t total = 0;
     for (std::size_t i = 0; i + without < sizes.size(); ++i) {
@@ -33,7 +33,7 @@ inline std::string why_less(const KernelCall& call, std::string what, std::int64
                                           " elements, less than " + std::to_string(call.dims[0]);
 }
 
-// `others`: what is read behind the gradients.
+// `others` are the operands read after the gradients.
 inline std::string why_no_update(const KernelCall& call,
                                  const OperandSizes& sizes,
                                  std::size_t others) {

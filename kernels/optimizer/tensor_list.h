@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many tensors in one launch: a list that fits the arguments of a kernel, and which block works on
-// which chunk of which tensor.
+// Many tensors in one launch: a list that fits into the arguments of a kernel, and the assignment
+// of blocks to chunks of tensors.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace orrery::device {
 
-// Arguments of a kernel are 4 KiB at most, the list's neighbours among them.
+// A kernel has at most 4 KiB of arguments, which also hold the other members.
 template <class Entry>
 inline constexpr int kListMax = 3968 / (sizeof(Entry) + 4) < 48
                                     ? static_cast<int>(3968 / (sizeof(Entry) + 4))
                                     : 48;
-inline constexpr std::int64_t kChunk = 16384;  // elements of a block
+inline constexpr std::int64_t kChunk = 16384;  // elements per block
 
 struct ListRange {
     std::int64_t first;
@@ -24,7 +24,7 @@ struct ListRange {
 template <class Entry>
 struct TensorList {
     Entry entry[kListMax<Entry>];             // with a member `size`
-    std::int32_t end_block[kListMax<Entry>];  // of each, counted over the list
+    std::int32_t end_block[kListMax<Entry>];  // of each entry, counted over the list
     int count = 0;
 
     std::int64_t blocks() const { return count == 0 ? 0 : end_block[count - 1]; }
@@ -44,7 +44,7 @@ struct TensorList {
     }
 };
 
-// Cuts entries into lists. An empty tensor has no block.
+// Cuts entries into lists. An empty tensor has no blocks.
 template <class Entry>
 std::vector<TensorList<Entry>> lists_of(const std::vector<Entry>& entries) {
     std::vector<TensorList<Entry>> lists;
@@ -62,8 +62,8 @@ std::vector<TensorList<Entry>> lists_of(const std::vector<Entry>& entries) {
     return lists;
 }
 
-// Calls work.operator()<kWidth>(i) for this thread's parts of elements first ... end - 1, where
-// `first` is a multiple of kFlatStep.
+// Calls work.operator()<kWidth>(i) for this thread's accesses to elements first ... end - 1.
+// `first` must be a multiple of kFlatStep.
 template <class Block, class Work>
 ORRERY_DEVICE void for_range(Block& block, ListRange range, bool vector, const Work& work) {
     const std::int64_t whole =

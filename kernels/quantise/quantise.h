@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of 8 or 4 bits with an fp32 scale for each block of elements (Dettmers et al., 8-bit
-// optimizers, ICLR 2022, section 2.1), and back. A *part* is what one rank gets of a vector: its
-// scales, then its codes. ZeRO++ (Wang et al. 2023, sections 3.1 and 3.3) gathers weights and
-// exchanges gradients so.
+// Quantisation to codes of 8 or 4 bits with an fp32 scale for each block of elements (Dettmers et
+// al., 8-bit optimizers, ICLR 2022, section 2.1), and back. A *part* is one rank's share of a
+// vector: its scales, then its codes. ZeRO++ (Wang et al. 2023, sections 3.1 and 3.3) gathers
+// weights and exchanges gradients in this form.
 //   quantise:   dims = {parts, elements, block, inside, below}; the parts of x … in the order of
 //               PartOrder
-//   requantise: dims = {parts, elements, block, terms}; the sum of `terms` vectors, quantised anew
+//   requantise: dims = {parts, elements, block, terms}; the sum of `terms` vectors, quantised again
 //   dequantise: dims = {parts, elements, block, terms}; the sum of `terms` vectors as elements
 // dtype = of the elements that are not codes (requantise: fp32); variant = bits of a code.
 #pragma once
@@ -16,13 +16,13 @@ namespace orrery {
 
 struct QuantisedVector {
     std::int64_t parts = 1;
-    std::int64_t elements = 0;  // of a part
-    std::int64_t block = 1;     // elements that share a scale; the last block of a part is shorter
+    std::int64_t elements = 0;  // per part
+    std::int64_t block = 1;  // elements that share a scale; the last block of a part may be shorter
     int bits = 8;
 
-    std::int64_t blocks() const { return (elements + block - 1) / block; }  // of a part
+    std::int64_t blocks() const { return (elements + block - 1) / block; }  // per part
     std::int64_t scale_bytes() const { return blocks() * size_bytes(Dtype::fp32); }
-    // Whole words, so that the scales of the next part are aligned.
+    // Rounded up to whole words, so that the scales of the next part are aligned.
     std::int64_t part_bytes() const {
         const std::int64_t codes = (elements * bits + 7) / 8;
         return scale_bytes() + (codes + 3) / 4 * 4;
@@ -31,9 +31,9 @@ struct QuantisedVector {
     bool operator==(const QuantisedVector&) const = default;
 };
 
-// The place of a part in a vector that is sent in two hops, first between the `inside` ranks of a
-// group: what each of them gets lies together. A part's number has three digits: below, of the
-// group, above.
+// The order of parts in a vector that is sent in two hops, first between the `inside` ranks of a
+// group: the data for each of these ranks are contiguous. The index of a part has three digits:
+// below the group's, the group's, above it.
 struct PartOrder {
     std::int64_t inside = 1;
     std::int64_t below = 1;

@@ -11,7 +11,7 @@
 namespace orrery::cpu {
 namespace {
 
-// The largest magnitude; an infinity or a NaN if there is one, whose bits are larger than others.
+// The largest magnitude. Infinities and NaNs win, because their bits are the largest.
 float largest_magnitude(std::span<const float> values) {
     std::uint32_t bits = 0;
     for (const float value : values) {
@@ -20,7 +20,7 @@ float largest_magnitude(std::span<const float> values) {
     return std::bit_cast<float>(bits);
 }
 
-// Codes as signed integers, or zeros if the scale is not a positive number.
+// The code as a signed integer; zero if the scale is not a positive finite number.
 std::int32_t code_of(float value, float scale, float most) {
     if (!(scale > 0 && scale < std::numeric_limits<float>::infinity())) {
         return 0;
@@ -51,7 +51,7 @@ void encode(const QuantisedVector& shape, std::span<const float> values, std::by
     }
 }
 
-// values += what the part says, or = if it is the first term.
+// Adds the values of a part to `values`, or sets them for the first term.
 void decode(const QuantisedVector& shape,
             const std::byte* part,
             bool first_term,
@@ -62,7 +62,7 @@ void decode(const QuantisedVector& shape,
         std::memcpy(&scale, part + 4 * b, 4);
         const std::int64_t end = std::min((b + 1) * shape.block, shape.elements);
         for (std::int64_t at = b * shape.block; at < end; ++at) {
-            // The code in the upper bits, shifted down with its sign.
+            // The code is in the upper bits; the shift down extends its sign.
             const std::uint32_t upper = shape.bits == 8
                                             ? std::to_integer<std::uint32_t>(codes[at]) << 24
                                             : std::to_integer<std::uint32_t>(codes[at / 2])
@@ -74,7 +74,7 @@ void decode(const QuantisedVector& shape,
     }
 }
 
-// Part `part` of the sum of all terms.
+// The sum over all terms of part `part`.
 void decode_sum(const QuantisedVector& shape,
                 std::int64_t terms,
                 std::int64_t part,
@@ -86,7 +86,7 @@ void decode_sum(const QuantisedVector& shape,
 }
 
 // Calls work(tensor, first, count, place) for each tensor's shard of a part: `count` elements from
-// `first` on are at `place` of the part.
+// `first` on are at offset `place` of the part.
 template <class View, class Work>
 void for_shards(const QuantisedVector& shape,
                 std::int64_t part,

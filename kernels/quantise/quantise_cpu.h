@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantisation in blocks on the CPU. The scale of a block is its largest magnitude over the largest
-// code (127 or 7); codes are rounded to nearest, ties to even, so an element is off by half a scale
-// at most. A block with an infinity or a NaN comes back as NaNs.
+// code (127 or 7). Codes are rounded to nearest, ties to even, so that the error of an element is
+// at most half a scale. A block with an infinity or a NaN becomes NaNs.
 #pragma once
 
 #include <span>
@@ -11,18 +11,18 @@
 
 namespace orrery::cpu {
 
-// `x`: tensors side by side, each cut into as many equal shards as there are parts (the last shards
-// end with zeros); a part has its shard of each.
+// `x` are tensors side by side. Each is cut into one equal shard per part; the last shards are
+// padded with zeros. A part has its shard of each tensor.
 void quantise(const QuantisedVector& shape,
               PartOrder order,
               std::span<const ConstTensorView> x,
               TensorView codes);
-// `codes` has `terms` vectors one after the other.
+// `codes` has `terms` vectors, one after the other.
 void requantise(const QuantisedVector& shape,
                 std::int64_t terms,
                 ConstTensorView codes,
                 TensorView sum);
-// `adds`: to what the tensors hold.
+// `adds`: adds to the tensors instead of overwriting them.
 void dequantise(const QuantisedVector& shape,
                 std::int64_t terms,
                 ConstTensorView codes,

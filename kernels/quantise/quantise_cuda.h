@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantisation in blocks on a GPU, with the bits of kernels/quantise/quantise_cpu.h: a block of
-// threads for each block of elements.
+// Quantisation in blocks on a GPU, with the same bits as kernels/quantise/quantise_cpu.h: one block
+// of threads per block of elements.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace orrery::device {
 
-// Tensors of one call: they are arguments of one launch.
+// The limit of tensors in a call, which are arguments of one launch.
 inline constexpr std::size_t kQuantisedTensorsMax = 96;
 
 template <class Queue>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels/quantise/quantise_cuda.h.
+// Kernels of kernels/quantise/quantise_cuda.h.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace orrery::device {
 
 inline constexpr int kQuantiseThreads = 256;
 
-// The shards of several tensors side by side are a part (kernels/quantise/quantise_cpu.h).
+// The shards of several tensors, side by side, form a part (kernels/quantise/quantise_cpu.h).
 template <class T>
 struct ShardList {
     T* data[kQuantisedTensorsMax];
@@ -21,7 +21,7 @@ struct ShardList {
     int count = 0;
     int parts = 1;
 
-    // Null where a part is padding.
+    // Null for padding.
     ORRERY_DEVICE T* element(std::int64_t part, std::int64_t at) const {
         int tensor = 0;
         while (tensor + 1 < count && at >= shard[tensor]) {
@@ -39,7 +39,7 @@ struct LargerBits {
     }
 };
 
-// QuantisedVector, as device code reads it.
+// QuantisedVector for device code.
 struct DeviceParts {
     std::int64_t elements;
     std::int64_t block;
@@ -78,8 +78,8 @@ struct DeviceParts {
 #endif
     }
 
-    // Writes the codes of one block of elements; all threads of the block take part. Two codes of 4
-    // bits share a byte, so a thread makes both.
+    // Writes the codes of one block of elements; all threads of the block must call it. Two codes
+    // of 4 bits share a byte, so that one thread computes both.
     template <class Block, class ValueOf>
     ORRERY_DEVICE void encode(Block& block_of_threads,
                               std::int64_t b,
@@ -113,7 +113,7 @@ struct DeviceParts {
             codes[at / together] = static_cast<std::uint8_t>(
                 bits == 8 ? code(at) & 0xFFu : (code(at) & 0xFu) | (code(at + 1) & 0xFu) << 4);
         }
-        // The last word of the part has no bytes that were not written.
+        // Clears the unused bytes of the part's last word.
         if (b == blocks - 1) {
             const std::int64_t used = 4 * blocks + (elements * bits + 7) / 8;
             for (std::int64_t i = used + block_of_threads.thread(); i < part_bytes;
@@ -186,7 +186,7 @@ struct DequantiseKernel {
 namespace detail {
 
 inline DeviceParts device_parts(const QuantisedVector& shape) {
-    // Blocks of threads write whole bytes.
+    // A block of threads must write whole bytes.
     ORRERY_CHECK(shape.block * shape.bits % 8 == 0);
     return {.elements = shape.elements,
             .block = shape.block,

@@ -24,7 +24,7 @@ inline bool takes_bits(const KernelCall& key) {
     return key.variant == 8 || key.variant == 4;
 }
 
-// What is wrong with tensors whose shards are the parts, or empty.
+// The error if the parts do not fit the shards of these tensors, or empty.
 inline std::string why_not_parts(const QuantisedVector& shape,
                                  const std::vector<std::int64_t>& tensors) {
     std::int64_t elements = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands around the residual stream: addition, dropout, and the gradient of a bias (column
-// sums). bias_dropout_add is the three in one kernel.
+// Operations on the residual stream: addition, dropout, and the gradient of a bias (column sums).
+// bias_dropout_add is all three in one kernel.
 //   dims = {tokens, hidden}; dtype = of the activations; variant of residual_add: 1 with dropout.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-// sum = a + b; also plain accumulation of two activation gradients.
+// sum = a + b; also the sum of two gradients of activations.
 inline KernelCall residual_add(std::int64_t tokens, std::int64_t hidden, Dtype dtype) {
     return memory_bound_call(KernelKind::residual_add,
                              dtype,
@@ -18,7 +18,7 @@ inline KernelCall residual_add(std::int64_t tokens, std::int64_t hidden, Dtype d
                              3 * tokens * hidden * size_bytes(dtype));
 }
 
-// Also writes the dropout mask, one byte an element.
+// Also writes the dropout mask, one byte per element.
 inline KernelCall bias_dropout_add(std::int64_t tokens, std::int64_t hidden, Dtype dtype) {
     return memory_bound_call(KernelKind::residual_add,
                              dtype,
@@ -28,7 +28,7 @@ inline KernelCall bias_dropout_add(std::int64_t tokens, std::int64_t hidden, Dty
                              tokens * hidden * (3 * size_bytes(dtype) + 1));
 }
 
-// Forward and backward cost the same: the mask is written or read.
+// Forward writes the mask and backward reads it, so that both cost the same.
 inline KernelCall dropout(std::int64_t tokens, std::int64_t hidden, Dtype dtype) {
     return memory_bound_call(KernelKind::dropout,
                              dtype,

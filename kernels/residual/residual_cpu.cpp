@@ -9,9 +9,9 @@
 namespace orrery::cpu {
 namespace {
 
-constexpr std::int64_t kChunk = 4096;  // elements worked on at a time where rows do not matter
+constexpr std::int64_t kChunk = 4096;  // elements processed at a time if rows do not matter
 
-// Multiplies the row of a token by 0 or 1 / (1 - rate), and writes its mask if one is wanted.
+// Multiplies a token's row by 0 or 1 / (1 - rate), and writes the mask if requested.
 void drop(const ValueShard& shard,
           const DropoutArguments& dropout,
           std::int64_t token,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands around the residual stream, on the CPU: addition, dropout, gradient of a bias.
-// Activations [tokens, width] row-major, fp32 or bf16 each, fp32 inside. An element is kept where
-// uniform(word) >= rate, and then divided by 1 - rate; the word is the Philox number of the key
-// and the element's index in the WHOLE value (kernels/value_shard.h), so that every sharding drops
+// Operations on the residual stream on the CPU: addition, dropout, gradient of a bias. Activations
+// are [tokens, width] row-major, each fp32 or bf16, computed in fp32. Dropout keeps an element if
+// uniform(word) >= rate, and divides it by 1 - rate. The word is the Philox number of the key and
+// the element's index in the WHOLE activation (kernels/value_shard.h), so that every sharding drops
 // the same elements and the backward pass needs no stored mask. A mask tensor (uint8, 1 = kept) is
-// written where one is given.
+// written if given.
 #pragma once
 
 #include "kernels/random.h"
@@ -21,15 +21,15 @@ struct DropoutArguments {
 // sum = a + b, `sum.size` elements; sum may be a or b.
 void residual_add(ConstTensorView a, ConstTensorView b, TensorView sum);
 
-// sum = a + b + biases[columns] …, each sum rounded as `sum` is.
+// sum = a + b + biases[columns] …, rounded after each addition like `sum`.
 void residual_add_biases(std::int64_t columns,
                          ConstTensorView a,
                          ConstTensorView b,
                          std::span<const ConstTensorView> biases,
                          TensorView sum);
 
-// sum = residual + dropout(branch + bias); bias [width] or empty; mask optional. sum may be branch
-// or residual.
+// sum = residual + dropout(branch + bias). bias is [width] or empty; the mask is optional. sum may
+// alias branch or residual.
 struct BiasDropoutAdd {
     ConstTensorView branch;
     ConstTensorView bias{};
@@ -41,7 +41,7 @@ void bias_dropout_add(const ValueShard& shard,
                       const DropoutArguments& dropout,
                       const BiasDropoutAdd& operands);
 
-// y = dropout(x); y may be x. The backward pass is the same function of dy.
+// y = dropout(x); y may alias x. Backward is the same function, applied to dy.
 void dropout_forward(const ValueShard& shard,
                      const DropoutArguments& dropout,
                      ConstTensorView x,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands around the residual stream, on a GPU: the functions of
-// kernels/residual/residual_cpu.h with the same dropped elements. Activations have one type;
-// biases, their gradients and the sum of residual_add (which may accumulate in fp32) any.
+// Operations on the residual stream on a GPU: the functions of kernels/residual/residual_cpu.h,
+// which drop the same elements. Activations have one dtype. Biases, their gradients and the sum of
+// residual_add (which may accumulate in fp32) may have another.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ namespace orrery::device {
 template <class Queue>
 void residual_add(Queue& queue, ConstTensorView a, ConstTensorView b, TensorView sum);
 
-// sum = a + b + biases (two at most) of `width` columns in every row, rounded once.
+// sum = a + b + biases (two at most) of `width` columns, added to every row; rounded once.
 template <class Queue>
 void residual_add_biases(Queue& queue,
                          std::int64_t width,
@@ -31,7 +31,7 @@ void bias_dropout_add(Queue& queue,
                       const cpu::BiasDropoutAdd& operands,
                       ConstTensorView second_bias = {});
 
-// The backward pass is the same function of dy.
+// Backward is the same function, applied to dy.
 template <class Queue>
 void dropout_forward(Queue& queue,
                      const ValueShard& shard,
@@ -40,7 +40,7 @@ void dropout_forward(Queue& queue,
                      TensorView y,
                      TensorView mask = {});
 
-// The backward pass from a stored mask: dx = dy / (1 - rate) where it has a 1, else 0.
+// Backward from a stored mask: dx = dy / (1 - rate) where it has a 1, else 0.
 template <class Queue>
 void masked_gradient(Queue& queue,
                      const DropoutSource& dropout,

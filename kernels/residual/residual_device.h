@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels/residual/residual_cuda.h.
+// Kernels of kernels/residual/residual_cuda.h.
 #pragma once
 
 #include "kernels/cuda/column_sum.h"
@@ -52,7 +52,7 @@ struct BranchKernel {
         });
     }
 
-    // Without dropout: residual + branch, then the biases, as residual_add would.
+    // Without dropout: residual + branch, then the biases, in the order of residual_add.
     template <int kWidth>
     ORRERY_DEVICE void add_shifts(std::int64_t first,
                                   const float (&shift)[2][kWidth],
@@ -118,9 +118,9 @@ struct MaskedKernel {
     }
 };
 
-inline constexpr int kBiasRowsAtOnce = 4;  // rows of a thread on their way
+inline constexpr int kBiasRowsAtOnce = 4;  // rows that a thread loads at once
 
-// Column sums of every blocks_y-th row of dy.
+// Column sums over every blocks_y-th row of dy.
 template <class T>
 struct BiasPartialKernel {
     static constexpr int kThreadsMax = kPassThreads;
@@ -243,7 +243,7 @@ void bias_gradient(
     Queue& queue, std::int64_t tokens, std::int64_t columns, ConstTensorView dy, TensorView dbias) {
     const bool vector = vector_rows(columns, {dy});
     Geometry geometry = row_pass_geometry(tokens, columns, vector);
-    // Threads enough for an H100, with a few rows each; more would only add partial sums.
+    // Enough threads for an H100, with a few rows each; more would only add partial sums.
     constexpr std::int64_t kBlocks = 132 * 8;
     geometry.blocks_y = std::min({geometry.blocks_y,
                                   (kBlocks + geometry.blocks_x - 1) / geometry.blocks_x,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands around the residual stream in the list of kernels (kernels/kernel_list.h).
+// Operations on the residual stream in the list of kernels (kernels/kernel_list.h).
 //   residual_add           reads a b [bias …], writes sum
 //     with dropout         reads a b [bias …] scalars, writes sum mask
 //     of positions         reads table, accumulates x
@@ -16,7 +16,7 @@
 
 namespace orrery::kernel {
 
-// A table of rows of `width`: a bias (one row) or positions (as many as the sequence).
+// Rows of width `width` in a table: one for a bias, the length of the sequence for positions.
 inline std::int64_t rows_of(const std::vector<std::int64_t>& sizes, std::int64_t width) {
     return sizes.empty() || sizes.front() % width != 0 ? width : sizes.front();
 }
@@ -40,7 +40,7 @@ struct ResidualAdd {
             e.reads.push_back(kNumDeviceScalars);
             return e;
         }
-        if (sizes.in_parts) {  // times up: of y, or of a gradient's gate
+        if (sizes.in_parts) {  // the product with up of y, or of the gate's gradient
             const bool back = !sizes.accumulates.empty() && sizes.accumulates[0] > x;
             return {.reads = {2 * x}, .writes = {}, .accumulates = {back ? 2 * x : x}};
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RMSNorm on a GPU: the functions and operands of kernels/rmsnorm/rmsnorm_cpu.h. Activations have
-// one type, weights and their gradients any; rows of up to 16384. Biases are added to a fused sum
-// before it is stored.
+// one dtype; weights and their gradients may have another. Rows have up to 16384 elements. Biases
+// are added to a fused sum before it is stored.
 #pragma once
 
 #include "kernels/norm_operands.h"

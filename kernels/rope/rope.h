@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary position embedding, in place, forward or backward (negative angle). `heads` is the total
-// of query and key heads that it touches. The table of angles stays in cache and is not counted.
+// Rotary position embedding, in place, forward or backward (negative angle). `heads` is the number
+// of query and key heads together. The table of angles stays in cache and is not counted.
 //   dims = {tokens, heads, head_dim}; dtype = of Q and K; variant = 0.
 #pragma once
 

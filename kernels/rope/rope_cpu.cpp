@@ -7,7 +7,7 @@
 namespace orrery::cpu {
 namespace {
 
-// Cosines, then sines, of the angles of one position.
+// The cosines, then the sines, of the angles of one position.
 std::vector<float> rotation(const RopeShape& shape, std::int64_t position, double direction) {
     const std::int64_t half = shape.head_dim / 2;
     std::vector<float> table(static_cast<std::size_t>(shape.head_dim));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotary position embedding on a GPU, in place: the functions of kernels/rope/rope_cpu.h. Angles
-// are taken to one turn in fp64; heads of up to 256 columns.
+// are reduced to one turn in fp64. Heads have up to 256 columns.
 #pragma once
 
 #include "kernels/rope/rope_cpu.h"

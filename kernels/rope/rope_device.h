@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of kernels/rope/rope_cuda.h: a thread has a few neighbouring columns of the first half
-// of a head, their partners in the second half, and one position; it computes the angles once and
-// turns these columns of several heads and all sequences.
+// The kernel of kernels/rope/rope_cuda.h. A thread has one position, a few neighbouring columns of
+// the first half of a head, and their partners in the second half. It computes the angles once, and
+// rotates these columns of several heads and all sequences.
 #pragma once
 
 #include "kernels/cuda/flat.h"
@@ -18,10 +18,10 @@ struct RopeAngles {
 template <class T, int kWidth>
 struct RopeKernel {
     static constexpr int kThreadsMax = 128;
-    static constexpr int kHeads = 8;  // of a thread
+    static constexpr int kHeads = 8;  // heads per thread
     SequencePositions sequence;
     std::int64_t batch;
-    std::int64_t turned;  // query and key heads
+    std::int64_t turned;  // number of query and key heads
     std::int64_t row_width;
     int half;
     float direction;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary position embedding in the list of kernels (kernels/kernel_list.h): accumulates qkv
-// (transposed: backward).
+// Rotary position embedding in the list of kernels (kernels/kernel_list.h): accumulates qkv. A
+// transposed operand means the backward pass.
 #pragma once
 
 #include "kernels/kernel_descriptor.h"
@@ -11,7 +11,8 @@ namespace orrery::kernel {
 
 struct Rope {
     static bool operands(OperandForms& forms, const KernelCall& call) {
-        // Of the heads that are turned a third are keys, or one if that is not whole.
+        // The packed tensor also has value heads, as many as key heads. Half of the turned heads
+        // count as key heads, or one if their number is odd.
         const std::int64_t turned = call.dims[1];
         const std::int64_t keys = turned % 2 == 0 ? turned / 2 : 1;
         forms.add(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The router of a mixture of experts behind its product: scores of the experts of each token, the k
+// The router of a mixture of experts after its product: the scores of each token's experts, the k
 // best of them and their weights. Scores are the softmax or the sigmoid of the logits. A bias may
-// be added to the scores that are compared; the weights are made of the scores alone (Wang et al.,
-// arXiv 2408.15664). Of several groups of neighbouring experts only those with the largest sums of
-// their two best scores may be chosen from (DeepSeek-V3, arXiv 2412.19437, section 2.1.2).
-// The gradient of a loss that balances experts may be added: coefficient x experts x the sum over
-// experts of the part of the choices that each has times its mean probability (Fedus et al., arXiv
-// 2101.03961, section 2.2); sigmoids over their sum are the probabilities.
+// be added to the scores for the comparison only; the weights use the scores without it (Wang et
+// al., arXiv 2408.15664). With groups of neighbouring experts, only the groups with the largest
+// sums of their two best scores are eligible (DeepSeek-V3, arXiv 2412.19437, section 2.1.2). The
+// backward pass may add the gradient of a loss that balances experts: coefficient x experts x the
+// sum over experts of the expert's share of the choices times its mean probability (Fedus et al.,
+// arXiv 2101.03961, section 2.2). For sigmoids, the probability is the sigmoid over the sum of all.
 //   dims = {tokens, experts, k, groups, kept_groups}; dtype = of the logits; variant = sigmoid
 //   + 2 * biased + 4 * normalised + 8 * balanced.
 #pragma once
@@ -20,13 +20,13 @@ enum class RouterScore : std::uint8_t { softmax, sigmoid };
 struct RouterShape {
     std::int64_t tokens = 0;
     std::int64_t experts = 0;
-    std::int64_t k = 1;  // experts of a token
+    std::int64_t k = 1;  // experts per token
     std::int64_t groups = 1;
     std::int64_t kept_groups = 1;
     RouterScore score = RouterScore::softmax;
     bool biased = false;
-    bool normalised = true;  // the weights of a token add up to 1
-    bool balanced = false;   // of the backward pass
+    bool normalised = true;  // the weights of a token sum to 1
+    bool balanced = false;   // with the balancing loss; for the backward pass
     bool operator==(const RouterShape&) const = default;
 };
 
@@ -64,9 +64,9 @@ inline KernelCall router_call(KernelKind kind,
         bytes);
 }
 
-inline constexpr std::int64_t kRouterChoiceSize = 8;  // weight and number of an expert
+inline constexpr std::int64_t kRouterChoiceSize = 8;  // bytes of an expert's weight and number
 
-// Logits and bias read, weights and experts written. Four operations a score, and one comparison
+// Reads logits and bias, writes weights and experts. Four operations per score, and one comparison
 // for each of the k choices.
 inline KernelCall router_forward(const RouterShape& shape, Dtype dtype) {
     return router_call(KernelKind::router_forward,
@@ -78,13 +78,12 @@ inline KernelCall router_forward(const RouterShape& shape, Dtype dtype) {
                            shape.tokens * shape.k * kRouterChoiceSize);
 }
 
-// Whether the gradient of a token needs all its logits: else those of the chosen experts are
-// enough.
+// Whether the gradient of a token needs all its logits, not only those of the chosen experts.
 constexpr bool router_gradient_is_dense(const RouterShape& shape) {
     return shape.score == RouterScore::softmax && !shape.normalised;
 }
 
-// Gradients of the weights, experts and logits read, gradients of all logits written.
+// Reads the weights' gradients, experts and logits, writes the gradients of all logits.
 inline KernelCall router_backward(const RouterShape& shape, Dtype dtype) {
     const bool reads_all = router_gradient_is_dense(shape) || shape.balanced;
     const std::int64_t read = reads_all ? shape.experts : shape.k;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kNotEligible = std::numeric_limits<float>::quiet_NaN();
 
-// Sums in fp64: they are the same whatever the order, to the bit of fp32 in nearly all cases.
+// Sums in fp64: in nearly all cases the fp32 result does not depend on their order.
 void softmax_row(std::span<const float> logits, std::span<float> out) {
     const float largest = *std::max_element(logits.begin(), logits.end());
     double sum = 0;
@@ -31,7 +31,7 @@ float sigmoid(float x) {
     return 1.0f / (1.0f + std::exp(-x));
 }
 
-// The index of the largest number, the lowest of equal ones; 0 if none is a number.
+// The index of the largest value, the lowest among equal ones; 0 if all are NaN.
 std::size_t best_of(std::span<const float> values) {
     std::size_t best = values.size();
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -42,7 +42,7 @@ std::size_t best_of(std::span<const float> values) {
     return best == values.size() ? 0 : best;
 }
 
-// Makes the experts of all but the best groups not eligible.
+// Makes the experts of all but the best groups ineligible.
 void keep_groups(const RouterShape& shape, std::span<float> choice) {
     const auto size = static_cast<std::size_t>(shape.experts / shape.groups);
     std::vector<float> sums;
@@ -122,7 +122,7 @@ public:
         return weights_;
     }
 
-    // Of the weights' gradients `g`, behind weigh().
+    // The gradient of the logits from `g`, the weights' gradients. Call it after weigh().
     void gradient(std::span<const float> g, std::span<float> out) {
         float mean = 0;
         for (std::size_t j = 0; j < g.size(); ++j) {
@@ -130,7 +130,7 @@ public:
         }
         const bool dense = router_gradient_is_dense(shape_);
         for (std::size_t i = 0; i < out.size(); ++i) {
-            out[i] = dense ? -choice_[i] * mean : 0.0f;  // behind weigh(): all scores
+            out[i] = dense ? -choice_[i] * mean : 0.0f;  // choice_ has all scores after weigh()
         }
         for (std::size_t j = 0; j < g.size(); ++j) {
             const float w = weights_[j];
@@ -144,7 +144,7 @@ public:
         }
     }
 
-    // Adds the gradient of the sum over experts of factors times their probabilities.
+    // Adds the gradient of the sum over experts of factor times probability.
     void add_balance(std::span<const float> factors, std::span<float> out) {
         scores(choice_);
         const bool sigmoids = shape_.score == RouterScore::sigmoid;
@@ -179,7 +179,8 @@ private:
     float sum_ = 0;  // of the chosen sigmoids
 };
 
-// By expert: the balancing loss of a token over its probability of the expert.
+// By expert: the derivative of a token's balancing loss with respect to its probability of the
+// expert.
 std::vector<float> balance_factors(const RouterShape& shape,
                                    std::span<const std::int32_t> chosen,
                                    float balance) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The router of a mixture of experts on a GPU: the functions of kernels/router/router_cpu.h, for up
-// to 4096 experts of which a token has up to 32.
+// to 4096 experts and 32 experts per token.
 #pragma once
 
 #include <string>

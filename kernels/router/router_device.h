@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels/router/router_cuda.h: a warp has a token. What is compared stands in
-// shared memory, and the best is found k times by all lanes together; lane j keeps choice j.
+// Kernels of kernels/router/router_cuda.h: a warp has a token. The compared values are in shared
+// memory. All lanes together find the best one, k times; lane j keeps choice j.
 #pragma once
 
 #include "kernels/cuda/flat.h"
@@ -17,7 +17,7 @@ struct RouterBest {
     int index;  // -1: none
 };
 
-// Numbers before what is none, larger before smaller, the lower index first.
+// Any value ranks before none, larger before smaller, and the lower index wins ties.
 ORRERY_HOST_DEVICE RouterBest better_choice(RouterBest a, RouterBest b) {
     if (a.index < 0 || b.index < 0) {
         return a.index < 0 ? b : a;
@@ -26,7 +26,7 @@ ORRERY_HOST_DEVICE RouterBest better_choice(RouterBest a, RouterBest b) {
     return second ? b : a;
 }
 
-// Of values[0 … count), for every lane of the warp; 0 if none is a number.
+// The best of values[0 … count), for every lane of the warp; 0 if all are NaN.
 template <class Block>
 ORRERY_DEVICE int best_choice(Block& block, const float* values, int count) {
     RouterBest best{0.0f, -1};
@@ -70,7 +70,7 @@ ORRERY_DEVICE RouterSoftmax router_softmax(Block& block, const T* row, int count
     return {maximum, reduce_warp(block, sum)};
 }
 
-// The weight of this lane's choice; `own` says whether it has one.
+// The weight of this lane's choice; `own` is false for lanes without one.
 template <class T, class Block>
 ORRERY_DEVICE float router_weight(
     Block& block, const RouterShape& shape, const T* row, float logit, bool own, float& sum) {
@@ -102,7 +102,7 @@ struct RouterForwardKernel {
     ORRERY_DEVICE void operator()(Block& block) const {
         const std::int64_t token = block.x() * kRouterWarps + block.warp();
         if (token >= shape.tokens) {
-            return;  // the whole warp, and none waits for another
+            return;  // uniform for the warp, and no other warp waits for it
         }
         const auto count = static_cast<int>(shape.experts);
         const auto groups = static_cast<int>(shape.groups);
@@ -171,7 +171,7 @@ struct RouterForwardKernel {
                                       : first.value + (second.index < 0 ? 0.0f : second.value);
         }
         block.sync_warp();
-        // The kept groups lose their sums; all others lose their experts.
+        // Marks the kept groups by clearing their sums, and makes all other experts ineligible.
         for (int kept = 0; kept < shape.kept_groups; ++kept) {
             const int best = best_choice(block, sums, groups);
             block.sync_warp();
@@ -224,7 +224,7 @@ struct RouterBackwardKernel {
         if (dense) {
             softmax = router_softmax(block, row, count);
         }
-        // All lanes take part in each round of shuffles, also behind the last column.
+        // All lanes take part in the shuffles of each round, even beyond the last column.
         for (int first = 0; first < count; first += kWarp) {
             const int column = first + block.lane();
             float total = 0.0f;

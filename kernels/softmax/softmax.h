@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The middle of unfused attention: scale, mask and softmax of the stored scores, in one kernel
-// (Megatron-LM's masked_softmax_fusion) or one kernel a step, with optional dropout of the
-// probabilities. Nothing that the mask hides is skipped.
-//   dims = {batch, heads, seq_q, seq_kv, head_dim, window}, the last two what scale and mask are
-//   made of (0: not said; they cost nothing); dtype = of the scores; variant = causal + 2 * dropout
-//   + 4 * unfused_steps.
+// (Megatron-LM's masked_softmax_fusion) or in one kernel per step, with optional dropout of the
+// probabilities. Masked scores are not skipped.
+//   dims = {batch, heads, seq_q, seq_kv, head_dim, window}; the last two define scale and mask, and
+//   may be 0 if unknown, because they do not affect the cost; dtype = of the scores; variant =
+//   causal
+//   + 2 * dropout + 4 * unfused_steps.
 #pragma once
 
 #include "kernels/memory_bound.h"
@@ -20,7 +21,7 @@ struct SoftmaxShape {
     bool dropout = false;
     std::int64_t head_dim = 0;   // scores are scaled by 1 / sqrt(head_dim)
     std::int64_t window = 0;     // as in kernels/attention/attention.h
-    bool unfused_steps = false;  // scale, mask (if causal) and softmax as kernels of their own
+    bool unfused_steps = false;  // scale, mask (if causal) and softmax as separate kernels
     bool operator==(const SoftmaxShape&) const = default;
 };
 
@@ -55,8 +56,9 @@ inline KernelCall softmax_call(KernelKind kind,
         rows * shape.seq_kv * bytes_per_score);
 }
 
-// Scores read, probabilities written; dropout reads them again, writes its mask (one byte) and the
-// result. Steps of their own read and write once more for the scale and once more for the mask.
+// Scores are read and probabilities written. Dropout reads them again, and writes its mask (one
+// byte) and its result. Separate kernels read and write once more for the scale and once more for
+// the mask.
 inline KernelCall softmax_forward(const SoftmaxShape& shape, Dtype dtype) {
     const std::int64_t size = size_bytes(dtype);
     return softmax_call(
@@ -67,7 +69,8 @@ inline KernelCall softmax_forward(const SoftmaxShape& shape, Dtype dtype) {
         6.0);
 }
 
-// Gradient and probabilities read, gradient written; the dropout's backward goes before it.
+// Gradient and probabilities are read, and the gradient is written. The backward pass of dropout
+// precedes it.
 inline KernelCall softmax_backward(const SoftmaxShape& shape, Dtype dtype) {
     const std::int64_t size = size_bytes(dtype);
     return softmax_call(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels/softmax/softmax_cuda.h: a block has a row (one query and head).
+// Kernels of kernels/softmax/softmax_cuda.h: a block processes a row (one query and head).
 #pragma once
 
 #include "kernels/cuda/flat.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unfused attention's softmax in the list of kernels (kernels/kernel_list.h). Scores and what is
-// made of them are (sequence, batch, heads x keys); masks are bytes, 1 where kept.
+// Unfused attention's softmax in the list of kernels (kernels/kernel_list.h). Scores, probabilities
+// and gradients are (sequence, batch, heads x keys); masks are bytes, 1 for kept.
 //   softmax_forward   reads scores [scalars], writes p [mask dropped]
 //   softmax_backward  reads p [mask scalars], accumulates gradient
 #pragma once
