@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-// Which heads of the model's a rank has, and the place of the mask.
+// The heads of the model that a rank has, and the place of the mask.
 cpu::AttentionDropout dropout_of(const BoundOp& op,
                                  const AttentionShape& shape,
                                  const BoundOperand& context,
@@ -25,7 +25,7 @@ cpu::AttentionDropout dropout_of(const BoundOp& op,
             .sequence = tensor.global_shape[kSequence]};
 }
 
-// Keys and values of a ring's block, or of what a whole layer's product has beside its queries.
+// The keys and values of a ring's block, or of the packed tensor.
 template <class View>
 auto keys_in(const AttentionShape& shape, View view, bool block) {
     return block ? cpu::block_key(shape, view) : cpu::packed_key(shape, view);
@@ -36,9 +36,8 @@ auto values_in(const AttentionShape& shape, View view, bool block) {
     return block ? cpu::block_value(shape, view) : cpu::packed_value(shape, view);
 }
 
-// What both passes read: packed Q, K and V, or those queries and a ring's block of keys and values.
-// What a ring's op says of the work, it works on: the tokens that are there, masked by where they
-// stand.
+// The operands of both passes: packed Q, K and V, or its queries and a ring's block of keys and
+// values. The work covers all present tokens, masked by their positions.
 template <class Operands>
 AttentionCall<Operands> call_of(const BoundOp& op, bool ring) {
     const BoundOperand& query = op.reads[0];
@@ -57,7 +56,7 @@ AttentionCall<Operands> call_of(const BoundOp& op, bool ring) {
     return call;
 }
 
-// Dropout, whose scalars stand after the activations.
+// Sets the dropout, whose scalars follow the activations.
 template <class Operands>
 void set_dropout(const BoundOp& op,
                  std::size_t reads,
@@ -70,7 +69,7 @@ void set_dropout(const BoundOp& op,
     }
 }
 
-// Only a ring's step has a result beside dqkv.
+// Only a step of a ring has another result besides dqkv.
 bool is_ring_backward(const BoundOp& op) {
     return op.writes.size() + op.accumulates.size() > 1;
 }
@@ -78,7 +77,7 @@ bool is_ring_backward(const BoundOp& op) {
 }  // namespace
 
 AttentionCall<cpu::AttentionForward> attention_forward_call(const BoundOp& op) {
-    const bool ring = op.writes.empty();  // a block that is not the first
+    const bool ring = op.writes.empty();  // a block other than the first
     const std::vector<BoundOperand>& results = ring ? op.accumulates : op.writes;
     auto call = call_of<cpu::AttentionForward>(op, ring);
     call.operands.output = results[0].view;
@@ -89,8 +88,7 @@ AttentionCall<cpu::AttentionForward> attention_forward_call(const BoundOp& op) {
 }
 
 // reads qkv context statistics dcontext, writes dqkv. A step of a ring reads a block after qkv, and
-// writes the block's gradient; the first step writes dqkv besides, and the others add to its
-// queries.
+// writes the block's gradient. The first step also writes dqkv; the others add to its queries.
 AttentionCall<cpu::AttentionBackward> attention_backward_call(const BoundOp& op) {
     const bool ring = is_ring_backward(op);
     const std::span rest = std::span{op.reads}.subspan(ring ? 2 : 1);
@@ -116,7 +114,7 @@ TensorView begun_packed_gradient(const BoundOp& op) {
 
 namespace {
 
-// The shape of one rank's attention that a product of all heads belongs to, from the packed tensor.
+// The shape of one rank's attention for a product of all heads, from the packed tensor.
 AttentionShape head_shape(const BoundOp& op, const BoundOperand& packed) {
     const LocalShape local = op.shape_of(packed);
     const Tensor& tensor = *packed.tensor;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op of attention asks a device's kernels for. Where queries and keys stand follows
-// from the layouts of the tensors that hold them, so a step of a context-parallel ring is the op
-// whose block of keys and values is another rank's. The key of the dropout has neither the seed nor
-// the first round of the device scalars (runtime/dropout_operands.h).
+// The call of a device's attention kernels for an op. The positions of queries and keys follow from
+// the layouts of their tensors, so that a step of a context-parallel ring is an op whose block of
+// keys and values belongs to another rank. The key of the dropout has neither the seed nor the
+// first round, which are device scalars (runtime/dropout_operands.h).
 #pragma once
 
 #include "kernels/attention/attention_cpu.h"
@@ -22,17 +22,18 @@ struct AttentionCall {
 AttentionCall<cpu::AttentionForward> attention_forward_call(const BoundOp& op);
 AttentionCall<cpu::AttentionBackward> attention_backward_call(const BoundOp& op);
 
-// The packed gradient whose queries a ring's first step writes, with nothing for K and V yet: its
-// keys and values are to be set to zero. Empty for other ops.
+// The packed gradient of a ring's first step, which writes its queries only: its keys and values
+// must be set to zero. Empty for other ops.
 TensorView begun_packed_gradient(const BoundOp& op);
 
-// A product of unfused attention: an operand of it is a column part of packed Q, K and V.
+// Whether the op is a product of unfused attention: one of its operands is a column part of packed
+// Q, K and V.
 bool is_head_product(const BoundOp& op);
-// Which of the six, by the parts that it reads and writes.
+// The one of the six products, by the parts that the op reads and writes.
 HeadProduct head_product(const BoundOp& op);
 
-// Only tokens and heads count: where keys and values lie in packed columns, of which `kv_width` are
-// theirs.
+// The shape of a packed tensor whose last `kv_width` columns are keys and values. Only tokens and
+// heads are set.
 AttentionShape packed_shape(const BoundOp& op, const BoundOperand& packed, std::int64_t kv_width);
 
 }  // namespace orrery

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-// Tokens `first` … `first + count - 1` of the tokens in `pieces`, taken one piece after the other.
+// Tokens `first` … `first + count - 1` of the concatenated `pieces`.
 std::vector<DimensionRange> cut(const std::vector<DimensionRange>& pieces,
                                 std::int64_t first,
                                 std::int64_t count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An op of a Program with its operands bound to memory, as an executor hands it to a kernel or to
-// what communicates.
+// An op of a Program with its operands bound to memory, as an executor passes it to a kernel or to
+// communication.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@
 
 namespace orrery {
 
-// Narrows an operand to a piece of its tokens (engine/program/program.h, Tensor).
+// Narrows an operand to one of its pieces of tokens (engine/program/program.h, Tensor).
 void take_piece(BoundOperand& operand, std::int64_t piece, std::int64_t pieces);
-// Why an operand can't be taken in the pieces that the op wants, or empty.
+// The reason why an operand cannot be used in the op's pieces, or empty.
 std::string why_not_in_pieces(const Program& program, RankId rank, const Operand& operand);
 
-// Extents (sequence, batch, width) of an activation on one rank, and where its tokens stand.
+// The extents (sequence, batch, width) of an activation on one rank, and the positions of its
+// tokens.
 struct LocalShape {
     std::int64_t sequence = 0;
     std::int64_t batch = 0;
     std::int64_t width = 0;
     SequencePositions positions;
 };
-// Positions in the whole sequence of the tokens that a rank holds of an activation.
+// The positions, in the whole sequence, of the tokens of an activation that a rank holds.
 SequencePositions token_positions(const Program& program, RankId rank, const Tensor& activation);
 LocalShape local_shape(const Program& program, RankId rank, const Tensor& activation);
 
@@ -34,7 +35,7 @@ struct BoundOp {
     RankId rank{};
     const KernelCall& call;
     std::int32_t micro_batch = -1;  // of the slot
-    // Each in the order of the op's operands.
+    // Each list is in the order of the op's operands.
     std::vector<BoundOperand> reads;
     std::vector<BoundOperand> writes;
     std::vector<BoundOperand> accumulates;
@@ -43,7 +44,7 @@ struct BoundOp {
         return local_shape(program, rank, *operand.tensor);
     }
     KernelArguments arguments() const { return {call, reads, writes, accumulates}; }
-    // The only tensor that the op writes or adds to.
+    // The only tensor that the op writes or accumulates into.
     const BoundOperand& output() const {
         return writes.empty() ? accumulates.front() : writes.front();
     }

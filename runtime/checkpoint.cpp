@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLatest = "latest";
 
-// A checkpoint of the same step that is being replaced, until the new one has its name.
+// The name of an old checkpoint of the same step until the new one is in place.
 fs::path replaced(fs::path checkpoint) {
     return checkpoint += ".old";
 }
@@ -28,7 +28,7 @@ std::span<const std::byte> bytes_of(ConstTensorView view) {
     return {view.data, static_cast<std::size_t>(view.size * size_bytes(view.dtype))};
 }
 
-// This rank's file.
+// Writes this rank's file.
 Result<void> write_rank_file(FileSystem& files,
                              const fs::path& path,
                              const RunState& run,
@@ -67,7 +67,7 @@ Result<void> write_rank_file(FileSystem& files,
     return files.write_file(path, pieces);
 }
 
-// Gives the new folder its name, in place of one of the same step if there is one.
+// Renames the new folder. Replaces a checkpoint of the same step.
 Result<void> give_name(FileSystem& files, const fs::path& temporary, const fs::path& checkpoint) {
     const fs::path old = replaced(checkpoint);
     std::error_code ignored;
@@ -94,7 +94,7 @@ std::string word_of(const fs::path& file) {
     return word;
 }
 
-// What load_checkpoint() compares, with the model's keys among them.
+// The keys that load_checkpoint() compares, including the model's.
 ModelDescription description_of(const RunState& run) {
     ModelDescription description;
     for (const auto& [key, value] : describe_model(run.model)) {
@@ -134,7 +134,7 @@ Result<void> save_checkpoint(FileSystem& files,
     const bool leads = rank.rank == 0;
     Result<void> done;
     if (leads) {
-        done = files.remove(temporary);  // of an attempt that was cut off
+        done = files.remove(temporary);  // from an interrupted attempt
         done = done ? files.create_folder(temporary) : done;
     }
     done = rank.agree(done);
@@ -150,7 +150,7 @@ Result<void> save_checkpoint(FileSystem& files,
         done = rank.agree(done);
     }
     if (!done && leads) {
-        const Result<void> ignored = files.remove(temporary);  // the first error is the one to tell
+        const Result<void> ignored = files.remove(temporary);  // report the first error only
     }
     return done;
 }

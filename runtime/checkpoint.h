@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of a training run: a folder `step-000123` with a file a rank, and a file `latest`
-// that names the last one that is whole. A rank's file is of the safetensors format: its weights
-// and what its optimizer keeps, by parameter, each with the part of the whole parameter that it is
-// (runtime/state/parameter_block.h), so that ranks of another layout can load them; the last
-// tensor, "checksum", is the CRC-32C of the file before it.
+// Checkpoints of a training run: a folder `step-000123` with a file per rank, and a file `latest`
+// that names the last complete one. A rank's file has the safetensors format. It holds the rank's
+// weights and optimizer state by parameter, each with its part of the whole parameter
+// (runtime/state/parameter_block.h), so that ranks of another layout can load it. The last tensor,
+// "checksum", is the CRC-32C of the bytes before it.
 //
-// Every rank writes into `step-000123.tmp`; when all have, rank 0 renames the folder, then replaces
-// `latest`. Whenever that ends early the checkpoint that `latest` names is as it was.
+// Every rank writes into `step-000123.tmp`. When all have, rank 0 renames the folder, then replaces
+// `latest`. If that is interrupted at any point, the checkpoint that `latest` names is unchanged.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ namespace orrery {
 
 struct RunState {
     Transformer model;
-    std::string precision;                   // "bf16": of weights
-    std::string main_params_dtype = "fp32";  // of what the optimizer steps
+    std::string precision;                   // dtype of the weights, "bf16"
+    std::string main_params_dtype = "fp32";  // dtype of the weights that the optimizer updates
     std::uint64_t seed = 0;
     std::int64_t global_batch_size = 0;
-    std::int64_t step = 0;  // steps done
+    std::int64_t step = 0;  // finished steps
     std::int64_t consumed_samples = 0;
 };
 
-// How the ranks of a run agree that something went well everywhere: returns the own error, or one
-// that says that another rank has failed. All ranks call it in turn with the others.
+// Agrees on an error among the ranks of a run: returns the own error, or an error that another rank
+// has failed. All ranks call it in the same order.
 using Agree = std::function<Result<void>(Result<void> own)>;
 
 struct RankOfRun {
@@ -45,19 +45,19 @@ struct RankOfRun {
 
 std::string checkpoint_name(std::int64_t step);
 
-// All ranks call it at the same step.
+// Saves a checkpoint. All ranks call it at the same step.
 Result<void> save_checkpoint(FileSystem& files,
                              const std::filesystem::path& folder,
                              const RunState& run,
                              const RankOfRun& rank,
                              const std::vector<HeldParameter>& parameters);
 
-// The folder of one step: `folder` itself if it is one, else what its `latest` names.
+// The folder of one step: `folder` itself if it is one, else the folder named by its `latest`.
 Result<std::filesystem::path> find_checkpoint(const std::filesystem::path& folder);
 
-// Fills the parameters, whatever the layout that wrote the checkpoint. `run` is this run: its
-// model, precision, seed and batch must be the checkpoint's. Returns step and samples. On an error
-// the parameters may be partly filled.
+// Loads the parameters from a checkpoint of any layout. `run` is this run: its model, precision,
+// seed and batch must equal the checkpoint's. Returns the step and the samples. After an error the
+// parameters may be partly loaded.
 Result<RunState> load_checkpoint(const std::filesystem::path& checkpoint,
                                  const RunState& run,
                                  std::int64_t rank,

@@ -26,7 +26,7 @@ Result<void> CheckpointOnSignal::before_step(Trainer& trainer) {
     if (signal == 0) {
         return {};
     }
-    // Before the first step there is nothing that is not saved already.
+    // Before the first step all state is already saved.
     if (trainer.steps_done() > first_step_) {
         if (Result<void> saved = trainer.save(); !saved) {
             return saved;

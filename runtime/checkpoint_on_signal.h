@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends a training that keeps checkpoints with a checkpoint when SIGINT, SIGTERM or SIGHUP comes:
-// Ctrl-C, or a batch system that takes the node away. The step that is under way is finished first.
+// Ends a training that keeps checkpoints with a final checkpoint on SIGINT, SIGTERM or SIGHUP:
+// Ctrl-C, or a batch system that reclaims the node. The current step is finished first.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@ namespace orrery {
 
 class CheckpointOnSignal {
 public:
-    // Before any thread is made, which inherits that the signals are kept. Without a
-    // job.checkpoint_folder signals stay as they are.
+    // Construct it before any thread, because threads inherit the blocked signals. Without
+    // job.checkpoint_folder signals are not changed.
     explicit CheckpointOnSignal(const TrainingJob& job);
 
-    // Every rank calls it before each step. After a signal to any of them all save the same step,
-    // and get an error.
+    // Every rank calls it before each step. After a signal to any rank, all ranks save the same
+    // step and get an error.
     Result<void> before_step(Trainer& trainer);
-    // The signal after which the ranks have saved, or 0.
+    // The signal that led to the checkpoint, or 0.
     int signal() const { return signal_; }
 
 private:

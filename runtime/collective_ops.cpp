@@ -14,11 +14,11 @@
 namespace orrery {
 namespace {
 
-// Ids of communicators: the world, then those of groups.
+// Ids of communicators: first the world, then those of groups.
 constexpr std::uint32_t kWorld = 0;
 constexpr std::uint32_t kCommunicatorsPerGroup = 64;
 constexpr std::uint32_t kPointToPoint = 1;  // lane of message_tag()
-// Of an exchange by servers, behind those that Programs number.
+// For exchanges by servers, beyond the numbers that Programs use.
 constexpr std::uint32_t kInsideServers = 62;
 constexpr std::uint32_t kAcrossServers = 63;
 
@@ -41,7 +41,8 @@ std::vector<std::uint32_t> everybody(const Program& program) {
     return ranks;
 }
 
-// A vector of codes is bytes, a part for or from each member (kernels/quantise/quantise.h).
+// Whether a tensor is a vector of codes: bytes with a part for, or from, each member
+// (kernels/quantise/quantise.h).
 bool holds_codes(const Tensor& tensor) {
     return tensor.global_shape.empty() && tensor.parameter.empty() &&
            (tensor.dtype == Dtype::int8 || tensor.dtype == Dtype::uint8);
@@ -226,7 +227,7 @@ Result<void> CollectiveOps::run_row_exchange(const CollectiveCall& call,
     return exchange_rows(call, operands, all, &found->second);
 }
 
-// The tensors of the list side by side as one vector: one exchange of messages, not one each.
+// Sums the tensors of the list as one vector, in one exchange of messages.
 Result<void> CollectiveOps::sum_all(const CollectiveCall& call,
                                     const std::vector<BoundOperand>& list) {
     if (list.size() == 1) {
@@ -278,7 +279,7 @@ Result<void> CollectiveOps::change_layout(const CollectiveCall& call,
                         communicator_of(call));
 }
 
-// A piece of what is gathered or scattered has a block of each member, in their order.
+// A piece of a gathered or scattered tensor has a block of each member, in the order of members.
 Result<void> CollectiveOps::change_piece(const CollectiveCall& call,
                                          const BoundOperand& from,
                                          const BoundOperand& to) {
@@ -307,8 +308,8 @@ Result<void> CollectiveOps::change_piece(const CollectiveCall& call,
     return communicator.reduce_scatter(all, to.view);
 }
 
-// Each member's part of every tensor of the list side by side, padded to equal lengths, is one
-// vector: what is reduced or gathered are all members' vectors, one after the other.
+// Each member's parts of the listed tensors, packed into one vector and padded to equal lengths.
+// The reduced or gathered vector has the vectors of all members, one after the other.
 class CollectiveOps::PackedParts {
 public:
     PackedParts(const std::vector<BoundOperand>& list,
@@ -348,7 +349,7 @@ private:
     const std::vector<BoundOperand>& list_;
     std::int64_t ranks_;
     Dtype dtype_;
-    std::int64_t length_ = 0;  // of a vector
+    std::int64_t length_ = 0;  // of one member's vector
     std::byte* data_ = nullptr;
 };
 
@@ -378,7 +379,7 @@ Result<void> CollectiveOps::gather_parts(const CollectiveCall& call,
     return done;
 }
 
-// Each member's shards of the list side by side.
+// Gathers each member's shards of the list, packed into one vector.
 Result<void> CollectiveOps::gather_shards(const CollectiveCall& call,
                                           const BoundTransfer& operands) {
     Communicator& communicator = communicator_of(call);
@@ -422,7 +423,7 @@ Result<void> CollectiveOps::reduce_to_shards(const CollectiveCall& call,
         parts.pack(m, parts.vector(m));
     }
     const Result<void> done = communicator.reduce_scatter(parts.all(), parts.own());
-    if (done && !operands.writes.empty()) {  // hybrid sharding adds copies up before it adds them
+    if (done && !operands.writes.empty()) {  // hybrid sharding sums the copies first
         const TensorView& sum = operands.writes.front().view;
         ORRERY_CHECK(sum.size == parts.own().size);
         std::memcpy(
@@ -433,7 +434,7 @@ Result<void> CollectiveOps::reduce_to_shards(const CollectiveCall& call,
     return done;
 }
 
-// The shards of the list lie one after the other in the vector.
+// The vector has the shards of the list one after the other.
 void CollectiveOps::add_to_shards(const TensorView& vector,
                                   const std::vector<BoundOperand>& shards) {
     std::int64_t first = 0;
@@ -475,7 +476,7 @@ Result<void> CollectiveOps::run_send_recv(const SendRecvCall& call, const BoundT
     if (receives) {
         return transport_.exchange(messages);
     }
-    // A pure send must not wait: its receiver may first want something from this rank.
+    // A pure send must not block, because its receiver may first need a message from this rank.
     Result<void> posted;
     for (std::size_t i = 0; posted && i < messages.size(); ++i) {
         posted = transport_.post_send(messages[i]);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the communication ops of a Program between processes: changes of an activation's layout
 // (redistribute.h), sums and gathers of lists of tensors (gradients, parameters) part by part
-// (parameter_shards.h), and messages between neighbours on a mesh digit.
+// (parameter_shards.h), and messages between neighbours along a mesh digit.
 //
-// Which elements an op moves follows from its operands:
-//   read + write          one activation from the layout of the one to that of the other
+// The operands of an op define the elements that move:
+//   read + write          one activation from its read layout to its written layout
 //   accumulates           lists of tensors, in place: all_reduce of every element, reduce_scatter
 //   of
-//                         each tensor's own part (the rest is void afterwards)
+//                         each tensor's own part (the rest is undefined afterwards)
 //   writes                lists of tensors of which each member has its part: all_gather
 //   reads … writes …      parameters from the shards that persist (ZeRO 3): all_gather
 //   reads … accumulates … gradients, added to the shards that persist: reduce_scatter
@@ -27,19 +27,19 @@ namespace orrery {
 
 class CollectiveOps {
 public:
-    // `transport` joins the Program's ranks, and must outlive this. `ranks_of_node` neighbours
-    // share a node; 0: all do.
+    // `transport` joins the Program's ranks and must outlive this object. `ranks_of_node`
+    // consecutive ranks share a node; 0: all ranks do.
     CollectiveOps(const Program& program,
                   RankId rank,
                   Transport& transport,
                   std::uint32_t ranks_of_node = 0);
 
-    // Why an op can't be run, or empty.
+    // The reason why an op cannot run, or empty.
     std::string why_not(const Op& op) const;
     Result<void> run(const Op& op, const BoundTransfer& operands);
     // Waits until all messages of the step have been sent.
     Result<void> end_step() { return transport_.flush(); }
-    // Of all ranks.
+    // The communicator of all ranks.
     Communicator& world() { return world_; }
 
 private:
@@ -69,8 +69,9 @@ private:
     Transport& transport_;
     std::uint32_t ranks_of_node_;
     Communicator world_;
-    std::map<std::uint32_t, Communicator> communicators_;      // by id
-    std::map<std::uint32_t, ServerCommunicators> by_servers_;  // by id of all their members'
+    std::map<std::uint32_t, Communicator> communicators_;  // by id
+    // By the id of the members' communicator
+    std::map<std::uint32_t, ServerCommunicators> by_servers_;
     std::vector<std::byte> staging_;
 };
 

@@ -9,7 +9,7 @@ namespace orrery {
 
 RandomKey dropout_place(const BoundOp& op, const Tensor& mask) {
     ORRERY_CHECK(mask.random_purpose >= 0 && op.micro_batch >= 0);
-    // Data-parallel ranks take turns: micro-batch m of rank d is number m ranks + d.
+    // Data-parallel ranks alternate: micro-batch m of rank d has number m * ranks + d.
     const std::int64_t batch = mask.global_shape[kBatch];
     const DimensionRange own =
         local_range(batch, kBatch, mask.layout, op.program.mesh_of(op.rank), op.rank);

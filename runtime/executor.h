@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes a Program as one of its ranks. What runs, in which order, with which operands and after
-// what is the same on every device (runtime/launch_plan.h); how a kernel or a message is run is the
-// device's: runtime/cpu/cpu_executor.h, runtime/cuda/cuda_executor.h.
+// Executes a Program as one of its ranks. The ops, their order, their operands and their waits are
+// the same on every device (runtime/launch_plan.h). Only the execution of a kernel or a message
+// depends on the device: runtime/cpu/cpu_executor.h, runtime/cuda/cuda_executor.h.
 //
-// Before a step the host writes the tensors that are marked `input`. Gradients that persist and
-// tensors of the step start it as zeros.
+// Before a step the host writes the tensors marked `input`. Gradients that persist, and tensors of
+// the step, start it as zeros.
 #pragma once
 
 #include <array>
@@ -37,57 +37,58 @@ public:
     RankId rank() const { return rank_.rank(); }
     const ParameterShards& shards() const { return rank_.shards(); }
 
-    // Whether this rank has the tensor, which must outlive slots.
+    // Whether this rank has the tensor, whose lifetime must be longer than a slot.
     bool has(TensorId tensor, std::int32_t micro_batch = -1) const {
         return plan().offset_of_instance(tensor, micro_batch) >= 0;
     }
-    // A tensor that outlives slots as the host sees it; empty if this rank has none. The view is
-    // valid, and what is written to it counts, until the next run.
+    // The host's view of a tensor that outlives slots; empty if this rank has none. The view is
+    // valid, and writes to it take effect, until the next run.
     virtual TensorView view(TensorId tensor, std::int32_t micro_batch = -1) = 0;
-    // The same for a host that writes every element: what was in the tensor is not brought here.
+    // The same for a host that writes every element: the old contents are not copied to the host.
     virtual TensorView overwrite(TensorId tensor, std::int32_t micro_batch = -1) {
         return view(tensor, micro_batch);
     }
     // The same for reading only.
     virtual ConstTensorView read(TensorId tensor, std::int32_t micro_batch = -1) = 0;
 
-    // Of all ranks, for what the loop around the Program has to agree on; null for one rank.
+    // The communicator of all ranks, for decisions outside the Program; null for one rank.
     virtual Communicator* world() = 0;
-    // Of the device, in words.
+    // The name of the device.
     virtual std::string device_name() const = 0;
-    // Whether ops of several streams run at the same time, beside the process.
+    // Whether ops of several streams run concurrently, independent of the process.
     virtual bool overlaps() const { return false; }
-    // What a report may tell of how the device runs the Program: memory, graphs. Lines.
+    // Notes for reports on how the device runs the Program (memory, graphs), one a line.
     virtual std::vector<std::string> notes() const { return {}; }
-    // Kernels that the device was found to compute wrongly, and others therefore run for. Lines.
+    // Kernels that computed wrong results on the device and were replaced by others, one a line.
     virtual std::vector<std::string> wrong_ways() const { return {}; }
 
-    // From now on kernels are timed, where that costs time only on some of the steps; null: no
-    // longer.
+    // Times kernels from now on, on some of the steps only if timing costs time; null: stops.
     void measure(OpTimes* times, bool on_every_step = false) {
         times_ = times;
         time_every_step_ = on_every_step;
     }
-    // From now on every op of a step is written down, communication too; null: no longer.
+    // Records every op of a step from now on, including communication; null: stops.
     void record(StepRecorder* recorder) { recorder_ = recorder; }
     StepRecorder* recorder() { return recorder_; }
-    // What runs now, or ran last, for watchers on other threads: slot * 2^32 + op; kNothing before.
+    // The current or last op, for watchers on other threads: slot * 2^32 + op; before the first,
+    // kNothing.
     static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
     std::uint64_t running() const { return running_.load(std::memory_order_relaxed); }
 
-    // Fail if another rank does not answer: this executor is of no further use then.
+    // Runs a step. If it fails because another rank does not answer, the executor cannot be used
+    // any more.
     Result<void> run_step() { return run(Walk::step); }
-    // Only the forward passes: for evaluation. Weights and optimizer state stay as they are.
+    // Runs only the forward passes, for evaluation. Weights and optimizer state do not change.
     Result<void> run_forward() { return run(Walk::forward); }
-    // The same of the first micro-batch.
+    // Runs the forward pass of the first micro-batch only.
     Result<void> run_first_forward() { return run(Walk::first_forward); }
-    // Brings the weights up to date where the Program does so only at the start of the next step.
+    // Updates the weights, if the Program gathers them only at the start of the next step.
     Result<void> gather_parameters() { return run(Walk::gather_parameters); }
 
 protected:
     Executor(const Program& program, RankId rank) : rank_(program, rank) {}
 
-    // Runs all launches of the plan; has them ended, as far as the host sees, when it returns.
+    // Runs all launches of the plan. For the host all of them have ended when it returns.
     virtual Result<void> run_launches(Walk walk, const LaunchPlan& plan) = 0;
 
     RankProgram rank_;
@@ -99,7 +100,7 @@ protected:
 private:
     Result<void> run(Walk walk);
 
-    std::array<std::unique_ptr<LaunchPlan>, 4> plans_;  // by Walk, made when needed
+    std::array<std::unique_ptr<LaunchPlan>, 4> plans_;  // by Walk, created on first use
 };
 
 }  // namespace orrery

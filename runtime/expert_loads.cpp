@@ -29,7 +29,7 @@ std::optional<std::int64_t> layer_of_load(std::string_view tensor) {
     return error == std::errc{} ? std::optional{layer} : std::nullopt;
 }
 
-// The step's end has added up the ranks of a stage: the first of them tells.
+// The end of the step has summed over the ranks of a stage, so that its first rank reports.
 bool first_of_stage(const Program& program, RankId rank) {
     const Party& party = program.parties[program.party_of(rank)];
     bool first = true;

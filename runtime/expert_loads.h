@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many tokens of a step chose each expert of each layer, and how many each took, over all
-// ranks.
+// The number of tokens of a step that chose each expert of each layer, and that each expert
+// accepted, over all ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,17 @@ namespace orrery {
 struct ExpertLoad {
     std::int64_t layer = 0;
     std::vector<std::int64_t> chosen;  // by expert
-    std::vector<std::int64_t> taken;   // the others were dropped
+    std::vector<std::int64_t> taken;   // accepted tokens; the others were dropped
 };
 
-// Of the last step, by layer; empty if the model has no experts. All ranks ask together.
+// The loads of the last step, by layer; empty if the model has no experts. All ranks call it
+// together.
 Result<std::vector<ExpertLoad>> expert_loads(Executor& executor);
 
-// The largest of a layer's loads over its mean one, and the part of the tokens that was dropped.
+// A layer's largest load over its mean, and the share of dropped tokens.
 struct LoadSummary {
-    double max_over_mean = 1;  // of the worst layer
-    double dropped = 0;        // of all layers
+    double max_over_mean = 1;  // maximum over the layers
+    double dropped = 0;        // over all layers
 };
 LoadSummary summary_of(const std::vector<ExpertLoad>& loads);
 // [{"layer":0,"chosen":[…],"taken":[…]},…]

@@ -44,7 +44,7 @@ private:
     bool becomes(std::uint32_t launch, ProductEpilogue epilogue) const {
         return kernel(launch) != nullptr && kernel(launch)->epilogue == epilogue;
     }
-    // Of whole tensors.
+    // Whether the launch is a product of whole tensors.
     bool is_plain_product(std::uint32_t launch) const {
         return kernel(launch) != nullptr &&
                kernel(launch)->efficiency == EfficiencyClass::product &&
@@ -90,16 +90,16 @@ private:
         if (becomes(partner, ProductEpilogue::gelu) && biased) {
             return GemmEpilogue::gelu;
         }
-        // The gradient of the GELU's result is made for its backward pass alone, and then not at
-        // all.
+        // The gradient of the GELU's result is used only by the GELU's backward pass, so that it
+        // need not be stored.
         const bool alone = uses_in_slot(product, result.tensor) == 2;
         return becomes(partner, ProductEpilogue::gelu_gradient) && !biased && alone
                    ? std::optional{GemmEpilogue::dgelu}
                    : std::nullopt;
     }
 
-    // The sums of the columns of the product's B, whose rows are its inner dimension, in the type
-    // of its C.
+    // The partner sums the columns of the product's B, whose rows are its inner dimension, in the
+    // dtype of C.
     bool is_bias_gradient_of(std::uint32_t product, std::uint32_t partner) const {
         if (!becomes(partner, ProductEpilogue::column_sums)) {
             return false;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of launches that one matrix product with an epilogue can take the place of, with the same
-// results in the same memory: a product with a bias and the GELU of it (the product leaves the
-// values before the GELU beside the result), the product that is the gradient of a GELU's result
-// with the GELU's backward pass, and the product that is a weight's gradient with the gradient of
-// the bias beside it. The Program knows nothing of it: both ops stay ops.
+// Pairs of launches that one matrix product with an epilogue can replace, with equal results in the
+// same memory. There are three kinds: a product with a bias and its GELU (the product also stores
+// the values before the GELU); the product that gives the gradient of a GELU's result, with the
+// GELU's backward pass; and the product that gives a weight's gradient, with the bias gradient
+// beside it. The Program does not change: both ops remain ops.
 //
-// The product's partner moves up to the place of its product. That is right if nothing in between
-// touches what it touches, and if no launch of its stream in between waits for another stream.
+// The partner moves up to the place of its product. That is valid if no launch in between uses the
+// same memory, and if no launch of its stream in between waits for another stream.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@
 namespace orrery {
 
 struct FusedProduct {
-    std::uint32_t product = 0;  // launches
+    std::uint32_t product = 0;  // index in the plan's launches, as `partner`
     std::uint32_t partner = 0;
     GemmEpilogue epilogue = GemmEpilogue::gelu;  // or dgelu, bias_gradient
     bool operator==(const FusedProduct&) const = default;
 };
 
-// By product.
+// In the order of the products.
 std::vector<FusedProduct> fused_products(const RankProgram& rank, const LaunchPlan& plan);
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product that a gemm op of a Program stands for (kernels/gemm/gemm_layout.h), or the
-// products, where it is one of unfused attention's.
+// The matrix product that a gemm op of a Program describes (kernels/gemm/gemm_layout.h), or the
+// products of an op of unfused attention.
 #pragma once
 
 #include <vector>
@@ -10,16 +10,16 @@
 
 namespace orrery {
 
-// Of an op that is one product.
+// `op` must be a single product.
 GemmRequest gemm_request(const BoundOp& op, std::int32_t reserved_sms = 0);
 
 struct GemmCall {
     GemmRequest request;
     GemmPointers pointers;
 };
-// With the alignment that its operands have: heads, and pieces of tokens, begin where they begin.
+// Sets the alignment of the operands' addresses: heads and pieces of tokens may start anywhere.
 GemmCall aligned_call(GemmCall call);
-// In the order in which they are to be done.
+// The products in the order of execution.
 std::vector<GemmCall> gemm_calls(const BoundOp& op, std::int32_t reserved_sms = 0);
 
 }  // namespace orrery

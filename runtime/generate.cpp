@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    // All samples of the first micro-batch are the same; what follows the tokens doesn't matter.
+    // All samples of the first micro-batch are equal. The contents after the tokens do not matter.
     void write(TensorId tensor, std::span<const std::int32_t> tokens) {
         const TensorView to = executor_.view(tensor, 0);
         if (to.empty()) {
@@ -76,7 +76,7 @@ private:
         }
     }
 
-    // Into the row, the columns that this rank has of a position, if it has the position.
+    // Copies this rank's columns of a position into the row, if the rank has the position.
     void read(TensorId tensor, std::int64_t position) {
         const ConstTensorView logits = executor_.read(tensor, 0);
         if (logits.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from a model, a token at a time: the forward passes of its training Program on the tokens so
-// far, and a draw from the logits at the last of them. It runs on any layout: every rank calls it,
+// Text from a model, one token at a time: forward passes of its training Program over the tokens so
+// far, and a draw from the logits at the last token. It works with any layout. Every rank calls it,
 // and all get the same tokens.
 #pragma once
 
@@ -17,19 +17,19 @@
 namespace orrery {
 
 struct DrawOptions {
-    double temperature = 1;  // of the softmax; 0: always the likeliest token
-    std::int64_t top_k = 0;  // draw among this many of the likeliest; 0: among all
+    double temperature = 1;  // of the softmax; 0: always the most likely token
+    std::int64_t top_k = 0;  // draw from this number of most likely tokens; 0: from all
     std::uint64_t seed = 0;
-    std::int64_t vocabulary = 0;  // tokens that can be drawn: ids below this; 0: all
+    std::int64_t vocabulary = 0;  // only ids below this are drawn; 0: all
 };
 
-// One draw; `number` counts the draws of a text. Of equal logits the smaller id is the likelier.
+// One draw. `number` counts the draws of a text. Of equal logits the smaller id wins.
 std::int32_t draw_token(std::span<const float> logits,
                         const DrawOptions& options,
                         std::int64_t number);
 
-// `count` tokens that follow the prompt (not empty, ids in the vocabulary); the model sees the last
-// seq_length of all. Writes the tokens, labels and scalars of the Program.
+// Returns `count` tokens that continue the prompt, which must not be empty and have valid ids. The
+// model sees the last seq_length tokens. Overwrites the tokens, labels and scalars of the Program.
 Result<std::vector<std::int32_t>> generate_tokens(Executor& executor,
                                                   const Transformer& model,
                                                   std::vector<std::int32_t> prompt,
@@ -43,7 +43,7 @@ struct LoadedModel {
     std::unique_ptr<Program> program;
     std::unique_ptr<Executor> executor;
 };
-// A run's folder, or that of one step.
+// `checkpoint` is a run's folder, or the folder of one step.
 Result<LoadedModel> load_model(const std::filesystem::path& checkpoint);
 
 }  // namespace orrery

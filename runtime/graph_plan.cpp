@@ -66,7 +66,7 @@ private:
     const LaunchPlan& plan_;
     const WhyEager& why_eager_;
     GraphPlan result_;
-    std::array<std::int64_t, kNumStreams> open_{};  // the piece that goes on, by stream
+    std::array<std::int64_t, kNumStreams> open_{};  // by stream: the unfinished piece
 };
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which launches of a plan a device replays as one graph (CUDA graphs) instead of launching each:
-// runs of one slot's launches on one stream that nothing outside interrupts. A piece ends after a
-// launch that another stream waits for, and a launch that waits begins one, so a piece starts when
-// its first launch may and what follows it is not held up longer than by the launch itself.
+// The launches of a plan that a device replays as graphs (CUDA graphs) instead of one by one. A
+// piece is a run of launches of one slot on one stream without waits in between. A launch that
+// another stream waits for ends its piece, and a launch that waits begins one. A piece can
+// therefore start with its first launch, and nothing waits for a piece longer than for its last
+// launch.
 //
-// A piece is launched where its first launch stands in program order. Every wait of it was recorded
-// by then: the launch waited for ends a piece, whose first launch comes earlier.
+// A piece is launched at the place of its first launch in program order. All events that it waits
+// for are recorded by then, because the awaited launch ends a piece whose first launch is earlier.
 #pragma once
 
 #include <array>
@@ -18,31 +19,31 @@
 
 namespace orrery {
 
-// Why a launch is not part of a graph.
+// The reason why a launch is not part of a graph.
 enum class EagerReason : std::uint8_t {
-    none,           // it is
-    communication,  // waits for other ranks are watched by the host, with a deadline
+    none,           // it is part of one
+    communication,  // the host watches waits for other ranks, with a deadline
     host_work,      // the launch needs the host each time
-    alone,          // waits on both sides leave it by itself: a graph of one saves nothing
+    alone,          // it has waits on both sides: a graph of one launch saves nothing
 };
 inline constexpr std::size_t kNumEagerReasons = 4;
 std::string_view name(EagerReason reason);
 
 struct GraphPiece {
-    std::vector<std::uint32_t> launches;  // of one stream, ascending; more than one if a graph
+    std::vector<std::uint32_t> launches;  // on one stream, ascending; a graph has more than one
     EagerReason eager = EagerReason::none;
 };
 
 struct GraphPlan {
-    std::vector<GraphPiece> pieces;  // in the order of launching
-    // Kernel launches (Op::launches) by what becomes of them.
+    std::vector<GraphPiece> pieces;  // in launch order
+    // Number of kernel launches (Op::launches) by EagerReason.
     std::array<std::int64_t, kNumEagerReasons> kernels{};
 
     std::int64_t total_kernels() const;
     double share_in_graphs() const;
 };
 
-// What a device can't capture of itself; EagerReason::none for the rest.
+// The reason why a device cannot capture an op; EagerReason::none if it can.
 using WhyEager = std::function<EagerReason(const Op&)>;
 GraphPlan plan_graphs(const RankProgram& rank, const LaunchPlan& plan, const WhyEager& why_eager);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank's executor is told of its host, beside the Program.
+// Properties of its host that a rank's executor needs besides the Program.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace orrery {
 
 struct HostOptions {
-    // Neighbouring ranks that share a node; 0: all do. Exchanges by servers follow it.
+    // The number of consecutive ranks on a node; 0: all of them. Exchanges by servers use it.
     std::uint32_t ranks_of_node = 0;
-    // Where the file of an optimizer's state is made.
+    // The folder for the file of an optimizer's state.
     std::filesystem::path offload_folder{};
 };
 

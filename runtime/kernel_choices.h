@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel an op asks for, where its kind has several, and with what: one table for all
-// devices, whose functions are given, in the order of the parameters' names. They take what those
-// of kernels/*/*_cpu.h take.
+// The choice of a kernel for ops whose kind has several, and its arguments: one table for all
+// devices. The functions are given in the order of the parameters' names, with the arguments of
+// kernels/*/*_cpu.h.
 #pragma once
 
 #include "runtime/kernel_shapes.h"
@@ -18,7 +18,7 @@ void choose_rope(const BoundOp& op, const Forward& forward, const Backward& back
     }
 }
 
-// The gradient of a bias, or that of the positions.
+// The gradient of a bias, or of the position table.
 template <class Bias, class Position>
 void choose_bias_gradient(const BoundOp& op, const Bias& bias, const Position& position) {
     const std::int64_t columns = op.call.dims[1];

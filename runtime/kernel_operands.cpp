@@ -27,7 +27,8 @@ OperandSizes sizes_of_op(const Program& program, const Op& op) {
     return sizes;
 }
 
-// A product of all heads: what is not a column part of packed Q, K and V has the product's size.
+// A product of all heads: an operand that is not a column part of packed Q, K and V has the
+// product's size.
 std::string check_head_product(const Program& program, const Op& op) {
     const KernelCall& call = program.kernel(op);
     const auto [m, n, k, batch] =
@@ -48,7 +49,7 @@ std::string check_head_product(const Program& program, const Op& op) {
     return {};
 }
 
-// Products take rows in pieces, those of the other operand that has rows alike.
+// Products accept pieces of rows if the other operand with these rows has the same pieces.
 std::string check_pieces(const Program& program, RankId rank, const Op& op) {
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {
         const Operand& operand = program.operands[op.first_operand + i];

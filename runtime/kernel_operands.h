@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of kernel ops, in order: what the lowering writes and what an executor reads. Each
-// kernel's folder lists its own (kernels/NAME/NAME_kernels.h): [ ] may be absent; … are several.
-// Activations are (sequence, batch, width), row-major. Scalars stand with attention, softmax and
-// residual_add where the model has dropout.
+// The order of the operands of kernel ops, which the lowering writes and an executor reads. Each
+// kernel's folder lists its own (kernels/NAME/NAME_kernels.h): [ ] is optional; … means several.
+// Activations are (sequence, batch, width), row-major. Attention, softmax and residual_add have
+// scalars if the model has dropout.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace orrery {
 
-// What is wrong with the operands of a kernel op: their number, or a size that does not go with the
-// call's dimensions. Empty if nothing is. `rank`: any rank of the op's role.
+// The error in the operands of a kernel op: their number, or a size that does not match the call's
+// dimensions. Empty if there is none. `rank` is any rank of the op's role.
 std::string check_kernel_operands(const Program& program, RankId rank, const Op& op);
 
 }  // namespace orrery

@@ -100,7 +100,7 @@ void fill_operands(const KernelProgram& kernel, Executor& executor) {
                     values == OperandValues::ids ? bits % kernel.ids[t] : kernel.ids[t]);
                 std::memcpy(view.data + 4 * e, &id, 4);
             } else if (size_bytes(view.dtype) == 1) {
-                // Any four of these bytes are a scale between 0.01 and 0.8.
+                // Any four of these bytes form a scale between 0.01 and 0.8.
                 view.data[e] = static_cast<std::byte>(0x3Cu | (bits & 3u));
             } else {
                 const float unit = static_cast<float>(bits) * 0x1p-24f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel by itself as a Program of one op, with operands as its descriptor lists
-// them and data that the kernel can take. Any executor runs it: that is how a kernel is timed alone
-// on any device (profiles), and how two devices' results are compared.
+// One kernel as a Program of one op, with the operands that its descriptor lists and valid data.
+// Any executor can run it. It serves to time a kernel alone on any device (profiles), and to
+// compare the results of two devices.
 #pragma once
 
 #include <memory>
@@ -20,33 +20,33 @@ namespace orrery {
 struct KernelProgram {
     std::unique_ptr<Program> program;
     std::vector<OperandValues> values;     // by tensor
-    std::vector<std::int64_t> ids;  // by tensor: how many there are
-    std::vector<TensorId> results;  // written or added to
+    std::vector<std::int64_t> ids;         // by tensor: the number of distinct ids
+    std::vector<TensorId> results;         // tensors written or accumulated into
 };
 
-// Nothing for kernels that do not run by themselves (KernelDescriptor::operands).
+// No value for kernels that do not run by themselves (KernelDescriptor::operands).
 std::optional<KernelProgram> kernel_program(const KernelCall& call);
 
-// Values that follow from (tensor, element), the same for every executor.
+// Fills the operands with values that depend only on (tensor, element), so that every executor has
+// the same.
 void fill_operands(const KernelProgram& kernel, Executor& executor);
 
 struct TimeAlone {
     double median_s = 0;
-    double spread = 0;  // as in kernels/profile.h
+    double spread = 0;  // relative, as in kernels/profile.h
     std::int64_t samples = 0;
 };
-// Runs the kernel by itself `repeats` times after a few that don't count.
+// Runs the kernel `repeats` times after a few warm-up runs.
 Result<TimeAlone> measure_kernel(const KernelCall& call, DeviceChoice device, int repeats);
 
-// How a device ran a kernel: what its executor notes, and which kernels it found to be wrong and
-// ran others for.
+// An executor's notes on a kernel, and the kernels that gave wrong results and were replaced.
 struct KernelNotes {
     std::vector<std::string> notes;
     std::vector<std::string> wrong_ways;
 };
 
-// |x - y| / |y| (L2) of the results of two devices, the largest of all results. `notes` becomes
-// those of x, if it is not null.
+// The relative difference |x - y| / |y| (L2) between the results of two devices, maximum over the
+// results. If `notes` is not null, it gets the notes of x.
 Result<double> compare_kernel(const KernelCall& call,
                               DeviceChoice x,
                               DeviceChoice y,

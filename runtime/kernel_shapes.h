@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes that kernels want, from a kernel op with its operands: the same on every device.
+// Shapes of kernels from a kernel op and its operands, the same for every device.
 #pragma once
 
 #include <cmath>
@@ -36,7 +36,7 @@ inline cpu::PositionShape position_shape(const BoundOp& op, const BoundOperand& 
     return {.sequence = local.positions, .batch = local.batch, .hidden = op.call.dims[1]};
 }
 
-// First index that this rank has of dimension `dim` of a tensor.
+// The first index of dimension `dim` that this rank has.
 inline std::int64_t first_of(const BoundOp& op, const BoundOperand& operand, int dim) {
     const Tensor& tensor = *operand.tensor;
     return local_range(tensor.global_shape[static_cast<std::size_t>(dim)],
@@ -67,12 +67,12 @@ inline cpu::LossStatistics loss_statistics(const std::vector<BoundOperand>& oper
             .target_logit = operands[first + 2].view};
 }
 
-// The unfused loss's logits in fp32, or nothing.
+// The logits of the unfused loss in fp32, or an empty view.
 inline TensorView widened_logits(const std::vector<BoundOperand>& operands, std::size_t place) {
     return operands.size() > place ? operands[place].view : TensorView{};
 }
 
-// Norms and biases, which do not decay (as in Megatron-LM).
+// Whether a weight is a norm or a bias, which have no weight decay (as in Megatron-LM).
 inline bool is_vector(const Tensor& weight) {
     return weight.global_shape.size() < 2 ||
            (weight.global_shape.size() == 2 && weight.global_shape.front() == 1);

@@ -30,14 +30,14 @@ bool carries_activations(const Program& program, const Slot& slot) {
             (stream == kForwardSendStream || stream == kDescendingForwardSendStream));
 }
 
-// Who used which bytes last: disjoint pieces of the arena, split where uses begin and end.
+// The last uses of memory: disjoint pieces of the arena, split where uses begin and end.
 class MemoryHistory {
 public:
     explicit MemoryHistory(std::int64_t bytes) {
         pieces_[0] = Piece{.end = bytes, .writer = kNone, .writer_stream = 0, .readers = nothing()};
     }
 
-    // Collects what `launch` on `stream` must wait for, and remembers its use.
+    // Collects the launches that `launch` must wait for, and records its use.
     void visit(const ArenaUse& use,
                std::int64_t launch,
                std::size_t stream,
@@ -69,7 +69,7 @@ private:
         std::int64_t end = 0;
         std::int64_t writer = kNone;
         std::size_t writer_stream = 0;
-        ByStream readers{};  // since then
+        ByStream readers{};  // readers since the last write
     };
 
     void split(std::int64_t at) {
@@ -85,7 +85,7 @@ private:
         }
     }
 
-    std::map<std::int64_t, Piece> pieces_;  // by begin
+    std::map<std::int64_t, Piece> pieces_;  // by first byte
 };
 
 class Planner {
@@ -129,7 +129,7 @@ private:
                 waits.insert(first_launch_[s] + rank_.program().waits[op.first_wait + i]);
             }
             for (; slot_wait != slot_waits.end() && slot_wait->op == o; ++slot_wait) {
-                // Between runs of the plan everything has ended: carried waits are over.
+                // Between runs of the plan everything has ended, so that carried waits hold.
                 if (!slot_wait->carried && first_launch_[slot_wait->slot] != kNone) {
                     waits.insert(first_launch_[slot_wait->slot] + slot_wait->slot_op);
                 }
@@ -165,7 +165,7 @@ private:
         }
         Launch launch{.slot = slot, .op = position, .stream = op.stream};
         ByStream& known = known_[stream];
-        // The latest first: what it implies need not be waited for.
+        // From the latest wait on, so that the waits it implies are dropped.
         for (auto wait = waits.rbegin(); wait != waits.rend(); ++wait) {
             const std::size_t other = index(plan_.launches[static_cast<std::size_t>(*wait)].stream);
             if (other == stream || known[other] >= *wait) {
@@ -187,8 +187,8 @@ private:
         plan_.launches.push_back(std::move(launch));
     }
 
-    // A collective that is launched after the pieces of a product runs beside the pieces that it
-    // does not wait for. `known`: what has ended when it begins.
+    // A collective launched after the pieces of a product runs beside the pieces that it does not
+    // wait for. `known` are the launches that have ended when it begins.
     void leave_sms_free_for(const Op& op, std::uint32_t slot, const ByStream& known) {
         const std::uint16_t limit = sm_limit_of(op);
         const auto self = static_cast<std::int64_t>(plan_.launches.size());
@@ -205,7 +205,7 @@ private:
                                                : std::uint16_t{0};
     }
 
-    // By collectives that were launched and need not have ended.
+    // SMs of collectives that were launched and may not have ended.
     std::uint16_t sms_held_beside(std::size_t stream) const {
         std::uint16_t most = 0;
         for (std::size_t s = 0; s < kNumStreams; ++s) {
@@ -224,9 +224,10 @@ private:
     LaunchPlan plan_;
     std::vector<std::int64_t> first_launch_;  // by slot
     std::set<TensorId> touched_in_step_;      // gradients that live for a part of the step
-    // The latest launch of each stream that has surely ended when an op of this stream begins.
+    // By stream: the latest launch of each stream that must have ended when an op of this stream
+    // begins.
     std::array<ByStream, kNumStreams> known_{};
-    std::vector<ByStream> known_at_;  // when this launch ends
+    std::vector<ByStream> known_at_;  // by launch: the same at its end
     ByStream last_{};
 };
 
@@ -235,7 +236,7 @@ private:
 bool takes_part(const Program& program, const Slot& slot, Walk walk) {
     const std::vector<Op>& ops = program.segment_of(slot).ops;
     if (ops.size() == 1 && is_restart(program, ops.front())) {
-        return false;  // this host restarts by itself
+        return false;  // the host restarts by itself here
     }
     switch (walk) {
         case Walk::step:
@@ -254,7 +255,7 @@ bool takes_part(const Program& program, const Slot& slot, Walk walk) {
 std::vector<ArenaUse> arena_uses(const RankProgram& rank, std::uint32_t slot, const Op& op) {
     const std::span<const Operand> operands =
         std::span{rank.program().operands}.subspan(op.first_operand, op.num_operands);
-    // Gradients that are reduced to shards may be summed in place: no op reads them any more.
+    // Gradients that are reduced to shards may be summed in place, because no later op reads them.
     const bool in_place =
         op.kind() == OpKind::collective && std::ranges::any_of(operands, [](const Operand& o) {
             return o.access == Access::accumulate;

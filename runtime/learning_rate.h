@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learning rate of a step: a linear warm-up from 0 to the largest rate, then a half cosine down to
-// the smallest (Loshchilov and Hutter, arXiv 1608.03983, without restarts), as Megatron-LM's
+// The learning rate of a step: a linear warm-up from 0 to the largest rate, then a half cosine down
+// to the smallest (Loshchilov and Hutter, arXiv 1608.03983, without restarts), as in Megatron-LM's
 // --lr-decay-style cosine.
 #pragma once
 
@@ -15,9 +15,9 @@ struct LearningRate {
     double largest = 1e-3;
     double smallest = 0;
     std::int64_t warmup_steps = 0;
-    std::int64_t decay_steps = 1;  // the step at which the smallest rate is reached
+    std::int64_t decay_steps = 1;  // the step that reaches the smallest rate
 
-    // Of step 1, 2, …
+    // `step` counts from 1.
     double at(std::int64_t step) const {
         if (step <= warmup_steps) {
             return largest * static_cast<double>(step) / static_cast<double>(warmup_steps);

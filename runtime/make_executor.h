@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor for a device that was asked for.
+// Creates the executor for a requested device.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 
 namespace orrery {
 
-// What `automatic` means here: CUDA for a cluster of GPUs where a GPU answers, else the CPU. Says
-// why it is the CPU where it is not because the scenario says so.
+// The device for `automatic`: CUDA if the cluster has GPUs and a GPU answers, else the CPU. `why`
+// explains the CPU, unless the scenario asks for it.
 struct DecidedDevice {
     DeviceChoice device = DeviceChoice::cpu;
     std::string why;
 };
 DecidedDevice decide_device(DeviceChoice choice, bool cluster_of_gpus);
 
-// `automatic` must have been decided. An error if there is no such device here, or it can't run
+// `device` must not be `automatic`. An error if the machine has no such device, or if it cannot run
 // the Program.
 Result<std::unique_ptr<Executor>> make_executor(DeviceChoice device,
                                                 const Program& program,

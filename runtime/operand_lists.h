@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of an op by what it does with them.
+// The operands of an op by access.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ struct OperandLists {
     std::vector<TensorId> accumulates;
 };
 
-// Puts each operand, as `make` makes it, at the end of the list where it belongs.
+// Appends make(operand) for each operand to the list of its access.
 template <class Lists, class Make>
 void add_operands(const Program& program, const Op& op, Lists& lists, const Make& make) {
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {

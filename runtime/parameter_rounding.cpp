@@ -40,7 +40,8 @@ ParameterPlace parameter_place(const BoundOp& op, const BoundOperand& weight) {
     for (std::size_t r = 0; r < ParameterPlace::kRanges; ++r) {
         const BlockPiece piece = r < columns.size() ? columns[r] : BlockPiece{0, 0};
         place.first[r] =
-            narrow(std::max<std::int64_t>(piece.first, 0));  // padding belongs to no parameter
+            // Skips padding, which belongs to no parameter
+            narrow(std::max<std::int64_t>(piece.first, 0));
         place.begin[r + 1] = narrow(place.begin[r] + piece.count);
     }
     place.width = place.begin[ParameterPlace::kRanges];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an optimizer op rounds the parameters that it steps, on every device. Where the Program says
-// so at a parameter's tensor, up with the probability of the discarded part; the random number is a
+// The rounding of parameters in an optimizer op, on every device. If the parameter's tensor asks
+// for it, rounding is up with a probability equal to the discarded part. The random number is a
 // pure function of (seed, parameter, step, element of the whole parameter), so that no sharding
 // changes it. Seed and step are device scalars.
 #pragma once
@@ -11,9 +11,9 @@
 namespace orrery {
 
 bool rounds_stochastically(const BoundOperand& weight);
-// The stream of the random numbers of a parameter.
+// The random stream of a parameter.
 std::uint32_t rounding_stream(const BoundOperand& weight);
-// Of the elements that this rank updates; only where they are rounded stochastically.
+// The place of the elements that this rank updates. Only for stochastic rounding.
 ParameterPlace parameter_place(const BoundOp& op, const BoundOperand& weight);
 
 }  // namespace orrery

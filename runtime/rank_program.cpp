@@ -67,7 +67,7 @@ Result<void> RankProgram::wait_for_file() {
     return file_ == nullptr ? Result<void>{} : file_->wait();
 }
 
-// Empty if it is not in the host's memory or its file.
+// Empty if the tensor is neither in the host's memory nor in the file.
 TensorView RankProgram::host_view(TensorId tensor) const {
     if (const auto stored = in_file_.find(tensor); stored != in_file_.end() && file_ != nullptr) {
         const Tensor& t = program_.tensors[index(tensor)];
@@ -79,7 +79,7 @@ TensorView RankProgram::host_view(TensorId tensor) const {
         return {};
     }
     const Dtype dtype = program_.tensors[index(tensor)].dtype;
-    // The bytes are the device's memory, as those of the arena are.
+    // The bytes represent the device's memory, like the arena's.
     auto* const bytes = const_cast<std::byte*>(held->second.data());  // NOLINT(*-const-cast)
     return {bytes, dtype, static_cast<std::int64_t>(held->second.size()) / size_bytes(dtype)};
 }
@@ -117,8 +117,7 @@ BoundOperand RankProgram::bind(std::uint32_t slot, const Operand& operand) const
     return bound;
 }
 
-// Of what is copied into a shard (models/blocks/unit_weights.h) a rank takes the elements of its
-// shard.
+// With a copy into a shard (models/blocks/unit_weights.h), a rank takes the elements of its shard.
 void RankProgram::take_own_parts(BoundOp& bound) const {
     ORRERY_CHECK(bound.reads.size() == bound.writes.size());
     for (std::size_t i = 0; i < bound.writes.size(); ++i) {
@@ -168,8 +167,8 @@ BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
     return bound;
 }
 
-// Of an optimizer on the host: the rank's parts of gradients and weights, out of the vectors that
-// hold all of them.
+// For an optimizer on the host: this rank's parts of gradients and weights in the vectors that hold
+// all of them.
 void RankProgram::take_own_weights(std::uint32_t slot, const Op& op, BoundOp& bound) const {
     const OperandLists lists = operands_of(program_, op);
     const TensorView gradients = operand(slot, lists.reads[0]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Program as one of its ranks holds it: which memory each operand of each op is, in one arena by
-// MemoryPlan. Addresses are the device's; nothing here touches the memory. Where data-parallel
-// ranks share the optimizer's work (runtime/state/parameter_shards.h) its kernels get this rank's
-// parts of gradients and weights.
+// A Program from the view of one rank: the memory of each operand of each op, in one arena by
+// MemoryPlan. Addresses are the device's, and this class never accesses the memory. If
+// data-parallel ranks share the optimizer's work (runtime/state/parameter_shards.h), its kernels
+// get this rank's parts of gradients and weights.
 #pragma once
 
 #include <filesystem>
@@ -37,15 +37,16 @@ public:
     // "chunk 0 forward, qkv": for errors.
     std::string describe(std::uint32_t slot, const Op& op) const;
 
-    // Makes the file in which tensors on drives lie, if there are any.
+    // Creates the file for tensors on drives, if there are any.
     Result<void> open_file(const std::filesystem::path& folder);
-    // Of tensors on drives: copies from and to memory, which go on beside the rank's work.
+    // Starts copies between memory and tensors on drives, which run concurrently with the rank's
+    // work.
     void begin_file_copy(const Op& op);
-    // Until this memory is not read into or written from any more, or none.
+    // Waits until no file copy uses this memory, or, without argument, until all have ended.
     Result<void> wait_for_file(const TensorView& memory);
     Result<void> wait_for_file();
 
-    // Where plan().bytes() of the device's memory begin.
+    // Sets the address of plan().bytes() bytes of the device's memory.
     void set_arena(std::byte* arena) { arena_ = arena; }
     std::byte* arena() const { return arena_; }
 
@@ -54,10 +55,10 @@ public:
     TensorView operand(std::uint32_t slot, TensorId tensor) const;
     BoundOp bind_kernel(std::uint32_t slot, const Op& op) const;
     BoundTransfer bind_transfer(std::uint32_t slot, const Op& op) const;
-    // What MemoryPlan clears before a step.
+    // The tensors that MemoryPlan clears before a step.
     std::vector<TensorView> zero_before_step() const;
 
-    // The first op of the rank's slots that `why_not` has something against, as an error.
+    // An error for the first op of the rank's slots for which `why_not` returns a reason.
     using WhyNot = std::function<std::string(const Op&)>;
     Result<void> check_ops(const WhyNot& why_not) const;
 
@@ -77,7 +78,7 @@ private:
     std::byte* arena_ = nullptr;
     // Tensors in the host's memory.
     std::map<TensorId, std::vector<std::byte>> on_host_;
-    // Tensors on drives: where they lie in the file.
+    // Tensors on drives: their offsets in the file.
     std::map<TensorId, std::int64_t> in_file_;
     std::int64_t file_bytes_ = 0;
     std::unique_ptr<TierFile> file_;

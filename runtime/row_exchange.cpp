@@ -20,7 +20,7 @@ bool gathers_or_scatters(const CollectiveCall& call) {
     return call.kind == CollectiveKind::all_gather || call.kind == CollectiveKind::reduce_scatter;
 }
 
-// Elements for, or from, each member.
+// The number of elements for, or from, each member.
 std::vector<std::int64_t> parts_of(ConstTensorView counts,
                                    std::uint32_t members,
                                    std::int64_t width) {

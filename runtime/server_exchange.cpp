@@ -12,7 +12,7 @@ namespace {
 
 using Counts = std::vector<std::int64_t>;
 
-// Numbers of elements as words, which a communicator moves.
+// Numbers of elements as words, so that a communicator can move them.
 TensorView words_of(Counts& counts) {
     return {reinterpret_cast<std::byte*>(counts.data()),
             Dtype::int32,
@@ -23,7 +23,7 @@ std::size_t total(std::span<const std::int64_t> counts) {
     return static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
 }
 
-// Elements in blocks, whose order can be changed.
+// Blocks of elements that can be reordered.
 class Blocks {
 public:
     Blocks(Dtype dtype, std::size_t elements)
@@ -32,7 +32,7 @@ public:
         return {
             bytes_.data(), dtype_, static_cast<std::int64_t>(bytes_.size()) / size_bytes(dtype_)};
     }
-    // Appends `count` elements of `from` from `first` on.
+    // Appends `count` elements of `from`, from `first` on.
     void append(ConstTensorView from, std::int64_t first, std::int64_t count) {
         const std::int64_t element = size_bytes(dtype_);
         if (count > 0) {
@@ -50,7 +50,7 @@ private:
     std::int64_t used_ = 0;
 };
 
-// A table of counts, by rows, and where each block begins if they lie in this order.
+// A table of counts in row order, and the begin of each block in that order.
 struct Table {
     std::size_t columns = 0;
     Counts counts{};
@@ -71,7 +71,7 @@ struct Table {
         }
         return sums;
     }
-    // Rows become columns.
+    // The transpose.
     Table turned() const {
         const std::size_t rows = counts.size() / columns;
         Table other{.columns = rows};
@@ -84,7 +84,7 @@ struct Table {
     }
 };
 
-// The blocks of a table that lie row by row, column by column.
+// The blocks of a row-ordered table in column order.
 Blocks turned_blocks(const Table& table, ConstTensorView in) {
     const Counts first = table.begins();
     Blocks turned{in.dtype, total(table.counts)};
@@ -97,7 +97,7 @@ Blocks turned_blocks(const Table& table, ConstTensorView in) {
     return turned;
 }
 
-// Equal parts of counts, one for each member, and what each member has for this one.
+// Exchanges equal parts of counts: one for each member, and one from each member.
 Result<Counts> exchange_counts(Communicator& members, Counts counts) {
     Counts theirs(counts.size());
     const Result<void> done = members.all_to_all(words_of(counts), words_of(theirs));
@@ -111,7 +111,7 @@ Result<void> in_two_steps(ServerCommunicators& by,
                           std::span<const std::int64_t> received) {
     const std::size_t ranks = by.inside.size();
     const std::size_t servers = by.across.size();
-    // By server and local index; then by local index.
+    // By server and local index; then by local index first.
     const Table own{.columns = ranks, .counts = {sent.begin(), sent.end()}};
     const Table by_index = own.turned();
     Result<Counts> counts = exchange_counts(by.inside, by_index.counts);
@@ -133,8 +133,8 @@ Result<void> in_two_steps(ServerCommunicators& by,
         to_server.view(), met.turned().row_sums(), out, from.row_sums());
 }
 
-// What a server's first rank has to know, of all ranks of the server: by sender, server and local
-// index of the receiver.
+// The counts that a server's first rank needs from all ranks of the server: by sender, server and
+// local index of the receiver.
 Result<Counts> counts_of_server(Communicator& inside, std::span<const std::int64_t> sent) {
     Counts own(sent.begin(), sent.end());
     Counts all(own.size() * inside.size());
@@ -142,8 +142,8 @@ Result<Counts> counts_of_server(Communicator& inside, std::span<const std::int64
     return done ? Result<Counts>{std::move(all)} : unexpected<Error>(done.error());
 }
 
-// From first rank to first rank. `gathered` is what the server's ranks have, rank by rank; the
-// result what they get, rank by rank.
+// The exchange between first ranks. `gathered` has the rows of the server's ranks, rank by rank.
+// The result has the rows for the server's ranks, rank by rank.
 Result<Blocks> between_leaders(Communicator& across,
                                std::size_t ranks,
                                const Counts& counts,
@@ -177,7 +177,7 @@ Result<Blocks> between_leaders(Communicator& across,
         !done) {
         return unexpected<Error>(done.error());
     }
-    // By server and receiver; a receiver gets its part of each server.
+    // By server and receiver: a receiver gets its part from each server.
     Table to_receivers{.columns = ranks};
     for (std::size_t i = 0; i < theirs->size(); i += ranks) {
         to_receivers.counts.push_back(

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-to-alls of rows that cross from server to server in few and long messages
-// (network/collectives/dispatcher.h): the same rows end in the same places as by one all-to-all.
+// All-to-alls of rows that cross between servers in few long messages
+// (network/collectives/dispatcher.h). The result is the same as that of one all-to-all.
 //
-//   two steps  inside each server to the rank of the receiver's local index, then between equal
+//   two steps  inside each server to the rank with the receiver's local index, then between equal
 //              local indices (Tutel's 2DH, Hwang et al., MLSys 2023, section 3.4)
-//   leaders    to the first rank of each server, from first rank to first rank, and on (HetuMoE,
+//   leaders    to the first rank of each server, between first ranks, then to the receiver
+//   (HetuMoE,
 //              Nie et al., arXiv 2203.14685, section 3.2)
 #pragma once
 
@@ -19,20 +20,20 @@
 
 namespace orrery {
 
-// How the members of a communicator are spread: `ranks` on each of `servers`, one server after the
-// other.
+// The distribution of a communicator's members: `ranks` on each of `servers`, in the order of
+// servers.
 struct ServersOfMembers {
     std::uint32_t servers = 1;
     std::uint32_t ranks = 1;
     bool several() const { return servers > 1 && ranks > 1; }
 };
-// Of members (ranks in order) where `ranks_of_node` ranks share a node; nothing if nodes have
-// different numbers of them.
+// `members` are ranks in order, and `ranks_of_node` consecutive ranks share a node. No value if
+// nodes have different numbers of members.
 std::optional<ServersOfMembers> servers_of(std::span<const std::uint32_t> members,
                                            std::uint32_t ranks_of_node);
 
-// The communicators of one member: of its server's members, and of the members with its local
-// index.
+// The communicators of one member: with the members of its server, and with the members that have
+// its local index.
 struct ServerCommunicators {
     Communicator inside;
     Communicator across;
@@ -40,7 +41,7 @@ struct ServerCommunicators {
 
 enum class ServerRoute : std::uint8_t { two_steps, leaders };
 
-// Communicator::all_to_all_parts() of all members.
+// The same result as Communicator::all_to_all_parts() of all members.
 Result<void> exchange_by_servers(ServerRoute route,
                                  ServerCommunicators& by,
                                  ConstTensorView in,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights that an optimizer op steps. One that runs on the host (plan.optimizer_cpu_offload)
-// works on vectors in its memory, in which the rank's parts of all weights lie one after the other;
-// the copy behind it says which weights.
+// The weights that an optimizer op updates. An optimizer on the host (plan.optimizer_cpu_offload)
+// works on vectors in host memory with the rank's parts of all weights, one after the other. The
+// copy op that follows names the weights.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ std::vector<TensorId> stepped_weights(const Program& program,
                                       const Segment& segment,
                                       const Op& optimizer);
 
-// Where the state persists that the op works on: the same tensor, or the part of a file that was
-// read into it last.
+// The persistent tensor of the op's state: the same tensor, or the part of a file that was last
+// read into it.
 TensorId stepped_state(const Program& program, const Segment& segment, const Op& optimizer);
 
 }  // namespace orrery

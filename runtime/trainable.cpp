@@ -5,7 +5,7 @@
 
 namespace orrery {
 
-// Every process has a connection with every other one.
+// Every process has a connection to every other one.
 constexpr std::int64_t kMostCpuRanks = 64;
 constexpr std::int64_t kMostGpuRanks = 1024;
 
@@ -87,7 +87,7 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
             "false");
 }
 
-// What an eager framework and other stacks do, and this runtime does not.
+// Features of eager frameworks and other stacks that this runtime does not have.
 void require_own_ops(const ParallelPlan& plan, Requirements& require) {
     require(!plan.eager_norm, "plan.eager_norm", "a norm is one kernel in training", "false");
     require(!plan.eager_rope,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which models and plans the real executor can train today; the simulator knows more.
+// The models and plans that the real executor supports; the simulator supports more.
 #pragma once
 
 #include <cstdint>

@@ -24,9 +24,9 @@
 namespace orrery {
 namespace {
 
-// The tensor of this name that the executor's rank has, of some micro-batches or of the step.
-// Stages differ: the first has the tokens, the last the labels and the loss; any tensor of the name
-// if it has none.
+// The tensor of this name that the executor's rank has, for some micro-batches or for the step.
+// Stages differ: the first one has the tokens, the last one the labels and the loss. If the rank
+// has none, any tensor of the name.
 TensorId find_tensor(Executor& executor, std::string_view name, std::int64_t micro_batches) {
     const Program& program = executor.program();
     std::optional<TensorId> found;
@@ -47,12 +47,12 @@ TensorId find_tensor(Executor& executor, std::string_view name, std::int64_t mic
     return *found;
 }
 
-// Of the ids of whole sequences those at the positions that the rank holds.
+// Writes the ids at the positions that the rank holds, out of those of whole sequences.
 void write_ids(TensorView to,
                const std::vector<std::int32_t>& ids,
                const SequencePositions& positions) {
     if (to.empty()) {
-        return;  // on another stage
+        return;  // the tensor is on another stage
     }
     const std::int64_t batch = to.size / positions.length;
     ORRERY_CHECK(to.dtype == Dtype::int32 && to.size == batch * positions.length);
@@ -130,7 +130,7 @@ Result<void> Trainer::split_data(const Tokens& tokens) {
     return {};
 }
 
-// Every rank draws the samples that its part of the batch holds. Changes nothing of the trainer's.
+// Every rank draws the samples of its part of the batch. Does not change the trainer.
 Result<std::vector<TokenBatch>> Trainer::draw_data(const Tokens& tokens,
                                                    std::uint64_t seed,
                                                    std::int64_t step) const {
@@ -157,7 +157,7 @@ Result<std::vector<TokenBatch>> Trainer::draw_data(const Tokens& tokens,
     return micro_batches;
 }
 
-// Keeps the ids that the rank's stage reads.
+// Stores the ids that the rank's stage reads.
 void Trainer::load_data(const std::vector<TokenBatch>& micro_batches) {
     const SequencePositions positions =
         token_positions(*program_, executor_->rank(), program_->tensors[index(tokens_)]);
@@ -175,7 +175,7 @@ Result<std::vector<TokenBatch>> Trainer::data_of(std::int64_t step) {
     return draw_data(training_, job_.seed, step);
 }
 
-// A device computes by itself: the host draws what it will need next.
+// While a device computes, the host draws the next data.
 void Trainer::draw_ahead(std::int64_t step) {
     if (executor_->overlaps() && step <= job_.steps) {
         next_step_ = step;
@@ -213,8 +213,8 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
     set_bits(DeviceScalar::first_round, static_cast<std::uint64_t>((step - 1) * micro_batches));
 }
 
-// The ranks of the last stage have the losses of their samples, tensor-parallel ranks the same
-// ones: the first of these ranks counts.
+// The ranks of the last stage have the losses of their samples; tensor-parallel ranks have equal
+// ones, of which the first counts.
 Result<double> Trainer::loss() {
     const Party& party = program_->parties[program_->party_of(executor_->rank())];
     const Mesh& mesh = party.mesh;
@@ -287,7 +287,8 @@ Result<StepReport> Trainer::step() {
 }
 
 Result<double> Trainer::evaluate() {
-    constexpr std::uint64_t kOtherPlaces = 0x9E3779B97F4A7C15ULL;  // than those trained on
+    // Samples from other places than the training's
+    constexpr std::uint64_t kOtherPlaces = 0x9E3779B97F4A7C15ULL;
     double sum = 0;
     for (std::int64_t i = 0; i < job_.eval_steps; ++i) {
         const auto data = draw_data(validation_, job_.seed ^ kOtherPlaces, i);
@@ -333,12 +334,12 @@ Result<void> Trainer::save(FileSystem& files) {
 
 namespace {
 
-// Whether something that is done every `interval` steps, and at the end, is due.
+// Whether an action that is done every `interval` steps, and at the end, is due.
 bool is_due(std::int64_t step, std::int64_t interval, const TrainingJob& job) {
     return step == job.steps || (interval > 0 && step % interval == 0);
 }
 
-// Means since the last line.
+// Means over the steps since the last line.
 class StepMeans {
 public:
     void add(const StepReport& report) {
@@ -394,7 +395,7 @@ Result<void> sample(Trainer& trainer, const TrainingJob& job, const Reports& rep
     return {};
 }
 
-// Before an evaluation counts its own tokens.
+// Call it before an evaluation, whose tokens would change the counts.
 Result<void> tell_experts(Trainer& trainer, const Reports& reports) {
     const auto loads = expert_loads(trainer.executor());
     if (!loads) {
@@ -409,7 +410,7 @@ Result<void> tell_experts(Trainer& trainer, const Reports& reports) {
     return {};
 }
 
-// What is due after a step.
+// The actions that are due after a step.
 Result<void> after_step(Trainer& trainer, const TrainingJob& job, const Reports& reports) {
     const std::int64_t step = trainer.steps_done();
     Result<void> done;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop around the Program: data in, device scalars in, a step, the loss out. Everything else
-// that training does is in the Program.
+// The loop around the Program: writes the data and device scalars, runs a step, reads the loss. All
+// other work of training is in the Program.
 #pragma once
 
 #include <functional>
@@ -30,14 +30,14 @@ struct StepReport {
     double gradient_norm = 0;
 };
 
-// Random ones, or what a checkpoint or a file has, which comes next.
+// `stored`: a checkpoint or a file will be loaded next.
 enum class FirstWeights : std::uint8_t { drawn, stored };
 
 class Trainer {
 public:
-    // Lowers model and plan, allocates on job.device, initialises. The data must be longer than a
-    // sample. Of a job of several ranks this is one; the transport that joins them must outlive the
-    // trainer.
+    // Lowers model and plan, allocates memory on job.device and initialises the weights. The data
+    // must be longer than a sample. This process is one rank of the job; the transport that joins
+    // the ranks must outlive the trainer.
     static Result<std::unique_ptr<Trainer>> create(const Transformer& model,
                                                    const ParallelPlan& plan,
                                                    const TrainingJob& job,
@@ -45,21 +45,21 @@ public:
                                                    Transport* transport = nullptr,
                                                    FirstWeights weights = FirstWeights::drawn);
 
-    // The next step; the same report on every rank, but for its time. Fails where the loss or the
-    // gradient is not a number, or another rank does not answer.
+    // Runs the next step. The report is the same on every rank, apart from its time. Fails if the
+    // loss or the gradient norm is not finite, or if another rank does not answer.
     Result<StepReport> step();
-    // Mean loss over the held-out tokens, always the same samples.
+    // The mean loss over the held-out tokens, always on the same samples.
     Result<double> evaluate();
 
-    // Goes on after the steps of a saved run: the folder's latest checkpoint, or that of one step.
-    // They may be as many as are asked for, or more: then nothing is left to train.
+    // Resumes a saved run from the folder's latest checkpoint, or from the folder of one step. If
+    // the checkpoint has at least the requested number of steps, nothing is left to train.
     Result<void> resume(const std::filesystem::path& folder);
-    // Of all ranks together, into job.checkpoint_folder.
+    // Saves a checkpoint of all ranks together into job.checkpoint_folder.
     Result<void> save(FileSystem& files = disk());
     std::int64_t steps_done() const { return steps_done_; }
 
     RunState state() const;
-    double drawing_s() const { return drawing_s_; }  // of the first weights
+    double drawing_s() const { return drawing_s_; }  // time for drawing the first weights
 
     Executor& executor() { return *executor_; }
     const Program& program() const { return *program_; }
@@ -87,29 +87,29 @@ private:
     Tokens validation_;
     std::int64_t steps_done_ = 0;
     double drawing_s_ = 0;
-    // Of the Program.
+    // Tensors of the Program.
     TensorId tokens_{};
     TensorId labels_{};
     TensorId scalars_{};
     TensorId loss_{};
     TensorId norm_{};
-    // The data of a step that comes, drawn on another thread while a device works. The last member:
-    // it ends before what it reads.
+    // The data of the next step, drawn on another thread while the device works. It is the last
+    // member, so that the thread ends before the members that it reads.
     std::int64_t next_step_ = 0;
     std::future<Result<std::vector<TokenBatch>>> next_data_;
 };
 
-// Where a run's reports go; every rank makes them, and one of them tells.
+// The outputs for a run's reports. Every rank makes the reports, and one of them prints.
 struct Reports {
     std::function<void(const std::string&)> line;
     TrainingLog* log = nullptr;  // may be null
-    Tokenizer tokenizer{};       // of the data: for texts from the model
-    // Of a supervised run, or empty: what comes before each step, and instead of Trainer::save().
+    Tokenizer tokenizer{};       // of the data, for texts from the model
+    // For a supervised run, else empty: called before each step, and instead of Trainer::save().
     std::function<Result<void>(Trainer&)> before_step{};
     std::function<Result<void>(Trainer&)> save{};
 };
-// The steps that are left of a run: a line every `log_interval` steps, for each evaluation
-// (iteration_line.h), each text from the model and each checkpoint.
+// Runs the remaining steps of a run. Reports a line every `log_interval` steps, and a line for each
+// evaluation (iteration_line.h), each text from the model and each checkpoint.
 Result<void> train(Trainer& trainer,
                    const ParallelPlan& plan,
                    const TrainingJob& job,

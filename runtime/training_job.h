@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training run is asked to do, apart from model and plan. Read from a scenario's `job`
-// section; the comments name Megatron-LM's options where the words differ.
+// The settings of a training run besides model and plan, from a scenario's `job` section. Comments
+// name Megatron-LM's options if they have other names.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace orrery {
 
-// Where a run's tensors and kernels are. `automatic` is CUDA for a scenario of GPUs where a GPU
+// The device of a run's tensors and kernels. `automatic` is CUDA if the scenario has GPUs and a GPU
 // answers, else the CPU.
 enum class DeviceChoice : std::uint8_t { automatic, cpu, cuda };
 
@@ -42,23 +42,24 @@ struct TrainingJob {
     double adam_beta2 = 0.95;
     double adam_epsilon = 1e-8;
     std::int64_t log_interval = 10;
-    std::int64_t eval_interval = 0;           // steps between evaluations; 0: only at the end
-    std::int64_t eval_steps = 4;              // global batches an evaluation; --eval-iters; 0: none
+    std::int64_t eval_interval = 0;  // steps between evaluations; 0: only at the end
+    std::int64_t eval_steps = 4;  // global batches per evaluation; --eval-iters; 0: no evaluation
     double validation_share = 0.05;           // of the data, held out at its end
-    std::filesystem::path checkpoint_folder;  // --save; empty: none are saved
-    std::int64_t checkpoint_interval = 0;     // steps between them; 0: only at the end
+    std::filesystem::path checkpoint_folder;  // --save; empty: no checkpoints
+    std::int64_t checkpoint_interval = 0;     // steps between checkpoints; 0: only at the end
     std::filesystem::path initial_weights;    // safetensors file; empty: random weights
-    // How long a rank waits for another one's message before it gives up (Megatron-LM's
+    // The time that a rank waits for another rank's message (Megatron-LM's
     // --distributed-timeout-minutes).
     Time distributed_timeout = Time::seconds(120);
-    std::filesystem::path tensorboard_folder;  // --tensorboard-dir; empty: none
-    std::filesystem::path log_file;            // a JSON object a line; empty: none
+    std::filesystem::path tensorboard_folder;  // --tensorboard-dir; empty: no curves
+    std::filesystem::path log_file;            // JSON, one object a line; empty: no log
     std::int64_t sample_interval = 0;          // steps between texts from the model; 0: none
-    std::int64_t sample_tokens = 64;           // tokens of one
-    std::string sample_prompt{};               // what it goes on from; empty: a new line
-    // Of an optimizer's state in a file (plan.optimizer_offload_tier): where each rank makes its.
+    std::int64_t sample_tokens = 64;           // tokens of one text
+    std::string sample_prompt{};               // begin of the texts; empty: a new line
+    // For an optimizer's state in a file (plan.optimizer_offload_tier): the folder of each rank's
+    // file.
     std::filesystem::path offload_folder;
-    // Neighbouring ranks that share a node of the cluster; 0: all do.
+    // The number of consecutive ranks on a node of the cluster; 0: all of them.
     std::uint32_t ranks_of_node = 0;
     bool operator==(const TrainingJob&) const = default;
 };

@@ -38,7 +38,7 @@ Result<ProcessWorld> join_world(std::chrono::milliseconds patience) {
 }
 
 std::optional<std::uint32_t> first_to_fail(ProcessWorld& world, bool failed) {
-    // The larger, the earlier the rank; 0: it has no error.
+    // larger for earlier ranks; 0: no error
     float told = failed ? static_cast<float>(world.num_ranks - world.rank) : 0.0f;
     if (world.transport != nullptr) {
         constexpr std::uint32_t kErrors = 0xFFFF'FFFE;  // a communicator that no Program has
@@ -46,7 +46,8 @@ std::optional<std::uint32_t> first_to_fail(ProcessWorld& world, bool failed) {
         std::iota(everybody.begin(), everybody.end(), 0u);
         Communicator ranks{*world.transport, std::move(everybody), kErrors};
         if (!ranks.all_reduce_max(view_of({&told, 1}))) {
-            return failed ? std::optional{world.rank} : std::nullopt;  // each for itself
+            // Without the others, each rank reports itself
+            return failed ? std::optional{world.rank} : std::nullopt;
         }
     }
     return told > 0 ? std::optional{world.num_ranks - static_cast<std::uint32_t>(told)}

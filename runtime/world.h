@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that train together: this process's place among them, and how to start them on this
+// The processes that train together: this process's place among them, and starting them on this
 // machine (runtime/communication).
 #pragma once
 
@@ -18,27 +18,27 @@ namespace orrery {
 struct ProcessWorld {
     std::uint32_t rank = 0;
     std::uint32_t num_ranks = 1;
-    std::unique_ptr<Transport> transport;  // null if alone
+    std::unique_ptr<Transport> transport;  // null if there is one process
 };
 
-// Which rank of how many this process is: from its environment, torchrun's, Slurm's, Open MPI's or
-// the launcher's variables.
+// The rank of this process and the number of ranks, from the environment variables of torchrun,
+// Slurm, Open MPI or the launcher.
 struct Place {
     std::uint32_t rank = 0;
     std::uint32_t num_ranks = 1;
 };
 Result<Place> find_place();
 
-// How long a rank waits for another: to meet, and for each message.
+// How long a rank waits for another one: to connect, and for each message.
 inline constexpr std::chrono::milliseconds kPatience{120'000};
-// Waits for the others if there are any.
+// Connects with the other ranks, if there are any.
 Result<ProcessWorld> join_world(std::chrono::milliseconds patience = kPatience);
 
-// Whether this is the rank to tell of an error: the first rank that has one. All ranks ask at
-// the same place; empty if none has one.
+// The first rank with an error, which should report it; no value if no rank has one. All ranks call
+// it at the same place.
 std::optional<std::uint32_t> first_to_fail(ProcessWorld& world, bool failed);
 
-// Runs this program once more for every rank, with these arguments, and waits for all. The exit
+// Runs this program once for every rank with these arguments, and waits for all. Returns the exit
 // status of the rank that failed first.
 Result<int> run_ranks(std::uint32_t num_ranks, const std::vector<std::string>& arguments);
 
