@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint64_t kTag = 0x0C10'C000'0000'0000ULL;  // beside those of communicators
+constexpr std::uint64_t kTag = 0x0C10'C000'0000'0000ULL;  // apart from those of communicators
 constexpr int kQuestions = 32;
 
 std::int64_t now_ns() {
@@ -36,7 +36,7 @@ Result<void> pass(Transport& transport, bool send, std::uint32_t peer, std::int6
     return done;
 }
 
-// Rank 0's side: tells its host, then answers with its time as often as it is asked.
+// Rank 0's side: sends its host, then answers each question with its time.
 Result<void> answer(Transport& transport, std::uint32_t peer) {
     std::int64_t value = boot_id();
     Result<void> done = pass(transport, true, peer, value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the steady clocks of a job's processes are apart. Processes of one host share its clock
-// (the same boot id says so): zero. Others ask rank 0 for its time again and again; of all answers
-// the one that came back fastest counts, and lies half way between question and answer (Cristian,
-// "Probabilistic clock synchronization", 1989).
+// The offset between the steady clocks of a job's processes. Processes of one host share its clock
+// (they have the same boot id): the offset is zero. Other processes ask rank 0 for its time
+// repeatedly. The answer with the shortest round trip counts, and is assumed to lie halfway between
+// question and answer (Cristian, "Probabilistic clock synchronization", 1989).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// What to add to this process's times to have rank 0's. All ranks call it together.
+// The value to add to this process's times to get rank 0's. All ranks call it together.
 Result<std::int64_t> clock_offset_ns(Transport& transport);
 
 }  // namespace orrery

@@ -10,12 +10,13 @@
 namespace orrery {
 namespace {
 
-// Vectors up to this size are sent whole to everybody: what they cost is the number of messages.
+// Vectors up to this size are sent whole to all members, because the number of messages determines
+// the time.
 constexpr std::int64_t kFewBytes = 16 << 10;
 
 constexpr std::int64_t kElementsAtOnce = 4096;
 
-// out = the sum or the maximum of the members' vectors, all as long as `out`.
+// out = the sum or the maximum of the members' vectors, which have the size of `out`.
 template <class VectorOf>
 void reduce(std::uint32_t members, bool sums, TensorView out, const VectorOf& vector_of) {
     for (std::int64_t first = 0; first < out.size; first += kElementsAtOnce) {
@@ -74,7 +75,7 @@ Result<void> Communicator::reduce_part(ConstTensorView in, TensorView out, Reduc
     const std::int64_t element = size_bytes(in.dtype);
     const Range own = part(in.size, position_);
     received_.resize(static_cast<std::size_t>(size() * own.count * element));
-    // What is sent is only read.
+    // Sent bytes are only read.
     auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
     std::vector<Message> messages;
     for (std::uint32_t m = 0; m < size(); ++m) {
@@ -116,7 +117,7 @@ Result<void> Communicator::gather_parts(TensorView vector) {
     return transport_.exchange(messages);
 }
 
-// Everybody sends everybody everything: half the messages, and the same bits.
+// All members send their whole vector to all: half the messages, and the same bits.
 Result<void> Communicator::reduce_by_all(TensorView vector, Reduction reduction) {
     const std::int64_t bytes = vector.size * size_bytes(vector.dtype);
     received_.resize(static_cast<std::size_t>(size() * bytes));
@@ -144,7 +145,7 @@ Result<void> Communicator::reduce_everywhere(TensorView vector, Reduction reduct
     if (size() == 1) {
         return {};
     }
-    // Between two ranks that is not even more bytes.
+    // Between two ranks this does not even need more bytes.
     if (size() == 2 || vector.size * size_bytes(vector.dtype) <= kFewBytes) {
         return reduce_by_all(vector, reduction);
     }
@@ -165,7 +166,7 @@ Result<void> Communicator::all_reduce_max(TensorView vector) {
 Result<void> Communicator::all_gather(ConstTensorView in, TensorView out) {
     ORRERY_CHECK(out.size == in.size * size() && in.dtype == out.dtype);
     const std::int64_t bytes = in.size * size_bytes(in.dtype);
-    // In place where `in` is this member's part of `out`.
+    // `in` may be this member's part of `out`.
     std::memmove(out.data + position_ * bytes, in.data, static_cast<std::size_t>(bytes));
     return size() == 1 ? Result<void>{} : gather_parts(out);
 }
@@ -192,7 +193,7 @@ Result<void> Communicator::all_to_all_parts(ConstTensorView in,
     ORRERY_CHECK(in.dtype == out.dtype && sent.size() == size() && received.size() == size());
     const std::int64_t element = size_bytes(in.dtype);
     auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
-    std::vector<std::int64_t> of_sent(size());  // where each member's part begins
+    std::vector<std::int64_t> of_sent(size());             // begin of each member's part
     std::vector<std::int64_t> of_received(size());
     std::exclusive_scan(sent.begin(), sent.end(), of_sent.begin(), std::int64_t{0});
     std::exclusive_scan(received.begin(), received.end(), of_received.begin(), std::int64_t{0});

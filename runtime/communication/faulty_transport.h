@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wraps a transport and does harm on purpose, for drills and tests: at one exchange the process
-// delays, fails, or ends without a word.
+// Wraps a transport and injects a fault at one exchange, for drills and tests: a delay, an error,
+// or the sudden end of the process.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace orrery {
 struct InjectedFault {
     enum class Kind : std::uint8_t { none, delay, fail, die };
     Kind kind = Kind::none;
-    std::uint64_t exchange = 0;  // the how-manieth, from 0
+    std::uint64_t exchange = 0;  // number of the exchange, from 0
     std::chrono::milliseconds delay{0};
 };
 

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// Gloo speaks its own store's language.
+// Gloo's interface to a key-value store.
 class StoreAdapter : public gloo::rendezvous::Store {
 public:
     StoreAdapter(TcpStoreClient& client, Milliseconds timeout)
@@ -58,8 +58,8 @@ private:
 
 using Device = gloo::transport::tcp::Device;
 
-// Gloo's event loop sleeps for up to 10 ms. Making and closing a connection take a socket out of
-// the loop, and wait until it wakes; so does ending the loop. This timer keeps the loop awake.
+// Gloo's event loop sleeps for up to 10 ms. Making or closing a connection removes a socket from
+// the loop and waits until it wakes, and so does ending the loop. This timer keeps the loop awake.
 class Awake final : public gloo::transport::tcp::Handler {
 public:
     explicit Awake(std::shared_ptr<Device> device)
@@ -79,7 +79,7 @@ public:
             close(timer_);
         }
     }
-    // Ends the loop unless another transport holds the device.
+    // Ends the loop, unless another transport holds the device.
     void release() { device_.reset(); }
     Awake(const Awake&) = delete;
     Awake& operator=(const Awake&) = delete;
@@ -119,7 +119,7 @@ public:
         const auto deadline = Clock::now() + timeout_;
         const Message* current = nullptr;
         try {
-            // Receives first, so that what is sent finds its place.
+            // Receives first, so that incoming data have a buffer.
             for (const bool sends : {false, true}) {
                 for (const Message& message : messages) {
                     current = &message;
@@ -193,7 +193,7 @@ private:
     }
 
     static bool finish(Posted posted, Clock::time_point deadline) {
-        // Gloo takes a negative time as its default.
+        // Gloo treats a negative time as its default.
         const auto left = std::max(
             Milliseconds{1}, std::chrono::duration_cast<Milliseconds>(deadline - Clock::now()));
         return posted.message->is_send ? posted.buffer->waitSend(left)
@@ -217,7 +217,7 @@ private:
     std::shared_ptr<Device> device_;
     std::shared_ptr<gloo::rendezvous::Context> context_;
     Milliseconds timeout_;
-    std::deque<Pending> pending_;  // at fixed addresses
+    std::deque<Pending> pending_;  // elements must not move
 };
 
 Result<void> connect(gloo::rendezvous::Context& context,
@@ -244,8 +244,8 @@ Result<void> connect(gloo::rendezvous::Context& context,
 Result<std::unique_ptr<Transport>> connect_gloo(const GlooOptions& options) {
     try {
         gloo::transport::tcp::attr attributes{options.listen_host.c_str()};
-        // Gloo writes to sockets of peers that may have died: that is an error to tell, not a
-        // signal to end by without a word.
+        // Gloo may write to sockets of dead peers. That must be an error, not a signal that ends
+        // the process silently.
         std::signal(SIGPIPE, SIG_IGN);
         const auto device =
             std::dynamic_pointer_cast<Device>(gloo::transport::tcp::CreateDevice(attributes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transport between processes over TCP by Gloo (github.com/facebookincubator/gloo): connections
-// from every process to every other one, found through a key-value store.
+// A transport between processes over TCP by Gloo (github.com/facebookincubator/gloo). Every process
+// connects to every other one; a key-value store exchanges the addresses.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,16 @@ namespace orrery {
 struct GlooOptions {
     std::uint32_t rank = 0;
     std::uint32_t num_ranks = 1;
-    // An empty folder that all processes see, for local jobs; or else the host and port where rank
-    // 0 listens for the others.
+    // For local jobs, an empty folder that all processes see. Otherwise the host and port where
+    // rank 0 serves the store.
     std::string store_folder;
     std::string store_host;
     std::uint16_t store_port = 0;
-    std::string listen_host = "127.0.0.1";      // where this process accepts connections
-    std::chrono::milliseconds timeout{30'000};  // of connecting, and of each exchange
+    std::string listen_host = "127.0.0.1";      // address on which this process accepts connections
+    std::chrono::milliseconds timeout{30'000};  // for connecting, and for each exchange
 };
 
-// Connects to all others. An error if one of them does not come in time.
+// Connects to all other ranks. An error if one of them does not come in time.
 Result<std::unique_ptr<Transport>> connect_gloo(const GlooOptions& options);
 
 }  // namespace orrery

@@ -48,7 +48,7 @@ Result<std::uint32_t> number(const Environment& environment,
 
 constexpr std::string_view kServed = "tcp:";
 
-// Where the launcher serves a store, or the folder that is one.
+// Reads the address of the launcher's store, or the folder of the store.
 Result<void> read_store(const std::string& text, ProcessJob& job) {
     if (!text.starts_with(kServed)) {
         job.store_folder = text;
@@ -69,7 +69,7 @@ Result<void> read_store(const std::string& text, ProcessJob& job) {
     return {};
 }
 
-// The first of the hosts in Slurm's notation: "node[03-05,09],other" is node03.
+// The first host in Slurm's notation: "node[03-05,09],other" gives node03.
 std::string first_host(const std::string& list) {
     const std::size_t bracket = list.find('[');
     const std::size_t comma = list.find(',');
@@ -140,7 +140,7 @@ public:
     Result<void> flush() override { return {}; }
 };
 
-// Keeps the store while the transport is there.
+// Keeps the store as long as the transport.
 class Hosted final : public Transport {
 public:
     Hosted(std::unique_ptr<TcpStoreServer> server, std::unique_ptr<Transport> transport)
@@ -179,7 +179,7 @@ Environment process_environment() {
 
 Result<ProcessJob> find_job(const Environment& environment) {
     for (const LauncherNames& names : kLaunchers) {
-        // Slurm sets its variables for jobs of one task, too: a shell in an allocation.
+        // Slurm also sets its variables for jobs of one task, such as a shell in an allocation.
         if (environment(names.rank) && environment(names.num_ranks)) {
             return job_of(environment, names);
         }

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Takes the signals that tell about children and of the wish to stop as bytes of a descriptor.
+// Receives the signals about children and stop requests through a file descriptor.
 class Signals {
 public:
     Signals() {
@@ -42,7 +42,7 @@ public:
     Signals& operator=(const Signals&) = delete;
 
     const sigset_t& mask_before() const { return before_; }
-    // The next one, or 0 after `timeout`.
+    // The next signal, or 0 after `timeout`.
     int next(std::chrono::milliseconds timeout) const {
         pollfd waiting{.fd = descriptor_, .events = POLLIN, .revents = 0};
         poll(&waiting, 1, static_cast<int>(timeout.count()));
@@ -140,8 +140,8 @@ private:
             if (exit != 0) {
                 failed(exit);
             }
-            // It died before the ranks that complained of it: its sockets close before it can be
-            // reaped.
+            // A killed rank ended before the ranks that report it: its sockets close before it can
+            // be reaped.
             if (killed && status_ < 128) {
                 status_ = exit;
             }
@@ -186,7 +186,8 @@ Result<int> launch_processes(const LaunchOptions& options) {
     if (options.num_processes == 0 || options.command.empty()) {
         return fail("--nproc", "needs at least one process", "e.g. --nproc 4");
     }
-    const Signals signals;  // before the store's thread, which leaves them alone
+    // Before the store's thread, so that the thread inherits the blocked signals
+    const Signals signals;
     const auto store = TcpStoreServer::start("127.0.0.1", 0);
     if (!store) {
         return unexpected<Error>(store.error());

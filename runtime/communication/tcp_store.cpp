@@ -49,13 +49,14 @@ Result<Addresses> resolve(const std::string& host, std::uint16_t port, bool pass
     return Addresses{found};
 }
 
-// A key that is set and one that is asked for go at once, not after the answer to nothing.
+// Sends at once: without this the kernel may delay small messages until earlier ones are
+// acknowledged.
 void send_at_once(int socket) {
     const int yes = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
-// Whether the socket can be read before the deadline.
+// Whether the socket becomes readable before the deadline.
 bool readable(int socket, Clock::time_point deadline) {
     for (;;) {
         const auto left = std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
@@ -94,7 +95,7 @@ bool send_message(int socket, const std::string& message) {
     return send_all(socket, framed + message);
 }
 
-// Takes a whole message off the front of what has arrived so far.
+// Removes a complete message from the front of the received bytes.
 std::optional<std::string> next_message(std::string& arrived) {
     std::uint32_t length = 0;
     if (arrived.size() < sizeof length) {
@@ -129,7 +130,7 @@ private:
     struct Peer {
         int socket = -1;
         std::string arrived;
-        std::vector<std::string> wanted;  // keys that it waits for
+        std::vector<std::string> wanted;  // keys that the client waits for
     };
 
     void serve() {
@@ -173,7 +174,7 @@ private:
         }
         peer.arrived.append(chunk.data(), static_cast<std::size_t>(count));
         if (peer.arrived.size() > kLongestMessage) {
-            return false;  // not one of ours
+            return false;  // not a client of ours
         }
         while (const std::optional<std::string> message = next_message(peer.arrived)) {
             if (!obey(peer, *message)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key-value store by which the processes of a job find each other: rank 0 serves it, everybody
-// asks it. Requests and answers are a length (4 bytes, host order) and that many bytes; a request
-// is 'S' or 'G', the key, a zero byte and, for 'S', the value. A 'G' is answered when the key is
-// set.
+// A key-value store by which the processes of a job find each other. Rank 0 serves it, and all
+// ranks are clients. Requests and answers have a length (4 bytes, host order), then that number of
+// bytes. A request is 'S' or 'G', the key, a zero byte and, for 'S', the value. A 'G' is answered
+// once the key is set.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,10 @@
 
 namespace orrery {
 
-// Serves until destroyed, in a thread of its own.
+// Serves in a thread of its own until it is destroyed.
 class TcpStoreServer {
 public:
-    // Port 0: any that is free. A port in use is an error.
+    // Port 0 takes any free port. A port in use is an error.
     static Result<std::unique_ptr<TcpStoreServer>> start(const std::string& host,
                                                          std::uint16_t port);
     virtual ~TcpStoreServer() = default;
@@ -26,7 +26,7 @@ public:
 
 class TcpStoreClient {
 public:
-    // Tries again until the server is there or the time is over.
+    // Retries until the server answers or the timeout is over.
     static Result<TcpStoreClient> connect(const std::string& host,
                                           std::uint16_t port,
                                           std::chrono::milliseconds timeout);
@@ -37,7 +37,7 @@ public:
     ~TcpStoreClient();
 
     Result<void> set(const std::string& key, const std::string& value);
-    // Waits until somebody has set it.
+    // Waits until a client has set the key.
     Result<std::string> get(const std::string& key, std::chrono::milliseconds timeout);
 
 private:

@@ -15,7 +15,7 @@
 namespace orrery {
 namespace {
 
-// The dropout's key and rate, with what the scalars hold.
+// Adds the values of the scalars to the dropout's key and rate.
 void resolve(cpu::AttentionDropout& dropout, ConstTensorView scalars) {
     if (!scalars.empty()) {
         const cpu::DropoutArguments known = with_scalars(dropout.key, scalars);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout on the CPU, of the elements that runtime/dropout_operands.h names; a rate of 0
-// (evaluation) keeps everything.
+// Dropout on the CPU with the elements of runtime/dropout_operands.h. A rate of 0 (evaluation)
+// keeps all elements.
 #pragma once
 
 #include "kernels/residual/residual_cpu.h"
@@ -9,13 +9,13 @@
 
 namespace orrery {
 
-// The key of a place (dropout_place()) and the rate, with what the scalars hold.
+// The key of a place (dropout_place()) and the rate, completed by the scalars.
 cpu::DropoutArguments with_scalars(RandomKey place, ConstTensorView scalars);
-// Of the mask `mask` that an op makes.
+// For the mask `mask` that an op writes.
 cpu::DropoutArguments dropout_arguments(const BoundOp& op,
                                         const Tensor& mask,
                                         ConstTensorView scalars);
-// dx = dy / (1 - rate) where the mask has a 1, else 0; dx may be dy.
+// dx = dy / (1 - rate) where the mask has a 1, else 0; dx may alias dy.
 void apply_dropout_mask(ConstTensorView mask,
                         ConstTensorView scalars,
                         ConstTensorView dy,

@@ -16,8 +16,8 @@ void clear(const TensorView& view) {
     std::memset(view.data, 0, static_cast<std::size_t>(view.size * size_bytes(view.dtype)));
 }
 
-// Of a list of tensors that are one vector on the other side. A buffer of the host may be longer
-// than the vector in it.
+// Copies between a list of tensors and one vector. A buffer of the host may be longer than the
+// vector in it.
 void copy_vector(const BoundTransfer& copy) {
     const bool joins = copy.writes.size() == 1;
     const TensorView vector = joins ? copy.writes[0].view : copy.reads[0].view;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes a Program on the CPU: its launches one after the other. On one processor that order
-// satisfies every wait, since a wait names an op that is earlier in program order.
+// Executes a Program on the CPU: its launches one after the other. On one processor this order
+// satisfies every wait, because a wait names an earlier op in program order.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace orrery {
 
 class CpuExecutor final : public Executor {
 public:
-    // Fails if the Program has ops that can't be executed here. `transport` joins the Program's
-    // ranks and must outlive the executor; a Program of one rank needs none.
+    // Fails if the CPU cannot execute an op of the Program. `transport` joins the Program's ranks
+    // and must outlive the executor; a Program of one rank needs none.
     static Result<std::unique_ptr<CpuExecutor>> create(const Program& program,
                                                        RankId rank,
                                                        Transport* transport = nullptr,
@@ -32,8 +32,8 @@ public:
     Communicator* world() override { return communication_ ? &communication_->world() : nullptr; }
     std::string device_name() const override { return "CPU"; }
 
-    // Kernels run by `run` from now on, on memory of this process, instead of the CPU kernels:
-    // tests let device code train.
+    // Runs kernels by `run` from now on, on memory of this process, instead of the CPU kernels.
+    // Tests use it to train with device code.
     using KernelRunner = std::function<void(const BoundOp&)>;
     void run_kernels_with(KernelRunner run) { run_on_device_ = std::move(run); }
 
@@ -51,7 +51,7 @@ private:
 
     std::unique_ptr<CollectiveOps> communication_;
     std::unique_ptr<std::byte[], FreeArena> arena_;
-    std::vector<TensorView> zeroed_;  // at the begin of a step
+    std::vector<TensorView> zeroed_;  // cleared at the begin of a step
     KernelRunner run_on_device_;
 };
 

@@ -21,7 +21,7 @@
 namespace orrery {
 namespace {
 
-// Products of experts, whose rows are counted where they are made.
+// Products of experts, whose rows are counted at run time.
 void run_grouped_gemm(const BoundOp& op) {
     const std::int64_t n = op.call.dims[1];
     const std::int64_t k = op.call.dims[2];
@@ -157,7 +157,7 @@ void run_cross_entropy_backward(const BoundOp& op) {
 
 using Binder = void (*)(const BoundOp&);
 
-// Of the kernels whose arguments depend on where a shard lies in its tensor.
+// For the kernels whose arguments depend on where a shard lies in its tensor.
 Binder binder_of(KernelKind kind) {
     switch (kind) {
         case KernelKind::gemm:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands the kernel ops of a Program to the CPU kernels. Operands are those of
-// runtime/kernel_operands.h.
+// Runs the kernel ops of a Program on the CPU kernels. runtime/kernel_operands.h defines their
+// operands.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// Why the CPU can't run this call, or empty.
+// The reason why the CPU cannot run this call, or empty.
 std::string why_not_on_cpu(const KernelCall& call);
 
 void run_on_cpu(const BoundOp& op);

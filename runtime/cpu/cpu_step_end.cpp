@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-// The step number is what the bias corrections were made for; the kernels want it as an integer.
+// The scalar has the step as a float; the kernels need an integer for the bias corrections.
 cpu::OptimizerArguments optimizer_arguments(ConstTensorView scalars) {
     const auto scalar = [&](DeviceScalar s) { return device_scalar(scalars, s); };
     return {.learning_rate = scalar(DeviceScalar::learning_rate),
@@ -65,8 +65,8 @@ void run_gradient_scale(const BoundOp& op) {
 
 namespace {
 
-// Calls work(i, arguments, tensors) for each tensor of an optimizer kernel, `gradients` and
-// `weights` its operands and `state` the moments and masters of all of them.
+// Calls work(i, arguments, tensors) for each tensor of an optimizer kernel. `state` has the moments
+// and masters of all tensors.
 template <class Work>
 void for_tensors(const BoundOp& op,
                  std::span<const BoundOperand> gradients,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels at the end of a step over all tensors of a rank (kernels/optimizer) on the CPU, and
-// the device scalars that they read.
+// The optimizer's kernels over all tensors of a rank (kernels/optimizer) on the CPU, and the device
+// scalars that they read.
 #pragma once
 
 #include "engine/program/device_scalars.h"

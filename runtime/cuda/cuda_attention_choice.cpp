@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensor cores the attention of a CudaExecutor runs on. Those of warps and, on Hopper, those
-// of warpgroups are tried once for each kind of op on the device itself: on drawn numbers they must
-// leave what the kernels without tensor cores leave, and the same bits twice. The fastest
-// kernel that does is taken; where none does, the kernels without. The choice is kept with the
+// The choice of tensor cores for attention in a CudaExecutor. Those of warps and, on Hopper, those
+// of warpgroups are tested once per kind of op on the device. On random numbers they must give the
+// same results as the kernels without tensor cores, and the same bits twice. The fastest kernel
+// that passes is used; if none does, the one without tensor cores. The choice is stored with the
 // algorithms of matrix products, so that later runs have the same bits.
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ bool is_attention(const KernelCall& call) {
            call.kind == KernelKind::attention_backward;
 }
 
-// A step of a ring reads and adds to other operands than a whole attention does.
+// A step of a ring has other operands than a whole attention.
 std::string key_of(const BoundOp& op) {
     std::string key = fmt::format("{}_{}_v{}_{}x{}x{}",
                                   name(op.call.kind),
@@ -54,7 +54,7 @@ std::string attention_words(const KernelCall& call) {
     return words;
 }
 
-// The scalars of dropout stay as they are.
+// The scalars of dropout are not changed.
 TriedTensors tried_tensors(const BoundOp& op) {
     TriedTensors tried;
     for (const BoundOperand& read : op.reads) {
@@ -109,8 +109,7 @@ Result<void> CudaExecutor::choose_tensor_cores(const LaunchPlan& plan) {
     return {};
 }
 
-// A choice is not made anew where an earlier run made it with the same kernels, out of the same
-// ones.
+// An earlier choice is reused only if it was made with the same kernels and the same candidates.
 std::string CudaExecutor::remembered_as(const std::string& key) const {
     const CudaFeatures& use = options_.use;
     return fmt::format("{}_kernels_{}{}{}",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU as an executor holds it: its memory, a CUDA stream for every stream of a Program, and
-// events. Streams that communicate go before the one that computes (stream priorities): a transfer
-// that has to wait for an SM would hold up other ranks. Freed as a whole when destroyed.
+// One GPU of an executor: its memory, a CUDA stream for every stream of a Program, and events.
+// Streams that communicate have a higher priority than the compute stream, because a transfer that
+// waits for an SM delays other ranks. The destructor frees everything.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,14 +28,14 @@ public:
     const CudaDeviceInfo& info() const { return info_; }
     cudaStream_t stream(StreamId id) const { return streams_[index(id)]; }
 
-    // Device memory; zero bytes are a null pointer. Errors say how much there was.
+    // Device memory; a null pointer for zero bytes. The error says how much memory there was.
     Result<std::byte*> allocate(std::int64_t bytes, const std::string& what);
-    // Memory of the host that the device copies from and to without the host's help.
+    // Pinned host memory, which the device copies from and to without the host's help.
     Result<std::byte*> allocate_pinned(std::int64_t bytes);
-    // For waits between streams, or with times.
+    // `timed`: the event also records its time.
     Result<cudaEvent_t> make_event(bool timed);
 
-    // The device does not end its work: nothing is freed, since that would wait for it.
+    // The device does not finish its work. Nothing is freed then, because that would wait for it.
     void abandon() { abandoned_ = true; }
     bool is_abandoned() const { return abandoned_; }
 

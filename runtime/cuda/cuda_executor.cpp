@@ -17,19 +17,19 @@
 namespace orrery {
 namespace {
 
-// While the host waits for the device and the other ranks: between two looks, and before the first
-// such pause. A group of collectives is enqueued within the latter.
+// Polling while the host waits for the device and the other ranks: the pause between polls, and the
+// time before the first pause. A group of collectives is enqueued within the latter.
 constexpr std::chrono::microseconds kBetweenLooks{20};
 constexpr std::chrono::microseconds kSpin{200};
 
-// How long a device may take to come to an end after its collectives were aborted.
+// The time a device may take to stop after its collectives were aborted.
 constexpr std::chrono::milliseconds kMostAfterAnError{5'000};
 
 bool is_gemm(const Program& program, const Op& op) {
     return op.kind() == OpKind::kernel && program.kernel(op).kind == KernelKind::gemm;
 }
 
-// Tensors that touch are set to zero by one call.
+// Joins adjacent tensors, so that one call clears them.
 std::vector<TensorView> joined(std::vector<TensorView> views) {
     std::ranges::sort(views, {}, &TensorView::data);
     std::vector<TensorView> result;
@@ -38,7 +38,7 @@ std::vector<TensorView> joined(std::vector<TensorView> views) {
         if (bytes == 0) {
             continue;
         }
-        // Up to the alignment of tensors nothing else lies between two.
+        // Only alignment padding lies between the two.
         if (!result.empty() &&
             view.data - (result.back().data + result.back().size) < kTensorAlignment) {
             TensorView& last = result.back();
@@ -74,7 +74,7 @@ Result<std::unique_ptr<CudaExecutor>> CudaExecutor::create(const Program& progra
 }
 
 CudaExecutor::~CudaExecutor() {
-    communicators_.reset();  // aborts what the device may still wait in
+    communicators_.reset();  // aborts collectives that the device may be waiting in
     for (auto& [walk, prepared] : prepared_) {
         if (device_->is_abandoned()) {
             break;
@@ -177,8 +177,8 @@ Result<void> CudaExecutor::allocate() {
     return {};
 }
 
-// Before there is anything in the arena: measuring overwrites it. Numbers that are not zero, since
-// products of zeros draw less power and run faster than real ones.
+// Call it before the arena has contents, because measuring overwrites it. The operands are not
+// zero: products of zeros draw less power and run faster than real ones.
 Result<void> CudaExecutor::choose_gemm_algorithms() {
     constexpr int kByte = 0x3C;  // bf16 and fp32 of about 0.0115
     auto workspace = device_->allocate(kGemmWorkspaceBytes, "the workspace of cuBLASLt");
@@ -247,7 +247,7 @@ Result<void> CudaExecutor::wait_for_end() {
                         options_.device_deadline.count() / 1000),
             "nvidia-smi shows what it does; " + std::string{kCudaWithout} + " leaves kernels out");
     }
-    // What still runs can't be freed: the end of the process does that.
+    // Memory of running work cannot be freed; the end of the process frees it.
     if (!done &&
         !patience(std::min(kMostAfterAnError, options_.device_deadline)).wait_until(ended)) {
         device_->abandon();
@@ -255,7 +255,7 @@ Result<void> CudaExecutor::wait_for_end() {
     return done ? cuda_result(state, "a step") : done;
 }
 
-// The next run reports a copy that failed.
+// The next run reports a failed copy.
 TensorView CudaExecutor::lent(Result<TensorView> opened) {
     error_ = opened ? error_ : std::optional{opened.error()};
     return opened ? *opened : TensorView{};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes a Program on one GPU: the launches of a plan on the device's streams, with events where
-// one stream waits for another. All tensors lie in one allocation by the same MemoryPlan that
-// memory is predicted with; beside it are scratch memory of kernels, the workspace of cuBLASLt, and
-// staging for layouts that a collective can't take as they lie.
+// Executes a Program on one GPU: the launches of a plan on the device's streams, with events for
+// waits between streams. All tensors are in one allocation, by the MemoryPlan that also predicts
+// the memory. Further allocations are the kernels' scratch memory, cuBLASLt's workspace, and
+// staging for layouts that a collective cannot use in place.
 //
-// The first run of a walk launches every op: connections are made, kernels loaded. The second
-// captures the pieces of its GraphPlan, and from then on those are replayed. Runs in which kernels
-// are timed, and all steps while a StepRecorder writes down their ops, launch every op again, each
-// between two events: what a replayed piece does inside is not seen, and a step that is recorded
-// takes longer than one that is replayed by what launching costs.
+// The first run of a walk launches every op; it makes connections and loads kernels. The second run
+// captures the pieces of its GraphPlan, and later runs replay them. Runs with timed kernels, and
+// all steps of a StepRecorder, launch every op separately between two events, because the ops
+// inside a replayed piece cannot be observed. A recorded step is therefore longer than a replayed
+// one by the cost of the launches.
 #pragma once
 
 #include <array>
@@ -37,10 +37,10 @@
 namespace orrery {
 
 struct CudaOptions {
-    int ordinal = 0;                              // of the machine's GPUs
+    int ordinal = 0;                              // index among the machine's GPUs
     std::filesystem::path gemm_algorithms;        // kernels/gemm/gemm_algorithms.h; empty: none
-    std::chrono::milliseconds deadline{120'000};  // of waiting for other ranks
-    // Of waiting for a device that works without other ranks to end a step.
+    std::chrono::milliseconds deadline{120'000};  // for waits for other ranks
+    // For a device that works without other ranks to end a step.
     std::chrono::milliseconds device_deadline{600'000};
     CudaFeatures use;
 };
@@ -64,19 +64,19 @@ public:
     std::vector<std::string> wrong_ways() const override;
 
 private:
-    // A product that does another op's work too (runtime/fused_products.h).
+    // A product that also does the work of another op (runtime/fused_products.h).
     struct FusedLaunch {
         Launch partner;
         GemmEpilogue epilogue = GemmEpilogue::gelu;
-        double share = 1;  // of the time, that is the product's where each is done by itself
+        double share = 1;  // the product's share of the time of both ops when separate
     };
-    // What is kept of a walk between its runs.
+    // The state of a walk between its runs.
     struct Prepared {
         std::map<std::pair<std::uint32_t, std::uint32_t>, FusedLaunch> fused;  // by slot and op
-        std::set<std::pair<std::uint32_t, std::uint32_t>> absorbed;            // run with a product
-        std::vector<cudaEvent_t> events;  // by launch; null where no launch waits
+        std::set<std::pair<std::uint32_t, std::uint32_t>> absorbed;  // run with their product
+        std::vector<cudaEvent_t> events;  // by launch; null if no launch waits for it
         GraphPlan graphs;
-        std::vector<cudaGraphExec_t> instances;  // by piece; null where it is not a graph
+        std::vector<cudaGraphExec_t> instances;  // by piece; null if it is not a graph
         std::int64_t runs = 0;
     };
     struct Timing {
@@ -84,9 +84,9 @@ private:
         std::uint32_t op = 0;
         cudaEvent_t begin = nullptr;
         cudaEvent_t end = nullptr;
-        const FusedLaunch* with = nullptr;  // whose time is in it too
+        const FusedLaunch* with = nullptr;  // the fused op whose time is included
     };
-    // The device's clock beside the host's: when an event on an idle device happened.
+    // Relates the device's clock to the host's: the host time of an event on an idle device.
     struct Anchor {
         cudaEvent_t event = nullptr;
         std::int64_t before_ns = 0;  // the host's clock
@@ -137,13 +137,13 @@ private:
     Result<void> at(const Launch& launch, Result<void> done) const;
 
     CudaOptions options_;
-    std::unique_ptr<CudaDevice> device_;  // first in, last out
+    std::unique_ptr<CudaDevice> device_;  // destroyed last
     std::unique_ptr<HostMirrors> mirrors_;
     std::unique_ptr<CudaGemm> gemm_;
     std::unique_ptr<NcclLibrary> nccl_;
     std::unique_ptr<NcclCommunicators> communicators_;
     std::unique_ptr<Communicator> world_;
-    std::vector<TensorView> zeroed_;  // at the begin of a step, neighbours as one
+    std::vector<TensorView> zeroed_;  // cleared at the begin of a step; adjacent ones joined
     struct StreamMemory {
         std::byte* scratch = nullptr;
         std::int64_t scratch_bytes = 0;
@@ -153,22 +153,22 @@ private:
     std::array<StreamMemory, kNumStreams> memory_{};
     std::map<Walk, Prepared> prepared_;
     const Prepared* running_ = nullptr;
-    std::map<std::string, std::int64_t> fused_shares_;  // by key, in thousandths; 0: not to be used
-    std::map<std::string, device::TensorCores> tensor_cores_;  // of attention, by key
+    std::map<std::string, std::int64_t> fused_shares_;  // by key, in thousandths; 0: not used
+    std::map<std::string, device::TensorCores> tensor_cores_;  // for attention, by key
     std::optional<device::TensorCores> tried_cores_;
     std::vector<TriedWay> tried_ways_;                                           // in order
     std::map<std::pair<std::uint32_t, std::uint32_t>, NcclTransfer> transfers_;  // by slot and op
     cudaEvent_t start_ = nullptr;
     cudaEvent_t end_ = nullptr;
     std::array<cudaEvent_t, kNumStreams> stream_ends_{};
-    bool timing_ = false;     // this run's kernels
-    bool recording_ = false;  // and the other ops
+    bool timing_ = false;     // this run times kernels
+    bool recording_ = false;  // this run also times the other ops
     Anchor anchor_;
     std::vector<Timing> timings_;
     std::size_t timings_used_ = 0;
-    std::optional<double> empty_pair_s_;  // what two events with nothing between them read
+    std::optional<double> empty_pair_s_;  // time between two events with nothing in between
     LaunchGates gates_;
-    std::optional<Error> error_;  // of a copy that could not say so, or of a run
+    std::optional<Error> error_;  // of a copy that returned no error, or of a run
 };
 
 }  // namespace orrery

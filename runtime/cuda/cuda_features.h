@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an executor of a GPU may use. A machine on which something fails can leave it out without a
-// new build: ORRERY_CUDA_WITHOUT=wgmma,graphs. Results keep their bits without graphs and gates,
-// and may differ in the last place without the others.
+// Optional features of an executor on a GPU. On a machine where one fails, it can be disabled
+// without a new build: ORRERY_CUDA_WITHOUT=wgmma,graphs. Graphs and gates do not change the bits of
+// results; the other features may change the last place.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ struct CudaFeatures {
     bool wgmma = true;   // attention on the tensor cores of warpgroups (Hopper)
     bool mma = true;     // attention on the tensor cores of warps
     bool graphs = true;  // replays of captured launches
-    bool fused = true;   // products that do a GELU or a bias gradient too
+    bool fused = true;   // products that also do a GELU or a bias gradient
     bool gates = true;   // the device waits for launches while kernels are timed
     bool operator==(const CudaFeatures&) const = default;
 
-    // The words of what is left out, "wgmma,graphs"; empty for nothing.
+    // The disabled features, "wgmma,graphs"; empty if all are enabled.
     std::string without() const;
 };
 
 inline constexpr const char* kCudaWithout = "ORRERY_CUDA_WITHOUT";
 
-// Everything but a comma-separated list of words; an error that lists the words for any other.
+// All features but those in a comma-separated list. The error for an unknown word lists the words.
 Result<CudaFeatures> cuda_features_without(std::string_view words);
 
 }  // namespace orrery

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which products of a CudaExecutor take another op's work with them. Each kind is tried once on the
-// device itself: on drawn numbers it must leave what the product and the kernel leave one after the
-// other, the same bits twice, and take less time than both; else, or where the library has no such
-// product, it is not used. The choice is kept with the algorithms, so that later runs have the same
-// bits. The library's bias gradient is put down, not added: it goes into scratch memory, and a
-// small kernel adds it.
+// The choice of fused products in a CudaExecutor. Each kind is tested once on the device. On random
+// numbers it must give the results of the product and the kernel one after the other, the same bits
+// twice, and take less time than both. Otherwise, or if the library has no such product, it is not
+// used. The choice is stored with the algorithms, so that later runs have the same bits. The
+// library's bias gradient overwrites its output: it goes into scratch memory, and a small kernel
+// adds it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -136,7 +136,8 @@ Result<void> CudaExecutor::run_fused(const Launch& product, const FusedLaunch& f
     return cuda_result(static_cast<cudaError_t>(queue.error()), "adding a bias gradient");
 }
 
-// The product's share of the time of both, in thousandths; 0 if the fused one is wrong or slower.
+// The product's share of the time of both separate ops, in thousandths; 0 if the fused one is wrong
+// or slower.
 Result<std::int64_t> CudaExecutor::try_fused(const Launch& product, const FusedLaunch& fused) {
     const Launch& with = fused.partner;
     const cudaStream_t stream = device_->stream(product.stream);

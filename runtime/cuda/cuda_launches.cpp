@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a CudaExecutor runs the launches of a plan.
+// Runs of the launches of a plan by a CudaExecutor.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,16 +23,16 @@ bool is_timed(std::int64_t run) {
     return run == 1 || run == 2 || (run > 2 && run % kTimedEvery == 0);
 }
 
-// Launches that the host enqueues behind a closed gate. A launch is up to ten commands (a gate's
-// wait, two events, and a split product's kernels and sums), and about a thousand commands is where
-// a stream makes the host wait.
+// Launches that the host enqueues behind a closed gate. A launch has up to ten commands (a gate's
+// wait, two events, and a split product's kernels and sums). Beyond about a thousand commands a
+// stream makes the host wait.
 constexpr std::uint32_t kLaunchesPerGate = 50;
 
 // CUDA's events resolve about 0.5 us (CUDA runtime API, cudaEventElapsedTime).
 constexpr double kEventResolution_s = 0.5e-6;
 constexpr int kEmptyPairs = 15;
 
-// A transfer's waits for other ranks need the host's eye.
+// The host must watch transfers, which wait for other ranks.
 EagerReason why_eager(const Op& op) {
     return op.kind() == OpKind::kernel ? EagerReason::none : EagerReason::communication;
 }
@@ -52,7 +52,7 @@ Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
         return unexpected<Error>(*error_);
     }
     Prepared& prepared = prepared_[walk];
-    // Not the first: it loads the kernels, which may have to wait for the device.
+    // Not the first run: it loads the kernels, which may wait for the device.
     recording_ = recorder_ != nullptr && walk == Walk::step;
     timing_ = recording_ || (times_ != nullptr && walk == Walk::step && prepared.runs > 0 &&
                              (time_every_step_ || is_timed(prepared.runs)));
@@ -108,7 +108,7 @@ Result<void> CudaExecutor::prepare(Prepared& prepared, const LaunchPlan& plan) {
     return {};
 }
 
-// What the host wrote, zeros where sums begin; then every stream may start.
+// Copies the host's writes and clears the sums; then every stream may start.
 Result<void> CudaExecutor::begin(Walk walk, const LaunchPlan& plan) {
     const cudaStream_t compute = device_->stream(kComputeStream);
     Result<void> done = mirrors_->upload(compute);
@@ -156,7 +156,7 @@ Result<void> CudaExecutor::record(const Prepared& prepared,
 }
 
 Result<void> CudaExecutor::launch_all(const Prepared& prepared, const LaunchPlan& plan) {
-    // With other ranks a closed gate could hold up what the host waits for.
+    // With other ranks, a closed gate could delay work that the host waits for.
     const bool gated = timing_ && prepared.runs > 0 && !communicators_ && options_.use.gates;
     Result<void> done;
     for (std::uint32_t i = 0; done && i < plan.launches.size(); ++i) {
@@ -204,7 +204,7 @@ Result<void> CudaExecutor::capture(Prepared& prepared, const LaunchPlan& plan, s
     for (const std::uint32_t i : piece.launches) {
         done = done ? run_launch(plan.launches[i]) : done;
     }
-    // The capture is ended in any case: the stream is of no use before.
+    // End the capture in any case, because the stream is unusable before.
     cudaGraph_t graph = nullptr;
     const Result<void> ended =
         cuda_result(cudaStreamEndCapture(stream, &graph), "capturing a graph");
@@ -331,7 +331,7 @@ Result<void> CudaExecutor::run_transfer(const Launch& launch, const Op& op) {
     return done;
 }
 
-// Joins the streams and waits, while errors of other ranks and the deadline are watched.
+// Joins the streams and waits, while it watches for errors of other ranks and the deadline.
 Result<void> CudaExecutor::end(const LaunchPlan& plan) {
     const cudaStream_t compute = device_->stream(kComputeStream);
     Result<void> done;
@@ -360,7 +360,7 @@ Result<double> seconds_between(cudaEvent_t begin, cudaEvent_t end) {
 
 }  // namespace
 
-// The events around a kernel read more than the kernel takes: what they read around nothing.
+// The events around a kernel measure more than the kernel. This measures two events around nothing.
 Result<void> CudaExecutor::time_an_empty_pair() {
     const cudaStream_t stream = device_->stream(kComputeStream);
     std::array<cudaEvent_t, kEmptyPairs + 1> events{};
@@ -409,8 +409,8 @@ Result<void> CudaExecutor::take_times() {
     return {};
 }
 
-// Before a step, while the device is idle: the host waits for one event, and takes it to be halfway
-// between what its own clock said before and after, a few microseconds apart.
+// Call it before a step, while the device is idle. The host waits for one event, and assumes its
+// time to be halfway between two readings of the host's clock, a few microseconds apart.
 Result<void> CudaExecutor::drop_anchor() {
     if (anchor_.event == nullptr) {
         auto event = device_->make_event(true);
@@ -427,7 +427,7 @@ Result<void> CudaExecutor::drop_anchor() {
     return done;
 }
 
-// What a step did, on the host's clock. The process spends no time of its own on an op.
+// Records the ops of a step in the host's time. They use no processor time of the process.
 Result<void> CudaExecutor::record_times() {
     const std::int64_t now = StepRecorder::now().steady_ns;
     const auto on_host = [&](double seconds) {

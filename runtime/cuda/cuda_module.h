@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library of the CUDA kernels and their executor (liborrery_cuda.so), loaded when a GPU is
-// first asked for: the program starts, and is built, without it.
+// The library of the CUDA kernels and their executor (liborrery_cuda.so), loaded at the first use
+// of a GPU. The program builds and starts without it.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace orrery {
 
-// Its functions, each of which fills its last argument: runtime/cuda/module_entry.cpp.
+// The functions of the module. Each sets its last argument: runtime/cuda/module_entry.cpp.
 struct CudaModule {
     void (*devices)(Result<std::vector<CudaDeviceInfo>>& devices) = nullptr;
     void (*versions)(std::string& versions) = nullptr;
@@ -26,7 +26,7 @@ struct CudaModule {
                           Result<std::unique_ptr<Executor>>& executor) = nullptr;
 };
 
-// Loaded at the first call. The error says why there is none.
+// Loads the module at the first call. The error has the reason if it is missing.
 const Result<CudaModule>& cuda_module();
 
 }  // namespace orrery

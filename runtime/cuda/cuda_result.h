@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA's runtime returns, as values.
+// Errors of CUDA's runtime as values.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -13,15 +13,15 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kSampled = 1 << 16;  // elements of a result, at its begin and at its end
-constexpr std::int64_t kDrawn = 1 << 18;    // elements, repeated
+constexpr std::int64_t kDrawn = 1 << 18;    // distinct random numbers, which repeat
 constexpr int kRepeats = 7;
 
-// Of the difference: one way may round in between where the other does not.
+// Tolerated relative difference: one way may round an intermediate result that the other does not.
 double tolerance(Dtype dtype) {
     return dtype == Dtype::bf16 ? 1e-2 : 1e-4;
 }
 
-// In [-0.25, 0.25): sums of products of a thousand such numbers are where a GELU bends.
+// In [-0.25, 0.25), so that sums of a thousand products are in the curved part of a GELU.
 std::vector<std::byte> drawn_numbers(Dtype dtype) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(kDrawn * size_bytes(dtype)));
     const TensorView view{bytes.data(), dtype, kDrawn};
@@ -72,7 +72,7 @@ Result<void> add_samples(const std::vector<TensorView>& views, cudaStream_t stre
     return {};
 }
 
-// NaNs.
+// Fills the tensor with NaNs.
 Result<void> make_void(const TensorView& view, cudaStream_t stream) {
     const auto bytes = static_cast<std::size_t>(view.size * size_bytes(view.dtype));
     return cuda_result(cudaMemsetAsync(view.data, 0xFF, bytes, stream), "trying on the device");
@@ -90,7 +90,7 @@ double relative_difference(const Samples& actual, const Samples& expected) {
             squares += std::pow(static_cast<double>(actual[t][i]) - value, 2);
             size += value * value;
         }
-        const double relative = std::sqrt(squares / size);  // NaN of zeros
+        const double relative = std::sqrt(squares / size);  // NaN if all are zero
         worst = std::isfinite(relative) ? std::max(worst, relative) : HUGE_VAL;
     }
     return worst;
@@ -142,7 +142,7 @@ Result<Samples> DeviceTrial::results_of(const Work& work) const {
 
 Result<double> DeviceTrial::time_of(const Work& work) const {
     std::vector<double> seconds;
-    for (int i = 0; i <= kRepeats; ++i) {  // the first one warms up
+    for (int i = 0; i <= kRepeats; ++i) {  // the first run warms up
         float milliseconds = 0;
         Result<void> done = cuda_result(cudaEventRecord(begin_, stream_), "trying on the device");
         done = done ? work() : done;

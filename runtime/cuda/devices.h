@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NVIDIA GPUs of this machine. Asking costs a few milliseconds where there is a driver, and
-// works on machines without driver, device or a build with CUDA: then the error says which it is.
+// The NVIDIA GPUs of this machine. The query takes a few milliseconds if there is a driver. It also
+// works without a driver, a device or a build with CUDA: the error then names what is missing.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ struct CudaDeviceInfo {
     std::string pci_bus;
 };
 
-// At least one.
+// At least one GPU.
 Result<std::vector<CudaDeviceInfo>> cuda_devices();
 
-// What NCCL 2.28 has to be told so that more ranks than there are GPUs train on one machine, for
-// tests: it refuses two ranks of one host on one device, so every rank says that it is a host of
-// its own and talks over loopback sockets. Names and values of environment variables; none if every
-// rank has a GPU. Read in NCCL's source (src/init.cc, getHostHash); not tried on hardware yet.
+// Environment variables (names and values) with which NCCL 2.28 lets more ranks than GPUs train on
+// one machine, for tests. NCCL refuses two ranks of one host on one device, so that every rank
+// claims to be a host of its own and uses loopback sockets. Empty if every rank has a GPU. Derived
+// from NCCL's source (src/init.cc, getHostHash); not yet tried on hardware.
 std::vector<std::pair<std::string, std::string>> nccl_environment(std::uint32_t rank,
                                                                   std::uint32_t num_local_ranks,
                                                                   std::size_t num_devices);
 
-// Versions that were built against and that run here: for reports.
+// The versions that were built against, and the versions present: for reports.
 std::string cuda_versions();
 
 }  // namespace orrery

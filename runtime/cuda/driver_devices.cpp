@@ -13,7 +13,7 @@ std::string version_text(int version) {
     return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-// What to do about the commonest reasons why no device answers.
+// Hints for the most common reasons why no device answers.
 std::string hint_for(cudaError_t error) {
     switch (error) {
         case cudaErrorInsufficientDriver:

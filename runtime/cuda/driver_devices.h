@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA's runtime says of the GPUs: the part of runtime/cuda/devices.h that lies in the module.
+// The GPUs that CUDA's runtime reports: the part of runtime/cuda/devices.h that is in the module.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of a device as the host sees them: copies, made when the host asks, that go back to the
-// device before it runs again if the host may have written them. Small ones are in pinned memory
-// and stay; large ones (weights, optimizer state) last until the next run.
+// The host's copies of tensors of a device. A copy is made on request, and returns to the device
+// before the next run if the host may have written it. Small copies are in pinned memory and stay;
+// large ones (weights, optimizer state) last until the next run.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace orrery {
 
-// What the host does with a tensor. What is overwritten is not copied from the device first: every
-// element of it counts as written.
+// The host's access to a tensor. For `overwrite` the tensor is not copied from the device first,
+// and all its elements count as written.
 enum class HostAccess : std::uint8_t { read, change, overwrite };
 
 class HostMirrors {
 public:
     HostMirrors(CudaDevice& device, const RankProgram& rank) : device_(device), rank_(rank) {}
 
-    // A tensor that outlives slots; an empty view if the rank has none.
+    // The copy of a tensor that outlives slots; an empty view if the rank has none.
     Result<TensorView> open(TensorId tensor, std::int32_t micro_batch, HostAccess access);
-    // What the host may have written, to the device, in the order of the stream.
+    // Copies the tensors that the host may have written to the device, in stream order.
     Result<void> upload(cudaStream_t stream);
-    // The device has run to its end: what it may have written is copied anew when asked for.
+    // Call it after a run: copies of tensors that the device may have written are then outdated.
     void after_run();
 
 private:
@@ -35,9 +35,9 @@ private:
         TensorView host;
         TensorView device;
         std::unique_ptr<std::byte[]> pageable;  // if large
-        bool input = false;                     // the device only reads it
+        bool input = false;                     // read-only for the device
         bool fresh = false;
-        bool lent = false;  // for writing
+        bool lent = false;  // lent to the host for writing
     };
     Result<void> allocate(Mirror& mirror);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host functions and device code of all CUDA kernels, for queues that no .cu file knows: the
-// recording and the emulating ones. Not for CudaQueue, whose launches only nvcc can compile.
+// Host functions and device code of all CUDA kernels, for queues that the .cu files do not
+// instantiate: the recording and the emulating ones. Not for CudaQueue, whose launches only nvcc
+// can compile.
 #pragma once
 
 #include "kernels/activation/activation_device.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which CUDA kernels a kernel op launches, on any queue (kernels/cuda/queue.h): the counterpart of
-// runtime/cpu/cpu_kernels.cpp. A file that instantiates launch_kernel() has the host functions of
-// the kernels for its queue: the .cu files for CudaQueue, runtime/cuda/kernel_definitions.h for
-// others.
+// The CUDA kernels that a kernel op launches, on any queue (kernels/cuda/queue.h): the counterpart
+// of runtime/cpu/cpu_kernels.cpp. A file that instantiates launch_kernel() must have the kernels'
+// host functions for its queue: from the .cu files for CudaQueue, from
+// runtime/cuda/kernel_definitions.h for other queues.
 #pragma once
 
 #include "engine/base/check.h"
@@ -95,7 +95,7 @@ void launch_key_value_block(Queue& queue, const BoundOp& op) {
     device::copy_key_value(queue, width, op.reads[0].view, op.writes[0].view);
 }
 
-// sum += ..., where a sum of packed Q, K and V gets the gradients of its keys and values.
+// sum += ...; a sum of packed Q, K and V may add the gradients of its keys and values.
 template <class Queue>
 void launch_gradient_sum(Queue& queue, const BoundOp& op) {
     const BoundOperand& sum = op.accumulates[0];
@@ -259,8 +259,8 @@ void launch_gradient_scale(Queue& queue, const BoundOp& op) {
         queue, op.reads[0].view, op.reads[1].view, std::span<const TensorView>{gradients});
 }
 
-// The tensors of an optimizer kernel. `state` is m of all of them, v of all and, where weights have
-// them, their masters.
+// The tensors of an optimizer kernel. `state` has m of all tensors, then v of all tensors, then the
+// masters of all tensors if weights have them.
 inline std::vector<device::OptimizerTensor> optimizer_tensors(
     const BoundOp& op,
     std::span<const BoundOperand> gradients,
@@ -330,8 +330,8 @@ void launch_lamb(Queue& queue, const BoundOp& op) {
 template <class Queue>
 using LaunchBinder = void (*)(Queue&, const BoundOp&);
 
-// Of the kernels whose arguments depend on where a shard lies in its tensor. Matrix products are
-// cuBLASLt's (kernels/gemm).
+// For the kernels whose arguments depend on where a shard lies in its tensor. cuBLASLt runs matrix
+// products (kernels/gemm).
 template <class Queue>
 LaunchBinder<Queue> launch_binder_of(KernelKind kind) {
     switch (kind) {

@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-// Runs on a thread of the driver, and holds up the stream meanwhile.
+// Runs on a thread of the driver and holds up the stream.
 void LaunchGates::wait(void* gate) {
     auto& own = *static_cast<Gate*>(gate);
     const auto latest = std::chrono::steady_clock::now() + kLongestClosed;
@@ -35,7 +35,7 @@ Result<void> LaunchGates::close(cudaStream_t stream) {
 void LaunchGates::open() {
     if (closed_) {
         closed_->open.store(true, std::memory_order_release);
-        opened_.push_back(std::move(closed_));  // the device may look at it until the end
+        opened_.push_back(std::move(closed_));  // the device may read it until the end
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates at which the device waits while the host enqueues launches, so that what lies between two
-// timing events is the kernel and not the host. A gate opens by itself after a while: where the
-// host had to wait for room in a stream behind a closed gate, nothing else would ever open it. Such
-// a gate costs accuracy, and is counted.
+// Gates at which the device waits while the host enqueues launches, so that timing events measure
+// the kernel and not the host. A gate opens by itself after a while: if the host waits for room in
+// a stream behind a closed gate, nothing else could open it. Such late gates reduce the accuracy
+// and are counted.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,10 +26,10 @@ public:
     LaunchGates& operator=(const LaunchGates&) = delete;
     ~LaunchGates() { open(); }
 
-    // Closes a gate behind what the stream was given, and opens the one before it.
+    // Enqueues a closed gate on the stream, and opens the gate before it.
     Result<void> close(cudaStream_t stream);
     void open();
-    // The device has passed all gates: it looks at none of them any more.
+    // The device has passed all gates and no longer reads them.
     void forget();
     // The number of forgotten gates that opened by themselves.
     std::int64_t late() const { return late_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions by which the program calls its CUDA module: see runtime/cuda/cuda_module.h.
+// The functions through which the program calls its CUDA module: see runtime/cuda/cuda_module.h.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-// Where measured algorithms are kept: ORRERY_GEMM_ALGORITHMS, or the user's cache.
+// The file of measured algorithms: ORRERY_GEMM_ALGORITHMS, or in the user's cache folder.
 std::filesystem::path gemm_file(const Environment& environment, std::string device) {
     if (const auto file = environment("ORRERY_GEMM_ALGORITHMS")) {
         return *file;
@@ -40,13 +40,13 @@ Result<std::unique_ptr<Executor>> make_cuda_executor(const Program& program,
     if (!devices || !job || !features) {
         return unexpected<Error>(!devices ? devices.error() : job ? features.error() : job.error());
     }
-    if (job->source == "launcher") {  // all of them are on this machine
+    if (job->source == "launcher") {  // all processes are on this machine
         for (const auto& [key, value] :
              nccl_environment(job->rank, job->num_ranks, devices->size())) {
-            setenv(key.c_str(), value.c_str(), 0);  // the user's own stay
+            setenv(key.c_str(), value.c_str(), 0);  // variables set by the user are kept
         }
     }
-    // Processes of one machine take its GPUs in turn.
+    // Processes of one machine use its GPUs in turn.
     const std::size_t ordinal = job->local_rank % devices->size();
     Result<std::unique_ptr<CudaExecutor>> executor = CudaExecutor::create(
         program,

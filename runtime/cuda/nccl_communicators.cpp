@@ -14,13 +14,13 @@
 namespace orrery {
 namespace {
 
-// Of the host's messages that carry ids, apart from those of the Program's communicators. One for
-// all: two ranks meet in the communicators that they share in the same order. How many
-// communicators a rank is in must not be part of it: a middle stage is in fewer than the first and
-// the last.
+// Id of the host messages that exchange unique ids, apart from the Program's communicators. One id
+// is enough, because two ranks create their common communicators in the same order. The id must not
+// depend on the number of a rank's communicators: a middle stage has fewer than the first and the
+// last.
 constexpr std::uint32_t kExchange = 0xA00000;
 
-// For the end of a job, in which every rank is about to leave.
+// For the end of a job, when every rank is about to exit.
 constexpr std::chrono::milliseconds kMostForTheEnd{5'000};
 
 std::string describe(const NcclMembers& of) {
@@ -63,7 +63,7 @@ NcclCommunicators::~NcclCommunicators() {
     }
 }
 
-// Each step for all of them before the next one: other ranks may have them in another state.
+// Each step for all communicators before the next step, because other ranks may be at another step.
 bool NcclCommunicators::finished() {
     patience_.deadline = std::min(patience_.deadline, kMostForTheEnd);
     const auto fine = [](int status) {
@@ -94,7 +94,7 @@ Result<void> NcclCommunicators::join(const NcclMembers& of, Transport& transport
     NcclUniqueId id{};
     int status = of.position == 0 ? library_.unique_id(id) : kNcclSuccess;
     Communicator host{transport, of.ranks, kExchange};
-    // The first member sends even if it has no id, so that the others do not wait in vain.
+    // The first member sends even without an id, so that the others do not wait in vain.
     const Result<void> told =
         host.broadcast({id.data(), Dtype::uint8, static_cast<std::int64_t>(id.size())}, 0);
     if (!told) {
@@ -158,7 +158,7 @@ Result<void> NcclCommunicators::enqueue(const NcclTransfer& plan, NcclLibrary::S
         }
         status = library_.call(call, handles[call.communicator], stream);
     }
-    // The group is ended in any case: NCCL has it open for this thread.
+    // End the group in any case, because NCCL has it open for this thread.
     const int ended = library_.group_end();
     status = status == kNcclSuccess || status == kNcclInProgress ? ended : status;
     if (status != kNcclSuccess && status != kNcclInProgress) {

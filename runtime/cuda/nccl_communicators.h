@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NCCL communicators of a rank. Every wait for the other ranks is bounded by a deadline. When
-// anything goes wrong, here or (as NCCL tells) at another rank, all of this rank's communicators
-// are aborted, which is what lets the others' kernels end: they run into their own deadlines or
-// into NCCL's remote error, and abort as well. No call is made on a communicator after that.
-// One thread makes all calls, so no call is in progress when it aborts. At a good end communicators
-// are finalized and destroyed: over sockets a proxy may still send what the last kernel left it,
-// and an abort would cut that off (NCCL user guide, "Destroying a communicator").
+// The NCCL communicators of a rank. A deadline bounds every wait for other ranks. After an error,
+// on this rank or (as NCCL reports) on another one, all communicators of this rank are aborted.
+// That lets the kernels of the other ranks end: they reach their own deadlines or NCCL's remote
+// error, and abort as well. An aborted communicator is never used again. One thread makes all
+// calls, so that no call is in progress at an abort. At a normal end communicators are finalized
+// and destroyed: over sockets, a proxy may still be sending the last kernel's data, which an abort
+// would cut off (NCCL user guide, "Destroying a communicator").
 #pragma once
 
 #include <chrono>
@@ -21,40 +21,40 @@
 
 namespace orrery {
 
-// How long to wait, by which clock, and what to do between two looks. Most waits are short, and a
-// sleep costs some 75 us with the timer's slack: a wait pauses only after it has looked for `spin`.
+// The deadline of a wait, its clock, and the pause between two polls. Most waits are short, and a
+// sleep costs about 75 us with the timer's slack, so that a wait polls for `spin` before its first
+// pause.
 struct Patience {
     using Clock = std::chrono::steady_clock;
     std::chrono::milliseconds deadline{120'000};
     std::chrono::microseconds spin{0};
     std::function<Clock::time_point()> now = [] { return Clock::now(); };
-    std::function<void()> pause;  // null: look again at once
+    std::function<void()> pause;  // null: poll again at once
 
-    // Whether `done` came true in time.
+    // Whether `done` became true in time.
     bool wait_until(const std::function<bool()>& done) const;
 };
 
 class NcclCommunicators {
 public:
-    // Of every communicator that the Program's ops use and this rank is a member of; all ranks call
+    // Creates every communicator of the Program's ops that this rank is a member of. All ranks call
     // it at the same time. Unique ids travel over `transport`.
     static Result<std::unique_ptr<NcclCommunicators>> create(
         NcclLibrary& library,
         const std::vector<NcclMembers>& communicators,
         Transport& transport,
         Patience patience);
-    // Finalizes and destroys the communicators, unless something went wrong or a rank does not
-    // answer: then they are aborted.
+    // Finalizes and destroys the communicators. Aborts them after an error, or if a rank does not
+    // answer.
     ~NcclCommunicators();
     NcclCommunicators(const NcclCommunicators&) = delete;
     NcclCommunicators& operator=(const NcclCommunicators&) = delete;
 
-    // The calls of the plan as one group, in the order of the stream. Returns when they are
-    // enqueued, not when they are done.
+    // Enqueues the calls of the plan on the stream as one group. Does not wait for their end.
     Result<void> enqueue(const NcclTransfer& plan, NcclLibrary::Stream stream);
-    // What has gone wrong on any communicator since; the error stays.
+    // The first error on any communicator; it stays.
     Result<void> check();
-    // Waits until `done` says that the device has ended what was enqueued.
+    // Waits until `done` reports that the device has finished the enqueued calls.
     Result<void> wait(const std::function<bool()>& done);
     void abort(const std::string& why);
 
@@ -68,9 +68,9 @@ private:
     NcclCommunicators(NcclLibrary& library, Patience patience)
         : library_(library), patience_(std::move(patience)) {}
     Result<void> join(const NcclMembers& of, Transport& transport);
-    // Waits until the communicator is no longer in progress; aborts all on an error.
+    // Waits until the communicator is no longer in progress. On an error, aborts all.
     Result<void> settle(NcclLibrary::Communicator communicator, const std::string& what);
-    // Whether all communicators ended well; the library has forgotten them then.
+    // Whether all communicators ended normally; the library has then freed them.
     bool finished();
     Result<void> broken(int status,
                         NcclLibrary::Communicator communicator,
@@ -83,8 +83,8 @@ private:
     std::optional<Error> error_;
 };
 
-// The communicators of the Program's ops that `rank` is a member of, in an order that all ranks
-// share.
+// The communicators of the Program's ops that `rank` is a member of. The order is the same on all
+// ranks.
 std::vector<NcclMembers> nccl_communicators(const Program& program, RankId rank);
 
 }  // namespace orrery

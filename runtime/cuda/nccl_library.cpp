@@ -37,8 +37,8 @@ ncclDataType_t type_of(Dtype dtype) {
     return ncclUint8;
 }
 
-// Zero CTAs: NCCL uses copy engines wherever it can (user guide, "NCCL API Supported Flags"), which
-// takes buffers that are registered as symmetric windows. Those of other buffers SMs move.
+// Zero CTAs: NCCL uses copy engines if it can (user guide, "NCCL API Supported Flags"). That needs
+// buffers registered as symmetric windows; for other buffers SMs move the bytes.
 void set_mover(const Mover& mover, ncclConfig_t& config) {
     if (mover.engine == TransferEngine::copy_engine) {
 #ifdef NCCL_CTA_POLICY_ZERO  // since NCCL 2.28

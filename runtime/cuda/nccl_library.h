@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of NCCL that the executor makes, as a seam: the library itself, found when it is first
-// needed, or a test's. Status codes are ncclResult_t's. Communicators are non-blocking: calls
-// return kNcclInProgress, and async_error() says when they are done (NCCL user guide, "Using
-// multiple NCCL communicators concurrently" and "Fault tolerance").
+// An interface to the calls of NCCL that the executor makes: the library, loaded at its first use,
+// or a test's fake. Status codes are ncclResult_t's. Communicators are non-blocking: calls return
+// kNcclInProgress, and async_error() reports their end (NCCL user guide, "Using multiple NCCL
+// communicators concurrently" and "Fault tolerance").
 #pragma once
 
 #include <array>
@@ -32,20 +32,20 @@ public:
 
     virtual int unique_id(NcclUniqueId& id) = 0;
     virtual int init(Communicator& communicator, const NcclUniqueId& id, const NcclMembers& of) = 0;
-    // Puts the communicator's own status into `state`; it may be kNcclInProgress.
+    // Sets `state` to the communicator's status, which may be kNcclInProgress.
     virtual int async_error(Communicator communicator, int& state) = 0;
-    // Lets the communicator end what it does; async_error() says when that is done.
+    // Lets the communicator finish its work; async_error() reports the end.
     virtual int finalize(Communicator communicator) = 0;
-    // Frees a communicator that has been finalized.
+    // Frees a finalized communicator.
     virtual int destroy(Communicator communicator) = 0;
-    // Ends whatever the communicator does; it is gone afterwards.
+    // Aborts all work of the communicator and frees it.
     virtual int abort(Communicator communicator) = 0;
     virtual int group_start() = 0;
     virtual int group_end() = 0;
     virtual int call(const NcclCall& call, Communicator communicator, Stream stream) = 0;
 };
 
-// libnccl.so.2 of this machine; an error if there is none that fits.
+// Loads libnccl.so.2 of this machine. An error if there is none with a suitable version.
 Result<std::unique_ptr<NcclLibrary>> open_nccl();
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks are in a communicator of NCCL's, and which communicators an op needs: a group of the
-// mesh for a collective, a line of it for messages.
+// The members of NCCL communicators, and the communicators that an op needs: a group of the mesh
+// for a collective, a line of the mesh for messages.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace orrery {
 
-// A communicator: its members are ranks of the Program in ascending order. Equal ids are the same
-// communicator, in the same order of creation on every rank.
+// A communicator. Its members are ranks of the Program in ascending order. Equal ids mean the same
+// communicator. Every rank creates communicators in the same order.
 struct NcclMembers {
     std::uint32_t id = 0;
     std::vector<std::uint32_t> ranks;
@@ -21,10 +21,10 @@ struct NcclMembers {
 };
 
 NcclMembers nccl_members(const Program& program, RankId rank, const CollectiveCall& call);
-// The ranks that differ from this one along the message's digit only.
+// The ranks that differ from this one only along the message's digit.
 NcclMembers nccl_members(const Program& program, RankId rank, const SendRecvPart& part);
 
-// All that an op needs; empty if `rank` takes no part.
+// All communicators of an op; empty if `rank` takes no part.
 std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op);
 
 }  // namespace orrery

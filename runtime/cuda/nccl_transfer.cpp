@@ -105,7 +105,7 @@ private:
              .reduction = reduction});
     }
 
-    // Every member's part of the tensor to all.
+    // Sends every member's part of the tensor to all members.
     void gather_parts(TensorView tensor) {
         const ElementRange own = shard_range(tensor.size, ranks(), position());
         if (tensor.size % ranks() == 0) {
@@ -132,7 +132,7 @@ private:
              .peer = static_cast<std::uint32_t>(root)});
     }
 
-    // The sum of each member's part of the tensor at that member; the rest is void afterwards.
+    // Reduces each member's part of the tensor to that member; the rest is undefined afterwards.
     void reduce_parts(TensorView tensor) {
         const ElementRange own = shard_range(tensor.size, ranks(), position());
         if (tensor.size % ranks() == 0) {
@@ -186,7 +186,8 @@ private:
         }
     }
 
-    // A block of each member, which lie apart, by way of memory where they follow one another.
+    // Moves one block of each member. The blocks are apart in memory, so that they pass through
+    // staging.
     void change_piece(const CollectiveCall& call,
                       const BoundOperand& from,
                       const BoundOperand& to) {
@@ -252,7 +253,7 @@ private:
         }
     }
 
-    // Whether the members' parts lie one after the other as the collective makes them.
+    // Whether the members' parts are contiguous and in the order of the collective.
     static bool in_order(const std::vector<std::vector<StridedCopy>>& parts, std::int64_t size) {
         for (std::size_t m = 0; m < parts.size(); ++m) {
             const StridedCopy whole{.from = 0,
@@ -268,7 +269,8 @@ private:
         return true;
     }
 
-    // What each member's part, under `apart`, has of this rank's, under `together`.
+    // For each member, the intersection of its part under `apart` with this rank's part under
+    // `together`.
     static std::vector<std::vector<StridedCopy>> common_parts(const Redistribution& r,
                                                               const Layout& apart,
                                                               const Layout& together) {
@@ -365,10 +367,10 @@ private:
     RankId rank_;
     std::byte* staging_;
     NcclTransfer plan_;
-    std::uint32_t used_ = 0;  // the communicator of what is added
+    std::uint32_t used_ = 0;  // index of the communicator for the next calls
 };
 
-// A message is a whole tensor, or the part that message_part() leaves.
+// A message is a whole tensor, or the part given by message_part().
 std::string why_not_messages(const Program& program, RankId rank, const Op& op) {
     const std::vector<SendRecvPart>& parts = program.send_recv(op).parts;
     if (std::ranges::any_of(parts, [](const SendRecvPart& part) { return part.peers >= 0; })) {

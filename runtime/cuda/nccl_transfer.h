@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communication op of a Program as calls of NCCL: what runtime/collective_ops.h does with
-// messages between processes, here as one group of collectives on memory of the device, with copies
-// before and after where a layout is not contiguous. Lists of tensors are reduced and gathered in
-// place, tensor by tensor, in one group: nothing is packed. Parts of unequal length (a size that
-// the ranks do not divide) become one reduce or broadcast for each member.
+// A communication op of a Program as calls of NCCL, like runtime/collective_ops.h with messages
+// between processes. It is one group of collectives on device memory, with copies before and after
+// for layouts that are not contiguous. Lists of tensors are reduced and gathered in place, tensor
+// by tensor, in one group, without packing. Parts of unequal length (if the ranks do not divide the
+// size) become one reduce or broadcast per member.
 //
-// Only plans: addresses are not read. Tested on hosts against CollectiveOps.
+// This is only planning: no address is read. Tests on hosts compare it with CollectiveOps.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,9 @@ enum class NcclCallKind : std::uint8_t {
     recv,
 };
 
-// As NCCL's C functions take them; `count` is of what one rank sends (all_gather) or receives
-// (reduce_scatter), `peer` the root or the other side, a position in the communicator.
+// The arguments of NCCL's C functions. `count` is the size sent by one rank (all_gather) or
+// received by one rank (reduce_scatter). `peer` is the root or the other side, as a position in the
+// communicator.
 struct NcclCall {
     NcclCallKind function = NcclCallKind::all_reduce;
     const std::byte* in = nullptr;
@@ -39,7 +40,7 @@ struct NcclCall {
     Dtype dtype = Dtype::bf16;
     Reduction reduction = Reduction::sum;
     std::uint32_t peer = 0;
-    std::uint32_t communicator = 0;  // of NcclTransfer::communicators
+    std::uint32_t communicator = 0;  // index into NcclTransfer::communicators
 };
 
 struct DeviceCopy {
@@ -58,15 +59,15 @@ struct NcclTransfer {
     std::vector<DeviceCopy> before;
     std::vector<NcclCall> calls;  // one group
     std::vector<DeviceCopy> after;
-    std::vector<DeviceSum> sums;  // after the copies
+    std::vector<DeviceSum> sums;  // run after the copies
     std::vector<NcclMembers> communicators;
     std::int64_t staging_bytes = 0;
 };
 
-// Why NCCL can't be asked for it, or empty.
+// The reason why NCCL does not support an op, or empty.
 std::string why_not_nccl(const Program& program, RankId rank, const Op& op);
 
-// `staging` has room for staging_bytes; with none only that number is of use.
+// `staging` must have staging_bytes bytes. With a null pointer only that number is valid.
 NcclTransfer nccl_transfer(const Program& program,
                            RankId rank,
                            const Op& op,

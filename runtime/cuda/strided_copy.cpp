@@ -20,7 +20,7 @@ std::int64_t row_position(const LocalBlock& whole, const LocalBlock& part, std::
     return position;
 }
 
-// One more row at the end of the copy, if it is where the copy's rows go on.
+// Extends the copy by one row if the row continues its pattern.
 bool extend(StridedCopy& copy, std::int64_t from, std::int64_t to) {
     if (copy.rows == 1) {
         copy.from_pitch = from - copy.from;
@@ -51,7 +51,7 @@ std::vector<HeldPart> held_parts(const Redistribution& r, const Layout& layout, 
     }
     const int last = static_cast<int>(whole.size()) - 1;
     std::vector<HeldPart> parts;
-    std::int64_t before = 0;  // columns of earlier parts in a row
+    std::int64_t before = 0;  // columns of the parts before it, per row
     for (const std::int64_t columns : r.column_parts) {
         HeldPart part{whole, whole};
         const DimensionRange own = local_range(columns, last, layout, r.mesh, rank);
@@ -105,7 +105,7 @@ std::vector<StridedCopy> strided_copies(const LocalBlock& part,
                               .to_pitch = width});
         }
     }
-    // Rows that touch are one.
+    // Rows that touch become one.
     for (StridedCopy& copy : copies) {
         if (copy.rows > 1 && copy.from_pitch == copy.width && copy.to_pitch == copy.width) {
             copy.width *= copy.rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between row-major blocks of a tensor as a device makes them: rows of equal length at equal
-// distances, one call each (cudaMemcpy2DAsync).
+// Copies between row-major blocks of a tensor in the form of device copies: rows of equal length at
+// equal distances, one call each (cudaMemcpy2DAsync).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-// `rows` rows of `width` elements; distances in elements.
+// `rows` rows of `width` elements. Offsets and distances are in elements.
 struct StridedCopy {
     std::int64_t from = 0;
     std::int64_t to = 0;
@@ -21,20 +21,20 @@ struct StridedCopy {
     bool operator==(const StridedCopy&) const = default;
 };
 
-// What a rank holds of a tensor: by dimension, in global indices.
+// A rank's part of a tensor: by dimension, in global indices.
 using LocalBlock = std::vector<DimensionRange>;
 LocalBlock common_block(const LocalBlock& a, const LocalBlock& b);
 std::int64_t elements_of(const LocalBlock& block);
 
-// The same by column parts of the last dimension (one, if it has none): what the rank holds of
-// each, in indices of that part, and its memory as a block of rows around it.
+// The same for each column part of the last dimension (or for the only one): the rank's range in
+// indices of that part, and the block of memory that contains it.
 struct HeldPart {
     LocalBlock range;
     LocalBlock memory;
 };
 std::vector<HeldPart> held_parts(const Redistribution& r, const Layout& layout, RankId rank);
 
-// The elements of `part` from one block to another; both contain it.
+// The copies of `part` from one block to another. Both must contain it.
 std::vector<StridedCopy> strided_copies(const LocalBlock& part,
                                         const LocalBlock& from,
                                         const LocalBlock& to);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A byte-pair encoding in Hugging Face's files. Bytes appear as GPT-2's printable characters:
-// itself where a byte prints in Latin-1, else U+0100 and on. merges.txt: a comment line, then the
-// two parts of a merge on each line. vocab.json: {"token": id, …}, which follows from the merges.
+// A byte-pair encoding in Hugging Face's files. Bytes appear as GPT-2's printable characters: a
+// byte that is printable in Latin-1 as itself, others as U+0100 and on. merges.txt has a comment
+// line, then the two parts of a merge on each line. vocab.json has {"token": id, …}, which follows
+// from the merges.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -20,7 +21,7 @@ constexpr const char* kMerges = "merges.txt";
 constexpr const char* kVocabulary = "vocab.json";
 constexpr std::string_view kVersion = "#version: 0.2\n";
 
-// How many bytes print: they come first in GPT-2's order.
+// The number of printable bytes, which come first in GPT-2's order.
 constexpr std::int32_t kPrinting = 188;
 
 std::uint32_t character_of(unsigned char byte) {

@@ -13,7 +13,7 @@ namespace orrery {
 
 class MappedFile {
 public:
-    // Error::where is the path. An empty file can't be mapped and is an error.
+    // Error::where is the path. An empty file cannot be mapped: it is an error.
     static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
     ~MappedFile();
     MappedFile(const MappedFile&) = delete;

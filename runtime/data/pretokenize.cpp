@@ -18,7 +18,7 @@ struct Character {
     std::size_t bytes = 0;
 };
 
-// Bytes of the UTF-8 character that begins with this one; 1 for what cannot begin one.
+// Bytes of the UTF-8 character that begins with this byte; 1 if none can begin with it.
 std::size_t length_of(unsigned char first) {
     return first < 0xC2 ? 1 : (first < 0xE0 ? 2 : (first < 0xF0 ? 3 : (first < 0xF5 ? 4 : 1)));
 }
@@ -68,11 +68,12 @@ std::size_t contraction(std::string_view text) {
     return 0;
 }
 
-// Of white space: all of it at the end of the text, else all but its last character (one stays).
-// More than `longest` bytes, but not necessarily all, of a longer run.
+// The length of the word at a run of white space: the whole run at the end of the text, otherwise
+// without its last character (at least one remains). For runs longer than `longest`, any length
+// above `longest`.
 std::size_t white_space(std::string_view text, std::size_t longest) {
     std::size_t end = 0;
-    std::size_t last = 0;  // where the last character begins
+    std::size_t last = 0;  // begin of the last character
     for (Character c = character_at(text, 0); c.kind == CharacterClass::space && last <= longest;
          c = character_at(text, end)) {
         last = end;

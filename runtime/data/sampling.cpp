@@ -17,8 +17,8 @@ std::int64_t SampleOrder::place(std::int64_t step,
                         .stream = static_cast<std::uint32_t>(step >> 32),
                         .round = static_cast<std::uint32_t>(step)};
     const auto words = random_words(key, static_cast<std::uint64_t>(sample));
-    // A sample has seq_length + 1 tokens. The bias of the remainder is below 2^-32 of a place for
-    // any data that fits on a disk.
+    // A sample has seq_length + 1 tokens. The remainder biases a place by less than 2^-32 for any
+    // data that fit on a disk.
     const auto places = static_cast<std::uint64_t>(num_tokens - seq_length);
     const std::uint64_t word = std::uint64_t{words[0]} << 32 | words[1];
     return static_cast<std::int64_t>(word % places);

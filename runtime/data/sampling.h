@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tokens a training sample holds: `seq_length` inputs and the labels that follow each, from a
+// The tokens of a training sample: `seq_length` inputs and the label that follows each, from a
 // random place of the data. The place is a pure function of (seed, step, number of the sample in
-// the global batch), so neither the sharding nor an interruption changes what is trained on.
+// the global batch), so that neither sharding nor an interruption changes the samples.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct SampleOrder {
     std::uint64_t seed = 0;
     std::int64_t seq_length = 0;
 
-    // First token of a sample among `num_tokens`, which must be more than seq_length.
+    // The first token of a sample among `num_tokens`, which must be more than seq_length.
     std::int64_t place(std::int64_t step, std::int64_t sample, std::int64_t num_tokens) const;
 };
 
@@ -26,8 +26,8 @@ struct TokenBatch {
     std::vector<std::int32_t> labels;
 };
 
-// `batch` samples from number `first_sample` of the global batch on. Fails if an id is not below
-// `vocab_size`.
+// `batch` samples from number `first_sample` of the global batch on. Fails if an id is not less
+// than `vocab_size`.
 Result<TokenBatch> draw_batch(const Tokens& tokens,
                               const SampleOrder& order,
                               std::int64_t vocab_size,

@@ -28,7 +28,7 @@ static_assert(sizeof(Header) == 64);
 
 constexpr const char* kHint = "orrery tokenize TEXT -o FILE makes one";
 
-// What is wrong with the header of a file of this size, or empty.
+// The error in the header of a file of this size, or empty.
 std::string wrong_header(const Header& header, std::size_t file_size) {
     if (header.magic != kMagic) {
         return "is not a token file";
@@ -103,12 +103,12 @@ Tokens Tokens::part(std::int64_t first, std::int64_t count) const {
 bool is_token_file(const std::filesystem::path& path) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) {
-        return false;  // reading of a pipe might wait for ever
+        return false;  // reading a pipe might block for ever
     }
     std::ifstream file{path, std::ios::binary};
     std::array<char, 8> magic{};
     const bool whole = static_cast<bool>(file.read(magic.data(), magic.size()));
-    // What a sick disk does not give is told by who opens it: ids must not be taken for a text.
+    // A read error counts as a token file, so that open() reports it and ids are not read as text.
     return file.bad() || (whole && magic == kMagic);
 }
 

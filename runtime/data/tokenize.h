@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text to tokens. The byte tokenizer's tokens are the bytes of the text: a vocabulary of 256 that
-// needs no training and loses nothing.
+// needs no training and is lossless.
 #pragma once
 
 #include <filesystem>
@@ -16,10 +16,10 @@ namespace orrery {
 inline constexpr std::int64_t kByteVocabulary = 256;
 
 Tokens tokenize_bytes(std::string_view text);
-// The files, one after another. Error::where is the path.
+// The concatenated files. Error::where is the path.
 Result<std::string> read_texts(const std::vector<std::filesystem::path>& files);
-// Token files as they are, other files as text by bytes, one after another. A single token file is
-// mapped, not copied. Error::where is the path.
+// The concatenated tokens: token files as they are, other files byte by byte. A single token file
+// is mapped, not copied. Error::where is the path.
 Result<Tokens> load_tokens(const std::vector<std::filesystem::path>& files);
 
 }  // namespace orrery

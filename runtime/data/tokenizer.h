@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to token ids and back, as a data set was made: by bytes, or by byte-pair encoding.
+// Text to token ids and back, with the tokenizer of a data set: bytes, or byte-pair encoding.
 #pragma once
 
 #include <filesystem>
@@ -18,15 +18,15 @@ public:
     // By bytes: the id of a byte is its value.
     Tokenizer() = default;
     explicit Tokenizer(BytePairEncoding encoding) : encoding_(std::move(encoding)) {}
-    // The first of these folders that has a merges.txt; by bytes if none has.
+    // The tokenizer of the first of these folders with a merges.txt; bytes if none has one.
     static Result<Tokenizer> find(std::span<const std::filesystem::path> folders);
 
     bool by_bytes() const { return !encoding_; }
     std::int64_t vocabulary() const;
     std::vector<std::int32_t> encode(std::string_view text) const;
-    // Ids outside the vocabulary are passed over.
+    // Skips ids outside the vocabulary.
     std::string decode(std::span<const std::int32_t> ids) const;
-    // Into a folder, if it isn't by bytes.
+    // Saves it into a folder; does nothing for bytes.
     Result<void> save(const std::filesystem::path& folder) const;
 
 private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learns the merges of a byte-pair encoding. Every distinct word is kept once with how often it
-// occurs, and every pair with the words that may have it; a heap yields the most frequent pair, and
-// an entry of it that is out of date is replaced when it comes up. Memory goes with the distinct
-// words, time with their length times the merges that touch them.
+// Learns the merges of a byte-pair encoding. Every distinct word is stored once with its count, and
+// every pair with the words that may contain it. A heap gives the most frequent pair; an outdated
+// entry is replaced when it reaches the top. Memory is proportional to the distinct words, and time
+// to their length times the merges that touch them.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -31,7 +31,7 @@ struct Candidate {
 
 std::vector<Word> count_words(std::string_view text) {
     std::unordered_map<std::string_view, std::size_t> known;
-    std::vector<Word> words;  // in the order of their first occurrence
+    std::vector<Word> words;  // in order of first occurrence
     while (!text.empty()) {
         const std::string_view word = first_word(text, BytePairEncoding::kLongestWord);
         text.remove_prefix(word.size());
@@ -94,7 +94,7 @@ public:
 private:
     struct Pair {
         std::int64_t count = 0;
-        std::vector<std::size_t> words;  // that have it, or had
+        std::vector<std::size_t> words;  // that contain it, or did
     };
 
     void add(std::size_t w, int sign) {

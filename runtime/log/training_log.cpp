@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// Bytes of the UTF-8 character at the begin of a text; 0 if there is none.
+// Bytes of the UTF-8 character at the begin of a text; 0 if it is not valid.
 std::size_t character_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);
@@ -27,7 +27,7 @@ std::size_t character_length(std::string_view text) {
             return 0;
         }
     }
-    // Overlong forms, surrogates and what lies beyond U+10FFFF.
+    // Rejects overlong forms, surrogates and codes beyond U+10FFFF.
     const unsigned second = length > 1 ? byte(1) : 0;
     const bool wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
                        (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run writes beside its lines: a JSON object a line (job.log_file) and TensorBoard's curves
-// (job.tensorboard_folder). A run doesn't end because its log can't be written: it says so once and
-// goes on without.
+// The logs of a run besides its lines: JSON, one object a line (job.log_file), and TensorBoard's
+// curves (job.tensorboard_folder). If a log cannot be written, the run warns once and continues
+// without it.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ namespace orrery {
 struct ExpertLoad;
 struct StepReport;
 
-// `text` as a JSON string, with what is no UTF-8 as U+FFFD.
+// `text` as a JSON string; bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 
 class TrainingLog {
 public:
     using Warn = std::function<void(const std::string&)>;
-    // Error::where is the path that can't be written. A log file is appended to.
+    // Error::where is the path that cannot be written. An existing log file is appended to.
     static Result<TrainingLog> open(const TrainingJob& job, Warn warn);
 
     void step(const StepReport& mean);
