@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-// What follows the colon of a line of /proc.
+// The text after the colon in a line of /proc.
 std::string value_of(const std::string& line) {
     const std::size_t colon = line.find(':');
     const std::size_t first =

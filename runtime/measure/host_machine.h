@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine says of itself: /proc, /sys and the scheduler.
+// The properties of this machine from /proc, /sys and the scheduler.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace orrery {
 struct HostMachine {
     std::string host;         // its name
     std::string cpu = "CPU";  // "AMD EPYC 9654 96-Core Processor"
-    std::uint32_t cores = 1;  // that this process may use
+    std::uint32_t cores = 1;  // cores that this process may use
     std::uint32_t sockets = 1;
     std::int64_t memory_bytes = 0;
     bool amd = false;
@@ -19,7 +19,7 @@ struct HostMachine {
     std::string words() const;  // "AMD EPYC, 2 cores"
 };
 
-// `root` is where /proc and /sys lie, for tests.
+// `root` is the parent of /proc and /sys, for tests.
 HostMachine host_machine(const std::filesystem::path& root = "/");
 
 }  // namespace orrery

@@ -58,7 +58,7 @@ Bandwidth copy_rate() {
     return Bandwidth::bytes_per_second(static_cast<std::int64_t>(2.0 * kBytes / seconds));
 }
 
-// Both sides send and receive `bytes`.
+// Sends and receives `bytes` on both sides.
 Result<void> exchange(Transport& transport,
                       std::vector<std::byte>& out,
                       std::vector<std::byte>& in) {
@@ -69,7 +69,7 @@ Result<void> exchange(Transport& transport,
     return transport.exchange(messages);
 }
 
-// The shortest of several exchanges of `bytes`; the other side does the same.
+// The shortest of several exchanges of `bytes`; the other side calls the same function.
 Result<double> exchange_seconds(Transport& transport, std::size_t bytes, int tries) {
     std::vector<std::byte> out(bytes);
     std::vector<std::byte> in(bytes);
@@ -103,7 +103,7 @@ Result<void> talk(const std::string& folder, std::uint32_t rank, MachineRates& r
     return {};
 }
 
-// From nothing until the last of `processes` is connected with all others.
+// The time until the last of `processes` is connected with all others.
 Result<double> meeting_seconds(std::uint32_t processes) {
     const auto store = TcpStoreServer::start("127.0.0.1", 0);
     if (!store) {
@@ -155,7 +155,7 @@ Result<Time> probe_meeting(std::uint32_t processes) {
     return Time::seconds(median(std::move(times)) * pairs(processes) / pairs(few));
 }
 
-// Two threads, each with a transport of its own, talk as two processes do: through sockets.
+// Two threads, each with its own transport, talk through sockets as two processes do.
 Result<MachineRates> probe_machine() {
     MachineRates rates{.gemm_fp32 = gemm_rate(), .memory = copy_rate()};
     const Result<ScratchFolder> scratch = ScratchFolder::make("orrery-probe");

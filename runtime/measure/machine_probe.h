@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine's CPU reaches at most, measured in about a second: the catalogue's figures for
-// it. Each is the best of several tries: others may be using the machine.
+// The peak rates of this machine's CPU for the catalogue, measured in about a second. Each is the
+// best of several tries, because other processes may use the machine.
 #pragma once
 
 #include "engine/base/result.h"
@@ -9,17 +9,17 @@
 namespace orrery {
 
 struct MachineRates {
-    FlopRate gemm_fp32;           // of one core, our own product of two 512 x 512 matrices
+    FlopRate gemm_fp32;           // of one core, with our own product of two 512 x 512 matrices
     Bandwidth memory;             // of one core: bytes read and written by a copy of 64 MiB
     Time message_latency;         // of an empty message to another process, one way
-    Bandwidth message_bandwidth;  // of 8 MiB to another process and back at the same time, one way
+    Bandwidth message_bandwidth;  // one way, of 8 MiB in each direction at the same time
 };
 
 Result<MachineRates> probe_machine();
 
-// What this number of processes needs to find each other at a store that is there, and to connect
-// each with each: the median of several meetings of threads, which do as processes do. Of more than
-// eight it is in proportion to the connections.
+// The time that this number of processes needs to find each other at an existing store and to
+// connect all pairs: the median of several meetings of threads, which do the same as processes. For
+// more than eight it is extrapolated in proportion to the number of connections.
 Result<Time> probe_meeting(std::uint32_t processes);
 
 }  // namespace orrery

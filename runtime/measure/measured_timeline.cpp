@@ -22,7 +22,7 @@ const Op* find_op(const Program& program, RankId rank, const RecordedOp& recorde
     return recorded.op < ops.size() ? &ops[recorded.op] : nullptr;
 }
 
-// A message that is only sent does not wait for its receiver.
+// An op that only sends does not wait for its receiver.
 bool waits_for_peers(const Program& program, const Op& op) {
     return op.kind() == OpKind::collective ||
            (op.kind() == OpKind::send_recv && !only_sends(program, op));
@@ -74,7 +74,8 @@ public:
     std::vector<OpMeetings>& meetings() { return meetings_; }
 
 private:
-    // What of a rank's step outside of ops and of the sum of losses was no processor time of its.
+    // The time of a rank's step outside of ops and of the sum of losses that was not its processor
+    // time.
     static Time lost_outside(const RecordedStep& rank) {
         std::int64_t wall_ns = rank.loss_ns - rank.begin_ns;
         std::int64_t cpu_ns = rank.cpu_ns;
@@ -127,10 +128,10 @@ private:
     std::vector<OpMeetings> meetings_;  // by op
 };
 
-// What transfers of disturbed steps lost. First a transfer is taken to wait for messages no longer
-// than the quickest tenth of its call does without a processor; then none takes longer than the
-// median of its call: several threads and the kernel share in its work, and which of them was held
-// up can't be seen.
+// Estimates the losses of transfers in disturbed steps, in two passes. First, the wait for messages
+// is limited to the quickest tenth of the waits of equal calls. Then the time of each transfer is
+// limited to the median of equal calls: several threads and the kernel share its work, and which of
+// them was held up is not visible.
 class TransferLosses {
 public:
     TransferLosses(const Program& program, std::vector<MeasuredStep>& steps)
@@ -163,7 +164,7 @@ public:
 
 private:
     using Key = Payload;
-    static constexpr Key kLosses{OpKind::host, 0};  // their sum at the step's end
+    static constexpr Key kLosses{OpKind::host, 0};  // the sum of losses at the step's end
 
     template <class Visit>
     void each_transfer(const Visit& visit) {

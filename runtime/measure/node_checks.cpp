@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kChecks = 0xFF'FFF0;  // communicators that no Program has
+constexpr std::uint32_t kChecks = 0xFF'FFF0;  // ids of communicators that no Program has
 constexpr std::uint64_t kPairTag = 0xC0FFEE;
 
 double seconds_of(const std::function<Result<void>()>& work, Result<void>& done) {
@@ -27,8 +27,8 @@ double seconds_of(const std::function<Result<void>()>& work, Result<void>& done)
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Sums that depend on each other: no compiler leaves them out, no cache helps. Half a millisecond,
-// less than what a scheduler gives at a time.
+// Sums that depend on each other, so that no compiler removes them and no cache helps. Half a
+// millisecond, less than a scheduler's time slice.
 void compute_for() {
     volatile double kept = 1;
     double x = kept;
@@ -71,8 +71,8 @@ public:
     }
 
 private:
-    // On a busy machine one piece after the other can fall into a time in which this process waits
-    // for a core.
+    // The best of many tries: on a busy machine several consecutive tries may fall into a time in
+    // which this process waits for a core.
     double best(const std::function<double()>& once) const {
         constexpr std::chrono::milliseconds kLeast{60};
         const Clock::time_point until = Clock::now() + kLeast;
@@ -99,7 +99,8 @@ private:
 
     // In round r of a tournament of n (or n + 1) players, a and b meet if a + b = r mod n'.
     std::uint32_t partner(std::uint32_t round) const {
-        const std::uint32_t odd = n_ % 2 == 0 ? n_ - 1 : n_;  // the last of an even number is fixed
+        // For an even number the last player is fixed
+        const std::uint32_t odd = n_ % 2 == 0 ? n_ - 1 : n_;
         if (n_ % 2 == 0 && rank_ == n_ - 1) {
             for (std::uint32_t p = 0; p < odd; ++p) {
                 if (2 * p % odd == round) {
@@ -119,7 +120,7 @@ private:
                 return met;
             }
             if (peer == rank_) {
-                continue;  // sits out
+                continue;  // has no partner in this round
             }
             double least = 0;
             for (int i = 0; i < options_.repeats; ++i) {
@@ -138,7 +139,7 @@ private:
         return {};
     }
 
-    // Each pair of neighbours in turn: even ranks with the next one, then odd ones.
+    // Tests each pair of neighbours: even ranks with the next one, then odd ones.
     Result<void> neighbours(std::vector<float>& own) {
         std::vector<float> vector(buffer_.size() / sizeof(float));
         for (std::uint32_t first = 0; n_ > 1 && first < n_; ++first) {
@@ -205,7 +206,7 @@ private:
     std::vector<Communicator> everybody_;  // one
 };
 
-// A pair is as fast as its slower side lets it be: a rank is as good as its best connection.
+// A pair is as fast as its slower side. A rank is therefore judged by its best connection.
 std::vector<double> best_connections(const NodeChecks& checks) {
     std::vector<double> best;
     for (std::size_t a = 0; a < checks.num_ranks; ++a) {

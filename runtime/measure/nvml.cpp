@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions and structures of NVML that are used, as its documentation (NVML API Reference
-// Guide) gives them.
+// The used functions and structures of NVML, as documented in the NVML API Reference Guide.
 #include "runtime/measure/nvml.h"
 
 #include <dlfcn.h>
@@ -39,7 +38,7 @@ private:
     std::unique_ptr<void, void (*)(void*)> handle_;
 };
 
-// One number of a device; zero where the function is missing or fails.
+// A number of a device; zero if the function is missing or fails.
 std::uint32_t number(const Library& library, const char* name, Handle device) {
     const auto get = library.find<Status(Handle, unsigned*)>(name);
     unsigned value = 0;
@@ -91,7 +90,7 @@ Result<std::vector<NvmlGpu>> nvml_gpus(const std::string& name) {
         return fail(name, "this is not NVIDIA's management library");
     }
     if (init() != 0) {
-        return std::vector<NvmlGpu>{};  // the library without a driver
+        return std::vector<NvmlGpu>{};  // the library exists without a driver
     }
     std::vector<NvmlGpu> gpus;
     unsigned count = 0;

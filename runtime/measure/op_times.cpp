@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kMostSamples = 4096;  // of a kernel
+constexpr std::size_t kMostSamples = 4096;  // per kernel
 
 }  // namespace
 

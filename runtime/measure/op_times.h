@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the kernels of a Program took on a real device: what the simulator's predictions are
-// compared with, and a profile that it predicts with (kernels/profile.h).
+// Times of a Program's kernels on a real device, for comparison with predictions and for profiles
+// (kernels/profile.h).
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ public:
     explicit OpTimes(const Program& program)
         : program_(program), seconds_(program.kernels.size()) {}
 
-    // One run of Program::kernels[kernel]. Of very long runs the first samples are kept.
+    // Adds one run of Program::kernels[kernel]. Later samples of very long runs are dropped.
     void add(std::uint32_t kernel, double seconds);
 
     std::size_t samples(std::uint32_t kernel) const { return seconds_[kernel].size(); }
     // Zero without samples.
     double median(std::uint32_t kernel) const;
-    // Every kernel that ran, on a device of this name.
+    // The profile of all kernels that ran, for a device of this name.
     Profile profile(const std::string& device) const;
 
 private:

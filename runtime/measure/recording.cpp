@@ -29,7 +29,7 @@ std::filesystem::path file_of(const std::filesystem::path& folder,
     return folder / fmt::format("rank-{:04}.{}.csv", rank, what);
 }
 
-// The row's fields as whole numbers; zeros and an error if one is not.
+// The row's fields as integers; zeros, and an error, if one is not an integer.
 template <std::size_t n>
 std::array<std::int64_t, n> numbers(const CsvRow& row,
                                     const std::vector<std::string>& columns,

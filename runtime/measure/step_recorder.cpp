@@ -24,7 +24,7 @@ std::int64_t preemptions() {
 
 }  // namespace
 
-// Linux's steady clock, as std::chrono::steady_clock reads it.
+// CLOCK_MONOTONIC is the clock of std::chrono::steady_clock on Linux.
 StepRecorder::Clocks StepRecorder::now() {
     return {.steady_ns = nanoseconds_of(CLOCK_MONOTONIC),
             .cpu_ns = nanoseconds_of(CLOCK_PROCESS_CPUTIME_ID)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank of a real run did, op by op, on its own clock: the last steps of the run. Written
-// to files by runtime/measure/recording.h.
+// The ops of one rank of a real run on its own clock, for the last steps of the run.
+// runtime/measure/recording.h writes them to files.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct RecordedOp {
     std::uint32_t op = 0;  // position in the slot's segment
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
-    std::int64_t cpu_ns = 0;  // processor time of the process meanwhile
+    std::int64_t cpu_ns = 0;  // processor time of the process between begin and end
     bool operator==(const RecordedOp&) const = default;
 };
 
@@ -22,11 +22,11 @@ struct RecordedStep {
     std::int64_t step = 0;  // from 1
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
-    // When the rank came to the sum of all ranks' losses, which ends the step.
+    // The arrival of the rank at the sum of all ranks' losses, which ends the step.
     std::int64_t loss_ns = 0;
     std::int64_t cpu_ns = 0;       // processor time of the process until `loss_ns`
-    std::int64_t preemptions = 0;  // how often others took the processor away from it
-    std::vector<RecordedOp> ops;   // in the order in which they began
+    std::int64_t preemptions = 0;  // number of involuntary context switches
+    std::vector<RecordedOp> ops;   // in the order of their begins
     bool operator==(const RecordedStep&) const = default;
 };
 
@@ -36,17 +36,17 @@ public:
 
     struct Clocks {
         std::int64_t steady_ns = 0;
-        std::int64_t cpu_ns = 0;  // of the process: the transport has threads of its own
+        std::int64_t cpu_ns = 0;  // of the process, because the transport has threads of its own
     };
     static Clocks now();
 
     void begin_step(std::int64_t step);
     void begin_loss() { loss_ = now(); }
     void end_step();
-    // Ignored outside of steps (evaluation).
+    // Ignored outside of steps, as in an evaluation.
     void add(std::uint32_t slot, std::uint32_t op, const Clocks& begin, const Clocks& end);
-    // On the steady clock: of a device that works beside the process. The ops of a step may come in
-    // any order that keeps those of each stream.
+    // For a device that works independently of the process; times on the steady clock. Ops of a
+    // step may come in any order that keeps the order of each stream.
     void add(const RecordedOp& op);
 
     const std::deque<RecordedStep>& steps() const { return steps_; }

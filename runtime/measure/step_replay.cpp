@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-// Goes through the ranks' ops again, kernels without what was lost, until every rank is at its end.
+// Advances all ranks through their ops, without the lost time, until every rank has ended.
 class Replay {
 public:
     Replay(const MeasuredStep& step, const std::vector<OpMeetings>& meetings)
@@ -14,7 +14,8 @@ public:
         for (std::size_t r = 0; r < step.ranks.size(); ++r) {
             const auto ops = step.of_rank(to_id<RankId>(r));
             const auto first = static_cast<std::size_t>(ops.data() - step.ops.data());
-            // The ranks begin as far apart as they did; what was lost between ops is taken off.
+            // The ranks begin at their measured distances; the losses between ops are subtracted
+            // later.
             ranks_.push_back({.next = ops.empty() ? step.ops.size() : first,
                               .end = ops.empty() ? step.ops.size() : first + ops.size(),
                               .now = step.ranks[r].begin,
@@ -50,11 +51,11 @@ public:
 
 private:
     struct RankPlace {
-        std::size_t next = 0;  // op
+        std::size_t next = 0;  // index of the next op
         std::size_t end = 0;
-        Time now;              // when the last op ended
-        Time saved;            // by then, against the real step
-        bool arrived = false;  // at the next op, and has told
+        Time now;              // end of the last op
+        Time saved;            // time saved so far against the real step
+        bool arrived = false;  // at the next op, and has registered its arrival
         Time arrival;
     };
 
@@ -63,7 +64,7 @@ private:
         return first ? step_.ranks[rank].begin : step_.ops[op - 1].end;
     }
 
-    // The gap before the op, in the share of it that is no loss.
+    // The gap before the op, reduced by the share of lost time.
     Time gap(std::size_t rank, Time wall) const {
         const MeasuredStep::OfRank& times = step_.ranks[rank];
         Time all = times.loss - times.begin;
@@ -110,7 +111,7 @@ private:
     const MeasuredStep& step_;
     const std::vector<OpMeetings>& meetings_;
     std::vector<RankPlace> ranks_;
-    std::map<Meeting, std::int64_t> awaited_;  // who has not come yet
+    std::map<Meeting, std::int64_t> awaited_;  // members that have not arrived
     std::map<Meeting, Time> latest_;
 };
 

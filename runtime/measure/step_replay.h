@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goes through a measured step again without what other processes took from it: every kernel, gap
-// and transfer takes its own time, and every rank waits for its peers anew.
+// Replays a measured step without the time lost to other processes: every kernel, gap and transfer
+// takes its own time, and every rank waits for its peers anew.
 #pragma once
 
 #include <map>
@@ -13,17 +13,17 @@
 
 namespace orrery {
 
-// An operation that several ranks take part in: the members (sender and receiver of a message),
-// the communicator, and the how-manieth of them it is.
+// An operation of several ranks: its members (sender and receiver of a message), its communicator,
+// and its number among the operations of both.
 using Meeting = std::tuple<std::vector<RankId>, std::uint32_t, std::uint32_t>;
-constexpr std::uint32_t kMessages = 1u << 20;  // communicators of messages, beside collectives'
+constexpr std::uint32_t kMessages = 1u << 20;  // offset of message communicators
 
-// Names the meetings that a rank comes to, one op after the other.
+// Names the meetings of a rank, op by op.
 class Meetings {
 public:
     explicit Meetings(const Program& program) : program_(program) {}
 
-    // In the order in which the rank came to its ops.
+    // Call it in the order of the rank's ops.
     std::vector<Meeting> of(RankId rank, const Op& op) {
         std::vector<Meeting> meetings;
         if (op.kind() == OpKind::collective) {
@@ -56,13 +56,13 @@ private:
 
 struct OpMeetings {
     std::vector<Meeting> meetings;
-    bool waits = false;  // for the peers
+    bool waits = false;  // the op waits for its peers
     std::span<const Meeting> waiting() const {
         return waits ? std::span<const Meeting>{meetings} : std::span<const Meeting>{};
     }
 };
 
-// Mean over ranks. `meetings`: by op of the step.
+// Mean over the ranks. `meetings` is by op of the step.
 Time replayed_duration(const MeasuredStep& step, const std::vector<OpMeetings>& meetings);
 
 }  // namespace orrery

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;
 constexpr std::int64_t kTensorsOfALayer = 12;  // norms, products and their biases
 
-// A state of a given size, in as many tensors as the model has.
+// A made-up state of a given size, with as many tensors as the model has.
 class MadeUpState {
 public:
     MadeUpState(const Transformer& model, std::int64_t bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moves of keys and values between instances of this machine take: a line through times that
-// were measured before a server begins, for the simulator.
+// The times to move keys and values between instances of this machine, for the simulator: a line
+// fitted to times that are measured before a server begins.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +24,16 @@ struct CacheMoveTimes {
 
 struct MovingInstance {
     DecodeStep* step = nullptr;
-    std::size_t number = 0;  // over all pools
+    std::size_t number = 0;  // index over all pools
     SchedulerLimits limits;
 };
 
-// Overwrites the receiver's cache. `context`: tokens of a sequence at most.
+// Overwrites the receiver's cache. `context` is the maximum length of a sequence in tokens.
 Result<CacheMoveTimes> measure_cache_moves(const MovingInstance& from,
                                            const MovingInstance& to,
                                            std::int64_t context);
 
-// One move after the other, in the order of their beginning.
+// One move after the other, in the order of their starts.
 class QueuedCacheTransport final : public CacheTransport {
 public:
     explicit QueuedCacheTransport(const CacheMoveTimes& times) : times_(times) {}
@@ -45,12 +45,12 @@ public:
                const CachePart& part) override;
     Time next_end() const override { return queue_.empty() ? Time::max() : queue_.front().end; }
     void pop_ended(Time now, std::vector<RequestId>& ended) override;
-    // Moves behind it end when they would have.
+    // The moves after it keep their ends.
     void cancel(Time now, RequestId request) override;
 
     std::int64_t moves() const { return moves_; }
     std::int64_t tokens() const { return tokens_; }
-    Time total() const { return total_; }  // from the beginnings to the ends
+    Time total() const { return total_; }  // sum of the times from start to end
 
 private:
     struct Move {

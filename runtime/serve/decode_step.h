@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server computes in a step: for each sequence of a batch some tokens in a row, against the
-// keys and values of the tokens before them.
+// The computation of a server's step: for each sequence of a batch some consecutive tokens, against
+// the keys and values of the tokens before them.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,30 @@ namespace orrery {
 
 struct DecodeChunk {
     std::vector<std::int32_t> tokens;  // to compute
-    std::int64_t context = 0;          // computed before
-    std::vector<KvBlock> blocks;       // of all of them
-    bool samples = false;              // wants the logits behind its last token
+    std::int64_t context = 0;          // number of tokens computed before
+    std::vector<KvBlock> blocks;       // of all tokens of the sequence
+    bool samples = false;              // return the logits after its last token
 };
 
-// Keys and values of a sequence's first tokens, on their way to or from another instance.
+// Keys and values of a sequence's first tokens, in a move to or from another instance.
 struct CacheMove {
-    std::size_t other = 0;  // the instance at the other end, counted over all pools
+    std::size_t other = 0;  // index of the other instance, over all pools
     std::int64_t tokens = 0;
-    std::vector<KvBlock> blocks;  // of this end; without any, what comes is dropped
+    std::vector<KvBlock> blocks;  // at this end; if empty, received data are dropped
 };
 
 class DecodeStep {
 public:
     virtual ~DecodeStep() = default;
-    // One row of the vocabulary for each chunk that samples, in their order. After an error it is
-    // of no further use.
+    // Sets one row of logits for each chunk that samples, in their order. After an error the object
+    // cannot be used any more.
     virtual Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) = 0;
-    // Does not wait for the other end. The blocks may change when it has returned.
+    // Does not wait for the other instance. The blocks may change after the call.
     virtual Result<void> send_cache(const CacheMove& move);
-    // The other end has sent, or is about to.
+    // The other instance must have sent the cache, or be about to.
     virtual Result<void> receive_cache(const CacheMove& move);
-    // Called every few seconds while there is nothing to compute: others may wait for a sign.
+    // Called every few seconds while there is nothing to compute, so that waiting ranks know that
+    // this one lives.
     virtual Result<void> keep_alive() { return {}; }
 };
 

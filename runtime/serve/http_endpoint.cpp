@@ -15,7 +15,7 @@
 namespace orrery {
 namespace {
 
-constexpr auto kPoll = std::chrono::milliseconds{50};  // between looks at a silent client
+constexpr auto kPoll = std::chrono::milliseconds{50};  // between checks of a silent client
 constexpr const char* kJsonType = "application/json";
 
 std::int64_t unix_seconds() {
@@ -47,7 +47,7 @@ ApiError refusal_error(Refusal refusal) {
     }
 }
 
-// The tokens of one request on their way from the instance's thread to the connection's.
+// Passes the tokens of one request from the instance's thread to the connection's.
 class TokenQueue {
 public:
     void push(const TokenEvent& event) {
@@ -56,7 +56,7 @@ public:
         finished_ = finished_ || event.finished;
         changed_.notify_all();
     }
-    // What has come since the last call; waits for something for a while.
+    // The tokens since the last call; waits a while if there are none.
     std::vector<std::int32_t> pop(bool& finished) {
         std::unique_lock lock{mutex_};
         changed_.wait_for(lock, kPoll, [&] { return !tokens_.empty() || finished_; });
@@ -71,7 +71,7 @@ private:
     bool finished_ = false;
 };
 
-// A request that is being answered. Its end cancels what is left of it.
+// A request being answered. The destructor cancels the rest of it.
 class OpenAnswer {
 public:
     OpenAnswer(LiveServer& server, const ServedName& served, CompletionRequest request)
@@ -100,7 +100,7 @@ public:
         return submitted_.refusal;
     }
 
-    // The next part of the answer. False when the client has gone.
+    // Writes the next part of the answer. False if the client has disconnected.
     bool write(httplib::DataSink& sink, bool ends) {
         bool finished = false;
         const std::vector<std::int32_t> tokens = queue_->pop(finished);
@@ -132,7 +132,7 @@ public:
     }
 
 private:
-    // The status is on its way already: the error is the body, or an event.
+    // The status line is already sent, so that the error goes into the body, or into an event.
     bool write_failure(httplib::DataSink& sink) {
         const ApiError error = refusal_error(Refusal::stopped);
         const std::string out = request_.stream
@@ -155,7 +155,7 @@ private:
     std::optional<CompletionAnswers> answers_;
 };
 
-// `counted` lives as long as the answer does.
+// `counted` is released when the answer ends.
 httplib::ContentProviderWithoutLength provider_of(std::shared_ptr<OpenAnswer> answer,
                                                   std::shared_ptr<void> counted,
                                                   const std::atomic<bool>& ends) {
@@ -216,8 +216,8 @@ public:
         const auto threads = static_cast<std::size_t>(limits.max_connections);
         http_.new_task_queue = [threads] { return new httplib::ThreadPool{threads}; };
         http_.set_payload_max_length(static_cast<std::size_t>(limits.max_body));
-        http_.set_tcp_nodelay(true);  // tokens are small
-        // A client that sends nothing, or reads nothing, for so long has gone.
+        http_.set_tcp_nodelay(true);  // tokens are small messages
+        // A client that neither sends nor reads for this time counts as disconnected.
         http_.set_read_timeout(5);
         http_.set_write_timeout(5);
         http_.set_keep_alive_timeout(5);
@@ -242,8 +242,8 @@ public:
                         fmt::format("can't listen at {}:{}", address.host, address.port),
                         "an address of this machine, and a port that is free");
         }
-        // The library lets 5 connections wait to be accepted, and clients that come at once lose
-        // theirs. A second call of listen() changes that number.
+        // The library's backlog is 5 connections, so that simultaneous clients would lose theirs. A
+        // second call of listen() raises the backlog.
         if (::listen(socket_, SOMAXCONN) != 0) {
             return fail("", fmt::format("can't listen at {}:{}", address.host, port));
         }
@@ -323,7 +323,8 @@ private:
             return answer_error(response, request.error());
         }
         const bool stream = request->stream;
-        // Counted before it is submitted: stop() waits for every request that the server has taken.
+        // Count it before submission, because stop() waits for every request that the server has
+        // accepted.
         ++unanswered_;
         const std::shared_ptr<void> counted{nullptr, [this](void*) { --unanswered_; }};
         auto answer = std::make_shared<OpenAnswer>(server_, served_, std::move(*request));
@@ -344,12 +345,12 @@ private:
     ServedName served_;
     std::int64_t began_s_;
     httplib::Server http_;
-    socket_t socket_ = INVALID_SOCKET;  // that listens; the library owns it
+    socket_t socket_ = INVALID_SOCKET;  // the listening socket, which the library owns
     std::thread thread_;
     std::atomic<std::uint64_t> seeds_{static_cast<std::uint64_t>(began_s_)};
     std::atomic<std::int64_t> unanswered_{0};
-    std::atomic<bool> ending_{false};  // takes no more
-    std::atomic<bool> ends_{false};    // ends what is under way
+    std::atomic<bool> ending_{false};  // refuses new requests
+    std::atomic<bool> ends_{false};    // cancels running requests
 };
 
 HttpEndpoint::HttpEndpoint(LiveServer& server, ServedName served, const EndpointLimits& limits)

@@ -19,10 +19,10 @@ std::int64_t steady_ns() {
 
 constexpr auto kSignOfLife = std::chrono::seconds{10};  // between calls of keep_alive()
 
-// How the samples of a step are drawn, in their order.
+// The random draws of a step's samples, in their order.
 struct Draws {
     std::vector<DrawOptions> options;
-    std::vector<std::int64_t> numbers;  // tokens of the request that were drawn before
+    std::vector<std::int64_t> numbers;  // number of tokens drawn before for the request
 
     std::vector<std::int32_t> from(const std::vector<float>& logits) const {
         std::vector<std::int32_t> drawn;
@@ -302,7 +302,7 @@ void LiveServer::work(std::size_t number) {
                     .record = one.record});
         }
         lock.lock();
-        // Not before: the next token of a request must not be told before its first one.
+        // Not earlier, because the next token of a request must not be delivered before its first.
         for (const RequestId id : std::exchange(instance.done_prompts, {})) {
             hand_over(id);
         }
@@ -320,7 +320,7 @@ std::size_t LiveServer::choose(std::size_t pool, const Request& request) {
     return of.first + of.router->choose(request, of.schedulers);
 }
 
-// A single token needs no second pool.
+// A single output token needs no second pool.
 ServedPart LiveServer::first_part(const Request& request) const {
     return pools_.size() > 1 && request.output_tokens > 1 ? ServedPart::prompt : ServedPart::whole;
 }

@@ -12,7 +12,7 @@ namespace {
 
 using ApiJson = nlohmann::ordered_json;
 
-constexpr std::size_t kMostStops = 4;       // as OpenAI's API has it
+constexpr std::size_t kMostStops = 4;       // as in OpenAI's API
 constexpr std::size_t kLongestStop = 1024;  // bytes
 constexpr double kHighestTemperature = 2;
 
@@ -31,7 +31,7 @@ ApiJson error_object(const ApiError& error) {
               {"code", or_null(error.code)}}}};
 }
 
-// Reads fields and remembers the first error.
+// Reads fields and keeps the first error.
 class FieldReader {
 public:
     FieldReader(const ApiJson& json, ApiError& error) : json_(json), error_(error) {}
@@ -44,7 +44,7 @@ public:
                 .message = std::move(message), .param = std::move(field), .code = std::move(code)};
         }
     }
-    // Null if it is absent or null.
+    // Null if the field is absent or null.
     const ApiJson* find(const char* field) const {
         const auto found = json_.find(field);
         return found == json_.end() || found->is_null() ? nullptr : &*found;
@@ -84,7 +84,7 @@ public:
             to = value->get<bool>();
         }
     }
-    // Of a field that is supported with one value only.
+    // For a field that supports only one value.
     void only(const char* field, const ApiJson& supported) {
         const ApiJson* value = find(field);
         if (value != nullptr && *value != supported) {
@@ -123,7 +123,7 @@ void read_stops(FieldReader& reader, std::vector<std::string>& stops) {
     }
 }
 
-// The texts of a message's content: a string, or a list of parts.
+// The text of a message's content: a string, or a list of parts.
 std::string content_of(const ApiJson& message, FieldReader& reader) {
     const auto content = message.find("content");
     if (content == message.end() || content->is_null()) {
@@ -148,7 +148,7 @@ std::string content_of(const ApiJson& message, FieldReader& reader) {
     return {};
 }
 
-// A chat as one text: the models that are trained here have no template of their own.
+// A chat as one text: the models trained here have no chat template.
 std::string text_of_messages(FieldReader& reader) {
     const ApiJson* messages = reader.find("messages");
     if (messages == nullptr || !messages->is_array() || messages->empty()) {
@@ -329,7 +329,8 @@ std::string event(const ApiJson& json) {
     return "data: " + dumped(json) + "\n\n";
 }
 
-// Of a chat, `fields` of the message that changed; else a text.
+// For a chat, `fields` are the changed fields of the message; otherwise `text` is the answer's
+// text.
 ApiJson chunk_object(
     bool chat, ApiJson answer, ApiJson fields, const std::string& text, std::string_view reason) {
     ApiJson choice{{"index", 0}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests and answers of OpenAI's API as JSON: completions, chat completions, models, errors.
-// Without a network: what a request means, and how an answer is written.
+// Parsing and formatting only, without a network.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ struct ApiError {
     int status = 400;
     std::string message;
     std::string type = "invalid_request_error";
-    std::string param{};  // the field; empty: null
+    std::string param{};  // name of the field; empty: null
     std::string code{};   // empty: null
 };
 std::string error_json(const ApiError& error);
 
-// What is served.
+// The served model.
 struct ServedName {
     std::string model;
-    std::int64_t vocabulary = 0;  // ids that a client may send
-    std::int64_t context = 0;     // tokens of prompt and output together
+    std::int64_t vocabulary = 0;  // clients may send ids below this
+    std::int64_t context = 0;     // maximum of prompt and output tokens together
     Tokenizer tokenizer{};
 };
 
@@ -36,12 +36,13 @@ struct CompletionRequest {
     std::vector<std::int32_t> prompt;
     std::int64_t max_tokens = 16;
     bool stream = false;
-    bool include_usage = false;  // an event of a stream
+    bool include_usage = false;  // in an event of a stream
     DrawOptions draw{};
     std::vector<std::string> stops;
 };
 
-// An unsupported field is an error if it would change the answer. Other unknown fields are ignored.
+// Parses a request. An unsupported field is an error if it would change the answer; other unknown
+// fields are ignored.
 tl::expected<CompletionRequest, ApiError> parse_completion(std::string_view body,
                                                            bool chat,
                                                            const ServedName& served,
@@ -52,15 +53,15 @@ struct Usage {
     std::int64_t completion_tokens = 0;
 };
 
-// The answers to one request: all of them name it.
+// The answers to one request, which share its id.
 class CompletionAnswers {
 public:
     CompletionAnswers(bool chat, std::string model, std::uint64_t number, std::int64_t created_s);
 
-    // The answer as a whole. `reason`: "stop" or "length".
+    // The whole answer. `reason` is "stop" or "length".
     std::string whole(const std::string& text, std::string_view reason, const Usage& usage) const;
-    // Events of a stream, each with its frame: the role of a chat, a piece of text, the reason of
-    // the end, usage, and the mark behind the last one.
+    // Framed events of a stream: the role of a chat, a piece of text, the reason of the end, usage,
+    // and the final mark.
     std::string begin() const;
     std::string piece(const std::string& text) const;
     std::string end(std::string_view reason) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values of sequences in the blocks that a BlockPool hands out (Kwon et al.,
-// PagedAttention, SOSP 2023). A token's row of a layer is its keys, then its values, in fp32.
+// Keys and values of sequences in the blocks of a BlockPool (Kwon et al., PagedAttention, SOSP
+// 2023). The row of a token in a layer has its keys, then its values, in fp32.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace orrery {
 
 class PagedCache {
 public:
-    // `width`: elements of a token's row. Memory is `num_layers * num_blocks * block_size * width`
-    // floats; block 0 is the pool's anchor and has none.
+    // `width` is the number of elements of a token's row. Memory is `num_layers * num_blocks *
+    // block_size * width` floats; block 0 is unused in the pool and has no memory.
     PagedCache(std::int64_t num_layers,
                std::int64_t num_blocks,
                std::int64_t block_size,
                std::int64_t width);
 
     std::int64_t width() const { return width_; }
-    // The row of a token of the sequence that has these blocks.
+    // The row of a token of the sequence with these blocks.
     std::span<float> row(std::int64_t layer, std::span<const KvBlock> blocks, std::int64_t token);
-    // Rows of the first `tokens` tokens, one after the other. Blocks that follow each other in
-    // memory are read in place; others are copied to `copy`.
+    // The rows of the first `tokens` tokens, contiguous. Contiguous blocks are used in place;
+    // others are copied to `copy`.
     ConstTensorView rows(std::int64_t layer,
                          std::span<const KvBlock> blocks,
                          std::int64_t tokens,

@@ -42,7 +42,7 @@ struct PagedDecoder::Layer {
     Values fc1_bias;
     Values fc2;
     Values fc2_bias;
-    ServedExperts experts;  // in place of fc1 and fc2, if the layer has some
+    ServedExperts experts;  // instead of fc1 and fc2 in a layer with experts
     std::int64_t window = 0;
 };
 
@@ -50,7 +50,7 @@ ModelPart whole_model(const Transformer& model) {
     return {.num_layers = model.num_layers};
 }
 
-// This rank's share of each part of the columns.
+// This rank's share of the columns of each part.
 Values PagedDecoder::columns_of(const ServedModel& served,
                                 const std::string& name,
                                 std::int64_t rows,
@@ -74,7 +74,7 @@ Values PagedDecoder::columns_of(const ServedModel& served,
     return mine;
 }
 
-// The matrices of experts are rows of one.
+// The matrices of experts are stored as rows of one.
 ServedExperts PagedDecoder::experts_of(const ServedModel& served, std::int64_t number) const {
     const std::string layer = fmt::format("layers.{}.mlp.", number);
     const std::int64_t f = model_.expert_ffn_size();
@@ -160,7 +160,7 @@ PagedDecoder::PagedDecoder(const ServedModel& served,
 
 PagedDecoder::~PagedDecoder() = default;
 
-// One step: the chunks' tokens are rows, one after the other.
+// One step. Its rows are the chunks' tokens, chunk by chunk.
 class PagedDecoder::Pass {
 public:
     Pass(PagedDecoder& decoder, std::span<const DecodeChunk> chunks)
@@ -247,7 +247,7 @@ private:
         return done ? add(std::move(branch), {}, stream) : done;
     }
 
-    // Both branches read the same normed stream, and their products are one sum.
+    // Both branches read the same normed stream, and their products are summed together.
     Result<void> end_of_parallel_block(const Layer& layer,
                                        const Values& normed,
                                        Values& branch,
@@ -289,8 +289,8 @@ private:
         return gathered(std::move(y), activated);
     }
 
-    // Keys are turned before they are stored. All rows of the step are stored before attention
-    // reads any: sequences of one step may share blocks that one of them computes.
+    // Keys are rotated before they are stored. All rows of the step are stored before attention
+    // reads any, because sequences of one step may share blocks that one of them computes.
     void rotate_and_store(std::int64_t number, Values& qkv) {
         const std::int64_t width = static_cast<std::int64_t>(qkv.size()) / rows_;
         const std::int64_t queries = heads_ * m_.kv_channels;
@@ -340,7 +340,7 @@ private:
         return output;
     }
 
-    // The logits behind the last token of each chunk that samples.
+    // The logits after the last token of each chunk that samples.
     Result<void> head(const Values& stream, Values& logits) {
         Values last;
         for_chunks([&](const DecodeChunk& chunk, std::int64_t first, std::int64_t count) {
@@ -440,7 +440,7 @@ private:
     const Transformer& m_;
     std::span<const DecodeChunk> chunks_;
     std::int64_t rows_ = 0;
-    std::int64_t heads_ = 0;  // of this rank
+    std::int64_t heads_ = 0;  // heads of this rank
     std::int64_t kv_heads_ = 0;
     Values copy_;
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass of a transformer over a batch of a server, by the CPU kernels: all tokens
-// of the batch go through the products together, attention reads a paged cache.
+// The forward pass of a transformer over a server's batch, on the CPU kernels. All tokens of the
+// batch go through the products together, and attention reads a paged cache.
 //
-// Every element has the bits that the forward pass of a training Program in fp32 gives it, whatever
-// else is in the batch: a row of a product is summed in the order of k (kernels/gemm/gemm_cpu.h),
-// and attention of a query is summed in the order of its keys.
+// Every element has the same bits as in the forward pass of a training Program in fp32, whatever
+// the rest of the batch: a row of a product is summed in the order of k (kernels/gemm/gemm_cpu.h),
+// and the attention of a query in the order of its keys.
 //
-// Ranks may share the model. Tensor-parallel ranks hold columns of EVERY matrix, and gather the
-// columns of every result: no sum is cut, so the bits are those of one rank. (Training cuts the
-// second product of each pair by rows and adds partial sums instead, which moves half the bytes.)
-// Pipeline stages hold layers.
+// Ranks may share the model. Tensor-parallel ranks hold columns of EVERY matrix and gather the
+// columns of every result. No sum is split, so that the bits are those of one rank. (Training
+// splits the second product of each pair by rows and adds partial sums, which moves half the
+// bytes.) Pipeline stages hold layers.
 #pragma once
 
 #include <functional>
@@ -27,16 +27,16 @@ struct CacheShape {
     std::int64_t block_size = 16;
 };
 
-// The part of a model that a rank has.
+// The part of a model on one rank.
 struct ModelPart {
     std::int64_t tensor_rank = 0;
     std::int64_t tensor_size = 1;
     std::int64_t first_layer = 0;
     std::int64_t num_layers = 0;
-    bool embeds = true;   // the first stage
-    bool samples = true;  // the last one
+    bool embeds = true;   // on the first stage
+    bool samples = true;  // on the last stage
 };
-// Everything.
+// The part of a single rank: the whole model.
 ModelPart whole_model(const Transformer& model);
 
 // Gathers the columns of all tensor-parallel ranks: `mine` is [rows, columns], `all` [rows, size *
@@ -46,7 +46,7 @@ using GatherColumns = std::function<Result<void>(
 
 class PagedDecoder final : public DecodeStep {
 public:
-    // The model must have passed load_served_model(). `gather` may be empty for one rank.
+    // The model must come from load_served_model(). `gather` may be empty for one rank.
     PagedDecoder(const ServedModel& served,
                  const CacheShape& cache,
                  const ModelPart& part,
@@ -58,14 +58,13 @@ public:
     PagedDecoder& operator=(const PagedDecoder&) = delete;
 
     Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) override;
-    // Of a stage: `stream` holds [tokens, hidden_size], what the stage before left and what the
-    // next one gets.
+    // Runs one stage. `stream` [tokens, hidden_size] is the result of the stage before, and becomes
+    // the input of the next.
     Result<void> run_stage(std::span<const DecodeChunk> chunks,
                            std::vector<float>& stream,
                            std::vector<float>& logits);
 
-    // What this rank has of the keys and values of a sequence's first tokens: layer by layer, a
-    // row for each token.
+    // This rank's keys and values of a sequence's first tokens: layer by layer, one row per token.
     std::vector<float> read_cache(std::span<const KvBlock> blocks, std::int64_t tokens) const;
     void write_cache(std::span<const KvBlock> blocks,
                      std::int64_t tokens,
@@ -91,7 +90,7 @@ private:
     std::vector<float> embedding_;  // [vocabulary, hidden]
     std::vector<float> positions_;  // [sequence, hidden], or empty
     std::vector<float> final_norm_;
-    std::vector<float> output_;  // [hidden, columns], or [columns, hidden] of tied embeddings
+    std::vector<float> output_;  // [hidden, columns]; with tied embeddings [columns, hidden]
 };
 
 }  // namespace orrery

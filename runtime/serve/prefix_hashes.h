@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names under which the full blocks of a prompt can be found (engine/serving/block_pool.h): a
-// hash of all tokens up to the block's end. The salt keeps clients from choosing prompts of equal
-// hashes, which would read each other's keys and values.
+// The keys of the full blocks of a prompt in the prefix cache (engine/serving/block_pool.h): a hash
+// of all tokens up to the block's end. The salt prevents clients from choosing prompts with equal
+// hashes, which would share each other's keys and values.
 #pragma once
 
 #include <cstdint>

@@ -10,18 +10,19 @@
 namespace orrery {
 namespace {
 
-// Communicators of an instance, and its messages' (communicator.h: message_tag()). Instances have
-// no two ranks in common, so they need no numbers of their own.
+// Ids of an instance's communicators and of its messages (communicator.h: message_tag()). Two
+// instances have at most one rank in common, so that they can use the same ids.
 constexpr std::uint32_t kCalls = 1;
-constexpr std::uint32_t kStages = 2;  // and the numbers behind it, one a stage
+constexpr std::uint32_t kStages = 2;  // and the ids after it, one per stage
 constexpr std::uint32_t kBetweenStages = 0x00FF'FFFE;
 constexpr std::uint32_t kAnswers = 0x00FF'FFFD;
 constexpr std::uint32_t kCaches = 0x00FF'FFFC;
 
 constexpr std::int64_t kMostCopies = 32;  // of sent caches
 
-// A call's kind and its number of words, then words as far as they go; what is longer has a
-// message of its own. Every message wakes two threads, which takes longer than a kilobyte.
+// A call's kind and its number of words, then as many words as fit; a longer call has a second
+// message. One message with unused space is better than two, because every message wakes two
+// threads, which takes longer than a kilobyte.
 constexpr std::size_t kCallWords = 256;
 using CallHead = std::array<std::int32_t, 2 + kCallWords>;
 
@@ -31,7 +32,7 @@ std::vector<std::uint32_t> ranks_from(std::int64_t first, std::int64_t count) {
     return ranks;
 }
 
-// Rank 0 first, who calls.
+// Rank 0, the caller, comes first.
 std::vector<std::uint32_t> called_ranks(std::int64_t first, std::int64_t count) {
     std::vector<std::uint32_t> ranks = ranks_from(first, count);
     if (first > 0) {
@@ -62,7 +63,7 @@ StepRows rows_of(std::span<const DecodeChunk> chunks) {
     return rows;
 }
 
-// The logits; a single number where there are none.
+// The number of logits; one element if no chunk samples.
 std::size_t answered_elements(const StepRows& rows, std::int64_t vocabulary) {
     return rows.samples == 0 ? 1 : static_cast<std::size_t>(rows.samples * vocabulary);
 }
@@ -170,7 +171,7 @@ RankStep::RankStep(const ServedModel& served,
                part_of_rank(served.model, grid, rank_),
                [this](auto rows, auto mine, auto all) { return gather(rows, mine, all); }) {}
 
-// Ranks' columns come one rank after the other, and belong side by side.
+// The columns arrive rank by rank, and are then placed side by side.
 Result<void> RankStep::gather(std::int64_t rows,
                               std::span<const float> mine,
                               std::span<float> all) {
@@ -200,8 +201,8 @@ Result<void> RankStep::pass(bool is_send, std::int64_t rank, std::span<float> va
     return ranks_.transport().exchange({&message, 1});
 }
 
-// The last stage answers every step, also one without samples: the next one begins when this one
-// has ended, and takes the time that it takes.
+// The last stage answers every step, even without samples, so that rank 0 knows the step's end and
+// duration.
 Result<void> RankStep::run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) {
     const StepRows rows = rows_of(chunks);
     const RankGrid& grid = ranks_.grid();
@@ -228,7 +229,7 @@ Result<void> RankStep::run(std::span<const DecodeChunk> chunks, std::vector<floa
 }
 
 Result<void> RankStep::send_cache(const CacheMove& move) {
-    // A flush waits until the other end has received, and frees the copies.
+    // A flush waits until the other side has received, and frees the copies.
     if (++unflushed_ > kMostCopies) {
         if (auto done = ranks_.transport().flush(); !done) {
             return done;
@@ -252,8 +253,8 @@ Result<void> RankStep::receive_cache(const CacheMove& move) {
     return ranks_.answer({&sign, 1});
 }
 
-// Instances are cut alike: the rank in the same place of the other one has the same layers and
-// heads.
+// All instances have the same shape: the rank with the same index in the other one has the same
+// layers and heads.
 Message RankStep::cache_message(bool is_send, const CacheMove& move, std::span<float> rows) const {
     const std::int64_t peer =
         static_cast<std::int64_t>(move.other) * ranks_.grid().num_ranks() + rank_;
@@ -352,7 +353,7 @@ CacheMove move_of_words(std::span<const std::int32_t> words) {
     return move;
 }
 
-// Of each chunk: tokens, context, blocks, samples; then the tokens and the blocks.
+// For each chunk: tokens, context, blocks, samples; then the tokens and the blocks.
 std::vector<std::int32_t> words_of_chunks(std::span<const DecodeChunk> chunks) {
     std::vector<std::int32_t> words;
     for (const DecodeChunk& chunk : chunks) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of several ranks, each a process: tensor-parallel ranks share layers, pipeline stages
-// follow one another. Instances follow one another, too, and are cut alike. Rank 0 has the server,
-// and is of instance 0; it tells the ranks of each instance its batches and gets the logits. One
-// batch of an instance is under way at a time, so stages wait for each other.
+// Instances of several ranks, each a process: tensor-parallel ranks share layers, and pipeline
+// stages are in sequence. The ranks of instances are consecutive, and all instances have the same
+// shape. Rank 0 runs the server and belongs to instance 0. It sends each instance its batches and
+// receives the logits. An instance has one batch in flight, so that its stages wait for each other.
 #pragma once
 
 #include <memory>
@@ -20,18 +20,18 @@ struct RankGrid {
     std::int64_t num_ranks() const { return tensor_size * num_stages; }
 };
 
-// What keeps the model from being cut like this, each as a key, what, and a hint.
+// The reasons why the model cannot be split this way, each with key, error and hint.
 Errors check_cut(const Transformer& model, const RankGrid& grid);
 
-// Rank `stage * tensor_size + tensor_rank` of the transport.
+// The part of rank `stage * tensor_size + tensor_rank`.
 ModelPart part_of_rank(const Transformer& model, const RankGrid& grid, std::int64_t rank);
 
-// What rank 0 tells the ranks of an instance.
+// Rank 0's calls to the ranks of an instance.
 enum class InstanceCall : std::int32_t { alive, end, compute, send_cache, receive_cache };
 
-// One of a job's instances, as its ranks and rank 0 see it: calls go to all of its ranks, and the
-// first rank of its last stage answers. The cut must have passed check_cut(); the transport has the
-// ranks and outlives this.
+// An instance from the view of its ranks and of rank 0. Calls go to all of its ranks; the first
+// rank of its last stage answers. The grid must have passed check_cut(). The transport has all
+// ranks and must outlive this object.
 class InstanceRanks {
 public:
     InstanceRanks(const RankGrid& grid, std::int64_t number, Transport& transport);
@@ -39,11 +39,12 @@ public:
     const RankGrid& grid() const { return grid_; }
     Transport& transport() { return transport_; }
     std::int64_t first() const { return first_; }
-    // Of rank 0.
+    // Sends a call; on rank 0.
     Result<void> tell(InstanceCall call, std::vector<std::int32_t> words = {});
-    // Of the others.
+    // Receives a call; on the other ranks.
     Result<InstanceCall> hear(std::vector<std::int32_t>& words);
-    // Of all: rank 0 gets the values, the answering rank has them. Others have nothing to do.
+    // Called by all: the answering rank sends the values, and rank 0 receives them. Other ranks do
+    // nothing.
     Result<void> answer(std::span<float> values);
 
 private:
@@ -61,12 +62,12 @@ public:
              Transport& transport,
              std::int64_t instance = 0);
 
-    // All ranks of the instance with the same chunks; `logits` are set on the answering rank, and
-    // on rank 0 if it is of this instance.
+    // All ranks of the instance call it with the same chunks. `logits` is set on the answering
+    // rank, and on rank 0 if it belongs to this instance.
     Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits);
     Result<void> send_cache(const CacheMove& move);
     Result<void> receive_cache(const CacheMove& move);
-    // Of another rank: computes what rank 0 tells, until the end.
+    // Executes rank 0's calls until the end; on the other ranks.
     Result<void> follow();
     InstanceRanks& ranks() { return ranks_; }
 
@@ -79,21 +80,21 @@ private:
     InstanceRanks ranks_;
     std::int64_t hidden_;
     std::int64_t vocabulary_;
-    std::int64_t rank_;  // within the instance
+    std::int64_t rank_;  // index in the instance
     std::int64_t unflushed_ = 0;
     Communicator stage_;
     PagedDecoder decoder_;
 };
 
-// Rank 0's side of an instance as a server's step.
+// Rank 0's interface to an instance, as a server's step.
 class HeadStep final : public DecodeStep {
 public:
-    // Of the instance that rank 0 is of.
+    // For rank 0's own instance.
     explicit HeadStep(RankStep& rank) : ranks_(rank.ranks()), here_(&rank) {}
-    // Of another one.
+    // For another instance.
     HeadStep(InstanceRanks& ranks, std::int64_t vocabulary)
         : ranks_(ranks), vocabulary_(vocabulary) {}
-    ~HeadStep() override;  // ends the others
+    ~HeadStep() override;  // ends the other ranks
 
     Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) override;
     Result<void> send_cache(const CacheMove& move) override;
@@ -109,7 +110,7 @@ private:
     bool failed_ = false;
 };
 
-// A batch as words of 32 bits, for a message.
+// Batches and moves as 32-bit words for messages.
 std::vector<std::int32_t> words_of_chunks(std::span<const DecodeChunk> chunks);
 std::vector<DecodeChunk> chunks_of_words(std::span<const std::int32_t> words);
 std::vector<std::int32_t> words_of_move(const CacheMove& move);

@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::int64_t kMostRequests = 64;
 constexpr std::int64_t kMostTokens = 64;              // of a request's output
-constexpr Time kMostSeconds = Time::seconds(5);       // of a rehearsal, as far as costs tell
-constexpr Time kLongestGap = Time::seconds(0.1);      // threads and CPU sleep long before
-constexpr std::uint64_t kPromptsApart = 0x5265'6865;  // from those of the run
+constexpr Time kMostSeconds = Time::seconds(5);       // predicted time of a rehearsal
+constexpr Time kLongestGap = Time::seconds(0.1);      // threads and CPU sleep long before this
+constexpr std::uint64_t kPromptsApart = 0x5265'6865;  // different prompts from those of the run
 
-// The first `count` requests, and the same ones again behind them.
+// The first `count` requests; the load is repeated if it has fewer.
 std::vector<Request> first_requests(const LoadToRehearse& load, std::int64_t count) {
     std::vector<Request> requests;
     Time arrival;
@@ -23,7 +23,7 @@ std::vector<Request> first_requests(const LoadToRehearse& load, std::int64_t cou
     for (std::int64_t i = 0; i < count; ++i) {
         const auto number = static_cast<std::size_t>(i % std::ssize(load.requests));
         const Request& asked = load.requests[number];
-        // The same gap behind the last one as before the first one.
+        // A repetition begins after the same gap as the first request.
         arrival += std::min(kLongestGap, number == 0 ? asked.arrival : asked.arrival - before);
         before = asked.arrival;
         requests.push_back({.arrival = arrival,
@@ -40,7 +40,7 @@ ServingPool simulated_pool(const LivePool& pool, MeasuredStepCost& cost) {
             .cost = &cost};
 }
 
-// The median difference over the requests, of the time until a step has them.
+// The median over the requests of the additional time until a step includes them.
 Time longer_queue(const ServingResult& served, const ServingResult& simulated) {
     std::vector<double> longer;
     for (std::size_t i = 0; i < served.records.size(); ++i) {
@@ -107,7 +107,7 @@ Result<void> rehearse(const std::vector<LivePool>& pools,
     }
     const std::uint64_t seed = load.seed ^ kPromptsApart;
     const auto prompts = drawn_prompts(requests, load.vocabulary, seed);
-    std::vector<std::vector<RehearsedStep>> steps;  // by instance, whose thread fills them
+    std::vector<std::vector<RehearsedStep>> steps;  // by instance; filled by its thread
     std::vector<std::size_t> pool_of;
     for (std::size_t pool = 0; pool < pools.size(); ++pool) {
         pool_of.insert(pool_of.end(), pools[pool].instances.size(), pool);

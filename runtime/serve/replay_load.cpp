@@ -12,9 +12,9 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint32_t kPrompts = 0x50726f6d;  // a stream of random numbers of its own
+constexpr std::uint32_t kPrompts = 0x50726f6d;  // key of its random stream
 
-// What the server's threads tell about the requests.
+// Receives the events of the server's threads.
 class LoadReplay {
 public:
     LoadReplay(LiveServer& server,
@@ -37,7 +37,7 @@ public:
             send();
         }
         if (Result<void> good = wait_for(0); !good) {
-            server_.stop();  // its threads hold this object
+            server_.stop();  // its threads use this object
             return unexpected<Error>(good.error());
         }
         load_.result.instances = server_.totals();
@@ -54,7 +54,7 @@ private:
     }
     void wait_for_a_user(std::int64_t users) { (void)wait_for(users - 1); }
 
-    // Waits. Returns when at most that many requests are open, or when the server has failed.
+    // Waits until at most `most` requests are open, or the server has failed.
     Result<void> wait_for(std::int64_t most) {
         std::unique_lock lock{mutex_};
         while (under_way_ > most) {
@@ -106,7 +106,7 @@ private:
         }
     }
 
-    // Times are since the begin of the run.
+    // Makes times relative to the begin of the run.
     void set_begin(Time begin) {
         for (RequestRecord& record : load_.result.records) {
             for (Time* time : {&record.arrival,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model to serve: its dimensions and its whole weights in fp32, by the names of
+// A model to serve: its dimensions and all its weights in fp32, by the names of
 // models/blocks/parameters.cpp. They come from a checkpoint, a safetensors file, or a seed.
 #pragma once
 
@@ -19,8 +19,8 @@ struct ServedModel {
     std::map<std::string, std::vector<float>, std::less<>> weights;
 };
 
-// Reads a run's folder, that of one step, or a safetensors file with Hugging Face's names; an empty
-// path draws the weights from the seed. An error if a checkpoint is of another model.
+// Loads a run's folder, the folder of one step, or a safetensors file with Hugging Face's names. An
+// empty path draws the weights from the seed. An error if a checkpoint belongs to another model.
 ResultOrErrors<ServedModel> load_served_model(const Transformer& model,
                                               const std::filesystem::path& weights,
                                               std::uint64_t seed);

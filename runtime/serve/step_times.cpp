@@ -14,7 +14,7 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kRounds = 5;
-constexpr int kInARow = 4;  // of which the first one is not counted
+constexpr int kInARow = 4;  // runs in a row, without the first
 
 // Rows that the CPU's products compute at once (kernels/gemm/gemm_cpu.cpp: kTileRows).
 constexpr std::int64_t kRowsOfTile = 6;
@@ -46,8 +46,8 @@ std::vector<StepSize> probes(const SchedulerLimits& limits, std::int64_t context
     return sizes;
 }
 
-// Sequences have blocks of their own as far as there are any: what caches of the CPU do not hold
-// costs more. What is in the blocks does not matter.
+// Sequences have distinct blocks if there are enough: context beyond the CPU's caches costs more.
+// The contents of the blocks do not matter.
 std::vector<DecodeChunk> chunks_of(const StepSize& size, const SchedulerLimits& limits) {
     const std::int64_t tokens = size.context + size.new_tokens;
     const std::int64_t of_chunk = (tokens + limits.block_size - 1) / limits.block_size;
@@ -74,7 +74,7 @@ Batch batch_of(const StepSize& size) {
     return batch;
 }
 
-// Of one run, draws of greedy tokens included.
+// The time of one run, including the greedy draws.
 Result<double> measured_seconds(DecodeStep& step, const std::vector<DecodeChunk>& chunks) {
     using Clock = std::chrono::steady_clock;
     std::vector<float> logits;
@@ -90,9 +90,9 @@ Result<double> measured_seconds(DecodeStep& step, const std::vector<DecodeChunk>
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-using RelativeSizes = Eigen::MatrixXd;  // divided by the seconds of their row
+using RelativeSizes = Eigen::MatrixXd;  // each row divided by its seconds
 
-// Least squares; the most negative factor leaves until none is negative.
+// Least squares; removes the most negative factor until none is negative.
 MeasuredStepCost::Sizes positive_factors(const RelativeSizes& all) {
     std::vector<Eigen::Index> used(MeasuredStepCost::kSizes);
     std::iota(used.begin(), used.end(), Eigen::Index{0});
@@ -162,7 +162,8 @@ MeasuredStepCost::Fit fit_step_times(std::span<const Batch> batches,
 Result<MeasuredStepCost> MeasuredStepCost::measure(DecodeStep& step,
                                                    const SchedulerLimits& limits,
                                                    std::int64_t context) {
-    // A step of a server follows one of nearly the same shape, which left the CPU's caches so.
+    // A server's step usually follows one of nearly the same shape, which determines the contents
+    // of the CPU's caches.
     const std::vector<StepSize> all = probes(limits, context);
     std::vector<std::vector<double>> times(all.size());
     for (std::size_t round = 0; round < kRounds; ++round) {

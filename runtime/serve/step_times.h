@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What steps of this machine cost: times of a few batches, measured before a server begins, and a
-// line through them in the sizes that a step's work grows with. The simulator serves with these
-// costs what the server is about to serve.
+// The cost of steps on this machine, for the simulator: a few batches are timed before a server
+// begins, and a linear model is fitted in the sizes that determine a step's work.
 #pragma once
 
 #include <array>
@@ -17,8 +16,8 @@ namespace orrery {
 
 struct StepSize {
     std::int64_t chunks = 1;
-    std::int64_t new_tokens = 1;  // of each
-    std::int64_t context = 0;     // of each
+    std::int64_t new_tokens = 1;  // tokens per chunk
+    std::int64_t context = 0;     // context per chunk
     bool samples = true;
 };
 
@@ -30,16 +29,17 @@ public:
     static constexpr std::size_t kSizes = 8;
     using Sizes = std::array<double, kSizes>;
     // The first steps after an instance had nothing to compute take longer: threads and processes
-    // wake up, and caches and clock of the CPU are no longer as computation had left them.
+    // wake up, and the CPU's caches and clock have changed.
     static constexpr std::size_t kWakingSteps = 8;
     struct Fit {
-        Sizes seconds{};         // of each size
-        double held_tokens = 0;  // of context, by the caches
-        double slower = 1;       // a server's steps than these sums
+        Sizes seconds{};         // per unit of each size
+        double held_tokens = 0;  // tokens of context that fit into the caches
+        double slower = 1;       // factor of a server's steps on these sums
         std::array<double, kWakingSteps> waking_s{};
     };
 
-    // Overwrites the cache. `context`: tokens of a sequence at most.
+    // Measures and fits. Overwrites the cache. `context` is the maximum length of a sequence in
+    // tokens.
     static Result<MeasuredStepCost> measure(DecodeStep& step,
                                             const SchedulerLimits& limits,
                                             std::int64_t context);
@@ -55,8 +55,8 @@ private:
 };
 
 MeasuredStepCost::Sizes sizes_of(const Batch& batch, double held_tokens);
-// The factors, none negative, whose sums come closest to the seconds of these batches, and the
-// number of held tokens among powers of two with which they come closest. Errors count relatively.
+// The nonnegative factors whose sums are closest to the seconds of these batches, and the best
+// number of held tokens among powers of two. Errors are relative.
 MeasuredStepCost::Fit fit_step_times(std::span<const Batch> batches,
                                      std::span<const double> seconds);
 

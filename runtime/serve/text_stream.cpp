@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// Bytes of the character that begins with this byte; 0: none does.
+// Bytes of the character that begins with this byte; 0 if none can.
 std::size_t character_size(unsigned char first) {
     if (first < 0x80) {
         return 1;
@@ -24,7 +24,7 @@ std::size_t character_size(unsigned char first) {
     return first >= 0xF0 && first < 0xF5 ? 4 : 0;
 }
 
-// Whether the second byte may follow the first: neither an overlong form, nor a surrogate, nor
+// Whether the second byte may follow the first. Excludes overlong forms, surrogates and codes
 // beyond U+10FFFF (RFC 3629).
 bool may_follow(unsigned char first, unsigned char second) {
     const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
@@ -49,7 +49,7 @@ std::string TextStream::characters(bool last) {
             text.append(bytes_, at, size);
             at += size;
         } else if (size > 0 && at + good == bytes_.size() && !last) {
-            break;  // the rest may come
+            break;  // the rest may follow
         } else {
             text += kReplacement;
             at += std::max<std::size_t>(good, 1);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step-";
 
 std::optional<std::int64_t> step_of(const std::string& name) {
-    // A replaced checkpoint (".old") counts where the new one did not get its name.
+    // A replaced checkpoint (".old") counts if the new one did not get its name.
     std::string_view digits = name;
     if (!digits.starts_with(kPrefix)) {
         return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which checkpoint of a folder to go on from: the newest whose files are all there and whole. One
-// that was cut off, torn or changed by a bit is passed over, and the one before it is taken.
+// The choice of a checkpoint to resume: the newest with all files present and intact. A truncated,
+// torn or corrupted checkpoint is skipped in favour of the one before it.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ struct StoredCheckpoint {
     bool operator==(const StoredCheckpoint&) const = default;
 };
 
-// By their names, the newest first. `since`: not what an earlier run left in the folder.
+// The checkpoints by name, newest first. `since` excludes those that an earlier run left in the
+// folder.
 std::vector<StoredCheckpoint> checkpoints_in(
     const std::filesystem::path& folder,
     std::filesystem::file_time_type since = std::filesystem::file_time_type::min());
 // Reads every byte of all ranks' files.
 Result<void> verify_checkpoint(const std::filesystem::path& checkpoint);
-// The newest intact one of at most `step_max` steps, or the one `back` intact ones before that;
-// nothing if there are fewer. `passed_over` hears of checkpoints that are not intact.
+// The newest intact checkpoint of at most `step_max` steps, or the one `back` intact ones before
+// it; no value if there are fewer. `passed_over` gets the errors of skipped checkpoints.
 std::optional<StoredCheckpoint> newest_intact(
     const std::filesystem::path& folder,
     std::int64_t step_max = INT64_MAX,
@@ -35,8 +36,8 @@ std::optional<StoredCheckpoint> newest_intact(
     const std::function<void(const Error&)>& passed_over = {},
     std::filesystem::file_time_type since = std::filesystem::file_time_type::min());
 
-// What a run can go on from, the best first: the checkpoint that `folder` is, or else the one that
-// its file `latest` names, and those before it. Without such a file it is the newest one.
+// The checkpoints that a run can resume from, best first: `folder` itself if it is one, else the
+// one named by its file `latest` and those before it. Without that file, the newest one.
 Result<std::vector<std::filesystem::path>> resumable(const std::filesystem::path& folder);
 
 }  // namespace orrery

@@ -30,7 +30,7 @@ bool read_number(const Metadata& metadata, const char* key, T& value) {
     return error == std::errc{} && stop == end;
 }
 
-// Its last four bytes are the checksum of the others.
+// The last four bytes are the checksum of the others.
 bool has_good_checksum(const Safetensors& file) {
     const StoredTensor* stored = file.find("checksum");
     const std::span<const std::byte> all = file.file_bytes();
@@ -43,8 +43,8 @@ bool has_good_checksum(const Safetensors& file) {
     return crc32c({all.first(all.size() - 4)}) == expected;
 }
 
-// Runs of a block within a range, as (element of the range, element of the whole, count), sorted by
-// the latter.
+// A run of a block within a range: (element of the range, element of the whole, count). Runs are
+// sorted by the second.
 struct Run {
     std::int64_t local;
     std::int64_t global;
@@ -285,7 +285,7 @@ Result<void> CheckpointFiles::read(const std::string& parameter,
     ORRERY_CHECK(into.size == range.count);
     const std::string tensor = fmt::format("{} {}", name(section), parameter);
     const Part wanted{block, range};
-    // Padding has no elements of the whole: it need not be found.
+    // Padding is not part of the whole parameter and need not be found.
     std::vector<bool> filled(static_cast<std::size_t>(range.count), true);
     for (const Run& run : runs_of(block, range)) {
         std::fill_n(filled.begin() + run.local, run.count, false);

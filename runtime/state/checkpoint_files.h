@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of one checkpoint, read: which run it is of, and whole parameters or parts of them,
-// gathered from the ranks that hold them. Files are opened, and their checksums verified, when
-// something of theirs is needed.
+// Reads the files of a checkpoint: the description of its run, and whole parameters or parts of
+// them, gathered from the ranks that hold them. A file is opened, and its checksum verified, at its
+// first use.
 #pragma once
 
 #include <cstdint>
@@ -18,35 +18,36 @@
 
 namespace orrery {
 
-// What is stored of a parameter.
+// The stored tensors of a parameter.
 enum class Section : std::uint8_t { weight, first_moment, second_moment, master };
 std::string_view name(Section section);
 
-// Of a rank's file.
+// The name of a rank's file.
 std::string checkpoint_file_name(std::int64_t rank);
 std::map<std::string, std::string> checkpoint_metadata(const RunState& run,
                                                        std::int64_t rank,
                                                        std::int64_t num_ranks);
-// Where the part that a tensor of the file is stands: block and range of the block's elements.
+// The place of a stored tensor in the whole parameter: its block, and the range of the block's
+// elements.
 std::string part_text(const ParameterBlock& block, ElementRange range);
 std::string_view type_of(Dtype dtype);
 
 class CheckpointFiles {
 public:
-    // `first_rank`: the one whose file is the likeliest to have what is asked for.
+    // `first_rank` is the rank whose file probably has the requested data.
     static Result<CheckpointFiles> open(const std::filesystem::path& folder,
                                         std::int64_t first_rank = 0);
 
     const RunState& run() const { return run_; }
-    // Whether the files of all ranks are there and whole.
+    // Verifies that the files of all ranks are present and intact.
     Result<void> verify();
-    // Writes `range` of a block of a parameter; the element type must be the stored one.
+    // Reads `range` of a block of a parameter; the element type must be the stored one.
     Result<void> read(const std::string& parameter,
                       Section section,
                       const ParameterBlock& block,
                       ElementRange range,
                       TensorView into);
-    // A whole parameter in fp32: of the master weights where there are any.
+    // A whole parameter in fp32, from the master weights if there are any.
     Result<std::vector<float>> read_weights(const std::string& parameter,
                                             std::int64_t rows,
                                             std::int64_t columns);
@@ -59,7 +60,7 @@ private:
     explicit CheckpointFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
     Result<const Safetensors*> file(std::int64_t rank);
     Result<Part> part(const Safetensors& file, const StoredTensor& tensor) const;
-    // Copies what the file has of `wanted`. Bits of `filled` count its elements.
+    // Copies the elements of `wanted` that the file has, and sets their bits in `filled`.
     Result<bool> copy_from(const Safetensors& file,
                            const std::string& tensor,
                            const Part& wanted,

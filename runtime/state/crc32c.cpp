@@ -13,7 +13,7 @@ namespace orrery {
 namespace {
 
 #if defined(__x86_64__)
-// The processor's own instruction, eight bytes at a time: some twenty times as fast as a table.
+// The processor's instruction, eight bytes at a time: about twenty times as fast as a table.
 __attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::span<const std::byte> piece,
                                                                std::uint32_t state) {
     std::uint64_t wide = state;

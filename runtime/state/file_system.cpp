@@ -21,7 +21,7 @@ auto failed(const Path& path, const std::string& what, int error) {
                                 : "does the folder exist, and may you write there?");
 }
 
-// What was renamed or created in a folder is on the disk when the folder is.
+// A rename or creation in a folder is on the disk once the folder is synced.
 Result<void> sync_folder(const Path& folder) {
     const Path name = folder.empty() ? Path{"."} : folder;
     const int file = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -34,7 +34,7 @@ Result<void> sync_folder(const Path& folder) {
     return good ? Result<void>{} : failed(name, "can't be written", error);
 }
 
-// False with errno if not all could be written.
+// False, with errno, if not all bytes could be written.
 bool write_all(int file, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t written = ::write(file, bytes.data(), bytes.size());

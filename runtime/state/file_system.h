@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What writing a checkpoint asks of the file system, behind an interface so that a test can make
-// any of it fail. Each operation is on the disk (fsync) when it returns well. Error::where is the
-// path.
+// The file operations of checkpoints, behind an interface so that tests can make each of them fail.
+// When an operation returns without an error, its effect is on the disk (fsync). Error::where is
+// the path.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@ public:
     using Pieces = std::vector<std::span<const std::byte>>;
 
     virtual ~FileSystem() = default;
-    // With its parents; fine if it is there.
+    // Creates the folder and its parents; no error if it exists.
     virtual Result<void> create_folder(const Path& path) = 0;
-    // A file of these bytes, one piece after the other, in place of what was there.
+    // Writes a file with the concatenated pieces, replacing an old one.
     virtual Result<void> write_file(const Path& path, const Pieces& pieces) = 0;
-    // Replaces a file of the new name; a folder must not be there.
+    // Replaces a file with the new name; a folder must not have it.
     virtual Result<void> rename(const Path& from, const Path& to) = 0;
-    // With all that is inside; fine if it is not there.
+    // Removes the path and its contents; no error if it does not exist.
     virtual Result<void> remove(const Path& path) = 0;
 };
 
-// The one of this machine.
+// The file system of this machine.
 FileSystem& disk();
 
-// What links lead to: renaming over a link would replace the link.
+// The target of symbolic links: renaming over a link would replace the link.
 std::filesystem::path behind_links(std::filesystem::path path);
 
 }  // namespace orrery

@@ -15,7 +15,7 @@ GlobalIndices::GlobalIndices(const Program& program, RankId rank, const Tensor& 
         return local_range(extent, dim, parameter.layout, program.mesh_of(rank), rank);
     };
     first_row_ = range(shape[0], kInput).first;
-    if (shape.size() == 3) {  // matrices one after the other
+    if (shape.size() == 3) {  // one matrix after the other
         const DimensionRange own = range(shape[1], 1);
         matrix_rows_ = shape[1];
         own_rows_ = own.count;

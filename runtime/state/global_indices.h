@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which elements of a whole parameter a rank holds: its rank-local elements in row-major order, by
-// their index in the whole tensor. Rows and columns are cut as the layout says; where the columns
-// consist of parts (heads of Q, K and V; gate and up) each part is cut. Matrices of experts are
-// rows of one.
+// The elements of a whole parameter that a rank holds: the index in the whole tensor of each
+// rank-local element in row-major order. Rows and columns are cut by the layout. If the columns
+// consist of parts (heads of Q, K and V; gate and up), each part is cut. Matrices of experts are
+// stored as rows of one matrix.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ class GlobalIndices {
 public:
     GlobalIndices(const Program& program, RankId rank, const Tensor& parameter);
 
-    // Of the rank-local element `i` (not a shard of ZeRO's: those count rank-local elements).
+    // The index of rank-local element `i` (not of a shard of ZeRO, whose elements count rank-local
+    // ones).
     std::int64_t of(std::int64_t i) const {
         const auto columns = static_cast<std::int64_t>(columns_.size());
         const std::int64_t row = i / columns;
@@ -26,7 +27,7 @@ public:
                columns_[static_cast<std::size_t>(i % columns)];
     }
 
-    // Elements from `i` on whose indices follow each other; at least one.
+    // The number of elements, from `i` on, with consecutive indices; at least one.
     std::int64_t consecutive(std::int64_t i) const {
         const auto columns = static_cast<std::int64_t>(columns_.size());
         if (columns != row_length_) {
@@ -38,11 +39,12 @@ public:
 
 private:
     std::int64_t first_row_ = 0;
-    std::int64_t matrix_rows_ = 1;           // of a whole matrix of experts; else of a row
-    std::int64_t own_rows_ = 1;              // of these the rank has as many
-    std::int64_t row_length_ = 0;            // of the whole parameter
-    std::vector<std::int64_t> columns_;      // global column of each local one
-    std::vector<std::int64_t> run_lengths_;  // columns from each on that follow each other
+    std::int64_t matrix_rows_ = 1;       // of a whole matrix of experts; otherwise 1
+    std::int64_t own_rows_ = 1;          // the rank's part of matrix_rows_
+    std::int64_t row_length_ = 0;        // of the whole parameter
+    std::vector<std::int64_t> columns_;  // by local column: its global column
+    // By local column: number of consecutive columns from it on
+    std::vector<std::int64_t> run_lengths_;
 };
 
 }  // namespace orrery

@@ -23,7 +23,7 @@ void add_parameters_of(const Segment& segment,
     std::int64_t first = 0;
     for (const TensorId id : weights) {
         const Tensor& tensor = program.tensors[index(id)];
-        // A shard that persists (ZeRO 3) may end with padding, which is not needed.
+        // A shard that persists (ZeRO 3) may end with padding, which is skipped.
         const ElementRange stored = executor.shards().stored(id);
         const ElementRange own = executor.shards().own(id);
         const std::int64_t updated =
@@ -48,10 +48,10 @@ void add_parameters_of(const Segment& segment,
         first += own.count;
         all.push_back(std::move(held));
     }
-    ORRERY_CHECK(first <= call.dims[0]);  // the last parts of what divides unevenly are padding
+    ORRERY_CHECK(first <= call.dims[0]);  // with an uneven division the last parts are padding
 }
 
-// What the step changes without an optimizer, and without a gradient.
+// A parameter that the step changes without an optimizer and without a gradient.
 HeldParameter bias_of(const Op& op, Executor& executor) {
     const Program& program = executor.program();
     const TensorId id = operands_of(program, op).accumulates.front();

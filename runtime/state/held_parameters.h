@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of a rank with what the optimizer keeps of them, found from the Program's
-// optimizer ops.
+// The parameters of a rank and their optimizer state, found from the Program's optimizer ops.
 #pragma once
 
 #include <functional>
@@ -16,20 +15,20 @@ namespace orrery {
 
 struct HeldParameter {
     std::string name;
-    ParameterBlock block;  // of the whole parameter that this rank has
-    ElementRange held;     // elements of the block that `weight` has: under ZeRO 3 not all
+    ParameterBlock block;  // this rank's block of the whole parameter
+    ElementRange held;     // elements of the block in `weight`: not all under ZeRO 3
     TensorView weight;
     ElementRange own;  // elements of the block that this rank updates
-    // Of those.
+    // State of the elements in `own`.
     TensorView first_moment;
     TensorView second_moment;
-    TensorView master;  // fp32 weights; empty where `weight` is its own
+    TensorView master;  // fp32 weights; empty if `weight` is its own master
 };
 
-// In the order in which the optimizer lists them. Views are valid as long as the executor is.
+// In the order of the optimizer's operands. The views are valid as long as the executor.
 std::vector<HeldParameter> held_parameters(Executor& executor);
 
-// Sets the weights, and their fp32 master, to their part of the whole parameter.
+// Sets the weights and their fp32 master from the whole parameter.
 void set_weights(const HeldParameter& parameter, std::span<const float> whole);
 
 }  // namespace orrery

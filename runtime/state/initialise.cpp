@@ -39,7 +39,7 @@ void set_to_zero(const TensorView& view) {
     std::memset(view.data, 0, static_cast<std::size_t>(view.size * size_bytes(view.dtype)));
 }
 
-// The values of one parameter: what they depend on is found out once.
+// The values of one parameter, with their dependence on its name evaluated once.
 class ParameterValues {
 public:
     ParameterValues(std::string_view parameter, const InitialWeights& options, std::int64_t hidden)
@@ -53,7 +53,7 @@ public:
                           ? std::sqrt(2.0 * static_cast<double>(options.num_layers))
                           : 1.0)) {}
 
-    // Of consecutive elements of the whole parameter.
+    // The values of consecutive elements of the whole parameter.
     void draw(std::int64_t first, std::span<float> values) const {
         switch (kind_) {
             case WeightKind::zero:
@@ -80,17 +80,17 @@ private:
     double deviation_;
 };
 
-// A weight that this rank stores, and the part of it that it keeps a master of.
+// A weight that this rank stores, and the part for which it keeps a master.
 struct DrawnWeight {
     ParameterValues values;
     GlobalIndices indices;
     ElementRange stored;
-    ElementRange own;  // of the stored elements
+    ElementRange own;  // range of the stored elements
     TensorView weight;
     TensorView master;  // empty if there is none
 };
 
-// Elements [first, first + count) of the stored ones.
+// Draws elements [first, first + count) of the stored ones.
 void draw_piece(const DrawnWeight& drawn, std::int64_t first, std::int64_t count) {
     std::array<float, 256> buffer{};
     for (const std::int64_t end = first + count; first < end;) {
@@ -113,13 +113,14 @@ void draw_piece(const DrawnWeight& drawn, std::int64_t first, std::int64_t count
     }
 }
 
-// Zeros before the masters: both moments of every parameter, by optimizer op.
+// The tensors to clear before the masters are set: both moments of every parameter, by optimizer
+// op.
 struct DrawnState {
     std::vector<TensorView> moments;
     std::vector<DrawnWeight> weights;
 };
 
-// All of it in pieces, on all cores: a value depends on its index alone.
+// Draws everything in pieces on all cores: a value depends only on its index.
 void draw_all(const DrawnState& drawn) {
     constexpr std::int64_t kPiece = 1 << 16;
     struct Piece {
@@ -151,7 +152,7 @@ void draw_all(const DrawnState& drawn) {
             }
         }
     };
-    // A model of a few pieces is drawn before a thread has begun.
+    // A model of a few pieces is drawn before a thread would have started.
     const std::size_t useful = std::min<std::size_t>(
         std::max(1U, std::thread::hardware_concurrency()), pieces.size() / 64);
     std::vector<std::jthread> others;
@@ -161,7 +162,7 @@ void draw_all(const DrawnState& drawn) {
     work();
 }
 
-// The residual stream's width, which every norm has: that of the first product's input.
+// The width of the residual stream, which every norm has: that of the first product's input.
 std::int64_t hidden_size(const Program& program) {
     for (const Tensor& tensor : program.tensors) {
         if (tensor.parameter.ends_with("linear_qkv.weight")) {
@@ -176,7 +177,7 @@ struct OptimizerOp {
     const Op* op;
 };
 
-// The optimizer ops of the rank, whose operands pair weights with their state.
+// The rank's optimizer ops, whose operands pair weights with their state.
 std::vector<OptimizerOp> optimizers_of(const Executor& executor) {
     const Program& program = executor.program();
     std::vector<OptimizerOp> found;
@@ -191,7 +192,8 @@ std::vector<OptimizerOp> optimizers_of(const Executor& executor) {
     return found;
 }
 
-// What one of them steps. False if the device could not lend a weight: the next run says why.
+// Adds the weights of one optimizer op. False if the device could not provide a weight; the next
+// run then reports why.
 bool add_weights_of(const OptimizerOp& optimizer,
                     Executor& executor,
                     const InitialWeights& options,
@@ -210,7 +212,7 @@ bool add_weights_of(const OptimizerOp& optimizer,
         drawn.moments.push_back(slice(all, 0, moments));
         masters = slice(all, moments, all.size - moments);
     }
-    std::int64_t first = 0;  // of the masters
+    std::int64_t first = 0;  // index of the next master
     for (const TensorId id : weights) {
         const Tensor& tensor = program.tensors[index(id)];
         const ElementRange own = executor.shards().own(id);
@@ -220,7 +222,7 @@ bool add_weights_of(const OptimizerOp& optimizer,
         if (weight.size < stored.count) {
             return false;
         }
-        // What divides unevenly ends with padding.
+        // With an uneven division the weight ends with padding.
         set_to_zero(slice(weight, stored.count, weight.size - stored.count));
         drawn.weights.push_back(
             {.values = ParameterValues{tensor.parameter, options, hidden},

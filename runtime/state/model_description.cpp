@@ -46,7 +46,7 @@ bool parse(const ModelField<T>& field, std::string_view text, T& value) {
     }
 }
 
-// Calls `visit` for each field but the name.
+// Calls `visit` for each field except the name.
 template <class Visit>
 void visit_fields(Visit visit) {
     for_each_model_field([&](const auto& field) {

@@ -37,7 +37,7 @@ std::vector<BlockPiece> pieces_of(
     return pieces;
 }
 
-// Pieces that follow one another in the whole become one.
+// Appends pieces; pieces that are consecutive in the whole become one.
 void append(std::vector<BlockPiece>& to, std::vector<BlockPiece> pieces, std::int64_t offset) {
     for (BlockPiece piece : pieces) {
         piece.first += piece.first < 0 ? 0 : offset;
@@ -136,7 +136,7 @@ ParameterBlock block_of_parameter(const Program& program, const Tensor& weight, 
     ORRERY_CHECK(shape.size() == 2 || shape.size() == 3);
     const Mesh& mesh = program.mesh_of(rank);
     const int last = static_cast<int>(shape.size()) - 1;
-    const std::int64_t rows = last == 1 ? 1 : shape[1];  // of each first index
+    const std::int64_t rows = last == 1 ? 1 : shape[1];  // rows of each first index
     ParameterBlock block{shape[0] * rows, shape.back(), {}, {}};
     const std::vector<BlockPiece> of_one =
         last == 1 ? std::vector{BlockPiece{0, 1}} : pieces_of(rows, 1, weight, mesh, rank);

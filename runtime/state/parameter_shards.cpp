@@ -70,7 +70,8 @@ ElementRange ParameterShards::stored(const Tensor& tensor) const {
     return part_of(program_.mesh_of(rank_), rank_, tensor.layout, elements);
 }
 
-// Stages are lowered one after the other: the first tensor of a parameter is on the first of them.
+// Stages are lowered in order, so that the first tensor of a parameter is on the first of its
+// stages.
 bool ParameterShards::is_copy(const Tensor& gradient) const {
     const auto first = std::ranges::find_if(program_.tensors, [&](const Tensor& tensor) {
         return tensor.kind == gradient.kind && tensor.lifetime == gradient.lifetime &&

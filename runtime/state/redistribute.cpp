@@ -10,8 +10,8 @@
 namespace orrery {
 namespace {
 
-// What a rank holds in global indices: a range of every dimension but the last, of which it holds
-// several, in ascending order.
+// A rank's part in global indices: one range of every dimension but the last, which has several,
+// ascending.
 struct Block {
     std::vector<DimensionRange> rows;
     std::vector<DimensionRange> columns;
@@ -74,7 +74,7 @@ Block intersection(const Block& a, const Block& b) {
     return both;
 }
 
-// The number in `whole` of row `row` of `part`.
+// The index in `whole` of row `row` of `part`.
 std::int64_t row_in(const Block& whole, const Block& part, std::int64_t row) {
     std::int64_t position = 0;
     std::int64_t stride = 1;
@@ -87,7 +87,7 @@ std::int64_t row_in(const Block& whole, const Block& part, std::int64_t row) {
     return position;
 }
 
-// Where a range of columns begins in the rows of `whole`, which has all of it.
+// The position of a range of columns in the rows of `whole`, which must contain it.
 std::int64_t column_in(const Block& whole, const DimensionRange& columns) {
     std::int64_t position = 0;
     for (const DimensionRange& range : whole.columns) {
@@ -121,7 +121,7 @@ void copy_part(const Block& part,
     }
 }
 
-// Buffers of all members' blocks one after the other.
+// Buffers for the blocks of all members, one after the other.
 class Parts {
 public:
     Parts(Dtype dtype, std::size_t members, std::int64_t elements)
@@ -171,7 +171,8 @@ Result<void> scatter(const Redistribution& r,
     return communicator.reduce_scatter(parts.view(), out);
 }
 
-// Of each pair of members, what one has and the other wants. All such blocks are equally large.
+// For each pair of members, exchanges the block that one has and the other needs. All blocks have
+// equal size.
 Result<void> exchange(const Redistribution& r,
                       ConstTensorView in,
                       TensorView out,

@@ -34,7 +34,7 @@ std::vector<fs::path> curves_in(const fs::path& folder) {
     return found;
 }
 
-// A terminal, a pipe or /dev/null keeps nothing of an earlier run.
+// Terminals, pipes and /dev/null keep nothing of an earlier run.
 bool is_file(const fs::path& path) {
     std::error_code error;
     return fs::is_regular_file(path, error);
@@ -77,7 +77,7 @@ Result<void> RunClaim::lock_file(const fs::path& file, const char* key) {
                                ? -1
                                : open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) {
-        return {};  // locked already, or unwritable: who writes there says what is wrong
+        return {};  // already locked, or unwritable: the writer reports the error
     }
     locks_.push_back(std::make_shared<Lock>(descriptor, own));
     int status = flock(descriptor, LOCK_EX | LOCK_NB);
@@ -110,7 +110,8 @@ Errors RunClaim::lock(const TrainingJob& job, bool resumes) {
         }
     };
     folder(job.checkpoint_folder, "job.checkpoint_folder", true);
-    folder(job.tensorboard_folder, "job.tensorboard_folder", false);  // its writer tells
+    // Its writer reports the error
+    folder(job.tensorboard_folder, "job.tensorboard_folder", false);
     std::error_code error;
     if (!job.log_file.empty() && (is_file(job.log_file) || !fs::exists(job.log_file, error))) {
         if (const Result<void> locked = lock_file(job.log_file, "job.log_file"); !locked) {
@@ -120,7 +121,7 @@ Errors RunClaim::lock(const TrainingJob& job, bool resumes) {
     return errors;
 }
 
-// What an earlier run has left, as errors.
+// Errors for the files of an earlier run.
 Errors RunClaim::find(const TrainingJob& job) {
     Errors found;
     const auto add = [&](const fs::path& path, const std::string& what, const std::string& how) {
@@ -135,7 +136,7 @@ Errors RunClaim::find(const TrainingJob& job) {
             "checkpoints up to " + newest,
             "--resume to go on after it, --overwrite to delete them, or another "
             "job.checkpoint_folder");
-        doomed_.push_back(folder / "latest");  // first: it must not name what is gone
+        doomed_.push_back(folder / "latest");  // first, because it must not name a deleted folder
         for (const StoredCheckpoint& one : stored) {
             doomed_.push_back(one.folder);
         }

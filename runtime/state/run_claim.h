@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a training run belong to one run: its checkpoints (job.checkpoint_folder), its log
-// (job.log_file) and its curves (job.tensorboard_folder). A claim locks them for as long as it
-// lives, so that a second run at the same time is refused, and finds what an earlier run has left
-// there, so that nothing is overwritten or mixed without being asked. One process of a run claims
-// them: rank 0, or the supervisor. The lock is flock() on a file `.lock` in each folder and on the
-// log; it ends with the process. Where a file system has no locks, there is none.
+// Exclusive use of a training run's files: its checkpoints (job.checkpoint_folder), its log
+// (job.log_file) and its curves (job.tensorboard_folder). A claim locks them during its lifetime,
+// so that a second run at the same time is refused. It also finds files of an earlier run, so that
+// nothing is overwritten or mixed unintentionally. One process of a run makes the claim: rank 0, or
+// the supervisor. The lock is flock() on a file `.lock` in each folder and on the log, and ends
+// with the process. File systems without locks are not protected.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@
 namespace orrery {
 
 enum class RunBegin : std::uint8_t {
-    anew,       // an earlier run's files are an error
+    anew,       // files of an earlier run are an error
     overwrite,  // they are deleted before the first step
-    resume,     // they are what the run goes on from
+    resume,     // the run continues from them
 };
 
 class RunClaim {
 public:
-    // Creates the checkpoint folder, except to resume. Error::where is the path.
+    // Creates the checkpoint folder, unless the run resumes. Error::where is the path.
     static ResultOrErrors<RunClaim> make(const TrainingJob& job, RunBegin begin);
 
-    // What `overwrite` will delete: "run: checkpoints up to step-000060"; empty if there is
-    // nothing.
+    // The files that `overwrite` will delete: "run: checkpoints up to step-000060"; empty if there
+    // are none.
     const std::vector<std::string>& earlier() const { return earlier_; }
-    // Deletes it. Called when all that can be checked before the first step is well.
+    // Deletes them. Call it after all other checks before the first step have passed.
     Result<void> clear() const;
 
 private:
@@ -44,8 +44,8 @@ private:
 
     std::vector<std::shared_ptr<Lock>> locks_;
     std::vector<std::string> earlier_;
-    std::vector<std::filesystem::path> doomed_;  // paths that clear() deletes
-    std::filesystem::path emptied_;              // a log that clear() empties
+    std::vector<std::filesystem::path> doomed_;  // paths to be deleted by clear()
+    std::filesystem::path emptied_;              // a log to be emptied by clear()
 };
 
 }  // namespace orrery

@@ -17,9 +17,9 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "safetensors are little-endian");
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kHeaderBytesMax = 100'000'000;  // the format's own limit
+constexpr std::size_t kHeaderBytesMax = 100'000'000;  // limit of the format
 
-// Elements from bytes that need not be aligned.
+// An element from bytes that need not be aligned.
 template <class T>
 T element(std::span<const std::byte> bytes, std::size_t i) {
     T value{};
@@ -153,7 +153,7 @@ std::string safetensors_begin(const std::vector<TensorToStore>& tensors,
         header.tensors.push_back({tensor.name, tensor.type, tensor.shape, begin, end});
     }
     std::string json = safetensors_header_text(header);
-    json.resize((json.size() + 7) / 8 * 8, ' ');  // so that tensors are aligned
+    json.resize((json.size() + 7) / 8 * 8, ' ');  // aligns the tensors
     const std::uint64_t length = json.size();
     std::string text(kLengthBytes, '\0');
     std::memcpy(text.data(), &length, kLengthBytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of the safetensors format: 8 bytes with the length of a JSON header
-// (runtime/state/safetensors_header.h), the header, the tensors' bytes, all little-endian and
+// (runtime/state/safetensors_header.h), the header, then the tensors' bytes, all little-endian and
 // row-major.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace orrery {
 
-// A mapped file whose header is consistent. Cheap to copy.
+// A mapped file with a consistent header. Cheap to copy.
 class Safetensors {
 public:
     // Error::where is the path.
@@ -30,13 +30,13 @@ public:
     const std::filesystem::path& path() const { return path_; }
     const std::vector<StoredTensor>& tensors() const { return header_->tensors; }
     const std::map<std::string, std::string>& metadata() const { return header_->metadata; }
-    // Null if there is none.
+    // Null if there is no such tensor.
     const StoredTensor* find(std::string_view name) const;
 
     std::span<const std::byte> bytes(const StoredTensor& tensor) const;
-    // All of the file.
+    // The whole file.
     std::span<const std::byte> file_bytes() const { return file_->bytes(); }
-    // Of a tensor of type F32, BF16 or F16, widened.
+    // A tensor of type F32, BF16 or F16 in fp32.
     Result<std::vector<float>> floats(const StoredTensor& tensor) const;
 
 private:
@@ -44,7 +44,7 @@ private:
     std::shared_ptr<const MappedFile> file_;
     std::shared_ptr<const SafetensorsHeader> header_;
     std::map<std::string_view, const StoredTensor*> by_name_;
-    std::size_t data_ = 0;  // where the tensors' bytes begin
+    std::size_t data_ = 0;  // offset of the tensors' bytes
 };
 
 struct TensorToStore {
@@ -54,7 +54,7 @@ struct TensorToStore {
     std::span<const std::byte> bytes;
 };
 
-// Length and header of a file of these tensors in this order.
+// The length and the header of a file with these tensors in this order.
 std::string safetensors_begin(const std::vector<TensorToStore>& tensors,
                               const std::map<std::string, std::string>& metadata);
 Result<void> write_safetensors(FileSystem& files,

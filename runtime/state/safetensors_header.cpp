@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one owner of nlohmann-json in this room.
+// The only user of nlohmann-json in this room.
 #include "runtime/state/safetensors_header.h"
 
 #include <fmt/format.h>
@@ -38,10 +38,10 @@ constexpr ElementType kTypes[] = {{"F64", 8},
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-// Parses, and refuses what the library would let pass: keys that occur twice, and nesting that no
+// Parses, and rejects input that the library accepts: duplicate keys, and deeper nesting than any
 // header has.
 Result<Json> parse(std::string_view text) {
-    std::vector<std::set<std::string>> keys;  // of the open objects
+    std::vector<std::set<std::string>> keys;  // keys of the open objects
     std::string wrong;
     const auto look = [&](int depth, Json::parse_event_t event, Json& value) {
         if (depth > 3 && wrong.empty()) {
@@ -83,7 +83,7 @@ bool read_integers(const Json& tensor, const char* key, std::vector<std::int64_t
     return true;
 }
 
-// Bytes of the elements, or -1 if there are too many to count.
+// Bytes of the elements, or -1 on overflow.
 std::int64_t bytes_of(const std::vector<std::int64_t>& shape, std::int64_t element) {
     std::int64_t bytes = element;
     if (std::ranges::find(shape, 0) != shape.end()) {
@@ -129,7 +129,7 @@ Result<StoredTensor> read_tensor(const std::string& name, const Json& json) {
     return tensor;
 }
 
-// Ranges in order, one beginning where the last one ends.
+// The error if the ranges are not consecutive, or empty.
 std::string wrong_ranges(const std::vector<StoredTensor>& tensors, std::int64_t data_bytes) {
     std::int64_t end = 0;
     for (const StoredTensor& tensor : tensors) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON header of a safetensors file: for every tensor its element type, shape and the range of
-// its bytes after the header, and a map of strings "__metadata__". Format:
+// The JSON header of a safetensors file: for every tensor its element type, its shape and the range
+// of its bytes after the header, and a map of strings "__metadata__". Format:
 // https://huggingface.co/docs/safetensors.
 #pragma once
 
@@ -18,22 +18,22 @@ struct StoredTensor {
     std::string name;
     std::string type;  // "F32", "BF16", …
     std::vector<std::int64_t> shape;
-    std::int64_t begin = 0;  // of its bytes
+    std::int64_t begin = 0;  // byte range, relative to the end of the header
     std::int64_t end = 0;
-    std::int64_t elements() const;  // of a checked header
+    std::int64_t elements() const;  // only with a checked header
     bool operator==(const StoredTensor&) const = default;
 };
 
 struct SafetensorsHeader {
     std::map<std::string, std::string> metadata;
-    std::vector<StoredTensor> tensors;  // ascending `begin`
+    std::vector<StoredTensor> tensors;  // ascending by `begin`
 };
 
-// Bytes of an element, 0 if there is no such type.
+// Bytes of an element; 0 for an unknown type.
 std::int64_t bytes_of_type(std::string_view type);
 
-// Every range holds its shape, and together they cover `data_bytes` without gap or overlap.
-// Error::where is empty.
+// Checks that every range fits its shape, and that all ranges together cover `data_bytes` without
+// gap or overlap. Error::where is empty.
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, std::int64_t data_bytes);
 std::string safetensors_header_text(const SafetensorsHeader& header);
 

@@ -27,13 +27,13 @@ auto failed(const std::string& what, int error) {
                 full ? "free some space, or another folder" : "a folder that may be written to");
 }
 
-// Without a name, or -1.
+// A file without a name, or -1.
 int open_nameless(const std::filesystem::path& folder) {
     const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) {
         return file;
     }
-    // A file system that has only files with names.
+    // For file systems without O_TMPFILE.
     std::string name = (folder / "optimizer-XXXXXX").string();
     const int named = ::mkostemp(name.data(), O_CLOEXEC);
     if (named >= 0) {
@@ -105,12 +105,12 @@ void TierFile::read(std::int64_t offset, std::span<std::byte> into) {
 }
 
 void TierFile::write(std::int64_t offset, std::span<const std::byte> from) {
-    // What is written is only read.
+    // A write only reads the bytes.
     auto* const bytes = const_cast<std::byte*>(from.data());  // NOLINT(*-const-cast)
     ask({.writes = true, .offset = offset, .bytes = bytes, .size = from.size()});
 }
 
-// errno, or 0.
+// Returns errno, or 0.
 int TierFile::move(Work work) const {
     while (work.size > 0) {
         const ssize_t moved = work.writes ? ::pwrite(file_, work.bytes, work.size, work.offset)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a rank on a drive: a file without a name, which vanishes with the process. Its space is
-// taken at the beginning, so that a full disk is an error there. A thread of its own reads and
-// writes while the rank computes, in the order in which it was asked to. What has been written is
-// seen through a mapping of the whole file, too.
+// Memory of a rank on a drive: a file without a name that vanishes with the process. Its space is
+// allocated at the start, so that a full disk is an error there. A thread reads and writes in the
+// order of the requests while the rank computes. A mapping of the whole file also shows the written
+// data.
 #pragma once
 
 #include <condition_variable>
@@ -21,21 +21,22 @@ namespace orrery {
 
 class TierFile {
 public:
-    // In this folder, which is made if need be. Error::where is job.offload_folder.
+    // Creates it in this folder, which is made if it is missing. Error::where is
+    // job.offload_folder.
     static Result<std::unique_ptr<TierFile>> create(const std::filesystem::path& folder,
                                                     std::int64_t bytes);
     ~TierFile();
     TierFile(const TierFile&) = delete;
     TierFile& operator=(const TierFile&) = delete;
 
-    // Zeros at first. Not while something is read or written: wait().
+    // Initially zeros. Not to be used while a request is in progress: see wait().
     std::span<std::byte> bytes() { return {data_, size_}; }
 
-    // Begin to read what lies at `offset`, or to write it; the bytes belong to the file until
-    // wait().
+    // Start to read or write at `offset`. The bytes must not be used until wait().
     void read(std::int64_t offset, std::span<std::byte> into);
     void write(std::int64_t offset, std::span<const std::byte> from);
-    // Until all that was asked for with these bytes has ended, or all; the first error of any.
+    // Waits for all requests with these bytes, or for all requests. Returns the first error of any
+    // request.
     Result<void> wait(const std::byte* bytes);
     Result<void> wait();
 
@@ -59,8 +60,8 @@ private:
     std::size_t size_;
     std::mutex lock_;
     std::condition_variable changed_;
-    std::deque<Work> open_;  // the first is under way
-    int error_ = 0;          // errno of the first that failed
+    std::deque<Work> open_;  // the first request is in progress
+    int error_ = 0;          // errno of the first failed request
     bool ends_ = false;
     std::thread thread_;
 };

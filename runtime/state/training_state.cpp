@@ -15,7 +15,7 @@
 namespace orrery {
 namespace {
 
-// Whether something went well on every rank.
+// Returns an error if any rank has one.
 Result<void> agree(Executor& executor, Result<void> own) {
     Communicator* ranks = executor.world();
     if (ranks == nullptr) {
@@ -29,7 +29,7 @@ Result<void> agree(Executor& executor, Result<void> own) {
     return failed == 0 ? own : fail(another_rank_failed());
 }
 
-// A file that appears whole or not at all.
+// Writes a file atomically.
 template <class Write>
 Result<void> replace_file(FileSystem& files, const std::filesystem::path& name, Write write) {
     const std::filesystem::path path = behind_links(name);
@@ -38,12 +38,12 @@ Result<void> replace_file(FileSystem& files, const std::filesystem::path& name, 
     Result<void> done = write(temporary);
     done = done ? files.rename(temporary, path) : done;
     if (!done) {
-        const Result<void> ignored = files.remove(temporary);  // the first error is the one to tell
+        const Result<void> ignored = files.remove(temporary);  // report the first error only
     }
     return done;
 }
 
-// Neither a device nor a file of somebody else's is replaced by exported weights.
+// Exported weights replace neither devices nor files of other programs.
 Result<void> check_replaceable(const std::filesystem::path& file, const Transformer& model) {
     namespace fs = std::filesystem;
     std::error_code ignored;
@@ -80,7 +80,7 @@ Result<void> save_training(Executor& executor,
         .rank = static_cast<std::int64_t>(index(executor.rank())),
         .num_ranks = executor.program().num_ranks(),
         .agree = [&](Result<void> own) { return agree(executor, std::move(own)); }};
-    // What others have updated may be due only at the start of the next step.
+    // Updates of other ranks may be gathered only at the start of the next step.
     if (const Result<void> gathered = executor.gather_parameters(); !gathered) {
         return gathered;
     }

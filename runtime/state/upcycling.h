@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of a model with one MLP a layer as the first weights of a model with experts (Komatsuzaki
-// et al., arXiv 2212.05055): every expert begins as the MLP, and the router as it was drawn. The
-// weights of a token's experts add up to 1, so the model begins with the loss of the other one.
+// Weights of a model with one MLP per layer as initial weights of a model with experts (Komatsuzaki
+// et al., arXiv 2212.05055). Every expert starts as the MLP; the router keeps its random weights.
+// The weights of a token's experts sum to 1, so that the model starts with the loss of the dense
+// model.
 #pragma once
 
 #include <string>
@@ -13,15 +14,15 @@
 
 namespace orrery {
 
-// The model whose weights these can be; fails where layers differ from experts. The model itself if
-// it has no experts.
+// The dense model whose weights can initialise this one; an error if their layers differ in more
+// than the experts. The model itself if it has no experts.
 Result<Transformer> dense_counterpart(const Transformer& model);
 
-// Where the weights of a parameter come from: the counterpart's parameter of this name, once for
-// each expert. Empty: they stay as they were drawn.
+// The source of a parameter's weights: the dense model's parameter with this name, repeated for
+// each expert. Empty: the parameter keeps its random weights.
 std::string dense_parameter(std::string_view parameter);
 
-// The values of a parameter with `elements` elements, each expert's equal to `values`.
+// The values of a parameter with `elements` elements in which each expert has `values`.
 std::vector<float> for_every_expert(std::vector<float> values, std::size_t elements);
 
 }  // namespace orrery

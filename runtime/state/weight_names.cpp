@@ -23,7 +23,7 @@ bool is_gpt2(const Transformer& m) {
            m.num_experts == 0;
 }
 
-// A Llama but for its MLPs.
+// A Llama apart from its MLPs.
 bool is_llama_like(const Transformer& m) {
     return m.normalization == Normalization::rmsnorm &&
            m.position_embedding == PositionEmbedding::rope && m.activation == Activation::swiglu &&
@@ -34,8 +34,8 @@ bool is_llama(const Transformer& m) {
     return is_llama_like(m) && m.num_experts == 0;
 }
 
-// Experts in every layer, whose weights are the softmax of the chosen logits: what Orrery's router
-// makes of a softmax over all of them, too.
+// Experts in every layer, whose weights are the softmax of the chosen logits. Orrery's router gives
+// the same weights from a softmax over all logits.
 bool is_mixtral(const Transformer& m) {
     return is_llama_like(m) && m.num_experts > 0 && m.first_k_dense_replace == 0 &&
            m.moe_layer_freq == 1 && m.moe_shared_expert_intermediate_size == 0 &&
@@ -43,10 +43,10 @@ bool is_mixtral(const Transformer& m) {
            m.moe_router_num_groups == 0 && m.moe_router_bias_update_rate == 0;
 }
 
-// Lists the weights of one of our parameters after another.
+// Lists the weights of our parameters, one after the other.
 class Names {
 public:
-    // Our next parameter.
+    // Starts the next of our parameters.
     Names& of(std::string parameter, std::int64_t rows, std::int64_t columns) {
         parameter_ = std::move(parameter);
         rows_ = rows;
@@ -54,14 +54,14 @@ public:
         next_ = 0;
         return take_rows(0, rows);
     }
-    // What follows is of these rows.
+    // The following calls refer to these rows.
     Names& take_rows(std::int64_t first, std::int64_t count) {
         first_row_ = first;
         num_rows_ = count;
         next_ = 0;
         return *this;
     }
-    // Its next columns. (out, in) if transposed.
+    // Adds its next columns; (out, in) if transposed.
     Names& matrix(std::string name, std::int64_t columns, bool transposed) {
         std::vector<std::int64_t> shape{num_rows_, columns};
         if (transposed) {
@@ -149,7 +149,7 @@ void add_llama_mlp(Names& names,
     names.of(ours + "mlp.linear_fc2.weight", f, h).matrix(theirs + "mlp.down_proj.weight", h, true);
 }
 
-// w1 is the gate, w3 goes up and w2 down.
+// w1 is the gate, w3 is up and w2 is down.
 void add_mixtral_experts(Names& names,
                          const Transformer& m,
                          const std::string& ours,
@@ -215,8 +215,8 @@ void for_each_element(const NamedWeight& w, Move move) {
     }
 }
 
-// Tensors that other programs store beside the weights: causal masks, rotary frequencies, the
-// output layer that is the embedding.
+// Tensors that other programs store beside the weights: causal masks, rotary frequencies, a tied
+// output layer.
 bool is_no_weight(std::string_view name, const Transformer& model) {
     return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
            name.ends_with("rotary_emb.inv_freq") ||
@@ -266,8 +266,8 @@ void put(const NamedWeight& weight, std::span<const float> theirs, std::span<flo
                      [&](std::size_t there, std::size_t here) { parameter[here] = theirs[there]; });
 }
 
-// Epsilon and rotary base are those of kernels/norm_operands.h and kernels/rope/rope_cpu.h; GELU is
-// in its tanh form.
+// Epsilon and rotary base are those of kernels/norm_operands.h and kernels/rope/rope_cpu.h; GELU
+// has its tanh form.
 std::string hugging_face_config(const Transformer& m, std::string_view type) {
     const char* tied = m.tied_embeddings ? "true" : "false";
     if (is_gpt2(m)) {
