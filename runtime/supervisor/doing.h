@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank does at the moment, in words: "all_reduce on dp (gradients of block 3)".
+// The current work of a rank in words: "all_reduce on dp (gradients of block 3)".
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-// From any thread; empty before the first op.
+// May be called from any thread; empty before the first op.
 std::string doing(const Executor& executor);
 
 }  // namespace orrery

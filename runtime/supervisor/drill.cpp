@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kLargeMessage = 1024;  // bytes: more than scalars
+constexpr std::size_t kLargeMessage = 1024;  // bytes; smaller messages are scalars
 
 Clock::time_point end_of(const FaultEvent& fault) {
     const WallTime lasts = fault.duration > WallTime{} ? fault.duration : WallTime::hours(1);
@@ -83,7 +83,7 @@ public:
 
 private:
     Result<void> unreachable(const Message& message) const {
-        // As a node's own agent sees it, whose adapter has no link.
+        // The report of a node's own agent whose adapter has no link.
         return fail({.where = fmt::format("rank {}", rank()),
                      .what = fmt::format("rank {} is cut off: {} rank {} failed",
                                          rank(),
@@ -92,7 +92,7 @@ private:
                      .cause = ErrorCause::lost_peer,
                      .peer = rank()});
     }
-    // The highest bit of a number's exponent.
+    // Flips the highest bit of a number's exponent.
     Result<void> exchange_flipped(std::span<const Message> messages) {
         harm_.flip = false;
         std::vector<Message> changed{messages.begin(), messages.end()};
@@ -184,7 +184,7 @@ Drill::Drill(Member& member,
     }
 }
 
-// What a new process does not cure.
+// The faults that a new process does not cure.
 void Drill::slow_down(const FaultEvent& fault) {
     const double factor = fault.factor > 0 ? fault.factor : info(fault.kind).slowdown;
     if (fault.kind == FaultKind::slow_nic) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that a member does to itself on purpose, in a run that is marked as a drill: each in the
-// middle of one step, once. Of the schedule that a campaign simulates:
+// Faults that a member injects into itself in a run marked as a drill: each once, in the middle of
+// one step. These kinds of a campaign's schedule are supported:
 //   node_crash              the process is killed
-//   host_fault              it is stopped (SIGSTOP): no more signs of life
+//   host_fault              it is stopped (SIGSTOP): no further sign of life
 //   gpu_hang                a step never ends, and the process lives
 //   software_bug            an error
 //   slow_gpu, slow_host     each step computes `factor` times as long
 //   slow_nic                each exchange takes `factor` times as long
-//   nic_down                no message gets through any more
+//   nic_down                no message gets through
 //   silent_corruption       a bit of the next large message flips
-//   store_outage            checkpoints can't be written for `duration`, or for an hour
-//   store_full              so much of them fits as one file
+//   store_outage            checkpoints cannot be written for `duration`, or for an hour
+//   store_full              the same, as on a full disk: a file is written only in part
 //   store_slow              writing one takes `factor` times as long
-//   torn_checkpoint         of the next file of a checkpoint one half arrives, without an error
+//   torn_checkpoint         only half of the next checkpoint file is written, without an error
 #pragma once
 
 #include <atomic>
@@ -29,14 +29,14 @@
 
 namespace orrery {
 
-// Whether a fault of the schedule can be done to a real run.
+// Whether a fault of the schedule can be injected into a real run.
 Result<void> check_injectable(const FaultEvent& event);
 
 class Drill {
 public:
-    // `faults`: of the whole job. The member injects the faults of its node; the first rank also
-    // injects the faults that stand at no node. `struck` faults have come already; `lasting` ones
-    // still slow the node.
+    // `faults` are those of the whole job. The member injects the faults of its node; the first
+    // rank also injects the faults without a node. The faults in `struck` were injected earlier;
+    // those in `lasting` still slow the node.
     Drill(Member& member,
           std::vector<FaultEvent> faults,
           std::uint32_t rank,
@@ -45,7 +45,7 @@ public:
 
     std::unique_ptr<Transport> harm(std::unique_ptr<Transport> transport);
     FileSystem& store() { return *store_; }
-    // Strikes with what is due after `steps_done` steps.
+    // Injects the faults that are due after `steps_done` steps.
     Result<void> before_step(std::int64_t steps_done);
     // Prolongs a step that has computed for this time.
     void after_step(std::chrono::microseconds computed) const;

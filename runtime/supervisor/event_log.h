@@ -2,10 +2,10 @@
 // The event log of a supervised job, one JSON object a line:
 //   {"job": {"nodes": 5, "slots": 4, …}, "policies": ["spares", …]}    first
 //   {"t_us": …, "event": "node 2 is process 4711"}                     for people
-//   {"t_us": …, "observation": {…}}                                    what the policies heard
-//   {"t_us": …, "action": "evict node:2"}                              what they ordered
-// The observations, given to a recovery machine with the same policies, yield the same actions,
-// byte for byte (scenarios/studies/campaign/recorded_events.h).
+//   {"t_us": …, "observation": {…}}                                    input of the policies
+//   {"t_us": …, "action": "evict node:2"}                              their orders
+// A recovery machine with the same policies maps these observations to the same actions, byte for
+// byte (scenarios/studies/campaign/recorded_events.h).
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace orrery {
 
 class EventLog {
 public:
-    // An empty path: nothing is written.
+    // With an empty path nothing is written.
     static Result<std::unique_ptr<EventLog>> open(const std::filesystem::path& path);
     virtual ~EventLog() = default;
     virtual void job(const JobShape& shape,

@@ -10,7 +10,7 @@ void tell_what(const Failures& failures, Observation& o) {
         o.detector = Detector::heartbeat;
         o.fault = FaultKind::node_crash;
     } else if (failures.wrong_numbers) {
-        // Whose they were first cannot be told: a sum has them all.
+        // The source is unknown, because a sum mixes the numbers of all ranks.
         o.kind = ObservationKind::corruption_found;
         o.nodes.clear();
         o.detector = Detector::anomaly;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with those who take part in a supervised training, and what the recovery machine is
-// told of it.
+// The failures of a supervised training's members, and their translation for the recovery machine.
 #pragma once
 
 #include <string>
@@ -11,13 +10,13 @@
 namespace orrery {
 
 struct Failures {
-    std::vector<NodeNumber> lost;         // ended, or gave no sign of life
-    std::vector<NodeNumber> unreachable;  // live, and most of the others could not reach them
-    std::vector<std::string> errors;      // of their own
-    bool wrong_numbers = false;           // they are losses or gradients that are no numbers
+    std::vector<NodeNumber> lost;         // ended, or without a sign of life
+    std::vector<NodeNumber> unreachable;  // alive, but most of the others could not reach them
+    std::vector<std::string> errors;      // errors of their own
+    bool wrong_numbers = false;           // the errors are losses or gradients that are not finite
 };
 
-// Kind, detector, fault and nodes.
+// Sets kind, detector, fault and nodes of the observation.
 void tell_what(const Failures& failures, Observation& observation);
 
 }  // namespace orrery

@@ -177,7 +177,7 @@ void Member::write_line(const MemberReport& report) {
     while (!left.empty()) {
         const ssize_t count = write(out_, left.data(), left.size());
         if (count < 0 && errno != EINTR) {
-            return;  // the supervisor is gone: listen() ends the process
+            return;  // the supervisor is gone; listen() ends the process
         }
         left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     }

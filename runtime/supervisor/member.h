@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A supervised process's own side: orders come in, reports go out, and a thread says every tenth of
-// a second that the process lives and whether it computes or waits for others.
+// The side of a supervised process: it receives orders and sends reports. A thread reports every
+// tenth of a second that the process lives, and whether it computes or waits for others.
 #pragma once
 
 #include <atomic>
@@ -21,9 +21,9 @@
 
 namespace orrery {
 
-// Names the pipes of a member: "IN,OUT", descriptors.
+// The variable with the descriptors of a member's pipes: "IN,OUT".
 inline constexpr const char* kMemberVariable = "ORRERY_MEMBER";
-// Which node of the job it stands for.
+// The variable with the number of its node in the job.
 inline constexpr const char* kNodeVariable = "ORRERY_NODE";
 
 class Member {
@@ -36,22 +36,23 @@ public:
     Member& operator=(const Member&) = delete;
 
     std::uint32_t node() const { return node_; }
-    // Waits for an order to train or quit; quits where the supervisor is gone.
+    // Waits for an order to train or quit. Returns quit if the supervisor is gone.
     Order next_order();
-    // Of the generation of the last order.
+    // Sends a report of the last order's generation.
     void tell(ReportKind kind,
               std::int64_t step = 0,
               std::int64_t number = 0,
               const std::string& text = "");
     bool wants_to_leave() const { return leave_ == generation_.load(); }
 
-    // What the process does, to tell why it waits; empty: not known. Called from another
-    // thread: what it reads must be there until it is replaced.
+    // Sets the function that describes the process's work, for reports of waits; it returns an
+    // empty string if unknown. It is called from another thread, so that its data must live until
+    // it is replaced.
     void describe_by(std::function<std::string()> words);
 
-    // Notes when a message is waited for; the time that was not spent so is for computing.
+    // Measures the waits for messages; the rest of the time counts as computing.
     std::unique_ptr<Transport> watch(std::unique_ptr<Transport> transport);
-    // Bytes in messages so far.
+    // Bytes sent in messages so far.
     std::int64_t sent() const { return sent_.load(); }
     std::chrono::microseconds waited() const {
         return std::chrono::microseconds{waited_us_.load()};
@@ -76,7 +77,7 @@ private:
     std::atomic<std::int64_t> sent_{0};
     std::mutex describing_;
     std::function<std::string()> words_;
-    std::vector<std::uint32_t> peers_;  // ranks that are waited for
+    std::vector<std::uint32_t> peers_;  // ranks that it waits for
     std::mutex writing_;
     std::mutex waiting_;
     std::condition_variable news_;

@@ -32,7 +32,7 @@ constexpr std::array<KindWord<ReportKind>, kNumReportKinds> kReports{
      {ReportKind::failed, "failed"},
      {ReportKind::done, "done"},
      {ReportKind::checked, "checked"}}};
-// Row i is the kind of number i, so that a kind finds its word.
+// Checks that row i has kind i, so that the kind is an index.
 template <class Table>
 constexpr bool rows_in_order(const Table& table) {
     for (std::size_t i = 0; i < table.size(); ++i) {
@@ -43,7 +43,7 @@ constexpr bool rows_in_order(const Table& table) {
     return true;
 }
 static_assert(rows_in_order(kOrders) && rows_in_order(kReports));
-constexpr std::size_t kTextMost = 1000;  // a line goes into a pipe as a whole
+constexpr std::size_t kTextMost = 1000;  // a line must fit into one atomic write to a pipe
 
 std::string clean(std::string_view text) {
     std::string words{text.substr(0, kTextMost)};
@@ -98,7 +98,7 @@ bool numbers(std::string_view text, std::vector<std::uint32_t>& values) {
 }  // namespace
 
 std::string rank_ranges(std::vector<std::uint32_t> ranks) {
-    constexpr std::size_t kLongest = 400;  // beside the words of a report
+    constexpr std::size_t kLongest = 400;  // next to the other words of a report
     std::ranges::sort(ranks);
     std::string text;
     for (std::size_t i = 0; i < ranks.size();) {

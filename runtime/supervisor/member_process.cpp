@@ -93,7 +93,7 @@ Result<std::unique_ptr<MemberProcess>> MemberProcess::start(const std::vector<st
         return cannot();
     }
     fcntl(from[0], F_SETFL, O_NONBLOCK);
-    fcntl(to[1], F_SETFL, O_NONBLOCK);  // a member that does not read must not stop us
+    fcntl(to[1], F_SETFL, O_NONBLOCK);  // a member that does not read must not block the supervisor
     return std::unique_ptr<MemberProcess>{new MemberProcess{child, to[1], from[0]}};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A member of a supervised job, seen by the supervisor: its process and the two pipes. It dies with
-// the supervisor, and with this object.
+// A member of a supervised job from the supervisor's side: its process and the two pipes. The
+// process ends with the supervisor, and with this object.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +18,8 @@ namespace orrery {
 
 class MemberProcess {
 public:
-    // `command` runs with the variables that Member::join() reads; elsewhere than here if `place`
-    // has words that run a shell command there.
+    // Runs `command` with the variables that Member::join() reads. If `place` is not empty, its
+    // words run a shell command on another machine.
     static Result<std::unique_ptr<MemberProcess>> start(const std::vector<std::string>& command,
                                                         std::uint32_t node,
                                                         const std::vector<std::string>& place = {});
@@ -30,9 +30,9 @@ public:
     pid_t pid() const { return pid_; }
     int descriptor() const { return from_; }  // to poll for reports
     void send(const Order& order) const;
-    // What has come since, and of a dead process all that it ever said.
+    // The reports since the last call; of a dead process all remaining ones.
     std::vector<MemberReport> reports();
-    // Of a process that has ended: its status as a shell tells it.
+    // The exit status of an ended process, as in a shell.
     std::optional<int> ended();
     void kill() const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memories of a supervised job's nodes (memory_copies.h), as the supervisor has them: a node's
-// goes with the node, and what the others hold is put together to go on from.
+// The memories of a supervised job's nodes (memory_copies.h) from the supervisor's side. The memory
+// of a lost node is deleted; the others' copies are gathered for a restart.
 #pragma once
 
 #include <filesystem>
@@ -15,21 +15,21 @@ namespace orrery {
 
 class Memories {
 public:
-    // `replicas`: data-parallel units have the same state.
+    // `replicas`: data-parallel units have equal state.
     explicit Memories(bool replicas) : replicas_(replicas) {}
 
-    // Makes the place, and tells members that start from now on where it is.
+    // Creates the folder, and passes its path to members that start from now on.
     Result<void> open();
     const std::filesystem::path& folder() const { return folder_.path(); }
     void lose(NodeNumber node) const;
-    void forget() const;  // all nodes' copies
-    // -1: none
+    void forget() const;  // the copies of all nodes
+    // The newest complete step; -1: none.
     std::int64_t newest(const JobShape& shape) const;
     std::optional<StoredCheckpoint> gather(const JobShape& shape);
 
 private:
     bool replicas_;
-    ScratchFolder folder_;  // none: no copies are kept
+    ScratchFolder folder_;  // empty: no copies are kept
 };
 
 }  // namespace orrery

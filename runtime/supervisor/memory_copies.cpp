@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kCopies = 0xFF'FFFD;  // a communicator that no Program has
+constexpr std::uint32_t kCopies = 0xFF'FFFD;  // id of a communicator that no Program has
 
-// What a checkpoint would write of this rank.
+// Captures the bytes that a checkpoint would write for this rank.
 class Capture final : public FileSystem {
 public:
     Result<void> create_folder(const Path&) override { return {}; }
@@ -39,14 +39,14 @@ public:
     std::vector<std::byte> bytes;
 };
 
-// Slots with the same one have the same state, where that is not sharded.
+// Slots with the same number have equal state, if the state is not sharded.
 std::uint32_t replica_of(const JobShape& shape, std::uint32_t slot) {
     const std::uint32_t row = shape.units * shape.nodes_per_place;
     return shape.unit_major ? slot % (shape.slots / shape.units)
                             : slot / row * shape.nodes_per_place + slot % shape.nodes_per_place;
 }
 
-// By step and rank, the first file found.
+// By step and rank: the first file found.
 std::map<std::int64_t, std::map<std::uint32_t, fs::path>> files_in(const fs::path& memories) {
     std::map<std::int64_t, std::map<std::uint32_t, fs::path>> found;
     std::vector<fs::path> nodes;
@@ -71,7 +71,7 @@ std::map<std::int64_t, std::map<std::uint32_t, fs::path>> files_in(const fs::pat
     return found;
 }
 
-// The file of each rank, or none where one is missing.
+// The file of each rank; empty if one is missing.
 std::vector<fs::path> all_of(const std::map<std::uint32_t, fs::path>& files,
                              const JobShape& shape,
                              bool replicas) {
@@ -128,7 +128,7 @@ Result<void> MemoryCopies::keep(Trainer& trainer, Transport* transport) {
     Result<void> done = save_checkpoint(
         capture, memory_, trainer.state(), rank, held_parameters(trainer.executor()));
     done = done ? store(step, own, capture.bytes) : done;
-    // The last one stays until all have this one.
+    // The last copy stays until all ranks have the new one.
     std::error_code ignored;
     for (const StoredCheckpoint& old : checkpoints_in(memory_)) {
         if (old.step < step - 1 || old.step > step) {
@@ -149,7 +149,7 @@ Result<void> MemoryCopies::keep(Trainer& trainer, Transport* transport) {
     if (!done || transport == nullptr || (to.empty() && from.empty())) {
         return done;
     }
-    // Sizes first: ranks of different stages hold different amounts.
+    // Sizes first, because ranks of different stages have different amounts.
     std::uint64_t size = capture.bytes.size();
     std::vector<std::uint64_t> sizes(from.size());
     std::vector<std::vector<std::byte>> received(from.size());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of the training's state in the memories of nodes (GEMINI, SOSP 2023): after a step each
-// rank keeps its state in its own node's memory and sends it to the nodes that the placement names.
-// The memory of a node is a folder of a memory file system, which goes when the node is lost; a
-// rank's state is the file that a checkpoint would have of it.
+// Copies of the training's state in the memories of nodes (GEMINI, SOSP 2023). After a step each
+// rank stores its state in its own node's memory and sends it to the nodes of the placement. The
+// memory of a node is a folder of a memory file system, which is deleted when the node is lost. A
+// rank's state has the form of its checkpoint file.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,16 @@
 
 namespace orrery {
 
-// Where the memories of a supervisor's nodes are: "ORRERY_MEMORY", a folder; each has its own.
+// The variable with the folder of all memories of a supervisor's nodes, "ORRERY_MEMORY". Each node
+// has a folder in it.
 inline constexpr const char* kMemoryVariable = "ORRERY_MEMORY";
 std::filesystem::path memory_of_node(const std::filesystem::path& memories, NodeNumber node);
 
 class MemoryCopies {
 public:
-    // `placement.copies` 1: only the own one.
+    // With `placement.copies` 1 a node keeps only its own state.
     MemoryCopies(std::filesystem::path memory, const JobShape& shape, PeerPlacement placement);
-    // Of all ranks together.
+    // Stores a copy. All ranks call it together.
     Result<void> keep(Trainer& trainer, Transport* transport);
 
 private:
@@ -37,12 +38,12 @@ private:
     PeerPlacement placement_;
 };
 
-// The newest step of which the memories have every rank's state, -1 if none; where `replicas`, the
-// state of another data-parallel unit stands in for one that is lost.
+// The newest step for which the memories have every rank's state; -1: none. With `replicas`, the
+// state of another data-parallel unit replaces a lost one.
 std::int64_t newest_in_memory(const std::filesystem::path& memories,
                               const JobShape& shape,
                               bool replicas);
-// Puts its files together as a checkpoint in `folder`.
+// Assembles a checkpoint of `step` in `folder`.
 Result<void> gather_from_memory(const std::filesystem::path& memories,
                                 const JobShape& shape,
                                 bool replicas,

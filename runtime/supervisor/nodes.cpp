@@ -15,7 +15,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint32_t kStartsMost = 5;  // of a process that never trains
+constexpr std::uint32_t kStartsMost = 5;  // starts of a process that never trains
 
 // "TAG PEERS WORDS".
 void read_beat(const std::string& text,
@@ -184,7 +184,7 @@ Result<void> Nodes::go(const Start& start) {
     if (!store) {
         return unexpected<Error>(store.error());
     }
-    store_ = std::move(*store);  // no process meets at the last one any more
+    store_ = std::move(*store);  // no process uses the old store any more
     for (std::uint32_t rank = 0; rank < active_.size(); ++rank) {
         Node& node = nodes_[active_[rank]];
         node.state = State::ordered;
@@ -236,7 +236,7 @@ void Nodes::order_leave() const {
     }
 }
 
-// All together: what a process leaves behind goes meanwhile.
+// Kills all first and waits for all later, so that their ends overlap.
 void Nodes::kill_active() {
     for (const NodeNumber node : active_) {
         if (nodes_[node].process) {
@@ -258,7 +258,7 @@ void Nodes::kill_not_started() {
 
 void Nodes::quit() {
     for (Node& node : nodes_) {
-        if (node.back) {  // in repair: it has nothing to finish, and may be out of reach
+        if (node.back) {  // in repair: it has nothing to finish, and may be unreachable
             node.process.reset();
         }
         if (node.process) {
@@ -305,7 +305,7 @@ std::vector<NodeNumber> Nodes::repaired(Clock::time_point now) {
         }
         if (!node.process && now >= node.next_try) {
             node.next_try = now + patience_;
-            node.starts = 0;  // its machine may be off for long
+            node.starts = 0;  // its machine may be off for a long time
             [[maybe_unused]] const Result<void> started = start(number);
         } else if (node.process && node.idle) {
             node.back.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members of a supervised job as the supervisor knows them: whether each lives, takes part (as
-// which rank), waits or has failed, and which member it accuses. One process stands for a node.
+// The members of a supervised job from the supervisor's side: whether each is alive, its rank,
+// whether it waits or has failed, and which member it accuses. One process represents a node.
 #pragma once
 
 #include <chrono>
@@ -22,9 +22,9 @@ namespace orrery {
 
 class TcpStoreServer;
 
-// What the tests before a start have shown.
+// The result of the tests before a start.
 struct CheckVerdict {
-    std::vector<NodeNumber> failed;  // did not finish them
+    std::vector<NodeNumber> failed;  // did not finish the tests
     std::vector<NodeNumber> slow;
     std::vector<std::string> lines;  // for people
 };
@@ -42,33 +42,33 @@ public:
     Nodes(const Nodes&) = delete;
     Nodes& operator=(const Nodes&) = delete;
 
-    // Nodes without a process that are not in repair.
+    // Starts a process for each node that has none and is not in repair.
     Result<void> start_all();
     pid_t pid(NodeNumber node) const;
-    // Returns when a member has sent a report, or after that time.
+    // Returns when a member has sent a report, or after `most`.
     void wait(Milliseconds most) const;
     std::vector<MemberReport> reports(NodeNumber node);
-    // Whether the report is about the present training.
+    // Processes a report. False if it belongs to an earlier training.
     bool hear(NodeNumber node, const MemberReport& report, Clock::time_point now);
 
-    // The nodes that take part from now on, the first slot as rank 0.
+    // Assigns ranks to the nodes of the job, with the first slot as rank 0.
     void assign(const JobState& state);
     const JobShape& shape() const { return shape_; }  // of the assigned nodes
-    // Starts processes that are missing; with `kill_late` processes that are not ready start anew.
+    // Starts missing processes. With `kill_late`, processes that are not ready are restarted.
     Result<void> make_ready(bool kill_late);
-    // The node because of which make_ready() failed, if it is on another machine: that one may be
-    // gone. Once.
+    // The node for which make_ready() failed, if it is on another machine, which may be gone. A
+    // second call returns no value.
     std::optional<NodeNumber> take_out_of_reach() { return std::exchange(out_of_reach_, {}); }
     bool all_ready() const;
     struct Start {
         OrderKind kind = OrderKind::go;  // or check
         std::string checkpoint{};
         std::vector<std::uint32_t> struck{};
-        std::vector<std::pair<std::uint32_t, NodeNumber>> lasting{};  // faults, and where
+        std::vector<std::pair<std::uint32_t, NodeNumber>> lasting{};  // faults and their nodes
     };
     Result<void> go(const Start& start);
     std::uint32_t size() const { return static_cast<std::uint32_t>(active_.size()); }
-    // Each member has reported its tests, or is gone.
+    // Whether each member has reported its tests or is gone.
     bool all_checked() const;
     CheckVerdict verdict(Milliseconds heartbeat, Clock::time_point now);
     bool all_started() const;
@@ -81,22 +81,22 @@ public:
 
     void note_deaths(Clock::time_point now);
     bool somebody_failed(Milliseconds heartbeat, Clock::time_point now) const;
-    // A member accuses another, and not all have reported: a member that is cut off accuses others,
-    // too.
+    // Whether a member accuses another while some have not reported. The verdict must then wait,
+    // because a member that is cut off accuses others, too.
     bool verdict_is_open() const;
     Failures failures(Milliseconds heartbeat, Clock::time_point now);
     // The members that compute while another one waits for them.
     std::vector<NodeNumber> not_waiting() const;
     std::vector<std::string> where_all_are() const;
 
-    // The node that has computed `factor` times as long as the median of all, over `steps` steps
-    // of this training.
+    // The node that computed `factor` times as long as the median of all, over `steps` steps of
+    // this training.
     std::optional<NodeNumber> slow_one(std::int64_t steps, double factor) const;
 
-    // Takes a node out until that time.
+    // Removes a node from the job until `back`.
     void evict(NodeNumber node, Clock::time_point back);
-    std::vector<NodeNumber> repaired(Clock::time_point now);  // each once
-    // The evicted ones that are not back yet, the first one to come back first.
+    std::vector<NodeNumber> repaired(Clock::time_point now);  // returns each node once
+    // The evicted nodes that are not back, in the order of their return.
     std::vector<NodeInRepair> in_repair(Clock::time_point now) const;
 
 private:
@@ -118,7 +118,7 @@ private:
         std::int64_t step = 0;
         Clock::time_point seen;
         bool waiting = false;
-        std::string waits_for;  // ranks (rank_ranges())
+        std::string waits_for;  // ranks, as rank_ranges()
         std::uint64_t tag = 0;
         std::string doing;
         std::int64_t accused = -1;  // rank
@@ -126,7 +126,7 @@ private:
         std::int64_t computed_steps = 0;
         std::string error;
         std::optional<Clock::time_point> back;
-        Clock::time_point next_try;  // to start it after that
+        Clock::time_point next_try;  // earliest time of the next start
     };
 
     Result<void> start(NodeNumber node);
@@ -143,7 +143,7 @@ private:
     std::vector<NodeNumber> active_;  // by rank
     JobShape shape_;
     std::uint32_t generation_ = 0;
-    std::unique_ptr<TcpStoreServer> store_;  // where ranks meet
+    std::unique_ptr<TcpStoreServer> store_;  // through which ranks find each other
 };
 
 }  // namespace orrery

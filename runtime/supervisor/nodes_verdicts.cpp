@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who failed, whom others accuse, who never arrived, who is slow: what is concluded from the
-// members' reports (nodes.h).
+// Conclusions from the members' reports (nodes.h): failed, accused, missing and slow nodes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +24,7 @@ bool Nodes::somebody_failed(Milliseconds heartbeat, Clock::time_point now) const
     });
 }
 
-// Who says so of itself.
+// The node that reports that it is cut off itself.
 std::optional<NodeNumber> Nodes::cut_off() const {
     for (std::uint32_t rank = 0; rank < active_.size(); ++rank) {
         const Node& node = nodes_[active_[rank]];
@@ -125,8 +124,9 @@ bool Nodes::all_checked() const {
     });
 }
 
-// Who ended has failed, or else who did not get through in time while others waited, or else whom
-// most could not reach. A healthy rank that gave up because of them has not.
+// Failed are the nodes whose process ended; if there are none, those that did not finish in time
+// while others waited; otherwise those that most others could not reach. A healthy rank that gave
+// up because of them has not failed.
 CheckVerdict Nodes::verdict(Milliseconds heartbeat, Clock::time_point now) {
     CheckVerdict verdict;
     const Failures failures = this->failures(heartbeat, now);
@@ -151,7 +151,7 @@ CheckVerdict Nodes::verdict(Milliseconds heartbeat, Clock::time_point now) {
         verdict.lines.push_back(fmt::format("node {} fails the tests before the start", number));
     }
     if (!verdict.failed.empty()) {
-        return verdict;  // what the others measured meanwhile says little
+        return verdict;  // the others' measurements are not reliable then
     }
     std::istringstream suspects{told};
     for (std::string one; std::getline(suspects, one, ';');) {

@@ -100,7 +100,7 @@ std::string shell_command(const std::vector<std::string>& command,
     for (const std::string& word : command) {
         words.push_back(quoted(word));
     }
-    // Orders come in as its input, reports go out as its output, and what it prints as errors.
+    // Its input has the orders, its output the reports, and its error output everything it prints.
     return fmt::format("cd {} && {}=0,3 {}={} exec {} 3>&1 1>&2",
                        quoted(folder),
                        kMemberVariable,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wish to stop (SIGINT, SIGTERM, SIGHUP), to be asked for instead of ending the process. A
-// signal that the process ignores stays ignored, as SIGHUP under nohup.
+// Turns the signals SIGINT, SIGTERM and SIGHUP into a state that can be queried, instead of ending
+// the process. Signals that the process ignores stay ignored, as SIGHUP under nohup.
 #pragma once
 
 #include <csignal>
@@ -13,7 +13,7 @@ public:
     ~StopSignals();
     StopSignals(const StopSignals&) = delete;
     StopSignals& operator=(const StopSignals&) = delete;
-    int pending() const;  // the first that has come, or 0
+    int pending() const;  // the first received signal, or 0
 
 private:
     sigset_t before_{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The supervisor's inside (supervisor.h): what it is told and does in turns (supervisor.cpp), what
-// it sees by itself (supervision_watch.cpp), and how it carries out what the recovery machine
-// orders (supervision_restart.cpp).
+// The implementation of the supervisor (supervisor.h): its loop and the reports (supervisor.cpp),
+// its own observations (supervision_watch.cpp), and the execution of the recovery machine's orders
+// (supervision_restart.cpp).
 #pragma once
 
 #include <algorithm>
@@ -105,35 +105,36 @@ private:
     SupervisedRun run_;
     Phase phase_ = Phase::gathering;
     Clock::time_point begin_ = Clock::now();
-    Clock::time_point deadline_;  // of the phase
+    Clock::time_point deadline_;  // of the current phase
     Clock::time_point progress_ = begin_;
     Clock::time_point trouble_ = begin_;
     std::optional<Clock::time_point> struck_;
-    std::optional<Clock::time_point> remind_;  // to say then what the job waits for
-    Clock::time_point gathers_ = begin_;       // since then
-    Clock::time_point gone_ = begin_;          // the orders to train
+    std::optional<Clock::time_point> remind_;  // time of the next line about what the job waits for
+    Clock::time_point gathers_ = begin_;       // begin of gathering
+    Clock::time_point gone_ = begin_;          // time of the orders to train
     std::string checkpoint_;
-    std::filesystem::file_time_type since_;  // checkpoints of this run
+    std::filesystem::file_time_type since_;  // lower bound on the times of this run's checkpoints
     std::int64_t from_step_ = 0;
     std::int64_t step_ = 0;
     double stepping_s_ = 0;
     std::int64_t steps_ = 0;
     bool draining_ = false;
-    std::vector<NodeNumber> drained_;  // who leaves
+    std::vector<NodeNumber> drained_;  // the nodes that leave
     std::optional<NodeNumber> told_slow_;
-    std::vector<std::uint32_t> faults_;  // of the drill that have struck
-    std::string operator_;               // why a human is needed
+    std::vector<std::uint32_t> faults_;  // faults of the drill that were injected
+    std::string operator_;               // the reason why a person is needed
     TrafficWatch traffic_;
     Memories memories_;
-    JobShape kept_shape_;  // of the job that wrote the copies
+    JobShape kept_shape_;  // shape of the job that wrote the copies
     Action restart_;
-    bool checks_ = false;  // before the restart: the members that gather will be tested
-    bool spares_ = false;  // have been started
+    bool checks_ = false;  // the gathered members will be tested before the restart
+    bool spares_ = false;  // spares have been started
     bool fresh_ = false;   // the members' processes are new and have not trained
-    std::vector<std::pair<std::uint32_t, NodeNumber>> lasting_;  // faults of the drill, and where
-    std::int64_t arrived_us_ = 0;    // the last member at the last meeting
-    std::int64_t connected_us_ = 0;  // the last one with all others
-    std::int64_t drawing_us_ = 0;    // the longest of all
+    // Faults of the drill, and their nodes
+    std::vector<std::pair<std::uint32_t, NodeNumber>> lasting_;
+    std::int64_t arrived_us_ = 0;    // arrival of the last member at the last meeting
+    std::int64_t connected_us_ = 0;  // the last member's connection with all others
+    std::int64_t drawing_us_ = 0;    // maximum over the members
 };
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the supervisor carries out what the recovery machine orders.
+// Executes the recovery machine's orders in the supervisor.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -48,7 +48,7 @@ void Supervisor::obey(const std::vector<Action>& actions) {
     }
 }
 
-// Who never arrived: all others wait in an exchange for somebody.
+// The sick node is the one that never arrived: all others wait for it in an exchange.
 void Supervisor::diagnose() {
     Observation o = observation(ObservationKind::diagnosis_done);
     o.nodes = nodes_.not_waiting();
@@ -59,7 +59,7 @@ void Supervisor::diagnose() {
     heard_.push_back(o);
 }
 
-// The healthy stop first, all after the same step.
+// The healthy members stop first, all after the same step.
 void Supervisor::begin(const Action& restart) {
     remind_.reset();
     restart_ = restart;
@@ -94,7 +94,7 @@ void Supervisor::begin_now() {
     gathers_ = Clock::now();
     choose_state(restart_);
     if (from_step_ >= job_.steps) {
-        phase_ = Phase::ended;  // all is done and saved
+        phase_ = Phase::ended;  // all steps are done and saved
         return;
     }
     memories_.forget();
@@ -107,7 +107,7 @@ void Supervisor::begin_now() {
     gather();
 }
 
-// Everybody who takes part has to be ready: who does not stop in time is killed and started again.
+// All members must be ready. A member that does not stop in time is killed and started again.
 void Supervisor::gather() {
     const bool late = Clock::now() >= deadline_;
     if (const Result<void> started = nodes_.make_ready(late); !started) {
@@ -143,14 +143,14 @@ void Supervisor::gather() {
         told_slow_.reset();
         draining_ = false;
         drained_.clear();
-        // Steps that are told before all have started count from here.
+        // Steps reported before all have started count from here.
         step_ = from_step_;
         phase_ = Phase::starting;
         deadline_ = Clock::now() + job_.patience;
     }
 }
 
-// A machine on which no process gets ready is gone, whatever its nodes' last words were.
+// A machine on which no process becomes ready is gone, whatever its nodes reported last.
 void Supervisor::lose(NodeNumber node) {
     say(fmt::format("node {} is out of reach", node));
     memories_.lose(node);
@@ -162,8 +162,7 @@ void Supervisor::lose(NodeNumber node) {
     phase_ = Phase::idle;
 }
 
-// All members in processes of their own that will train afterwards: nothing is left of the old
-// ones.
+// Tests all members in new processes, which will train afterwards.
 void Supervisor::begin_check() {
     nodes_.assign(machine_.state());
     nodes_.kill_active();
@@ -174,7 +173,7 @@ void Supervisor::begin_check() {
     gather();
 }
 
-// Until all have told what the tests show, or somebody can't.
+// Waits until all members have reported their tests, or one has failed.
 void Supervisor::watch_check() {
     const bool late = Clock::now() >= deadline_;
     if (!nodes_.all_checked() && !late) {
@@ -203,8 +202,8 @@ void Supervisor::say_processes(NodeNumber first, NodeNumber end) {
     }
 }
 
-// Once the training is under way: it does not wait for processes that take no part. One that can't
-// be started now is tried again when it is needed.
+// Starts spares once the training runs, because it does not need them. A spare that cannot be
+// started now is tried again when it is needed.
 void Supervisor::start_spares() {
     if (!spares_) {
         spares_ = true;

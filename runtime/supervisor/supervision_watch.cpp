@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the supervisor sees by itself: who died or is silent, that no step is made, who is slow.
+// The supervisor's own observations: members that died or are silent, a training without progress,
+// slow members.
 #include <fmt/format.h>
 
 #include "runtime/supervisor/supervision.h"
@@ -11,9 +12,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-constexpr Milliseconds kHearing{3000};  // of all, where it is not clear who is cut off
+// Time to wait for all reports if the cut-off member is not clear
+constexpr Milliseconds kHearing{3000};
 
-// A node is slow that computes this much longer than the median, over this many steps.
+// A node counts as slow if it computes this many times the median over this number of steps.
 constexpr std::int64_t kSlowSteps = 10;
 constexpr double kSlowFactor = 2;
 
@@ -23,7 +25,7 @@ bool Supervisor::hearing() const {
     return nodes_.verdict_is_open() && Clock::now() < trouble_ + kHearing;
 }
 
-// Does everybody who takes part still live?
+// Checks that every member is alive.
 void Supervisor::look() {
     const bool running = phase_ == Phase::training || phase_ == Phase::starting ||
                          (phase_ == Phase::leaving && !nodes_.all_left());
@@ -70,7 +72,7 @@ void Supervisor::repaired() {
     }
 }
 
-// What a job that stands still waits for, now and then.
+// Prints now and then what a stopped job waits for.
 void Supervisor::remind() {
     if (!remind_ || Clock::now() < *remind_) {
         return;

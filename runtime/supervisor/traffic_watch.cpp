@@ -44,7 +44,7 @@ std::optional<std::string> TrafficWatch::step(std::uint32_t node,
         }
         lane.fallen = fell;
         if (fell) {
-            return words;  // what is wrong does not become usual
+            return words;  // a fallen rate must not become the usual one
         }
     }
     lane.means.push_back(rate);

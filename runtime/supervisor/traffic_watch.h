@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The traffic of each node of a training, which is the same in every step: when it falls far below
-// what it was, something is wrong long before anything fails (MegaScale, NSDI 2024, section 4.2,
-// watches its NICs so). Rates are means over some steps; the usual rate is the median of the rates
-// so far, and counts from a few of them on.
+// Watches the traffic of each node of a training, which is equal in every step. If it falls far
+// below its usual rate, something is wrong long before a failure (MegaScale, NSDI 2024, section
+// 4.2, watches NICs in this way). Rates are means over some steps. The usual rate is the median of
+// the rates so far, once there are enough.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ namespace orrery {
 
 class TrafficWatch {
 public:
-    static constexpr std::size_t kSteps = 8;   // of a mean
-    static constexpr std::size_t kMeans = 12;  // from this many on there is a usual rate
-    static constexpr double kFallen = 0.33;    // of the usual rate
+    static constexpr std::size_t kSteps = 8;   // steps of a mean
+    static constexpr std::size_t kMeans = 12;  // number of means before there is a usual rate
+    static constexpr double kFallen = 0.33;    // fraction of the usual rate that counts as a fall
 
-    // The training starts anew.
+    // The training starts again.
     void restart() { lanes_.clear(); }
-    // A node has done a step at `now_s` and sent `bytes` in it. Words if that is a fall.
+    // A node finished a step at `now_s` and sent `bytes` in it. Returns a warning if the rate has
+    // fallen.
     std::optional<std::string> step(std::uint32_t node, std::int64_t bytes, double now_s);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a supervisor says that has no node left for a slot and waits for a repair.
+// The line of a supervisor that has no node for a slot and waits for a repair.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace orrery {
 
 struct NodeInRepair {
     NodeNumber node = 0;
-    double seconds_left = 0;  // not above zero: the repair is over, and its process starts
+    double seconds_left = 0;  // not positive: the repair is over, and its process starts
     bool operator==(const NodeInRepair&) const = default;
 };
 
