@@ -25,7 +25,7 @@ std::string first_difference(const FabricSpec& a, const FabricSpec& b) {
         return {};
     }
     if (a.kind == FabricKind::file) {
-        return "file";  // what is alike about two lists of cables?
+        return "file";  // lists of cables have no common shape
     }
     const struct {
         const char* key;

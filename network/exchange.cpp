@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-// Sums what goes from one member to another.
+// The sums of the messages between members.
 class MessageTable {
 public:
     explicit MessageTable(std::uint32_t ranks)
@@ -58,7 +58,7 @@ public:
         return one(std::move(phase));
     }
 
-    // What stays on the server goes straight there, together with the way to the leader.
+    // Messages inside the server go directly, at the same time as those to the leader.
     std::vector<ExchangePhase> leaders() const {
         MessageTable gather(n_);
         MessageTable cross(n_);
@@ -86,7 +86,7 @@ public:
         return {inside.phase(row_bytes_), across.phase(row_bytes_)};
     }
 
-    // Forwarders send on what arrives while it arrives.
+    // Forwarders send rows on as soon as they arrive.
     std::vector<ExchangePhase> two_level() const {
         MessageTable table(n_);
         for (std::uint32_t from = 0; from < n_; ++from) {
@@ -106,7 +106,7 @@ public:
     }
 
 private:
-    // Without a copy of its many messages.
+    // Moves the phase instead of copying its many messages.
     static std::vector<ExchangePhase> one(ExchangePhase phase) {
         std::vector<ExchangePhase> phases;
         phases.push_back(std::move(phase));

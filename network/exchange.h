@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An exchange of rows by a dispatcher: the call, and the messages of which it consists. Links,
-// counts and reports all come from these messages.
+// An exchange of rows by a dispatcher: the call and its messages. Loads of links, counts and
+// reports are derived from these messages.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,29 @@
 namespace orrery {
 
 struct Exchange {
-    const Dispatcher* dispatcher = nullptr;  // of dispatchers()
-    bool combine = false;                    // the same rows, back to their senders
+    const Dispatcher* dispatcher = nullptr;  // an entry of dispatchers()
+    bool combine = false;                    // the same rows on their way back to the senders
     RoutedRows rows{};                       // of the dispatch
-    Bytes row{};                             // bytes of one
+    Bytes row{};                             // bytes of one row
     std::uint16_t communicator = 0;
-    std::uint32_t sm_limit = 0;  // SMs to hold; 0: as the dispatcher says
+    std::uint32_t sm_limit = 0;  // SMs to hold; 0: the dispatcher's own number
 };
 
-// The bytes of a row on the wire, with what the dispatcher sends beside it.
+// The bytes of a row on the wire, including the dispatcher's additions.
 double wire_bytes(const Exchange& exchange);
 
-// From one member of the group to another; to itself: a copy.
+// A message from one member of the group to another; to itself, a copy.
 struct ExchangeMessage {
     std::uint32_t from = 0;  // positions in the group
     std::uint32_t to = 0;
     double bytes = 0;
     double rows = 0;
 };
-// Phases follow one another; the messages of a phase go at the same time.
+// The messages of a phase are concurrent; phases are in sequence.
 struct ExchangePhase {
     std::vector<ExchangeMessage> messages;
 };
-// None for DispatchRoute::everyone, which is an all-gather or a reduce-scatter.
+// Empty for DispatchRoute::everyone, which is an all-gather or a reduce-scatter.
 std::vector<ExchangePhase> exchange_phases(const Exchange& exchange);
 
 }  // namespace orrery

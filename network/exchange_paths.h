@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths between all members of a group, as its exchanges of rows take them. Many exchanges of a
-// group differ in their bytes only, so its paths are looked up once, and its links have numbers of
-// their own.
+// The paths between all members of a group for its exchanges of rows. Many exchanges of a group
+// differ only in their bytes. Paths are therefore looked up once, and their links have dense
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,11 @@ public:
         : members_(members), first_(std::size_t{members} * members + 1, kUnknown) {}
 
     struct Pair {
-        bool inside = false;                   // one node
-        std::span<const std::uint32_t> links;  // own numbers
+        bool inside = false;                   // the path stays inside a node
+        std::span<const std::uint32_t> links;  // as dense numbers
     };
-    // `find(inside)`: the links of the path, and sets whether it stays inside a node. Asked once.
+    // `find(inside)` returns the links of the path, and sets whether it stays inside a node. It is
+    // called once per pair.
     template <class Find>
     Pair between(std::uint32_t from, std::uint32_t to, const Find& find) {
         std::uint32_t& first = first_[std::size_t{from} * members_ + to];
@@ -42,13 +43,13 @@ public:
     }
     std::uint32_t num_links() const { return static_cast<std::uint32_t>(ids_.size()); }
     LinkId link(std::uint32_t number) const { return ids_[number]; }
-    // Numbers of all links, by ascending LinkId.
+    // The dense numbers of all links, ordered by LinkId.
     const std::vector<std::uint32_t>& in_order();
 
 private:
     static constexpr std::uint32_t kUnknown = UINT32_MAX;
     struct Known {
-        std::uint32_t first = 0;  // links_
+        std::uint32_t first = 0;  // index into links_
         std::uint32_t size = 0;
         bool inside = false;
     };
@@ -62,7 +63,7 @@ private:
     }
 
     std::uint32_t members_;
-    std::vector<std::uint32_t> first_;  // [from * members + to]: pairs_
+    std::vector<std::uint32_t> first_;  // [from * members + to]: index into pairs_
     std::vector<Known> pairs_;
     std::vector<std::uint32_t> links_;
     std::vector<LinkId> ids_;

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// y between two points whose logarithms a straight line joins.
+// y at x on the straight line through two points in logarithms.
 double between(double x0, double y0, double x1, double y1, double x) {
     const double share = std::log(x / x0) / std::log(x1 / x0);
     return std::exp(std::log(y0) + share * (std::log(y1) - std::log(y0)));
@@ -80,7 +80,7 @@ bool MeasuredNetwork::on_one_node(std::span<const RankId> ranks) const {
     });
 }
 
-// The base network's plan says what it holds; the time is all latency.
+// The base network's plan with the measured time as its only latency.
 TransferPlan MeasuredNetwork::measured(TransferPlan plan, std::optional<Time> time) const {
     if (time) {
         plan.phases = {{.latency = *time, .parts = {}}};
@@ -94,7 +94,7 @@ TransferPlan MeasuredNetwork::measured(TransferPlan plan, std::optional<Time> ti
     return plan;
 }
 
-// Messages of all types take the same time.
+// Messages of all dtypes take the same time.
 std::optional<Time> MeasuredNetwork::time_of(const TransferCall& call, std::uint32_t ranks) const {
     if (const auto* collective = std::get_if<CollectiveCall>(&call)) {
         return times_.time(
@@ -107,7 +107,7 @@ TransferPlan MeasuredNetwork::plan(const TransferCall& call,
                                    std::span<const RankId> members) const {
     TransferPlan plan = network_.plan(call, members);
     if (members.size() < 2) {
-        return plan;  // a copy, which is not measured, or a group of one
+        return plan;  // a copy, which has no measured time, or a group of one
     }
     const auto ranks = static_cast<std::uint32_t>(members.size());
     return measured(std::move(plan), on_one_node(members) ? time_of(call, ranks) : std::nullopt);

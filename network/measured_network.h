@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network whose collectives and messages inside a node take the times that were measured there
-// (a profile's rows); everything else is another network's. Between two measured sizes the time
-// goes along a straight line in the logarithms; below the smallest it is that of the smallest;
-// beyond the largest it grows in proportion. Of group sizes likewise. Measured times hold what the
-// node did at that time: other groups on the same links are not looked at again.
+// A network whose collectives and messages inside a node take measured times (a profile's rows).
+// All other transfers are those of another network. Between two measured sizes the time is
+// interpolated linearly in logarithms. Below the smallest size it is constant; beyond the largest
+// it grows in proportion. The same holds for group sizes. A measured time includes the other
+// traffic of the node during the measurement: contention between groups on the same links is not
+// added again.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@
 
 namespace orrery {
 
-// Median times of one kind, as above; empty if the kind was not measured. Rows of another type on
-// the wire stand in where there are none of this one.
+// Median times of one kind, interpolated as above. Without rows of a wire type, the rows of another
+// one are used. No value if the kind was not measured.
 class TransferTimes {
 public:
     explicit TransferTimes(const std::vector<MeasuredTransfer>& rows);
@@ -33,7 +34,7 @@ private:
 
 class MeasuredNetwork final : public ForwardedNetwork {
 public:
-    // `base` must outlive this. `overhead`: of the host, on every operation.
+    // `base` must outlive this object. `overhead` is host time added to every operation.
     MeasuredNetwork(const NetworkModel& base,
                     std::vector<std::uint32_t> node_of_rank,
                     const std::vector<MeasuredTransfer>& rows,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of NcclNetwork that lay exchanges: all_to_all, and rows by a dispatcher.
+// The parts of NcclNetwork that lay exchanges on links: all_to_all, and rows by a dispatcher.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -15,8 +15,8 @@ namespace orrery {
 namespace {
 
 constexpr double kSharesOfBusiestLink = 1 << 20;
-// The time of a BF16 element: to FP32, added, and its share of the way back, on 128 lanes at 1.8
-// GHz.
+// The time to sum one BF16 element: conversion to FP32, addition, and its share of the conversion
+// back, on 128 lanes at 1.8 GHz.
 constexpr double kSumOfElement_us = 3.0 / (128 * 1.8e3);
 
 bool is_nvlink(const Fabric& fabric, std::size_t link) {
@@ -24,7 +24,7 @@ bool is_nvlink(const Fabric& fabric, std::size_t link) {
            fabric.links()[link].link_class == static_cast<std::uint16_t>(LinkClass::nvlink);
 }
 
-// Nodes of the members, if all have equally many of them, node by node.
+// The number of the members' nodes, if the members are in node order with equal numbers per node.
 std::optional<std::uint32_t> equal_servers(const Fabric& fabric, std::span<const RankId> members) {
     std::uint32_t servers = 1;
     std::size_t first = 0;
@@ -43,13 +43,13 @@ std::optional<std::uint32_t> equal_servers(const Fabric& fabric, std::span<const
     return servers;
 }
 
-// The same where a row is sent for each choice: no other rows are counted.
+// The same if a row is sent for each choice; other counts are not filled.
 RoutedRows shared_choices(const RowExchange& call, std::uint32_t ranks, std::uint32_t servers) {
     RoutedRows rows{.ranks = ranks,
                     .servers = servers,
                     .tokens = static_cast<double>(call.tokens),
                     .experts = call.experts};
-    std::vector<double> of_sender(ranks);  // each sends the same
+    std::vector<double> of_sender(ranks);  // all senders are equal
     for (std::uint32_t to = 0; to < ranks; ++to) {
         const double over_mean = call.shares[to] * 1e-6 * ranks;
         of_sender[to] = rows.tokens * call.choices / ranks * over_mean;
@@ -61,7 +61,7 @@ RoutedRows shared_choices(const RowExchange& call, std::uint32_t ranks, std::uin
     return rows;
 }
 
-// What a router without preferences sends, and of it to each member its share.
+// The rows of a router without preferences, scaled to each member's share.
 RoutedRows rows_of_call(const RowExchange& call,
                         const Dispatcher& by,
                         std::uint32_t ranks,
@@ -93,11 +93,11 @@ Time post_latency(const NcclCommunicator& communicator, std::uint32_t messages) 
 
 }  // namespace
 
-// Bytes by link (ExchangePaths), and by member what its SMs handle.
+// Bytes by link (ExchangePaths), and the work of the SMs by member.
 struct PhaseLoads {
     std::vector<double> links;
     double fullest_nvlink = 0;
-    std::vector<double> out_rows;  // to members of its server, itself included
+    std::vector<double> out_rows;  // to members of its server, including itself
     std::vector<double> in_rows;
     std::vector<double> own_bytes;
     std::vector<double> network_bytes;
@@ -134,13 +134,13 @@ double fullest_nvlink(const Fabric& fabric, const ExchangePaths& paths, const Ph
     return bytes;
 }
 
-// One coupled transfer whose links carry these bytes and which takes `seconds` at least.
+// A coupled transfer whose links carry these bytes and which takes at least `seconds`.
 TransferPart part_of(ExchangePaths& paths,
                      const std::vector<double>& links,
                      double seconds,
                      double efficiency) {
     const double busiest = most(links);
-    // Divided by an efficiency, few bytes would be rounded by much.
+    // With an efficiency below one, rounding would distort small numbers of bytes.
     const double fine = efficiency < 1 ? std::min(1000.0, std::ceil(std::sqrt(busiest))) : 1.0;
     const double share = std::max({1.0, fine, std::ceil(busiest / kSharesOfBusiestLink)});
     TransferPart part{.footprint = {},
@@ -178,9 +178,9 @@ double NcclNetwork::port_of(const Group& group) const {
                : port;
 }
 
-// Inside a node the flows of one GPU together are no faster than NCCL's rings. Through a switch all
-// peers share the channels, and so does the rank's own part, which is one of the messages: with 8
-// GPUs the published 210, 320 and 640 GB/s (A100, H100, B200) are 7/8 of 240, 371 and 722.
+// Inside a node, the flows of one GPU together are no faster than NCCL's rings. Through a switch
+// all peers share the channels, including the rank's message to itself: with 8 GPUs the published
+// 210, 320 and 640 GB/s (A100, H100, B200) are 7/8 of 240, 371 and 722.
 NcclNetwork::Outline NcclNetwork::outline_of_all_to_all(Group& group,
                                                         const CollectiveCall& call) const {
     const auto& layout = group.layout;
@@ -216,7 +216,7 @@ NcclNetwork::Outline NcclNetwork::outline_of_all_to_all(Group& group,
     const bool local = layout.shape().gpus_per_node > 1;
     double rate = local ? port_of(group) / flows_per_port * channels / p2p.all : kNoPortLimit;
     if (message.protocol == NcclProtocol::ll) {
-        rate /= 2;  // half of what moves are flags
+        rate /= 2;  // half of the moved bytes are flags
     }
     if (layout.over_tcp()) {
         rate = std::min(rate, kTcpThread / network_peers);
@@ -236,7 +236,7 @@ NcclNetwork::Outline NcclNetwork::outline_of_all_to_all(Group& group,
     return out;
 }
 
-// What the SMs of the busiest member take: NCCL's channels all together reach the bandwidth of its
+// The time of the busiest member's SMs. NCCL's channels together reach the bandwidth of the
 // NVLinks; a library's own kernels are as fast as their channels.
 double NcclNetwork::mover_seconds(const Group& group,
                                   const Exchange& exchange,
@@ -271,7 +271,7 @@ Time NcclNetwork::exchange_latency(const Group& group,
     const Dispatcher& dispatcher = *exchange.dispatcher;
     const bool network = group.layout.num_nodes() > 1;
     const bool nvlink = group.node.intra_node != IntraNodeKind::pcie;
-    // A row with flags beside it needs no handshake; everything else waits as Simple does.
+    // A row with flags beside it needs no handshake; other rows wait as in Simple.
     const NcclProtocol protocol =
         dispatcher.row_header > 0 ? NcclProtocol::ll : NcclProtocol::simple;
     Time latency =
@@ -281,7 +281,7 @@ Time NcclNetwork::exchange_latency(const Group& group,
         latency += post_latency(group.tuning->communicator(), network_messages);
     }
     latency += Time::seconds(network ? dispatcher.network_us * 1e-6 : 0);
-    // What each of the others adds to the flag crosses two links.
+    // Each of the other members' additions to the flag crosses two links.
     const std::uint32_t peers = group.layout.shape().gpus_per_node - 1;
     return latency + group.node.nvlink_latency * (std::int64_t{2} * dispatcher.barriers * peers);
 }
@@ -378,7 +378,7 @@ TransferPlan NcclNetwork::plan_on(Group& group,
         ORRERY_CHECK(fabric_.node_of(members[i]) == fabric_.node_of(members[first]));
     }
     TransferPlan out{.phases = {}, .algorithm = std::string(dispatcher.name)};
-    // Connections that take the least loaded path, or that have numbers, are new for each exchange.
+    // Connections that take the least loaded path, or that are numbered, are new for each exchange.
     const bool opens = connections_.adaptive() || connections_.numbered();
     ExchangePaths own(opens ? exchange.rows.ranks : 0);
     const auto key = std::pair{dispatcher.route == DispatchRoute::pairs, exchange.communicator};
@@ -423,7 +423,7 @@ std::optional<TransferPlan> NcclNetwork::plan_rows(const CollectiveCall& call,
                             .communicator = call.communicator,
                             .sm_limit = call.mover.sm_limit};
     TransferPlan plan = plan_on(group, exchange, members);
-    if (call.rows.shares.empty()) {  // else it is hardly asked for again
+    if (call.rows.shares.empty()) {  // with shares, the same call rarely comes again
         group.exchanges.emplace_back(call, plan);
     }
     return plan;

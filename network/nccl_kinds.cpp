@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of NcclNetwork that ask which kinds of nodes a communicator has.
+// The parts of NcclNetwork that depend on the kinds of a communicator's nodes.
 #include <optional>
 
 #include "network/fabric/port_limits.h"
@@ -31,7 +31,7 @@ Time NcclNetwork::message_latency(bool tcp) const {
     return tcp ? spec.ethernet.message_latency : spec.fabric.message_latency;
 }
 
-// What a node of this kind finds, as if all nodes were like it.
+// The result of NCCL's search if all nodes were of this kind.
 NcclCommunicator NcclNetwork::search(std::uint32_t kind, const NcclGroupShape& shape) const {
     const NodeKind nodes = fabric_.spec().kind(kind);
     FabricSpec network = shape.tcp ? fabric_.spec().ethernet : fabric_.spec().fabric;

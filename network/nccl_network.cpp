@@ -25,17 +25,18 @@ Time microseconds(double us) {
     return Time::seconds(us * 1e-6);
 }
 
-// At an efficiency below one links are in use for longer; what NCCL itself limits is not slower.
+// An efficiency below one occupies the links for longer; rates that NCCL itself limits do not
+// change.
 std::int64_t inefficient(std::int64_t bytes, const CongestionFactor& factor) {
     return factor.efficiency == 1.0 ? bytes
                                     : static_cast<std::int64_t>(std::ceil(
                                           static_cast<double>(bytes) / factor.efficiency));
 }
 
-// What a call's start-up takes. NCCL's table, by which it chooses, has 0.6 us for a step of a ring
-// in LL over NVLink, whatever the GPU. On a DGX A100 rings of 2 to 8 GPUs take
-// 10, 13.76, 16.88, 20.8, 25.2, 29.5 and 33.7 us for 8 to 128 B (nccl-tests, issue 123): 5.56 us
-// and 1.98 us a step by least squares. Hopper's published 8 B agree with the table.
+// The start-up of a call. NCCL's table, which decides its choices, has 0.6 us for a step of a ring
+// in LL over NVLink on any GPU. On a DGX A100, rings of 2 to 8 GPUs take 10, 13.76, 16.88, 20.8,
+// 25.2, 29.5 and 33.7 us for 8 to 128 B (nccl-tests, issue 123): by least squares 5.56 us and 1.98
+// us a step. Hopper's published 8 B agree with the table.
 double start_up_us(const NcclChoice& choice,
                    CollectiveKind kind,
                    std::uint32_t ranks_of_node,
@@ -51,9 +52,9 @@ double start_up_us(const NcclChoice& choice,
     return 5.56 + 1.98 * passes * (ranks_of_node - 1);
 }
 
-// Messages between two ranks. NCCL sizes their channels by the bytes: each gets at least half (over
-// a network) or an eighth (inside a node) of a 512 KiB step, and there are at most 2 channels per
-// network peer, 32 per NVLink peer. Assumption: NCCL 2.28's defaults as remembered, not measured.
+// Channels of a message between two ranks. NCCL sizes them by the bytes: each gets at least half
+// (over a network) or an eighth (inside a node) of a 512 KiB step. There are at most 2 channels per
+// network peer and 32 per NVLink peer. Assumption: NCCL 2.28's defaults from memory, not measured.
 std::uint32_t p2p_channels(std::int64_t bytes, bool network) {
     const std::int64_t least = network ? 256 << 10 : 64 << 10;
     const std::int64_t most = network ? 2 : 32;
@@ -79,7 +80,7 @@ std::span<const LinkInfo> NcclNetwork::links() const {
     if (!options_.number_connections) {
         return fabric_.links();
     }
-    // So much that nothing is ever held up, and so little that sums of it are no overflow.
+    // Large enough to limit nothing, and small enough that sums do not overflow.
     constexpr Bandwidth kNeverFull = Bandwidth::bits_per_second(std::int64_t{1} << 56);
     const std::scoped_lock lock(mutex_);
     links_.resize(fabric_.links().size() + numbers_.connections().size(),
@@ -113,7 +114,7 @@ CongestionFactor NcclNetwork::factor_of(CollectiveKind kind,
     if (!network || !all_to_all) {
         return {.efficiency = 1, .queueing_delay = {}};
     }
-    const bool packets = options_.number_connections;  // which find their rates themselves
+    const bool packets = options_.number_connections;  // packets find their own rates
     const double share = own == nullptr ? options_.all_to_all_share
                          : packets      ? 1
                                         : own->network_share;
@@ -140,7 +141,7 @@ const std::vector<PartShape>& NcclNetwork::parts_of(Group& group,
                                                     const CollectiveCall& call,
                                                     int algorithm,
                                                     std::uint32_t channels) const {
-    // Only PAT and NVLS run differently for different kinds; rings do not.
+    // Only PAT and NVLS depend on the kind of collective; rings do not.
     const auto as = static_cast<NcclAlgorithm>(algorithm);
     const bool by_kind =
         algorithm != kAllToAll && (as == NcclAlgorithm::pat || as == NcclAlgorithm::nvls);
@@ -181,7 +182,7 @@ std::vector<PartShape> NcclNetwork::make_parts(const Group& group,
     return pat_parts(router, call.kind, channels, found);
 }
 
-// Copy engines forward whole blocks, all at the same time: none is on its way at the end.
+// Copy engines forward whole blocks at the same time, so that no block is in flight at the end.
 double NcclNetwork::fill_of(const Group& group,
                             const CollectiveCall& call,
                             const NcclChoice& choice,
@@ -250,7 +251,7 @@ NcclNetwork::Outline NcclNetwork::outline_of(Group& group, const CollectiveCall&
     return out;
 }
 
-// With adaptive routing a connection keeps the path that it was opened on.
+// With adaptive routing a connection keeps the path that it had when it was opened.
 std::vector<PartShape> NcclNetwork::send_shapes(RankId from,
                                                 RankId to,
                                                 std::uint32_t channels) const {

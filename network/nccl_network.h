@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL on a fabric: the network model of analytic and fluid simulations. NCCL's own rules choose
-// algorithm, protocol and channels of a call (nccl_tuning.h); the chosen algorithm is laid on the
-// links (collectives/). Uncontended, a call takes NCCL's latency, then its bytes at NCCL's
-// bandwidth or at what the links leave, whichever is less. Point-to-point messages and all_to_all
-// have no estimate in NCCL: their latencies and channel counts are assumptions, named in the source
-// file. Copies between memory tiers are no business of NCCL's: network/fabric/memory_tiers.h.
+// the algorithm, protocol and channels of a call (nccl_tuning.h), and the algorithm's messages are
+// laid on the links (collectives/). Without contention a call takes NCCL's latency, then its bytes
+// at the lesser of NCCL's bandwidth and the bandwidth of the links. NCCL has no estimate for
+// point-to-point messages and all_to_all: their latencies and numbers of channels are assumptions,
+// stated in the source file. NCCL does not make copies between memory tiers: see
+// network/fabric/memory_tiers.h.
 #pragma once
 
 #include <cstdint>
@@ -32,23 +33,24 @@
 namespace orrery {
 
 struct NcclDevice {
-    std::uint32_t compute_capability = 90;  // 0: a CPU, whose threads move what it exchanges
-    std::uint32_t num_sms = 0;              // 0: no limit on channels
+    std::uint32_t compute_capability = 90;  // 0: a CPU, whose threads move the bytes
+    std::uint32_t num_sms = 0;              // 0: does not limit the channels
 };
 
 struct NcclNetworkOptions {
-    std::uint32_t compute_capability = 90;  // of the device, as NcclDevice's
+    std::uint32_t compute_capability = 90;  // of the device, as in NcclDevice
     std::uint32_t num_sms = 0;
-    std::vector<NcclDevice> devices{};  // by kind of node; empty: all have the device above
+    std::vector<NcclDevice> devices{};  // by kind of node; empty: all nodes have the device above
     bool contention = true;             // false: `network: analytic`
-    // What the chosen congestion control makes of transfers between servers, other than over TCP;
-    // else fair shares.
+    // The effect of the congestion control on transfers between servers, except over TCP; without
+    // it, fair shares.
     std::optional<CongestionFactors> congestion{};
-    // Without congestion factors, NCCL's all-to-alls between servers run at this share of the rate
-    // that the links allow (kNcclAllToAllShare): the collective, and exchanges that NCCL moves.
+    // The fraction of the links' rate that NCCL's all-to-alls between servers reach without
+    // congestion factors (kNcclAllToAllShare): the collective, and exchanges that NCCL moves.
     double all_to_all_share = 1;
-    // Every connection between NICs is a link of its own as well, behind the fabric's: never full,
-    // and in the footprints of the transfers that use it (network/packet_network.h).
+    // Whether every connection between NICs also has a link of its own, after the fabric's links.
+    // Such a link has unlimited capacity, and is in the footprints of the transfers that use the
+    // connection (network/packet_network.h).
     bool number_connections = false;
 };
 
@@ -58,11 +60,12 @@ class NcclNetwork final : public NetworkModel {
 public:
     NcclNetwork(Fabric fabric, const NcclNetworkOptions& options);
 
-    // Plans are made from cached shapes: calls on the same members cost a copy.
+    // Plans are made from cached shapes: further calls on the same members only cost a copy.
     TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
 
-    // An exchange of rows among the members, in ascending rank order: all-to-all-v and whatever
-    // else a dispatcher does. Its servers are the members' nodes, all with equally many of them.
+    // An exchange of rows among the members, in ascending rank order: an all-to-all-v or another
+    // route of a dispatcher. Its servers are the members' nodes, which must have equal numbers of
+    // members.
     TransferPlan plan_exchange(const Exchange& exchange, std::span<const RankId> members) const;
 
     std::vector<OtherPath> paths_around(const TransferCall& call,
@@ -74,10 +77,10 @@ public:
     bool has_contention() const override { return options_.contention; }
 
     const Fabric& fabric() const { return fabric_; }
-    // Those that are numbered, in the order of their links.
+    // The numbered connections, in the order of their links.
     const std::vector<NicConnection>& connections() const { return numbers_.connections(); }
-    // The parts of a call's only phase as switches that know `state` lay them now, one a channel:
-    // part i is the same channel in every state. `broken`: some connection of it has no path.
+    // The parts of a call's only phase as switches lay them in `state`, one per channel. Part i is
+    // the same channel in every state. `broken`: a connection of the channel has no path.
     struct Channel {
         TransferPart part;
         bool broken = false;
@@ -91,16 +94,16 @@ public:
 
 private:
     static constexpr int kAllToAll = -1;
-    // Algorithm (kAllToAll too), channels, reversed or not, communicator.
+    // Algorithm (or kAllToAll), channels, collective, communicator.
     using PartsKey = std::tuple<int, std::uint32_t, CollectiveKind, std::uint16_t>;
     struct Group {
         GroupLayout layout;
         const NcclTuning* tuning = nullptr;
-        NodeSpec node{};  // of the members' kinds the one with the slowest links inside
+        NodeSpec node{};  // of the members' kinds, the one with the slowest internal links
         std::uint32_t num_sms = 0;
         std::map<PartsKey, std::vector<PartShape>> parts;
-        std::vector<std::pair<CollectiveCall, TransferPlan>> exchanges;  // of rows
-        // Paths of exchanges, by whether they go by the receiver's rail, and by communicator.
+        std::vector<std::pair<CollectiveCall, TransferPlan>> exchanges;  // exchanges of rows
+        // Paths of exchanges, by whether they use the receiver's rail, and by communicator.
         std::map<std::pair<bool, std::uint16_t>, ExchangePaths> paths;
     };
     using ChoiceKey = std::tuple<const NcclTuning*, CollectiveKind, std::int64_t, Dtype>;
@@ -109,22 +112,23 @@ private:
         bool operator()(std::span<const RankId> a, std::span<const RankId> b) const;
     };
 
-    // A plan before it is laid on links: all of it but the parts of its only phase.
+    // A plan before it is laid on links: everything but the parts of its only phase.
     struct Outline {
         TransferPlan plan;
-        int algorithm = 0;           // as PartsKey's; of a collective
-        std::uint32_t channels = 0;  // to lay; copy engines move them without NCCL's channels
-        std::int64_t progress = 0;   // bytes that the parts share
-        double bandwidth = 0;        // GB/s of that progress
+        int algorithm = 0;  // of a collective, as in PartsKey
+        // Number to lay out; copy engines have them without NCCL's channels
+        std::uint32_t channels = 0;
+        std::int64_t progress = 0;  // bytes that the parts share
+        double bandwidth = 0;       // GB/s of that progress
         CongestionFactor factor;
-        bool divided = true;  // progress and bandwidth, by the divisors of the parts
+        bool divided = true;  // progress and bandwidth are divided by the parts' divisors
 
         TransferPart part(const PartShape& shape) const;
         TransferPlan laid(std::span<const PartShape> shapes) const;
     };
     Outline outline_of(Group& group, const CollectiveCall& call) const;
-    // The plan of the dispatcher of a call with rows (CollectiveCall::rows). None if the members'
-    // nodes have unequally many of them: then the call is a plain all_to_all.
+    // The dispatcher's plan of a call with rows (CollectiveCall::rows). No value if the members'
+    // nodes have different numbers of members: then the call is a plain all_to_all.
     std::optional<TransferPlan> plan_rows(const CollectiveCall& call,
                                           std::span<const RankId> members) const;
     TransferPlan plan_on(Group& group,
@@ -143,7 +147,7 @@ private:
                           const Exchange& exchange,
                           std::uint32_t network_messages) const;
     NcclP2pChannels p2p_channels_of(const Group& group) const;
-    // GB/s of the channels of a member all together, its own part included.
+    // The bandwidth in GB/s of all channels of a member together, including its own part.
     double port_of(const Group& group) const;
     Outline outline_of_send(RankId from, RankId to, Bytes bytes) const;
 
@@ -159,7 +163,7 @@ private:
                                       std::uint32_t channels,
                                       Connections& connections) const;
     std::vector<PartShape> send_shapes(RankId from, RankId to, std::uint32_t channels) const;
-    // `own`: the dispatcher that moves the rows, if not NCCL.
+    // `own` is the dispatcher that moves the rows, if it is not NCCL.
     CongestionFactor factor_of(CollectiveKind kind,
                                bool network,
                                const Dispatcher* own = nullptr) const;
@@ -171,7 +175,7 @@ private:
     // The bandwidth of a rank's links inside its node (GB/s).
     double intra_bandwidth(RankId rank) const;
     double send_bandwidth(RankId from, RankId to) const;
-    // What a message of a group or between two ranks takes on its network.
+    // The additional time of a message on the network of a group, or between two ranks.
     Time message_latency(bool tcp) const;
     double fill_of(const Group& group,
                    const CollectiveCall& call,
@@ -182,9 +186,9 @@ private:
     Fabric fabric_;
     NcclNetworkOptions options_;
     std::vector<std::string> class_names_;
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards the members below
     mutable ConnectionTable numbers_;
-    mutable std::vector<LinkInfo> links_;  // with connections, if they are numbered
+    mutable std::vector<LinkInfo> links_;  // includes connections if they are numbered
     mutable Connections connections_;
     mutable std::map<std::tuple<RankId, RankId, std::uint32_t>, std::vector<PartShape>> sends_;
     mutable std::map<NcclGroupShape, std::unique_ptr<NcclTuning>> tunings_;

@@ -12,9 +12,10 @@ constexpr std::uint32_t kMostChannels = 64;
 constexpr std::uint32_t kMessagesOfBatch = 8;
 constexpr std::int64_t kStep = 512 << 10;  // of the Simple protocol
 constexpr std::int64_t kLlBytesOfChannel = 16'384;
-constexpr double kNetChannelBandwidth = 14;  // GB/s that a channel to a network peer should have
+// GB/s that NCCL provides per channel to a network peer
+constexpr double kNetChannelBandwidth = 14;
 
-// NVLinks of a GPU to another one: 25 GB/s a link and direction up to Hopper, then 50.
+// The number of NVLinks between two GPUs: 25 GB/s per link and direction up to Hopper, then 50.
 double links_of(const NodeSpec& node, std::uint32_t compute_capability) {
     double links =
         node.nvlink_bandwidth.gigabytes_per_second() / (compute_capability >= 100 ? 50 : 25);

@@ -11,12 +11,12 @@
 namespace orrery {
 namespace {
 
-// NCCL's estimate decides what runs. It also caps the rate, but for two things: rings of small
-// calls are held by the few channels that they run on (nccl_channel.h), and it holds all_reduce
-// with NVLS inside a node to the bandwidth of rings, though what limits it there is the NVLink
-// port: (p+1)/p of the bytes pass it, at nvls_efficiency of NCCL's NVLink bandwidth. Published H200
-// figures for 5, 6, 7 and 8 GPUs agree with that count of bytes to 2 %. NVLSTree does the same
-// inside its nodes and is held by its channels between them, too.
+// NCCL's estimate decides the choice, and also limits the rate, with two exceptions. Rings of small
+// calls are limited by their few channels (nccl_channel.h). And for all_reduce with NVLS inside a
+// node, NCCL's estimate uses the bandwidth of rings, although the limit is the NVLink port: (p+1)/p
+// of the bytes pass it, at nvls_efficiency of NCCL's NVLink bandwidth. Published H200 figures for
+// 5, 6, 7 and 8 GPUs agree with that count of bytes to 2 %. NVLSTree does the same inside its
+// nodes, and is also limited by its channels between them.
 double bandwidth_of(const CollectiveCall& call,
                     const NcclChoice& choice,
                     const NcclCommunicator& communicator,
@@ -24,7 +24,7 @@ double bandwidth_of(const CollectiveCall& call,
     const std::uint32_t cc = communicator.compute_capability;
     const bool ring = choice.algorithm == NcclAlgorithm::ring;
     if (ring && call.kind != CollectiveKind::broadcast) {
-        // n - 1 of n of the vector's bytes pass each edge, twice for all_reduce.
+        // (n - 1)/n of the vector's bytes pass each edge, twice for all_reduce.
         const double n = communicator.num_ranks;
         const double passes = call.kind == CollectiveKind::all_reduce ? 2 : 1;
         const double edge =
@@ -68,14 +68,14 @@ TransferEngine transfer_engine(const CollectiveCall& call, std::uint32_t num_nod
     return copies && num_nodes > 1 ? TransferEngine::sm : call.mover.engine;
 }
 
-// NCCL's maxCTAs leaves its choice of algorithm and protocol (their graphs are found before it) and
-// takes channels away. Each moves its share of what all of them reach: two blocks saturate an
-// NVLink (NCCL issue 1703), so fewer leave bandwidth unused. Where NICs hold the call back, a
-// channel could still fill its share of the NVLinks.
+// maxCTAs does not change NCCL's choice of algorithm and protocol, because their graphs are found
+// before; it removes channels. Each channel has its share of the total rate: two blocks saturate an
+// NVLink (NCCL issue 1703), so that fewer leave bandwidth unused. If NICs limit the call, a channel
+// could still fill its share of the NVLinks.
 //
-// Copy engines push blocks round a ring, as Transformer Engine's `ring_exchange` does: every step a
-// copy, a flag and a wait. Assumption: a step takes as long as one of NCCL's Simple protocol, which
-// has the same three, and the copies reach its bandwidth.
+// Copy engines push blocks around a ring, as in Transformer Engine's `ring_exchange`: every step
+// has a copy, a flag and a wait. Assumption: a step takes as long as one of NCCL's Simple protocol,
+// which has the same three, and the copies reach its bandwidth.
 NcclRun nccl_run(const CollectiveCall& call,
                  const NcclChoice& chosen,
                  const NcclTuning& tuning,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective as it runs: what NCCL chose, on the channels that the call may use (its maxCTAs), or
-// moved by copy engines.
+// The execution of a collective: NCCL's choice on the channels that the call may use (its maxCTAs),
+// or copy engines.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace orrery {
 
 NcclFunction nccl_function(CollectiveKind kind);
 
-// What the bytes of a transfer count: what passes each ring edge, or the whole vector.
+// The meaning of a transfer's bytes: the bytes over each edge of a ring, or the whole vector.
 std::int64_t nccl_progress(const CollectiveCall& call, NcclAlgorithm a, std::uint32_t num_ranks);
 
-// What moves a call between members on `num_nodes` nodes: copy engines reach one node only.
+// The engine for a call between members on `num_nodes` nodes: copy engines reach only one node.
 TransferEngine transfer_engine(const CollectiveCall& call, std::uint32_t num_nodes);
 
 struct NcclRun {
@@ -25,7 +25,7 @@ struct NcclRun {
     TransferEngine engine = TransferEngine::sm;
 };
 
-// `chosen`: by NCCL, without limits.
+// `chosen` is NCCL's choice without limits.
 NcclRun nccl_run(const CollectiveCall& call,
                  const NcclChoice& chosen,
                  const NcclTuning& tuning,

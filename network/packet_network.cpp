@@ -47,7 +47,7 @@ PacketNetwork::PacketNetwork(const NcclNetwork& network,
     update_links();
 }
 
-// A fault may have made links slower than what the fabric's kind of link gives.
+// A fault may have made links slower than their kind in the fabric.
 void PacketNetwork::take_slow_links() {
     constexpr double kRounding = 1e-6;
     const Fabric& fabric = network_->fabric();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of an NcclNetwork for transfers that move as packets. What carries packets is watched: its
-// transfers always go through SharedRates, with all their links. Such a link offers what packets
-// can carry of payload, its headers being their own; and what the way there and back costs a lone
-// packet is taken off the start-up of every transfer, for NCCL's constants have it already. So a
-// transfer alone on its path takes the same as in fluid, but for the size of headers, and whatever
-// else it takes is queues, losses and rates that have to be found.
+// Plans of an NcclNetwork for transfers that move as packets. Links that carry packets are watched:
+// their transfers always go through SharedRates, with all their links. Such a link offers the
+// bandwidth of its packets' payload. The round-trip time of a single packet is subtracted from the
+// start-up of every transfer, because NCCL's constants already include it. A transfer alone on its
+// path therefore takes the same time as in the fluid model, apart from the size of headers.
+// Additional time comes from queues, losses and the search for rates.
 #pragma once
 
 #include <map>
@@ -21,8 +21,8 @@ namespace orrery {
 
 class PacketNetwork final : public NetworkModel {
 public:
-    // The network numbers its connections, and outlives this. The topology is its fabric's; links
-    // of that which are slower than their kind are so here too.
+    // The network must number its connections and outlive this object. The topology must be that of
+    // its fabric. Links of the fabric that are slower than their kind are slower here, too.
     static Result<PacketNetwork> make(const NcclNetwork& network,
                                       packet::Topology topology,
                                       const packet::PacketParameters& parameters);
@@ -35,7 +35,7 @@ public:
     }
     bool has_contention() const override { return true; }
 
-    // As the fluid model has them, connections included.
+    // The links of the fluid model, including connections.
     std::span<const LinkInfo> fluid_links() const { return network_->links(); }
     const packet::Topology& topology() const { return topology_; }
     const packet::PacketParameters& parameters() const { return parameters_; }
@@ -44,7 +44,8 @@ public:
     }
     bool is_connection(LinkId link) const { return index(link) >= first_connection_; }
     bool carries_packets(LinkId link) const;
-    // One packet of it there and its ACK back, less what its payload takes on the first link.
+    // The time of one packet there and its ACK back, without the time of its payload on the first
+    // link.
     Time overhead(LinkId connection) const;
     packet::FlowSpec flow(LinkId connection, Bytes bytes, Time start) const;
     std::string port_name(std::uint32_t port) const;
@@ -66,7 +67,7 @@ private:
     std::size_t first_connection_;
     std::vector<std::uint32_t> link_of_port_;
     mutable std::vector<LinkInfo> links_;
-    mutable std::map<std::size_t, Time> overheads_;  // by links on the way
+    mutable std::map<std::size_t, Time> overheads_;  // by number of links on the path
 };
 
 }  // namespace orrery

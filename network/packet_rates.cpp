@@ -202,7 +202,7 @@ void PacketRates::enter_window(Time now) {
     }
 }
 
-// What the slowest of its connections and the fluid part have not moved. Ends the latter.
+// The remaining bytes of the slowest connection and of the fluid part. Ends the fluid part.
 Bytes PacketRates::left_of(Time now, Transfer& transfer) {
     Bytes left = transfer.fluid_flows ? fluid_.stop(now, transfer.fluid) : Bytes{};
     const Way& way = ways_[index(transfer.way)];
@@ -227,7 +227,7 @@ void PacketRates::leave_window(Time now) {
         transfer.fluid_flows = false;
         transfer.num_sent = 0;
         transfer.sent.clear();
-        // A last ACK under way is what the arrival of its fluid part stands for.
+        // If the last ACK is in flight, the arrival of the fluid part represents it.
         transfer.bytes = std::max(left, Bytes{1});
         if (flows || left > Bytes{} || transfer.arriving == 0) {
             start_fluid(now, id, ways_[index(transfer.way)].whole);
@@ -249,7 +249,7 @@ Bytes PacketRates::stop(Time now, FlowId flow) {
 }
 
 void PacketRates::set_capacity(Time now, LinkId link, Bandwidth capacity) {
-    ORRERY_CHECK(!network_.carries_packets(link));  // faults in a step are there from its start
+    ORRERY_CHECK(!network_.carries_packets(link));  // faults in a step exist from its start
     fluid_.set_capacity(now, link, capacity);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedRates whose transfers between servers are packets for a while: those in flight between the
-// begin and the end of a window move through the packet model's queues, each connection a flow of
-// its own; before, after, and inside the servers they share links as in network/fluid/fluid.h. A
-// coupled transfer ends with its last connection's last ACK and with its fluid part, whose way
-// takes as long as a lone packet's. Connections start afresh for every transfer: at line rate, with
-// no memory of what congestion control learnt before. Only for networks made by PacketNetwork.
+// SharedRates whose transfers between servers are packets during a window of time. In the window
+// each connection is a flow of its own through the packet model's queues. Outside the window, and
+// inside servers, transfers share links as in network/fluid/fluid.h. A coupled transfer ends with
+// the last ACK of its last connection and with its fluid part, whose path takes the latency of a
+// single packet. Connections start anew for every transfer, at line rate and without the state of
+// their congestion control. Only for networks made by PacketNetwork.
 #pragma once
 
 #include <memory>
@@ -28,14 +28,14 @@ struct PacketWindow {
 struct StartedTransfer {
     FootprintId way{};
     Time at;
-    Time end = Time::max();    // not yet
-    std::int64_t packets = 0;  // that it needs
+    Time end = Time::max();    // max: has not ended
+    std::int64_t packets = 0;  // packets that it needs
 };
 
-// What the packets of a window met.
+// The statistics of the packets in a window.
 struct PacketUse {
     packet::Totals totals{};
-    std::int64_t failed = 0;  // flows that gave up
+    std::int64_t failed = 0;  // flows that failed
     Bytes queue_max;
     std::string queue_at;
     Time paused_max;  // of one port
@@ -43,7 +43,7 @@ struct PacketUse {
 
 class PacketRates final : public SharedRates {
 public:
-    // No window: all is fluid.
+    // Without a window all transfers are fluid.
     PacketRates(const PacketNetwork& network, std::optional<PacketWindow> window);
 
     FootprintId add_footprint(std::span<const LinkShare> footprint) override;
@@ -58,7 +58,7 @@ public:
     // Not for a flow that moves as packets.
     Bytes stop(Time now, FlowId flow) override;
     void set_capacity(Time now, LinkId link, Bandwidth capacity) override;
-    // The rate of a flow of the fluid part.
+    // The rate of a flow's fluid part.
     Bandwidth rate(FlowId flow) const override;
     std::int64_t num_solves() const override { return fluid_.num_solves(); }
     std::int64_t num_flows_started() const override { return num_started_; }
@@ -70,20 +70,20 @@ private:
     struct Way {
         std::vector<LinkShare> connections;
         FootprintId whole{};
-        FootprintId local{};  // without what carries packets
+        FootprintId local{};  // without the links that carry packets
         Time overhead;
     };
     struct Transfer {
         FootprintId way{};
-        Bytes bytes;  // when it came to be as it is, fluid or packets
+        Bytes bytes;  // when it became fluid or packets
         Bandwidth rate_max;
         FlowId fluid{};
         bool in_flight = false;
-        bool fluid_flows = false;         // its fluid part has not left yet
-        std::uint32_t arriving = 0;       // fluid parts that have left, and are on their way
-        std::uint32_t number = 0;         // in started_, of one between servers
+        bool fluid_flows = false;         // its fluid part has not left the sender
+        std::uint32_t arriving = 0;       // fluid parts that have left and not arrived
+        std::uint32_t number = 0;         // index in started_, if between servers
         std::vector<std::uint32_t> sent;  // packet flows
-        std::uint32_t num_sent = 0;       // of them, the ones under way
+        std::uint32_t num_sent = 0;       // unfinished ones of them
     };
     using Arrival = std::pair<Time, std::uint32_t>;
 
@@ -110,10 +110,10 @@ private:
     std::vector<Way> ways_;
     std::vector<Transfer> transfers_;
     std::vector<std::uint32_t> free_;
-    std::vector<std::uint32_t> owner_of_fluid_;    // by fluid's FlowId
+    std::vector<std::uint32_t> owner_of_fluid_;    // by FlowId of the fluid model
     std::vector<std::uint32_t> owner_of_packets_;  // by flow of the simulation
     std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
-    std::vector<std::uint32_t> over_;  // at packet_now_
+    std::vector<std::uint32_t> over_;  // transfers that ended at packet_now_
     Time packet_now_;
     std::vector<std::uint32_t> ended_;  // scratch
     std::vector<FlowId> fluid_ended_;   // scratch

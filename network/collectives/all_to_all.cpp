@@ -7,7 +7,7 @@ namespace orrery {
 
 namespace {
 
-// False if some flow has no path.
+// False if a flow has no path.
 template <class Visit>
 bool for_each_flow(const Fabric& fabric,
                    const GroupLayout& layout,
@@ -57,7 +57,7 @@ std::vector<PartShape> all_to_all_parts(const Fabric& fabric,
         part.footprint = builder.take();
         return {part};
     }
-    // The flows are many more than the links: count them in place.
+    // There are many more flows than links, so that they are counted per link.
     std::vector<std::uint32_t> flows(fabric.links().size(), 0);
     part.broken = !for_each_flow(fabric, layout, purpose, connections, [&](const Path& path) {
         for (const LinkId link : path.links) {

@@ -41,7 +41,7 @@ ChannelRouter::ChannelRouter(const Fabric& fabric,
       connections_(connections),
       queue_pairs_(1),
       paths_differ_(has_choice(fabric, layout)) {
-    // Where there is no choice all queue pairs take the same path.
+    // With a single path, all queue pairs take it.
     if (paths_differ_) {
         queue_pairs_ = std::max(1u, fabric.spec().fabric.qps_per_connection);
     }

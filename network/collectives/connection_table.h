@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections between NICs by number, each a link of its own beyond the fabric's: what the packet
-// model needs to know of a transfer, whose footprint alone does not say who sends to whom. A
-// footprint's count of such a link is how often the connection carries the transfer's progress.
+// Numbered connections between NICs. Each is a link of its own, after the fabric's links. The
+// packet model needs them, because a footprint alone does not tell which NICs communicate. The
+// count of such a link in a footprint is the multiple of the transfer's progress that the
+// connection carries.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,14 @@ struct NicConnection {
     NicPort to;
     std::uint64_t label = 0;
     std::uint32_t queue_pair = 0;
-    std::vector<LinkId> links;  // as it was opened, those inside the nodes perhaps included
+    std::vector<LinkId> links;  // at its opening, possibly including links inside the nodes
 };
 
 class ConnectionTable {
 public:
     explicit ConnectionTable(std::size_t first_link) : first_link_(first_link) {}
 
-    // The link that stands for it. One that is known keeps the links that it was opened with.
+    // The link of a connection. A known connection keeps the links of its opening.
     LinkId link_of(const NicConnection& connection) {
         const Key key{connection.from.node,
                       connection.from.nic,

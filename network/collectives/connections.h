@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long-lived connections that adaptive routing has placed: each new one takes the least loaded
-// path, counted in connections, when it is opened. With any other routing there is nothing to
-// remember, unless switches know of dead links: then connections are laid anew around them; or
-// unless they are numbered, and each is a link of its transfer's footprint too.
+// Long-lived connections under adaptive routing: each new one takes the path with the fewest
+// connections when it is opened. Other routings need no state, with two exceptions. If switches
+// know of failed links, connections take paths around them. And if connections are numbered, each
+// is also a link in its transfer's footprint.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,14 @@ public:
             load_.resize(fabric.links().size(), 0);
         }
     }
-    // All connections of one call at one moment: no call before or after it counts.
+    // All connections of one call at one moment; other calls do not count.
     explicit Connections(const LinkState& now) : now_(now), around_(true) {}
     bool adaptive() const { return !load_.empty(); }
-    // Channels keep their numbers (merged_channels).
+    // Channels keep their numbers (merged_channels()).
     bool around_dead_links() const { return around_; }
     LinkState state() const { return around_ ? now_ : LinkState{.down = {}, .load = load_}; }
-    // A connection between two nodes was opened. Numbered, it joins the path.
+    // Records a connection between two nodes. If connections are numbered, appends its link to the
+    // path.
     void opened(
         NicPort from, NicPort to, std::uint64_t label, std::uint32_t queue_pair, Path& path) {
         if (adaptive()) {

@@ -11,12 +11,12 @@ constexpr std::int64_t kMostBytes = 8 << 20;
 constexpr std::int64_t kOneShotOfFour = 512 << 10;
 constexpr std::int64_t kOneShotOfEight = 256 << 10;
 
-// What SMs reach when they load from peers, as a share of the raw NVLink rate: 0.58 to 0.62 in
+// The fraction of the raw NVLink rate that SMs reach when they load from peers: 0.58 to 0.62 in
 // AIConfigurator's tables of 2 to 8 H100 and A100 at 256 KiB to 4 MiB.
 constexpr double kLoadShare = 0.6;
-// Before and after the work each GPU writes a flag to every peer and waits for theirs: a write that
-// passes two links, and its release at system scope, about as long again. Two shots have to publish
-// their sums in between, which all SMs wait for.
+// Before and after the work each GPU writes a flag to every peer and waits for theirs. The write
+// passes two links, and its release at system scope takes about as long again. Two shots also
+// publish their sums in between, and all SMs wait for that.
 constexpr int kLinksOfBarrier = 3;
 constexpr int kLinksOfPublishing = 12;
 

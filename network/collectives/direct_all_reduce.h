@@ -3,8 +3,8 @@
 // each GPU reads its peers' buffers over NVLink, without NCCL's proxies and channels (vLLM
 // csrc/custom_all_reduce.cuh; TensorRT-LLM's one-shot and two-shot kernels).
 //
-//   one shot    each GPU reads the whole buffer of every peer and adds up alone
-//   two shots   each GPU adds up its n-th part of all buffers, then reads the others' sums
+//   one shot    each GPU reads the whole buffer of every peer and sums alone
+//   two shots   each GPU sums its n-th part of all buffers, then reads the others' sums
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace orrery {
 
-// Time of one all-reduce of `bytes` on each of `ranks` GPUs of a node, captured in a CUDA graph;
-// `kernel_latency` is the device's. Nothing if the kernel does not exist for that case: more than 8
+// The time of an all-reduce of `bytes` on each of `ranks` GPUs of a node, captured in a CUDA graph.
+// `kernel_latency` is the device's. No value if the kernel does not support the case: more than 8
 // GPUs, more than 8 MiB, or more than two GPUs without an NVSwitch.
 std::optional<Time> direct_all_reduce_time(const NodeSpec& node,
                                            std::int64_t ranks,

@@ -10,15 +10,15 @@
 namespace orrery {
 namespace {
 
-// row_us: what DeepEP's and HybridEP's channels take for a row beyond its bytes at NCCL's rate of a
-// channel (nccl_channel.h). DeepEP: dispatches of FP8 and BF16 rows by 16 to 32 SMs on 8 B200 take
-// 0.43 and 0.58 us a row and SM after a constant; HybridEP: FP8 rows by 16 SMs on 8 GB200
-// (README of the branch hybrid-ep). Both are calibrated on these rows, everything else follows.
+// row_us: the time of a row in DeepEP's and HybridEP's channels beyond its bytes at NCCL's rate of
+// a channel (nccl_channel.h). DeepEP: dispatches of FP8 and BF16 rows by 16 to 32 SMs on 8 B200
+// take 0.43 and 0.58 us per row and SM, after a constant. HybridEP: FP8 rows by 16 SMs on 8 GB200
+// (README of the branch hybrid-ep). Both are calibrated on these rows; everything else is
+// predicted.
 constexpr double kDeepEpRow_us = 0.104;
 constexpr double kHybridEpRow_us = 0.06;
-// Kernels of HybridEP on 16, 32 and 64 H100s with NICs of 400 Gb/s (same source) take 0.3 ms, and
-// then their bytes at 46.3 GB/s. DeepEP's newer release on H800 agrees within 3 % without the
-// 0.3 ms.
+// Kernels of HybridEP on 16, 32 and 64 H100s with NICs of 400 Gb/s (same source) take 0.3 ms plus
+// their bytes at 46.3 GB/s. DeepEP's newer release on H800 agrees within 3 % without the 0.3 ms.
 constexpr double kRdmaShare = 0.926;
 constexpr double kHybridEpNetwork_us = 300;
 
@@ -37,7 +37,8 @@ constexpr std::array<Dispatcher, 8> kDispatchers{{
      .host_sync = true,
      .dispatch_calls = 3,
      .combine_calls = 2},
-    // A row has its index beside it (16 bytes). A receive hook frees the SMs while rows travel.
+    // A row has its index beside it (16 bytes). A receive hook frees the SMs while rows are in
+    // flight.
     {.name = "deepep_low_latency",
      .route = DispatchRoute::direct,
      .engine = TransferEngine::host,

@@ -10,8 +10,8 @@
 namespace orrery {
 namespace {
 
-// Seven directed cycles of eight GPUs that use the link of every ordered pair once (any such seven
-// are alike).
+// Seven directed cycles of eight GPUs that use the link of every ordered pair once. The choice of
+// the seven does not matter.
 constexpr std::array<std::array<std::uint32_t, 8>, 7> kRingsOfEight{{{0, 1, 2, 3, 4, 5, 6, 7},
                                                                      {0, 2, 1, 3, 5, 4, 7, 6},
                                                                      {0, 3, 1, 4, 6, 2, 7, 5},
@@ -20,7 +20,7 @@ constexpr std::array<std::array<std::uint32_t, 8>, 7> kRingsOfEight{{{0, 1, 2, 3
                                                                      {0, 6, 5, 2, 4, 3, 7, 1},
                                                                      {0, 7, 3, 2, 5, 1, 6, 4}}};
 
-// Every NIC that belongs to one of the node's members, once, beside the first such member.
+// Each NIC of the node's members once, next to its first member.
 std::vector<GroupRail> rails_of(const Fabric& fabric, const GroupNode& node) {
     const NodeWiring& wiring = fabric.wiring(node.node);
     const std::uint32_t nics = wiring.num_nics();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the members of a communicator sit: which nodes, which GPUs, which NICs. Nodes are in the
-// order of their numbers, as NCCL orders its rings and trees; the r-th NIC of every node is rail r.
-// A communicator has one network plugin (NCCL 2.28, src/init.cc, ncclNetInit): if two of its nodes
-// reach each other over TCP only, all its nodes use their Ethernet adapters, one rail.
+// The nodes, GPUs and NICs of a communicator's members. Nodes are in the order of their numbers, as
+// in NCCL's rings and trees. The r-th NIC of every node is rail r. A communicator has one network
+// plugin (NCCL 2.28, src/init.cc, ncclNetInit): if two of its nodes reach each other only over TCP,
+// all its nodes use their Ethernet adapters, as one rail.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct GroupRail {
 
 struct GroupNode {
     std::uint32_t node = 0;
-    std::vector<RankId> gpus;  // by position inside the node
+    std::vector<RankId> gpus;  // in the order of their positions in the node
     std::vector<GroupRail> rails;
 };
 
@@ -34,7 +34,7 @@ public:
     std::span<const GroupNode> nodes() const { return nodes_; }
     std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(nodes_.size()); }
     std::uint32_t num_ranks() const { return num_ranks_; }
-    // NICs that every node has for this group, at least one.
+    // The number of NICs that every node has for this group, at least one.
     std::uint32_t num_rails() const { return num_rails_; }
     const GroupRail& rail(std::uint32_t node, std::uint32_t r) const {
         return nodes_[node].rails[r];
@@ -53,8 +53,9 @@ private:
     std::uint32_t num_rails_ = 1;
 };
 
-// How ring `cycle` of a node with a mesh visits `gpus` GPUs, no link twice in one direction: seven
-// rings of eight GPUs, or Walecki's cycles of the complete graph both ways round (num_mesh_rings).
+// The order in which ring `cycle` of a node with a mesh visits `gpus` GPUs. No two rings use a link
+// in the same direction: seven rings of eight GPUs, or Walecki's cycles of the complete graph in
+// both directions (num_mesh_rings()).
 std::vector<std::uint32_t> mesh_cycle(std::uint32_t gpus, std::uint32_t cycle);
 
 }  // namespace orrery

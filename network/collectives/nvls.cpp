@@ -11,8 +11,8 @@
 namespace orrery {
 namespace {
 
-// One head's slice on the NVLinks of a node: all GPUs give it, the head gets the sum, the head
-// gives the result, all get it.
+// One head's slice on the NVLinks of a node: all GPUs send it, the head receives the sum and sends
+// the result, and all receive it.
 void add_slice(const ChannelRouter& router,
                const GroupNode& node,
                RankId head,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-switch reduction (NVLink SHARP). GPU h heads the slice of 1/p of the bytes: it reads the
-// slice's sum, which the NVSwitch gathers from all p GPUs, and writes the result, which the switch
-// sends to all p. So every GPU's NVLink carries p slices and, as a head, one more, out and in:
-// (p+1)/p of the bytes in all_reduce; all_gather has the second half alone, reduce_scatter the
-// first. NVLSTree does so in every node; head h of a node then exchanges its slice with head h of
-// other nodes over its own NIC, along a double binary tree, channels alternating between the two
-// trees.
+// In-switch reduction (NVLink SHARP). GPU h heads a slice of 1/p of the bytes. It reads the slice's
+// sum, which the NVSwitch gathers from all p GPUs, and writes the result, which the switch sends to
+// all p. Every GPU's NVLink thus carries p slices and, as a head, one more, out and in: (p+1)/p of
+// the bytes in all_reduce. all_gather has only the second half, reduce_scatter only the first.
+// NVLSTree does this in every node. Head h of a node then exchanges its slice with head h of other
+// nodes over its own NIC, along a double binary tree; channels alternate between the two trees.
 #pragma once
 
 #include <vector>

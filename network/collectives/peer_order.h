@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order a rank of an all_to_all turns to its peers (NCCL 2.28 to 2.30, src/init.cc,
+// The order in which a rank of an all_to_all serves its peers (NCCL 2.28 to 2.30, src/init.cc,
 // restated from its description).
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace orrery {
 
-// Distances 0 … ranks - 1, in NCCL's order: in each round a rank sends to the peer so far ahead and
-// receives from the one as far behind, so that no two ranks send to the same peer in one round.
-// They are the triangular numbers modulo the next power of two; of these each comes up once.
+// The distances 0 … ranks - 1 in NCCL's order. In each round a rank sends to the peer at this
+// distance ahead and receives from the one behind, so that no two ranks send to the same peer. The
+// distances are the triangular numbers modulo the next power of two, which take each value once.
 std::vector<std::uint32_t> nccl_peer_order(std::uint32_t ranks);
 
 }  // namespace orrery

@@ -13,7 +13,7 @@ constexpr std::int64_t kKiB = 1024;
 std::int64_t ring_chunk(NcclProtocol protocol) {
     switch (protocol) {
         case NcclProtocol::ll:
-            return 32 * kKiB;  // half of what travels are flags
+            return 32 * kKiB;  // half of the moved bytes are flags
         case NcclProtocol::ll128:
             return 576'000;
         default:
@@ -23,7 +23,7 @@ std::int64_t ring_chunk(NcclProtocol protocol) {
 
 struct ChunkLimit {
     std::int64_t chunk;
-    std::int64_t fewer_than;  // times what all channels and heads take at a time
+    std::int64_t fewer_than;  // a multiple of the bytes in flight of all channels and heads
 };
 
 // Small calls use small chunks, so that there are enough of them to fill the pipeline.
@@ -71,7 +71,7 @@ double pipeline_fill_us(const NcclChoice& choice, const PipelinedCall& call, dou
     const double us = static_cast<double>(nccl_bytes_in_flight(choice, call)) / (1000 * bandwidth);
     switch (choice.algorithm) {
         case NcclAlgorithm::ring:
-            // What is in flight takes passes * (n-1) chunks to go round.
+            // The bytes in flight take passes * (n-1) chunks to go around.
             return us / (call.passes * (call.num_ranks - 1));
         case NcclAlgorithm::nvls:
             return 2 * us;

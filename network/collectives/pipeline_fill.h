@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipelined collective takes beyond latency and bytes / bandwidth: chunks that are on their
-// way while part of the pipeline is idle, at its start and its end.
-//   ring:     the last chunk is received after the last one was sent: one chunk a channel.
+// The time of a pipelined collective beyond latency and bytes / bandwidth: chunks in flight while a
+// part of the pipeline is idle, at its start and its end.
+//   ring:     the last chunk is received after the last one was sent: one chunk per channel.
 //   NVLS:     a chunk of every head goes up (sum) and down (result): two.
-//   NVLSTree: up and down every level of the tree over nodes: two a level.
-// Chunk sizes are NCCL 2.28's (src/enqueue.cc). The tree's own fill is in NCCL's correction of its
-// bandwidth by size, PAT's in its latency; the counts of chunks are ours, checked against published
-// all_reduce times (tests/network/collectives_published_test.cpp).
+//   NVLSTree: up and down every level of the tree over nodes: two per level.
+// Chunk sizes are NCCL 2.28's (src/enqueue.cc). The tree's own fill is part of NCCL's correction of
+// its bandwidth by size, PAT's is in its latency. The counts of chunks are ours, checked against
+// published all_reduce times (tests/network/collectives_published_test.cpp).
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct PipelinedCall {
     std::int64_t bytes = 0;
     std::uint32_t num_nodes = 1;
     std::uint32_t num_ranks = 1;
-    std::uint32_t heads = 1;   // GPUs of a node that own a slice (NVLS)
-    std::uint32_t passes = 1;  // round a ring: 2 for all_reduce
+    std::uint32_t heads = 1;   // GPUs per node that own a slice (NVLS)
+    std::uint32_t passes = 1;  // around a ring: 2 for all_reduce
 };
 
-// Bytes of the vector that all channels (and heads) together take at a time.
+// Bytes of the vector that all channels (and heads) together have in flight.
 std::int64_t nccl_bytes_in_flight(const NcclChoice& choice, const PipelinedCall& call);
 
-// `bandwidth`: GB/s of the whole vector, as NcclChoice::bandwidth.
+// `bandwidth` in GB/s of the whole vector, as NcclChoice::bandwidth.
 double pipeline_fill_us(const NcclChoice& choice, const PipelinedCall& call, double bandwidth);
 
 }  // namespace orrery

@@ -69,7 +69,8 @@ std::int64_t ring_edge_bytes(CollectiveKind kind, std::int64_t bytes, std::uint3
     if (kind == CollectiveKind::broadcast) {
         return bytes;
     }
-    // Whole chunks of ceil(bytes / n) travel; quotient and remainder apart lest it overflows.
+    // Whole chunks of ceil(bytes / n) travel. Quotient and remainder are separate to avoid
+    // overflow.
     const std::int64_t chunk = bytes / n;
     const std::int64_t rest = bytes % n;
     return passes * ((n - 1) * chunk + ((n - 1) * rest + n - 1) / n);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring collectives: per channel one ring over all ranks, node after node in order. A channel enters
-// and leaves a node by the same NIC (crossNic 0): it comes in at the GPU next to the NIC, visits
-// the others over NVLink, and its last GPU hands the data back to the first (PXN), or to the NIC
-// over PCIe where there is no NVLink. So each GPU's NVLink carries one edge out and in per channel.
-// Every edge carries 2 (n-1)/n of the bytes in all_reduce, (n-1)/n in all_gather and
-// reduce_scatter; broadcast is charged one whole pass, its unused last edge included.
+// and leaves a node by the same NIC (crossNic 0). It enters at the GPU next to the NIC and visits
+// the others over NVLink. Its last GPU passes the data back to the first (PXN) or, without NVLink,
+// to the NIC over PCIe. Each GPU's NVLink thus carries one edge out and in per channel. Every edge
+// carries 2 (n-1)/n of the bytes in all_reduce, and (n-1)/n in all_gather and reduce_scatter.
+// broadcast counts as one whole pass, including its unused last edge.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ std::vector<PartShape> ring_parts(const ChannelRouter& router,
                                   std::uint32_t channels,
                                   std::uint32_t search_channels);
 
-// Bytes over each edge of all rings together, of a call of `bytes`.
+// The bytes over each edge of all rings together, for a call of `bytes`.
 std::int64_t ring_edge_bytes(CollectiveKind kind, std::int64_t bytes, std::uint32_t num_ranks);
 
 }  // namespace orrery

@@ -26,7 +26,7 @@ RoutedRows expected_rows(const UniformRouter& router) {
         router.server_limit == 0 ? router.servers : std::min(router.server_limit, router.servers);
     const std::uint32_t of_rank = router.experts / router.ranks;
     const std::uint32_t of_server = router.ranks / router.servers;
-    // A token that chooses among `limit` servers sees that many servers' worth of ranks.
+    // A token that chooses among `limit` servers can hit only their ranks.
     const double ranks_hit = expected_groups_hit(limit * of_server, of_rank, router.choices);
     const double servers_hit = expected_groups_hit(limit, of_rank * of_server, router.choices);
     const std::size_t n = router.ranks;

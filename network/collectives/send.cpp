@@ -10,10 +10,10 @@
 namespace orrery {
 namespace {
 
-// No communicator of collectives has this number.
+// no communicator of collectives has this number
 constexpr std::uint64_t kPurpose = 1u << 20;
 
-// The links outside the switches, and the NICs that the message uses.
+// The links outside the switches, and the message's NICs.
 struct Ends {
     Path path;
     NicPort out;

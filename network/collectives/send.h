@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One message from a GPU to another: inside a node over NVLink (or PCIe); between nodes first to
-// the GPU on the receiver's rail where there is NVLink (PXN), then through the network. Each
-// channel has a connection of its own, split over its queue pairs, each with its own path: all are
-// flows that progress by themselves.
+// One message between two GPUs. Inside a node it goes over NVLink (or PCIe). Between nodes it first
+// goes over NVLink, if there is one, to the GPU on the receiver's rail (PXN), then through the
+// network. Each channel has a connection of its own, split over its queue pairs, each with its own
+// path. All are independent flows.
 #pragma once
 
 #include <vector>

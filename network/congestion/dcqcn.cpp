@@ -27,8 +27,8 @@ Time Dcqcn::next_timer() const {
     return std::min(decrease_at_, increase_at_);
 }
 
-// Brings alpha up to date: once per period, alpha = (1-g) alpha, plus g if a CNP came in it. Lazy,
-// because only a decrease looks at it.
+// Updates alpha: once per period, alpha = (1-g) alpha, plus g if a CNP came in the period. It is
+// called only before a decrease, which alone reads alpha.
 void Dcqcn::roll_alpha(Time now) {
     constexpr int kPeriodsMax = 1 << 14;  // (255/256)^2^14 is nothing
     int periods = 0;
@@ -45,7 +45,7 @@ void Dcqcn::roll_alpha(Time now) {
 
 void Dcqcn::on_ack(const AckSample& ack) {
     if (notified_ && parameters_->byte_counter > 0 && rate_ < line_) {
-        bytes_ += ack.bytes;  // acknowledged instead of sent: the same in the long run
+        bytes_ += ack.bytes;  // acknowledged bytes instead of sent ones: equal in the long run
         if (bytes_ >= parameters_->byte_counter) {
             bytes_ = 0;
             ++byte_stage_;
@@ -55,7 +55,7 @@ void Dcqcn::on_ack(const AckSample& ack) {
     if (!ack.notified) {
         return;
     }
-    if (!notified_) {  // the first one starts the clocks at full alpha, and does not slow down
+    if (!notified_) {  // the first CNP starts the clocks at full alpha, without a decrease
         notified_ = true;
         alpha_ = 1;
         alpha_since_ = ack.now;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// DCQCN (Zhu et al., SIGCOMM 2015): a sender's rate as a function of the congestion notifications
-// (CNPs) of its receiver. Defaults are the "Mellanox-like" set of the HPCC authors' simulator
-// (run.py), where the mark comes back with each ACK and the decrease period plays the part of the
-// CNP interval; paper() is the set of the publication. Rates of increase scale with the line.
+// DCQCN (Zhu et al., SIGCOMM 2015): a sender's rate as a function of its receiver's congestion
+// notifications (CNPs). The defaults are the "Mellanox-like" set of the HPCC authors' simulator
+// (run.py), in which the mark returns with each ACK, and the decrease period replaces the CNP
+// interval. paper() is the set of the publication. Rates of increase scale with the line rate.
 #pragma once
 
 #include "network/congestion/sample.h"
@@ -19,10 +19,10 @@ struct DcqcnParameters {
     double additive_per_line = 5e6 / 25e9;   // Rai as a share of the line rate
     double hyper_per_line = 50e6 / 25e9;     // Rhai
     Bandwidth rate_min = Bandwidth::bits_per_second(100'000'000);
-    bool clamp_target = false;  // a decrease in the first stage lowers the target too
-    Time cnp_interval{};        // a receiver's, per flow; 0: each marked packet's ACK notifies
+    bool clamp_target = false;  // a decrease in the first stage also lowers the target
+    Time cnp_interval{};  // of a receiver, per flow; 0: the ACK of each marked packet notifies
 
-    static DcqcnParameters paper();  // periods 50, 50, 55 us, F 5, 10 MB, CNPs 50 us apart
+    static DcqcnParameters paper();  // periods 50, 50, 55 us, F 5, 10 MB, CNPs at least 50 us apart
 };
 
 class Dcqcn {
@@ -56,7 +56,7 @@ private:
     std::int64_t bytes_ = 0;
     std::uint32_t timer_stage_ = 0;
     std::uint32_t byte_stage_ = 0;
-    bool notified_ = false;  // ever
+    bool notified_ = false;  // has ever been notified
     bool cnp_in_alpha_period_ = false;
 };
 

@@ -12,7 +12,7 @@ Dctcp::Dctcp(const DctcpParameters& parameters, const PathInfo& path)
       bdp_(path.bdp()),
       packet_(path.packet_bytes) {}
 
-// A packet may go as long as less than the scaled BDP is on its way: one more than fits.
+// A packet may be sent while less than the scaled BDP is in flight: one more than fits.
 std::int64_t Dctcp::window() const {
     const double scaled = static_cast<double>(bdp_) * rate_ / line_;
     return static_cast<std::int64_t>(scaled) + packet_ - 1;

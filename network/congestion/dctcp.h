@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// DCTCP (Alizadeh et al., SIGCOMM 2010; RFC 8257) as RDMA rate control, with the values of the
-// HPCC authors' simulator: it starts at line rate, alpha is the average share of marked ACKs a
-// window, one reduction by alpha/2 an episode, else a fixed increase a window. And UEC's variant
-// without alpha (uet-htsim), a plain window.
+// DCTCP (Alizadeh et al., SIGCOMM 2010; RFC 8257) as RDMA rate control, with the values of the HPCC
+// authors' simulator. It starts at line rate. alpha averages the share of marked ACKs per window.
+// An episode of marks reduces the rate once by alpha/2; otherwise each window increases it by a
+// constant. UecDctcp is UEC's variant without alpha (uet-htsim), a plain window.
 #pragma once
 
 #include "network/congestion/sample.h"
@@ -40,7 +40,7 @@ private:
     std::uint32_t acks_ = 0;
     std::uint32_t marked_ = 0;
     std::uint32_t window_end_ = 0;   // packet number
-    std::uint32_t episode_end_ = 0;  // of the reduction
+    std::uint32_t episode_end_ = 0;  // end of the reduction's episode
     bool first_window_ = true;
 };
 

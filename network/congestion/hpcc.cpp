@@ -14,7 +14,7 @@ Hpcc::Hpcc(const HpccParameters& parameters, const PathInfo& path)
       bdp_(path.bdp()),
       packet_(path.packet_bytes) {}
 
-// A packet may go as long as less than the scaled BDP is on its way: one more than fits.
+// A packet may be sent while less than the scaled BDP is in flight: one more than fits.
 std::int64_t Hpcc::window() const {
     const double scaled = static_cast<double>(bdp_) * rate_ / line_;
     return static_cast<std::int64_t>(scaled) + packet_ - 1;
@@ -25,7 +25,7 @@ void Hpcc::keep(std::span<const TelemetryStamp> stamps) {
     std::copy_n(stamps.begin(), num_stamps_, last_.begin());
 }
 
-// u = txRate/B + min(q, q_previous) / (B T), of the fullest hop; averaged over one base RTT.
+// u = txRate/B + min(q, q_previous) / (B T) of the fullest hop, averaged over one base RTT.
 void Hpcc::measure(std::span<const TelemetryStamp> stamps) {
     double fullest = 0;
     std::int64_t span = 0;
@@ -53,7 +53,7 @@ void Hpcc::measure(std::span<const TelemetryStamp> stamps) {
 
 void Hpcc::on_ack(const AckSample& ack) {
     if (ack.stamps.empty()) {
-        return;  // no switch on the way
+        return;  // the path has no switch
     }
     bool same_path = ack.stamps.size() == num_stamps_;
     for (std::size_t i = 0; same_path && i < num_stamps_; ++i) {
@@ -65,7 +65,7 @@ void Hpcc::on_ack(const AckSample& ack) {
         commit_after_ = ack.sent;
         return;
     }
-    // The first RTT only gathers stamps.
+    // The first RTT only collects stamps.
     measure(ack.stamps);
     keep(ack.stamps);
     const double ratio = utilisation_ / parameters_->eta;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// HPCC (Li et al., SIGCOMM 2019): every switch stamps its queue, bytes sent and rate into the
-// packet; the sender sets its rate so that the fullest link of the path stays at utilisation eta.
-// Values of the authors' simulator (run.py, config.txt), but W_AI of the publication.
+// HPCC (Li et al., SIGCOMM 2019): every switch stamps its queue, its sent bytes and its rate into
+// the packet. The sender sets its rate so that the fullest link of the path has utilisation eta.
+// The values are those of the authors' simulator (run.py, config.txt), except for the publication's
+// W_AI.
 #pragma once
 
 #include <array>
@@ -13,8 +14,9 @@ namespace orrery {
 struct HpccParameters {
     double eta = 0.95;
     std::uint32_t stages_max = 0;  // additive steps between multiplicative ones
-    // W_AI as a share of the line rate: (1 - eta) / N for N flows on a link (section 3.3), here
-    // 100: the 80 B of the publication's 100 Gb/s. The simulator's run.py has 0.0004.
+    // W_AI as a fraction of the line rate: (1 - eta) / N for N flows on a link (section 3.3), here
+    // with N = 100. That is the 80 B of the publication's 100 Gb/s. The simulator's run.py has
+    // 0.0004.
     double increase_per_line = 0.05 / 100;
     Bandwidth rate_min = Bandwidth::bits_per_second(100'000'000);
 };

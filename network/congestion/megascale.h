@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // MegaScale's congestion control (Jiang et al., NSDI 2024, section 3.6): "the precise measurement
 // of RTT" of Swift with "the fast congestion response" of ECN as in DCQCN. The paper gives neither
-// a rule nor a number, so this is our reading: Swift's window, and besides, at most once per RTT, a
-// marked ACK takes alpha/2 off it, alpha being DCQCN's average with one period per RTT. The larger
-// of the two cuts wins. Values are Swift's and DCTCP's gain (one period per RTT is DCTCP's clock).
-// A flow starts at line rate, as on every RDMA NIC ("DCQCN has no slow start", Zhu et al., SIGCOMM
-// 2015, section 3): from Swift's 12 packets a ring over 200 Gb/s and three tiers would take a
-// millisecond to fill its line, one packet more each RTT.
+// a rule nor a number; this is our reading. The window is Swift's. In addition, at most once per
+// RTT, a marked ACK reduces it by alpha/2, where alpha is DCQCN's average with one period per RTT.
+// The larger of the two cuts applies. The values are Swift's, and DCTCP's gain (one period per RTT
+// is DCTCP's clock). A flow starts at line rate, as on every RDMA NIC ("DCQCN has no slow start",
+// Zhu et al., SIGCOMM 2015, section 3): with one packet more per RTT, a ring over 200 Gb/s and
+// three tiers would need a millisecond from Swift's 12 packets to line rate.
 #pragma once
 
 #include "network/congestion/swift.h"

@@ -26,7 +26,7 @@ Nscc::Nscc(const NsccParameters& parameters, const PathInfo& path)
     window_ = std::max(window_max_, packet_);
 }
 
-// A path that proves shorter than the network's longest has a smaller BDP.
+// A path shorter than the network's longest one has a smaller BDP.
 void Nscc::note_rtt(std::int64_t rtt) {
     if (rtt >= base_rtt_) {
         return;
@@ -38,7 +38,7 @@ void Nscc::note_rtt(std::int64_t rtt) {
 
 void Nscc::average(std::int64_t delay, bool marked) {
     const double gain = parameters_->delay_gain;
-    // Without a mark a long delay is the path's, not its queue's.
+    // Without a mark, a long delay is due to the path, not to its queue.
     const double sample = !marked && delay > target_ ? 0.25 * static_cast<double>(base_rtt_)
                                                      : static_cast<double>(delay);
     average_ = gain * sample + (1 - gain) * average_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// NSCC, the sender's window of Ultra Ethernet: the delay tells how full the path is, the mark
-// whether this path in particular is. Four cases (delay below or above target, marked or not), and
-// quick adaptation to what got through after losses. Behaviour and values: ultraethernet/uet-htsim
-// 40ccb05 (BSD-2), uec.cpp.
+// NSCC, the sender's window of Ultra Ethernet. The delay shows how full the path is; the mark shows
+// whether this path in particular is congested. There are four cases (delay below or above target,
+// marked or not), and a quick adaptation to the delivered bytes after losses. Behaviour and values:
+// ultraethernet/uet-htsim 40ccb05 (BSD-2), uec.cpp.
 #pragma once
 
 #include "network/congestion/sample.h"
@@ -14,13 +14,14 @@ struct NsccParameters {
     double proportional = 4.0;  // packets per BDP-scaled RTT at zero delay
     double fair = 5.0;
     double additive = 0.15;  // packets per base RTT
-    double fast = 0.25;      // share of acknowledged bytes while the path is empty
+    double fast = 0.25;      // fraction of acknowledged bytes while the path is empty
     Time fast_delay = Time::picoseconds(1'000'000);
     double decrease = 0.8;  // gain of the multiplicative decrease
     double decrease_max = 0.5;
-    double delay_gain = 0.0125;    // of the average delay
-    double quick_delay = 4.0;      // quick adaptation above this many targets of delay …
-    std::uint32_t quick_gate = 3;  // … or after a loss, below 2^-3 of the window delivered
+    double delay_gain = 0.0125;  // of the average delay
+    double quick_delay = 4.0;    // quick adaptation above this multiple of the target delay …
+    // … or after a loss, if less than 2^-3 of the window was delivered
+    std::uint32_t quick_gate = 3;
     bool quick_adapt = true;
     double window_max = 1.5;  // BDP
     std::uint32_t adjust_packets = 8;
@@ -59,14 +60,14 @@ private:
     std::int64_t packet_;
     double mss_;
     double scale_;         // a = BDP / reference BDP
-    double proportional_;  // bytes per byte acknowledged and picosecond below target
+    double proportional_;  // bytes per acknowledged byte and picosecond below target
     std::int64_t target_;
     std::int64_t network_rtt_;
     std::int64_t base_rtt_;
     std::int64_t window_max_;
     std::int64_t window_;
     double average_ = 0;
-    double increase_ = 0;  // bytes^2 gathered since the last adjustment
+    double increase_ = 0;  // bytes^2 collected since the last adjustment
     std::int64_t received_ = 0;
     std::int64_t achieved_ = 0;
     std::int64_t ignored_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a congestion controller learns of its flow's packets, and what it is told of its path. Every
-// controller offers window() and rate(), and reacts to on_ack(), on_nack(), on_timeout() and, if it
-// asks for it by next_timer(), on_timer().
+// The information that a congestion controller receives about its flow's packets and its path.
+// Every controller offers window() and rate(), and reacts to on_ack(), on_nack(), on_timeout() and,
+// at the time of next_timer(), to on_timer().
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace orrery {
 
-// What one switch port writes into a packet as it leaves (in-band telemetry).
+// The stamp that one switch port writes into a departing packet (in-band telemetry).
 struct TelemetryStamp {
     std::int64_t time = 0;    // picoseconds
-    std::int64_t sent = 0;    // bytes that the port has sent so far, this packet included
+    std::int64_t sent = 0;    // bytes that the port has sent so far, including this packet
     std::int64_t rate = 0;    // of the link, bit/s
-    std::uint32_t queue = 0;  // bytes left behind in the port's queue
+    std::uint32_t queue = 0;  // bytes remaining in the port's queue
     std::uint32_t port = 0;
 };
 inline constexpr std::size_t kStampsMax = 5;  // switches between two hosts of three tiers
@@ -38,13 +38,13 @@ struct PathInfo {
 
 struct AckSample {
     Time now;
-    Time rtt;                        // zero: not known (a repeated packet)
-    std::int64_t bytes = 0;          // newly arrived, headers included
+    Time rtt;                        // zero: unknown (a repeated packet)
+    std::int64_t bytes = 0;          // newly arrived, including headers
     std::int64_t in_flight = 0;      // after this ACK
     std::uint32_t acknowledged = 0;  // packets that arrived without a gap
     std::uint32_t sent = 0;          // packets sent so far
     std::uint32_t answered = 0;      // the packet that this ACK answers
-    std::uint32_t hops = 0;          // switches that packet went through
+    std::uint32_t hops = 0;          // switches on that packet's path
     bool marked = false;             // that packet was marked (ECN)
     bool notified = false;           // the ACK carries a congestion notification (CNP)
     std::span<const TelemetryStamp> stamps{};
@@ -54,11 +54,11 @@ struct NackSample {
     Time now;
     Time rtt;
     std::int64_t bytes = 0;      // of the trimmed packet
-    std::int64_t in_flight = 0;  // before it is taken out
-    bool last_hop = false;       // it was trimmed at the receiver's own port
+    std::int64_t in_flight = 0;  // before the packet is subtracted
+    bool last_hop = false;       // it was trimmed at the receiver's port
 };
 
-// A controller without pacing, or without a window.
+// The value for no pacing, or for no window.
 inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace orrery

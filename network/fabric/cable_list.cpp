@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kSwitchesMax = 4'096;  // tables of distances grow with the square
+constexpr std::size_t kSwitchesMax = 4'096;  // tables of distances grow with its square
 constexpr std::size_t kErrorsMax = 20;
 
 std::uint32_t root_of(std::vector<std::uint32_t>& parent, std::uint32_t at) {

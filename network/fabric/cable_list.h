@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fabric that is no Clos network: any switches, joined by cables that are listed one by one
-// (`fabric.kind: file`). NICs are named as everywhere ("node 3 nic 0"); every other name is a
-// switch. A NIC has one cable; a cable is two links, one a direction, of the same bandwidth.
+// A fabric of arbitrary switches whose cables are listed one by one (`fabric.kind: file`). NICs
+// have their usual names ("node 3 nic 0"); every other name is a switch. A NIC has one cable. A
+// cable is two links of the same bandwidth, one per direction.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct NamedCable {
 
 class CableList {
 public:
-    // One cable. For a NIC's `a` is its number, node by node; switches have numbers of their own.
+    // One cable. For a NIC, `a` is its number in node order; switches have numbers of their own.
     struct Cable {
         std::uint32_t a = 0;
         std::uint32_t b = 0;  // a switch
@@ -33,9 +33,8 @@ public:
         Time latency;
     };
 
-    // Errors: a NIC that does not exist, or lacks its cable, or has two; a cable between NICs or
-    // from a switch to itself; no bandwidth; a NIC that another one cannot reach; too many
-    // switches.
+    // Errors: a NIC that does not exist, has no cable or has two; a cable between NICs, or from a
+    // switch to itself; no bandwidth; a NIC that another one cannot reach; too many switches.
     static ResultOrErrors<std::shared_ptr<const CableList>> make(
         const std::vector<NamedCable>& cables,
         const std::string& source,
@@ -45,8 +44,9 @@ public:
     std::uint32_t num_nodes() const { return num_nodes_; }
     std::uint32_t nics_per_node() const { return nics_per_node_; }
     const std::vector<std::string>& switches() const { return switches_; }
-    const std::vector<Cable>& nic_cables() const { return nic_cables_; }        // by NIC
-    const std::vector<Cable>& switch_cables() const { return switch_cables_; }  // as listed
+    const std::vector<Cable>& nic_cables() const { return nic_cables_; }  // by NIC
+    // In the order of the list
+    const std::vector<Cable>& switch_cables() const { return switch_cables_; }
     Bandwidth slowest_nic() const;
 
 private:

@@ -19,7 +19,7 @@ Result<SwitchTree> clos_tree(const ClusterSpec& spec) {
         return tree;
     }
     if (fabric.tiers == 3) {
-        // A cluster smaller than one pod has no cores, and the pod only the sets that exist.
+        // A cluster smaller than one pod has no cores, and its pod has only the existing sets.
         tree->sets_per_pod = std::min(tree->sets_per_pod, fabric.leaf_sets_per_pod);
     }
     return with_upper_tiers(*tree, fabric);

@@ -123,7 +123,8 @@ Result<void> check_nodes(const ClusterSpec& spec) {
     return check_placement(spec);
 }
 
-// GPUs of an NVLink domain belong to its trays evenly; so do its NICs (tree_of_leaf_sets).
+// The GPUs of an NVLink domain are spread evenly over its trays, and so are its NICs
+// (tree_of_leaf_sets()).
 Result<void> check_trays(const ClusterSpec& spec) {
     const NodeSpec& node = spec.node;
     if (node.trays == 0 || node.gpus_per_node % node.trays != 0) {

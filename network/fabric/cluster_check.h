@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a cluster can be built. An error says which number cannot be, and which would; its place
-// is the dotted name of the scenario's key ("cluster.fabric.oversubscription").
+// Checks that a cluster can be built. An error names the impossible number and a possible one; its
+// place is the dotted name of the scenario's key ("cluster.fabric.oversubscription").
 #pragma once
 
 #include "engine/base/result.h"
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// The switches of a cluster that can be built.
+// The switches of the cluster, after the same checks.
 Result<SwitchTree> checked_tree(const ClusterSpec& spec);
 Result<void> check_cluster(const ClusterSpec& spec);
 
