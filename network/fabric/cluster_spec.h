@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster that a scenario describes: its servers (nodes) and the network between them. Filled
-// by the scenario reader; network/fabric/fabric.h builds the graph. Bandwidths are raw line rates
-// of one direction; the usable capacity of a link is its raw rate times the `efficiency` of its
-// kind.
+// The cluster of a scenario: its servers (nodes) and the network between them. The scenario reader
+// fills it; network/fabric/fabric.h builds the graph. Bandwidths are raw line rates of one
+// direction. The usable capacity of a link is its raw rate times the `efficiency` of its kind.
 #pragma once
 
 #include <algorithm>
@@ -19,44 +18,45 @@ class CableList;
 
 enum class IntraNodeKind : std::uint8_t {
     nvswitch,     // every GPU reaches every other at its full NVLink bandwidth
-    nvlink_mesh,  // point-to-point NVLinks: each pair has its own share of the GPU's bandwidth
+    nvlink_mesh,  // point-to-point NVLinks: each pair has its share of the GPU's bandwidth
     pcie,         // through PCIe switches and the CPU
 };
 
-// Every field has an initialiser, so designated initialisers may leave any of them out.
+// Every field has an initialiser, so that designated initialisers may omit it.
 struct NodeSpec {
     std::string name{};    // "dgx-a100-80g"
     std::string device{};  // catalogue name of the GPU
     std::uint32_t gpus_per_node = 8;
-    // Servers that share one NVLink domain, which is the node then: a GB200 NVL72 has 18 trays.
-    // GPUs and NICs are spread evenly, in order, over them. A tray is what the fabric knows as a
-    // server, and what fails alone.
+    // Servers that share one NVLink domain, which is then the node: a GB200 NVL72 has 18 trays.
+    // GPUs and NICs are spread evenly over them, in order. For the fabric, a tray is a server, and
+    // it fails alone.
     std::uint32_t trays = 1;
-    // NICs of a tray: `nics_per_node` of the fabric is that of all trays. 0: the fabric says.
+    // NICs of a tray; the fabric's `nics_per_node` counts those of all trays. 0: the fabric
+    // decides.
     std::uint32_t nics_per_tray = 0;
     IntraNodeKind intra_node = IntraNodeKind::nvswitch;
     Bandwidth nvlink_bandwidth{};    // per GPU and direction, raw
-    double nvlink_efficiency = 1.0;  // usable share of it: packet headers, flow control
-    bool nvls = false;               // NVSwitch can reduce (sm90 and later)
+    double nvlink_efficiency = 1.0;  // usable fraction: packet headers, flow control
+    bool nvls = false;               // the NVSwitch can reduce (sm90 and later)
     Bandwidth pcie_bandwidth{};      // per GPU and direction, raw
     double pcie_efficiency = 1.0;
-    Time nvlink_latency{};  // of one link; a path through the NVSwitch crosses two
+    Time nvlink_latency{};  // of one link; a path through the NVSwitch has two
     Time pcie_latency{};    // of one link between GPU (or NIC) and host
-    // GPUs and NICs are spread evenly, in order, over the sockets. What crosses from one socket to
-    // the other shares one link per direction of `socket_bandwidth` (zero: never a limit).
+    // GPUs and NICs are spread evenly over the sockets, in order. Traffic between the sockets
+    // shares one link per direction of `socket_bandwidth` (zero: no limit).
     std::uint32_t num_sockets = 1;  // 1 or 2
     Bandwidth socket_bandwidth{};
-    // Memory tiers beside the GPUs' own (network/fabric/memory_tiers.h). What is of a server is of
-    // a tray where the node has trays.
-    Bandwidth c2c_bandwidth{};          // per GPU and direction; zero: copies take the PCIe link
-    Bytes host_memory{};                // of a server; zero: not known, and nothing is copied there
-    Bandwidth host_memory_bandwidth{};  // of a server, reads and writes together; zero: no limit
-    std::uint32_t nvme_drives = 0;      // of a server, which stripes its files over all of them
-    Bandwidth nvme_read_bandwidth{};    // of a drive
+    // Memory tiers besides the GPUs' own (network/fabric/memory_tiers.h). If the node has trays,
+    // values per server are per tray.
+    Bandwidth c2c_bandwidth{};  // per GPU and direction; zero: copies use the PCIe link
+    Bytes host_memory{};        // per server; zero: unknown, and copies to it are not possible
+    Bandwidth host_memory_bandwidth{};  // per server, reads and writes together; zero: no limit
+    std::uint32_t nvme_drives = 0;      // per server; files are striped over all of them
+    Bandwidth nvme_read_bandwidth{};    // per drive
     Bandwidth nvme_write_bandwidth{};
-    Bytes nvme_size{};     // of a drive; zero: not known, and files always fit
+    Bytes nvme_size{};     // per drive; zero: unknown, and files always fit
     bool amd_cpu = false;  // NCCL's tuning differs between Intel and AMD hosts
-    // Of one thread of its CPUs, beside the hosts that DeviceSpec::launch_cost is of.
+    // Speed of one thread of its CPUs, relative to the hosts of DeviceSpec::launch_cost.
     double host_speed = 1;
 };
 
@@ -67,14 +67,14 @@ enum class FabricKind : std::uint8_t {
     file,           // network/fabric/cable_list.h: any switches and cables
 };
 enum class RoutingKind : std::uint8_t {
-    ecmp,         // each flow keeps the path that a hash of its 5-tuple picks
-    spray,        // every packet takes the next of all equal paths
+    ecmp,         // each flow keeps the path that a hash of its 5-tuple selects
+    spray,        // consecutive packets take all equal paths in turn
     static_rail,  // the destination decides the path (D-mod-k)
-    adaptive,     // each flow keeps the path that was least loaded when it started
+    adaptive,     // each flow keeps the path that was least loaded at its start
 };
 enum class HashSeeds : std::uint8_t {
     per_switch,
-    one,  // the same for all: hash polarisation
+    one,  // equal for all switches: hash polarisation
 };
 
 struct FabricSpec {
@@ -82,91 +82,93 @@ struct FabricSpec {
     FabricKind kind = FabricKind::clos;
     std::uint32_t nics_per_node = 8;
     Bandwidth nic_bandwidth{};  // line rate per direction
-    double efficiency = 1.0;    // usable share of every cable: 4096/(4096+headers) for RoCE, say
-    Time nic_latency{};         // NIC and host software, once per end, without the PCIe link
-    Time link_latency{};        // one cable and the switch at its end
-    // What NCCL's messages take over this network, software included, where that is more than
-    // NCCL's own constants have (a fast InfiniBand adapter's); zero: it is not.
+    // Usable fraction of every cable, for example 4096/(4096+headers) for RoCE
+    double efficiency = 1.0;
+    Time nic_latency{};   // NIC and host software, once per end, without the PCIe link
+    Time link_latency{};  // one cable, and the switch at its end
+    // The time of NCCL's messages over this network, including software, if it is more than NCCL's
+    // constants, which hold for a fast InfiniBand adapter; zero: it is not.
     Time message_latency{};
     std::uint32_t tiers = 3;  // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
     std::uint32_t nodes_per_leaf_set = 32;  // servers (trays) that share one set of ToR switches
-    // True: NIC i of a server goes to ToR i of its set (multi-rail); false: all NICs to one ToR.
-    // A rail fabric is always multi-rail.
+    // True: NIC i of a server connects to ToR i of its set (multi-rail). False: all NICs connect to
+    // one ToR. A rail fabric is always multi-rail.
     bool multi_rail = true;
-    Bandwidth uplink_bandwidth{};  // of one ToR uplink (a split port: twice the NIC's); zero: NIC's
-    double oversubscription = 1.0;        // ToR downlink bandwidth / uplink bandwidth
-    std::uint32_t uplink_cables = 1;      // parallel cables between a ToR and each switch above it
-    std::uint32_t leaf_sets_per_pod = 8;  // three tiers: ToR sets under one set of aggregation
+    // Of one ToR uplink (a split port: twice the NIC's); zero: the NIC's
+    Bandwidth uplink_bandwidth{};
+    double oversubscription = 1.0;    // ToR downlink bandwidth / uplink bandwidth
+    std::uint32_t uplink_cables = 1;  // parallel cables between a ToR and each switch above it
+    // Three tiers: ToR sets under one set of aggregation switches
+    std::uint32_t leaf_sets_per_pod = 8;
     Bandwidth core_bandwidth{};           // of one aggregation uplink; zero: uplink_bandwidth
     double spine_oversubscription = 1.0;  // aggregation downlink / uplink bandwidth
     std::uint32_t core_cables = 1;  // parallel cables between an aggregation and each core switch
-    // Ports of a switch at uplink_bandwidth (a slower NIC takes a share of a port); an error if a
-    // switch needs more. 0: not checked.
+    // The ports of a switch at uplink_bandwidth (a slower NIC uses a fraction of a port). It is an
+    // error if a switch needs more. 0: not checked.
     std::uint32_t switch_radix = 0;
     RoutingKind routing = RoutingKind::ecmp;
-    std::uint32_t qps_per_connection = 1;  // queue pairs (5-tuples) a connection is split over
+    std::uint32_t qps_per_connection = 1;  // queue pairs (5-tuples) of a connection
     std::uint64_t hash_seed = 0;
     HashSeeds hash_seeds = HashSeeds::per_switch;
-    // The cables of kind file, then never null. Tiers, sets, uplinks and oversubscription mean
-    // nothing there.
+    // The cables for kind `file`, then never null. Tiers, sets, uplinks and oversubscription have
+    // no meaning for it.
     std::shared_ptr<const CableList> cables{};
 };
 
-// What a node's network adapters speak. RDMA reaches adapters of the same class only; everything
-// else goes over TCP on the Ethernet that all nodes share (ClusterSpec::ethernet).
+// The protocol of a node's network adapters. RDMA connects adapters of the same class only. All
+// other traffic uses TCP over the Ethernet that all nodes share (ClusterSpec::ethernet).
 enum class NicClass : std::uint8_t {
-    one_fabric,  // not said: all nodes reach each other over the cluster's fabric
+    one_fabric,  // unspecified: all nodes reach each other over the cluster's fabric
     infiniband,
     roce,
-    ethernet,  // no RDMA at all
+    ethernet,  // without RDMA
 };
 
-// Nodes that are alike.
+// Equal nodes.
 struct NodeKind {
     NodeSpec node{};
     std::uint32_t num_nodes = 1;
     NicClass nic_class = NicClass::one_fabric;
-    std::uint32_t nics_per_node = 0;  // at most the fabric's; 0: the fabric's
-    Bandwidth nic_bandwidth{};        // zero: the fabric's
+    std::uint32_t nics_per_node = 0;  // at most the fabric's; 0: as the fabric
+    Bandwidth nic_bandwidth{};        // zero: as the fabric
 };
 
 struct ClusterSpec {
     std::uint32_t num_nodes = 1;  // of all kinds
     NodeSpec node{};              // of the first kind
     FabricSpec fabric{};
-    // The kinds of nodes in the order of the nodes' numbers. Empty: all nodes are `node`, with the
-    // NICs of the fabric. All kinds have the GPUs and trays of the first one.
+    // The kinds of nodes, in the order of node numbers. Empty: all nodes are `node`, with the
+    // fabric's NICs. All kinds have the numbers of GPUs and trays of the first kind.
     std::vector<NodeKind> kinds{};
-    // One switch that never blocks, and one adapter for each node. Without nic_bandwidth there is
-    // none.
+    // One switch that never blocks, and one adapter per node. Without nic_bandwidth there is none.
     FabricSpec ethernet{};
-    // Servers that compute slower than the others, as an operator knows them: the share of all, and
-    // how much longer a kernel takes there.
+    // Servers that an operator knows to be slow: their share of all servers, and the additional
+    // time of a kernel on them as a fraction.
     double slow_node_share = 0;
     double slow_node_slowdown = 0;
-    // Where rank r runs: GPU gpu_of_rank[r] % gpus_per_node of node gpu_of_rank[r] / gpus_per_node.
-    // Distinct, and may leave spare GPUs out: those of a last node that the job does not fill.
-    // Empty: rank r runs on GPU r.
+    // The place of rank r: GPU gpu_of_rank[r] % gpus_per_node of node gpu_of_rank[r] /
+    // gpus_per_node. The entries are distinct and may leave out GPUs, for example in a last node
+    // that the job does not fill. Empty: rank r runs on GPU r.
     std::vector<std::uint32_t> gpu_of_rank{};
 
     std::uint32_t num_gpus() const { return num_nodes * node.gpus_per_node; }
     std::uint32_t num_ranks() const {
         return gpu_of_rank.empty() ? num_gpus() : static_cast<std::uint32_t>(gpu_of_rank.size());
     }
-    // The job's ranks take the first GPUs, in order.
+    // Places the job's ranks on the first `count` GPUs, in order.
     void use_gpus(std::uint32_t count) {
         gpu_of_rank.clear();
         for (std::uint32_t gpu = 0; count != num_gpus() && gpu < count; ++gpu) {
             gpu_of_rank.push_back(gpu);
         }
     }
-    // Servers: nodes, or the trays of which they consist.
+    // Servers are nodes, or the trays of nodes.
     std::uint32_t num_servers() const { return num_nodes * node.trays; }
     std::uint32_t gpus_per_server() const { return node.gpus_per_node / node.trays; }
     std::uint32_t nics_per_server() const { return fabric.nics_per_node / node.trays; }
 
     bool has_ethernet() const { return ethernet.nic_bandwidth > Bandwidth{}; }
-    // Kinds are numbered from 0; a cluster of one kind has kind 0.
+    // Kinds are numbered from 0. A cluster of one kind has kind 0.
     std::uint32_t num_kinds() const {
         return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(kinds.size()));
     }
@@ -181,7 +183,7 @@ struct ClusterSpec {
         const std::uint32_t gpu = gpu_of_rank.empty() ? rank : gpu_of_rank[rank];
         return kind_of_node(gpu / node.gpus_per_node);
     }
-    // The same of a cluster of one kind too.
+    // Also for a cluster of one kind.
     NodeKind kind(std::uint32_t number) const {
         NodeKind found =
             kinds.empty() ? NodeKind{.node = node, .num_nodes = num_nodes} : kinds[number];

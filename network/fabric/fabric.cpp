@@ -152,7 +152,7 @@ void Fabric::add_cable(LinkClass link_class, Bandwidth raw, LinkEnds upward) {
     ends_.push_back({upward.to, upward.from});
 }
 
-// Each node's adapter to the one switch, outward first.
+// The link of each node's adapter to the single switch; the outward direction comes first.
 void Fabric::lay_ethernet() {
     for (std::uint32_t node = 0; spec_.has_ethernet() && node < spec_.num_nodes; ++node) {
         add_cable(LinkClass::ethernet,
@@ -230,7 +230,8 @@ void Fabric::lay_switch_links() {
     if (tree_.num_blocks == 0) {
         return;
     }
-    // A merged tree has one link, to its block's or all cores' only vertex, for each whole bundle.
+    // A merged tree has one link for each bundle, to the single vertex of its block or of all
+    // cores.
     const std::uint32_t tier2 = tree_.merged ? 1 : tree_.tier2_per_block;
     const std::uint32_t leaf_bundle = tree_.merged ? tree_.leaf_uplinks() : 1;
     for (std::uint32_t leaf = 0; leaf < tree_.num_leaves; ++leaf) {
@@ -306,7 +307,7 @@ bool Fabric::route_switches(NicPort from,
 
 Fabric::WayOut Fabric::way_out(RankId from, RankId to) const {
     const NicPort own = nic_towards(from, to);
-    // Equal local indices have NICs of equal index.
+    // GPUs with equal local indices have NICs with equal indices.
     const std::uint32_t proxy = local_of(to);
     const NicPort on_rail{.node = own.node, .nic = wirings_.of(own.node).nic_of_gpu(proxy)};
     const bool through_proxy = !own.is_ethernet() && on_rail != own &&
@@ -349,7 +350,7 @@ bool Fabric::route_nics(NicPort from,
     return route_switches(from, to, flow_label, queue_pair, path, state);
 }
 
-// Spraying and static routes send all of them the same way.
+// Spraying and static routes send all queue pairs the same way.
 std::uint32_t Fabric::queue_pairs_apart() const {
     const RoutingKind routing = spec_.fabric.routing;
     const bool apart = routing == RoutingKind::ecmp || routing == RoutingKind::adaptive;
@@ -371,7 +372,8 @@ void Fabric::gpu_to_gpu(RankId from, RankId to, Path& path) const {
 
 void Fabric::gpu_to_nic(RankId rank, std::uint32_t nic, Path& path) const {
     const std::uint32_t node = node_of(rank);
-    const std::uint32_t at = nic == kEthernetNic ? 0 : nic;  // the first socket's, too
+    // The Ethernet adapter is at the first socket
+    const std::uint32_t at = nic == kEthernetNic ? 0 : nic;
     wirings_.of(node).gpu_to_nic(first_link_of_node(node), local_of(rank), at, path);
 }
 

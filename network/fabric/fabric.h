@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fabric: GPUs, NVSwitches, PCIe, NICs and switches, and the directed links between them. Links
-// are laid out once by build_fabric(); paths are then arithmetic on coordinates, without search or
-// allocation. Tests compare this arithmetic with a breadth-first search of the same fabric as a
-// graph (tests/network/fabric_graph.h).
+// The fabric: GPUs, NVSwitches, PCIe, NICs and switches, and the directed links between them.
+// build_fabric() lays out the links once. Paths are then arithmetic on coordinates, without search
+// or allocation. Tests compare this arithmetic with a breadth-first search of the fabric as a graph
+// (tests/network/fabric_graph.h).
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ public:
     // By LinkId; link_class is a LinkClass.
     std::span<const LinkInfo> links() const { return links_; }
     std::span<const std::string> link_class_names() const { return class_names_; }
-    // The capacity of a link that is slow from the start on; zero if it is dead.
+    // Sets the capacity of a link that is slow from the start; zero if it is dead.
     void set_capacity(LinkId link, Bandwidth capacity) { links_[index(link)].capacity = capacity; }
     Time link_latency(LinkId link) const;
     // For messages: "node 3 nic 2 -> tor 18".
@@ -55,85 +55,84 @@ public:
         const std::uint32_t node = node_of(rank);
         return {.node = node, .nic = wirings_.of(node).nic_of_gpu(local_of(rank))};
     }
-    // The kind of a rank's node, and what that kind is.
+    // The kind of a rank's node, as a number and as its description.
     std::uint32_t kind_of(RankId rank) const { return spec_.kind_of_node(node_of(rank)); }
     const NodeSpec& node_spec(std::uint32_t node) const { return wirings_.spec_of(node); }
-    // Whether two nodes reach each other over TCP only.
+    // Whether two nodes reach each other only over TCP.
     bool over_tcp(std::uint32_t node_a, std::uint32_t node_b) const {
         return speak_tcp(spec_, spec_.kind_of_node(node_a), spec_.kind_of_node(node_b));
     }
-    // The NIC by which a rank reaches a rank of another node.
+    // The NIC through which a rank reaches a rank of another node.
     NicPort nic_towards(RankId rank, RankId peer) const {
         return over_tcp(node_of(rank), node_of(peer))
                    ? NicPort{.node = node_of(rank), .nic = kEthernetNic}
                    : nic_of(rank);
     }
 
-    // Paths. Each *appends* to `path` its links and their latency.
+    // Paths. Each function *appends* links and their latency to `path`.
     //
-    // From GPU to GPU: inside a node over NVLink or PCIe; else over PCIe to the GPU's own NIC,
+    // From GPU to GPU. Inside a node over NVLink or PCIe; otherwise over PCIe to the GPU's own NIC,
     // through the switches, and from the receiver's own NIC to the receiver. Nothing if from == to.
     // TCP has no GPUDirect: its bytes are copied to the memory of the first socket, whose links to
-    // the Ethernet adapter and the kernel's copies are no slower than the adapter.
-    // False, and the path is of no use, if the links that are up join them no more.
+    // the Ethernet adapter and the kernel's copies are at least as fast as the adapter. False if
+    // the links that are up no longer connect them; `path` is then not usable.
     bool route(RankId from,
                RankId to,
                std::uint64_t flow_label,
                Path& path,
                std::uint32_t queue_pair = 0,
                const LinkState& state = {}) const;
-    // How a message leaves the sender's node with PXN: over NVLink to the local GPU whose NIC has
-    // the receiver's index, so that the network part stays on the receiver's rail. By the sender's
-    // own NIC where there is no NVLink, or where that GPU is not the job's: a rack may be filled
-    // partly.
+    // The exit of a message from the sender's node with PXN: over NVLink to the local GPU whose NIC
+    // has the receiver's index, so that the network part stays on the receiver's rail. It is the
+    // sender's own NIC if there is no NVLink, or if the job does not use that GPU, as in a partly
+    // filled rack.
     struct WayOut {
-        std::uint32_t gpu = 0;  // of the node
+        std::uint32_t gpu = 0;  // local index in the node
         NicPort nic;
     };
     WayOut way_out(RankId from, RankId to) const;
-    // The links of it inside the sender's node.
+    // The links of the exit inside the sender's node.
     void way_to_nic(RankId from, const WayOut& way, Path& path) const;
-    // The same as `route`, by that way out.
+    // The same as route(), through that exit.
     bool route_pxn(RankId from,
                    RankId to,
                    std::uint64_t flow_label,
                    Path& path,
                    const LinkState& state = {}) const;
-    // The network part alone, NIC to NIC: what a NCCL channel uses on its rail. `queue_pair` <
-    // qps_per_connection gives each queue pair of a connection its own 5-tuple.
+    // The network part from NIC to NIC, which a NCCL channel uses on its rail. `queue_pair` <
+    // qps_per_connection; each queue pair of a connection has its own 5-tuple.
     bool route_nics(NicPort from,
                     NicPort to,
                     std::uint64_t flow_label,
                     Path& path,
                     std::uint32_t queue_pair = 0,
                     const LinkState& state = {}) const;
-    // Queue pairs of a connection whose paths may differ.
+    // The number of queue pairs of a connection whose paths may differ.
     std::uint32_t queue_pairs_apart() const;
-    // Equal-cost paths that the switches offer, 0 from a NIC to itself.
+    // The number of equal-cost paths through the switches; 0 from a NIC to itself.
     std::uint64_t num_paths(NicPort from, NicPort to) const;
 
     // The parts of a path inside one node.
     void gpu_to_gpu(RankId from, RankId to, Path& path) const;  // both on one node
     void gpu_to_nic(RankId rank, std::uint32_t nic, Path& path) const;
     void nic_to_gpu(std::uint32_t nic, RankId rank, Path& path) const;
-    LinkId nvlink_out(RankId rank) const;  // GPU to NVSwitch; nvswitch nodes only
+    LinkId nvlink_out(RankId rank) const;  // GPU to NVSwitch; only for nodes with an NVSwitch
     LinkId nvlink_in(RankId rank) const;
     LinkId pcie_out(RankId rank) const;
     LinkId pcie_in(RankId rank) const;
-    // What a copy of the rank between two of its memory tiers loads
-    // (network/fabric/memory_tiers.h).
+    // The load of a copy between two memory tiers of the rank (network/fabric/memory_tiers.h).
     TransferPhase copy(RankId rank, const CopyCall& call) const;
     LinkId nic_out(NicPort port) const;  // NIC to its ToR
     LinkId nic_in(NicPort port) const;
 
     const NodeWiring& wiring(std::uint32_t node = 0) const { return wirings_.of(node); }
-    // In a fabric of kind file, one switch with all NICs in place of the real switches.
+    // For kind `file`, one switch with all NICs replaces the real switches.
     const SwitchTree& tree() const { return tree_; }
 
-    // The graph's vertices, numbered in this order: GPUs, one NVSwitch a node, one PCIe root a
+    // The graph's vertices, numbered in this order: GPUs, one NVSwitch per node, one PCIe root per
     // socket, NICs, leaves, tier-2 switches, cores, Ethernet adapters, the Ethernet switch, host
-    // memories, and the drives that hang on the same sockets. When spraying, the switches of a
-    // block are one vertex, and so are all cores.
+    // memories, and the drives at the same sockets. With spraying, the switches of a block are one
+    // vertex, and so are all cores.
     std::span<const LinkEnds> link_ends() const { return ends_; }
     std::uint32_t num_vertices() const { return num_vertices_; }
     std::uint32_t vertex_of_gpu(std::uint32_t gpu) const { return gpu; }
@@ -166,8 +165,8 @@ private:
     NodeWirings wirings_;
     SwitchTree tree_;
     Router router_;
-    std::shared_ptr<const ShortestPaths> paths_;  // of kind file, in place of the router
-    std::vector<bool> rank_on_;                   // by GPU; empty: on all
+    std::shared_ptr<const ShortestPaths> paths_;  // for kind `file`, instead of the router
+    std::vector<bool> rank_on_;                   // by GPU; empty: every GPU has a rank
     std::vector<LinkInfo> links_;
     std::vector<LinkEnds> ends_;
     std::vector<std::string> class_names_;
@@ -186,7 +185,7 @@ private:
     std::uint32_t first_tier_link_ = 0;
 };
 
-// An error is one of check_cluster.
+// The errors are those of check_cluster().
 Result<Fabric> build_fabric(const ClusterSpec& spec);
 
 }  // namespace orrery

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kWorthTelling = 0.01;
 
-// A ratio that became another one because uplinks are whole.
+// The remark on a ratio that changed because numbers of uplinks are whole.
 std::string rounded(const char* key, double asked, double achieved, const std::string& uplinks) {
     return std::abs(achieved / asked - 1) <= kWorthTelling
                ? ""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user should know of a network that can be built, but not quite as it was asked for:
-// oversubscription that cannot act, ratios that give no whole number of uplinks.
+// Remarks on a network that can be built, but not exactly as requested: oversubscription without
+// effect, or ratios without a whole number of uplinks.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-// Sentences; none if there is nothing to say or the cluster cannot be built.
+// One sentence each; empty if there is nothing to remark or the cluster cannot be built.
 std::vector<std::string> fabric_remarks(const ClusterSpec& cluster);
 
 }  // namespace orrery

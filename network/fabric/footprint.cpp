@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// The same links, with counts in proportion to the number of channels.
+// Whether the links are equal, with counts in proportion to the numbers of channels.
 bool alike(const PartShape& a, const PartShape& b) {
     if (a.divisor != b.divisor || a.footprint.size() != b.footprint.size()) {
         return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the links that a coupled transfer loads. A PartShape is a transfer before its size is
-// known: what it progresses is a fixed share of the collective's bytes.
+// Collects the links that a coupled transfer loads. A PartShape is a part of a transfer of unknown
+// size: its progress is a fixed fraction of the collective's bytes.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
     // A connection of the transfer has no path over links that are up.
     void add_broken() { broken_ = true; }
     bool broken() const { return broken_; }
-    // Ascending link ids, each once; leaves the builder empty and whole.
+    // Returns ascending link ids, each once. Resets the builder.
     std::vector<LinkShare> take();
 
 private:
@@ -34,14 +34,14 @@ struct PartShape {
     bool broken = false;  // it cannot progress
     std::vector<LinkShare> footprint;
     // Progress of this part = bytes of the collective / divisor, for each of `multiplicity` equal
-    // channels: the counts of the footprint are those of all of them.
+    // channels. The counts of the footprint are sums over all of them.
     std::int64_t divisor = 1;
     std::uint32_t multiplicity = 1;
 };
 
-// Takes one part per kind of channel, with the counts of a single channel and how many there are.
-// Scales the counts, and makes one part of the channels that load the same links alike, unless they
-// stay `apart`: then part i is the same channel whatever paths its connections take.
+// `parts` has one part per kind of channel, with the counts of a single channel and the number of
+// channels. Scales the counts, and merges channels with equal loads unless they stay `apart`. With
+// `apart`, part i is the same channel whatever paths its connections take.
 std::vector<PartShape> merged_channels(std::vector<PartShape> parts, bool apart = false);
 
 }  // namespace orrery

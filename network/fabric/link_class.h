@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of links that reports distinguish; both directions share one. The numbers are
-// LinkInfo::link_class, in every fabric.
+// The classes of links in reports; both directions of a link have the same class. The values are
+// those of LinkInfo::link_class in every fabric.
 #pragma once
 
 #include <cmath>
@@ -17,8 +17,8 @@ enum class LinkClass : std::uint16_t {
     nic,
     leaf_uplink,
     core_uplink,
-    ethernet,  // of clusters that have one beside their fabric
-    c2c,       // here and below between memory tiers (network/fabric/memory_tiers.h)
+    ethernet,  // only if a cluster has one beside its fabric
+    c2c,       // this and the following: between memory tiers (network/fabric/memory_tiers.h)
     memory,
     nvme,
 };

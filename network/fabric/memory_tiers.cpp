@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// What is no limit: so much that sums of it are no overflow.
+// Large enough to limit nothing, and small enough that sums do not overflow.
 constexpr Bandwidth kNoMemoryLimit = Bandwidth::bits_per_second(std::int64_t{1} << 56);
 
 }  // namespace
@@ -87,7 +87,7 @@ void TierWiring::append_ends(std::uint32_t first_gpu,
     }
 }
 
-// Progress is what a share of the drives moves that makes all counts whole.
+// The unit of progress is the part on the number of drives that makes all counts whole.
 TransferPart TierWiring::stripe(std::uint32_t base,
                                 const NodeWiring& wiring,
                                 std::uint32_t node_base,
@@ -95,7 +95,7 @@ TransferPart TierWiring::stripe(std::uint32_t base,
                                 const CopyCall& call) const {
     const bool writes = call.to == MemoryTier::nvme;
     const std::uint32_t own = memory_of_gpu(gpu);
-    const std::uint32_t first = own / sockets_ * sockets_;  // of the server
+    const std::uint32_t first = own / sockets_ * sockets_;  // first memory of the server
     std::uint32_t divisor = 0;
     for (std::uint32_t s = 0; s < sockets_; ++s) {
         divisor = std::gcd(divisor, drives_at(s));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NICs by the names that fabrics give them, which users write in tables of cables and in events.
+// NICs by their names in fabrics, which users write in tables of cables and in events.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// "node 3 nic 0"; nothing for any other text.
+// "node 3 nic 0"; no value for any other text.
 std::optional<NicPort> nic_of_name(std::string_view name);
 
 }  // namespace orrery

@@ -9,9 +9,9 @@ namespace orrery {
 
 namespace {
 
-constexpr std::size_t kKindsMax = 32;  // a bit each (NcclGroupShape)
+constexpr std::size_t kKindsMax = 32;  // NcclGroupShape has a bit for each
 
-// An adapter of one RDMA class reaches no adapter of another.
+// Adapters of different RDMA classes do not reach each other.
 bool is_rdma(NicClass nic_class) {
     return nic_class == NicClass::infiniband || nic_class == NicClass::roce;
 }
@@ -58,7 +58,7 @@ Result<void> check_alike(const ClusterSpec& spec, std::size_t number) {
     return {};
 }
 
-// Whether every node can reach every other one.
+// Checks that every node can reach every other one.
 Result<void> check_reach(const ClusterSpec& spec) {
     const NicClass first = spec.kinds.front().nic_class;
     const bool said = first != NicClass::one_fabric;
@@ -91,7 +91,7 @@ Result<void> check_reach(const ClusterSpec& spec) {
     return {};
 }
 
-// One adapter a node on one switch, which some nodes need.
+// Checks the single switch with one adapter per node, if some nodes need it.
 Result<void> check_ethernet(const ClusterSpec& spec) {
     const FabricSpec& ethernet = spec.ethernet;
     if (!spec.has_ethernet()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kinds of nodes in one cluster: which of them reach each other by RDMA, what they must have in
-// common, and where the links inside each node begin.
+// common, and the first link of each node.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace orrery {
 
-// As scenarios write it: "infiniband".
+// The name in scenarios: "infiniband".
 std::string_view name(NicClass nic_class);
 
-// Whether messages between two kinds (or between two nodes of one) go over TCP: their adapters are
-// of different classes, or speak no RDMA.
+// Whether messages between two kinds (or between two nodes of one kind) use TCP: their adapters
+// have different classes, or no RDMA.
 bool speak_tcp(const ClusterSpec& spec, std::uint32_t kind_a, std::uint32_t kind_b);
 
-// GPUs, trays and NICs that fit together, and a network that joins all nodes.
+// Checks that GPUs, trays and NICs of all kinds match, and that a network connects all nodes.
 Result<void> check_kinds(const ClusterSpec& spec);
-// Nodes of different RDMA classes hang on different switches: where leaves have uplinks, no leaf
-// set (and no pod, where pods are joined by cores) has nodes of two classes.
+// Nodes of different RDMA classes must be on different switches: if leaves have uplinks, no leaf
+// set has nodes of two classes, and no pod either, if cores connect pods.
 Result<void> check_leaf_sets(const ClusterSpec& spec, const SwitchTree& tree);
 
-// The wiring of each node, and the number of its first link: the links of node 0 come first.
+// The wiring of each node and the number of its first link; the links of node 0 come first.
 class NodeWirings {
 public:
     explicit NodeWirings(const ClusterSpec& spec);
@@ -39,9 +39,9 @@ public:
         const Run& run = run_of(node);
         return run.first_link + (node - run.first_node) * run.wiring.num_links();
     }
-    // The links of all nodes.
+    // The number of links inside all nodes.
     std::uint32_t num_links() const { return num_links_; }
-    // The same of the links between memory tiers, numbered from 0 on their own.
+    // The same for the links between memory tiers, which have numbers of their own from 0.
     const TierWiring& tiers_of(std::uint32_t node) const { return run_of(node).tiers; }
     std::uint32_t first_tier_link(std::uint32_t node) const {
         const Run& run = run_of(node);
@@ -49,9 +49,9 @@ public:
     }
     std::uint32_t num_tier_links() const { return num_tier_links_; }
     std::uint32_t most_memories() const { return most_memories_; }
-    // The node that a link is inside; `link` < num_links().
+    // The node of an internal link; `link` < num_links().
     std::uint32_t node_of_link(std::uint32_t link) const;
-    // The sockets of the kind that has most (NodeWiring::num_sockets).
+    // The maximum over the kinds of NodeWiring::num_sockets().
     std::uint32_t most_sockets() const { return most_sockets_; }
 
 private:
@@ -76,7 +76,7 @@ private:
     std::uint32_t num_links_ = 0;
     std::uint32_t most_sockets_ = 1;
     std::uint32_t num_tier_links_ = 0;
-    std::uint32_t most_memories_ = 0;  // of a node with links between tiers
+    std::uint32_t most_memories_ = 0;  // maximum of a node with links between tiers
 };
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that take the nodes of a cluster in an order of their own (ClusterSpec::gpu_of_rank).
+// An own order of the cluster's nodes for the job's ranks (ClusterSpec::gpu_of_rank).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// GPU by rank: those of the first node, then those of the second, and so on.
+// By rank: the GPUs of the first node in the order, then those of the second, and so on.
 inline std::vector<std::uint32_t> gpus_of_nodes(std::span<const std::uint32_t> nodes,
                                                 std::uint32_t gpus_per_node) {
     std::vector<std::uint32_t> gpus;
@@ -24,7 +24,7 @@ inline std::vector<std::uint32_t> gpus_of_nodes(std::span<const std::uint32_t> n
     return gpus;
 }
 
-// The nodes in the order in which ranks take them. Nothing if ranks don't take whole nodes.
+// The nodes in the order in which ranks use them. Empty if ranks do not use whole nodes.
 inline std::vector<std::uint32_t> node_order_of(const ClusterSpec& cluster) {
     const std::uint32_t per_node = cluster.node.gpus_per_node;
     std::vector<std::uint32_t> nodes;

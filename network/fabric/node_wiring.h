@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is inside a server: NVLink ports to the NVSwitch (or a mesh of NVLinks), one PCIe link per
-// GPU and direction, and the links between the sockets. Nodes of a kind are alike: a link is its
-// node's first link (network/fabric/node_kinds.h) plus the offsets given here. A NIC's own PCIe
-// slot is taken to be no slower than its line rate, so it is no link.
+// The inside of a server: NVLink ports to the NVSwitch (or a mesh of NVLinks), one PCIe link per
+// GPU and direction, and the links between the sockets. Nodes of a kind are equal: the number of a
+// link is its node's first link (network/fabric/node_kinds.h) plus the offset given here. A NIC's
+// own PCIe slot is assumed to be at least as fast as its line rate, so that it is no link.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace orrery {
 
-// Which vertex of the fabric a link leaves and enters: network/fabric/fabric.h numbers them.
+// The vertices that a link leaves and enters, numbered as in network/fabric/fabric.h.
 struct LinkEnds {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
@@ -28,9 +28,9 @@ public:
 
     std::uint32_t num_links() const { return num_links_; }
     std::uint32_t num_nics() const { return nics_; }
-    // Sockets that a limited link joins; without a limit they count as one.
+    // Sockets that a link of limited bandwidth connects; without a limit they count as one.
     std::uint32_t num_sockets() const { return sockets_; }
-    // Offsets from the node's first link. The NVLink ports exist with an NVSwitch only.
+    // Offsets from the node's first link. NVLink ports exist only with an NVSwitch.
     std::uint32_t nvlink_out(std::uint32_t gpu) const { return 2 * gpu; }
     std::uint32_t nvlink_in(std::uint32_t gpu) const { return 2 * gpu + 1; }
     std::uint32_t nvlink_between(std::uint32_t from, std::uint32_t to) const {  // mesh only
@@ -47,13 +47,14 @@ public:
     // The NIC that a GPU uses by default.
     std::uint32_t nic_of_gpu(std::uint32_t gpu) const { return gpu * nics_ / gpus_; }
 
-    // Each appends to `path`; `base` is the node's first link.
+    // Each appends to `path`. `base` is the node's first link.
     void gpu_to_gpu(std::uint32_t base, std::uint32_t from, std::uint32_t to, Path& path) const;
     void gpu_to_nic(std::uint32_t base, std::uint32_t gpu, std::uint32_t nic, Path& path) const;
     void nic_to_gpu(std::uint32_t base, std::uint32_t nic, std::uint32_t gpu, Path& path) const;
 
-    // The links of one node in the order of their offsets. Vertices as network/fabric/fabric.h
-    // numbers them: `first_gpu`, the node's `nvswitch`, and the PCIe root of its first socket.
+    // The links of one node in the order of their offsets. The vertices are numbered as in
+    // network/fabric/fabric.h: `first_gpu`, the node's `nvswitch`, and the PCIe root of its first
+    // socket.
     void append_links(std::vector<LinkInfo>& links) const;
     void append_ends(std::uint32_t first_gpu,
                      std::uint32_t nvswitch,

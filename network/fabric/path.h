@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A path through the fabric: its links in order and the sum of their latencies. Reuse one Path for
-// many routes (clear() keeps the memory), and routing never allocates.
+// many routes: clear() keeps the memory, so that routing does not allocate.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,11 @@ struct Path {
     bool operator==(const Path&) const = default;
 };
 
-// The number of the adapter by which a node reaches all others over TCP (ClusterSpec::ethernet).
+// The number of the adapter through which a node reaches all others over TCP
+// (ClusterSpec::ethernet).
 inline constexpr std::uint32_t kEthernetNic = UINT32_MAX;
 
-// One NIC of one node.
+// A NIC of a node.
 struct NicPort {
     std::uint32_t node = 0;
     std::uint32_t nic = 0;

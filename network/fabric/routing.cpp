@@ -81,8 +81,8 @@ std::uint32_t Router::choose(const FiveTuple& flow, Choice choice) const {
     return ecmp_choice(flow, switch_seed(hash_seed_, at), choice.next_hops);
 }
 
-// Hashing takes the hash modulo the number of valid next hops; adaptive routing the least loaded,
-// the first from the hash on among equals.
+// Hashing takes the hash modulo the number of valid next hops. Adaptive routing takes the least
+// loaded; on ties the first one from the hash on.
 template <class Link, class Valid>
 bool Router::choose_valid(const FiveTuple& flow,
                           Choice choice,
@@ -165,7 +165,7 @@ bool Router::reaches_over_leaf_port(const Ends& ends,
     return false;
 }
 
-// `number`: the receiver's NIC, numbered along the leaves (D-mod-k takes one digit of it per tier).
+// `number` is the receiver's NIC, numbered along the leaves; D-mod-k uses one digit of it per tier.
 bool Router::choose_hops(const FiveTuple& flow,
                          const Ends& ends,
                          std::uint32_t number,

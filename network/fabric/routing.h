@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the equal next hops a flow takes. ECMP: murmur3-32 (Appleby; public domain algorithm) of
-// the RoCEv2 5-tuple with a seed per switch, modulo the number of next hops. Source and destination
-// address, UDP, destination port 4791; the source port carries the flow's entropy in its low 14
-// bits above 49152, as RoCE NICs derive it from the queue pair. With one seed for all switches,
-// flows that meet at one tier meet again at the next (hash polarisation). Adaptive: the next hop
-// with the fewest flows, the hash among equals, chosen once, when the flow starts. Static: D-mod-k
-// (Zahavi, "Fat-trees routing and node ordering", 2010): the destination's number picks the port,
-// so that shifts of all NICs never collide. Spraying has one merged next hop
-// (network/fabric/switch_tree.h).
+// The choice of a flow among equal next hops.
+//   ECMP      murmur3-32 (Appleby; public domain algorithm) of the RoCEv2 5-tuple with a seed per
+//             switch, modulo the number of next hops. The 5-tuple has source and destination
+//             address, UDP, and destination port 4791. The source port has the flow's entropy in
+//             its low 14 bits above 49152, as RoCE NICs derive it from the queue pair. With one
+//             seed for all switches, flows that meet at one tier meet again at the next (hash
+//             polarisation).
+//   adaptive  the next hop with the fewest flows when the flow starts; the hash breaks ties
+//   static    D-mod-k (Zahavi, "Fat-trees routing and node ordering", 2010): the destination's
+//   number
+//             selects the port, so that shifts of all NICs never collide
+//   spraying  has one merged next hop (network/fabric/switch_tree.h)
 #pragma once
 
 #include <cstdint>
@@ -41,15 +44,15 @@ std::uint32_t ecmp_choice(const FiveTuple& flow,
                           std::uint32_t switch_seed,
                           std::uint32_t next_hops);
 
-// Each switch has its own seed, or flows that collide at one tier would collide at the next too.
+// Each switch has its own seed; otherwise flows that collide at one tier collide at the next, too.
 std::uint32_t switch_seed(std::uint64_t hash_seed, std::uint32_t switch_number);
 
 class Router {
 public:
     Router(const SwitchTree& tree, const FabricSpec& fabric, std::uint32_t first_link);
 
-    // Appends the links from one NIC to another one, both directions' ends included. Switches offer
-    // only next hops from which links that are up lead to the receiver: false, and nothing is
+    // Appends the links from one NIC to another, including the links of both NICs. Switches offer
+    // only next hops from which links that are up lead to the receiver. False, with nothing
     // appended, if there is none.
     bool route(NicPort from,
                NicPort to,
@@ -64,7 +67,7 @@ private:
         std::uint32_t next_hops;
         std::uint32_t static_choice;
     };
-    // A way through the switches, one number a hop.
+    // A path through the switches, with one number per hop.
     struct Hops {
         std::uint32_t up_port = 0;
         std::uint32_t core_port = 0;   // of the tier-2 switch, upwards
@@ -78,7 +81,7 @@ private:
         std::uint32_t down_block;
     };
     std::uint32_t choose(const FiveTuple& flow, Choice choice) const;
-    // Among the hops that are valid; false if none is.
+    // Chooses among the valid hops; false if there is none.
     template <class Link, class Valid>
     bool choose_valid(const FiveTuple& flow,
                       Choice choice,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routing over a CableList: every switch knows which of its cables start a shortest path (in hops)
-// to the receiver's switch, and chooses among them as network/fabric/routing.h says: a hash, the
-// least loaded, or the receiver's number. Where a chosen path ends at dead links, the shortest
-// paths over the links that are up are searched anew.
+// Routing over a CableList. Every switch knows its cables that start a shortest path (in hops) to
+// the receiver's switch, and chooses among them as in network/fabric/routing.h: by a hash, the
+// least load, or the receiver's number. If a chosen path ends at failed links, the shortest paths
+// over the links that are up are searched again.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace orrery {
 
 class ShortestPaths {
 public:
-    // `first_link`: of the first NIC's cable; the links of all NICs come first, two a cable, from
-    // the NIC and to it, then those of switches.
+    // `first_link` is the link of the first NIC's cable. The links of all NICs come first, two per
+    // cable (from the NIC, then to it), followed by those of switches.
     ShortestPaths(std::shared_ptr<const CableList> cables,
                   const FabricSpec& fabric,
                   std::uint32_t first_link);
@@ -31,13 +31,13 @@ public:
                std::uint32_t queue_pair,
                Path& path,
                const LinkState& state) const;
-    // Different shortest paths, 0 from a NIC to itself.
+    // The number of different shortest paths; 0 from a NIC to itself.
     std::uint64_t num_paths(NicPort from, NicPort to) const;
     Time link_latency(std::uint32_t link) const;
 
 private:
     struct Out {
-        std::uint32_t link = 0;  // from first_link_ on
+        std::uint32_t link = 0;  // relative to first_link_
         std::uint32_t to = 0;
     };
     using Hops = std::vector<std::uint16_t>;  // by switch
@@ -62,8 +62,8 @@ private:
     Time nic_latency_;
     std::uint32_t first_link_;
     std::vector<std::vector<Out>> out_;  // by switch, ascending links
-    std::vector<std::vector<Out>> in_;   // the same links by where they lead, `to` whence they come
-    std::vector<Hops> hops_;             // by switch with NICs; empty for others
+    std::vector<std::vector<Out>> in_;   // the same links by their ends; `to` is then their begin
+    std::vector<Hops> hops_;             // by switch with NICs; empty for other switches
 };
 
 }  // namespace orrery

@@ -34,7 +34,7 @@ SwitchCounts count_listed(const CableList& cables, std::uint32_t trays) {
 
 Result<SwitchTree> fabric_tree(const ClusterSpec& spec) {
     if (spec.num_nodes == 1 && spec.fabric.nic_bandwidth == Bandwidth{}) {
-        return single_switch_tree(spec);  // a lone server needs no network
+        return single_switch_tree(spec);  // a single server needs no network
     }
     switch (spec.fabric.kind) {
         case FabricKind::clos:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many switches of each tier a cluster's fabric has, from its description alone: what can fail.
+// The number of switches in each tier of a cluster's fabric, from its description alone, for the
+// model of faults.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,17 @@
 
 namespace orrery {
 
-// The tiers of the fabric's kind. Of listed cables it has the NICs only.
+// The tiers of the fabric. For kind `file` it has only the NICs.
 Result<SwitchTree> fabric_tree(const ClusterSpec& spec);
 
 struct SwitchCounts {
     std::uint32_t nodes_per_set = 1;   // servers that share their leaf switches
-    std::uint32_t leaves_per_set = 1;  // leaf switches of a set, one a rail
+    std::uint32_t leaves_per_set = 1;  // leaf switches of a set, one per rail
     std::uint32_t spines = 0;          // switches of the second tier
     bool operator==(const SwitchCounts&) const = default;
 };
-// With listed cables a leaf is a switch with a NIC, all others are spines, and sets are taken to be
-// equal. Without switches (a lone server) or with a fabric that can't be built: one leaf for all.
+// For listed cables, a leaf is a switch with a NIC, all others are spines, and sets are assumed to
+// be equal. Without switches (a single server), or if the fabric cannot be built: one leaf for all.
 SwitchCounts count_switches(const ClusterSpec& spec);
 
 }  // namespace orrery

@@ -10,13 +10,13 @@ namespace orrery {
 
 namespace {
 
-constexpr double kRoundingMost = 0.45;  // beyond, the ratio is another one
+constexpr double kRoundingMost = 0.45;  // a larger change would make a different ratio
 constexpr std::uint32_t kUplinksMax = 16384;
 constexpr std::uint32_t kNicsPerNodeMax = 256;
 constexpr std::uint32_t kGroupSizeMax = 65536;
 
 struct UplinkDemand {
-    const char* switches;  // whose uplinks, for messages
+    const char* switches;  // the switches with the uplinks, for messages
     const char* key;
     double downlink_bps = 0;
     double oversubscription = 1;
@@ -24,7 +24,7 @@ struct UplinkDemand {
     std::uint32_t cables = 1;
 };
 
-// How many uplinks carry the demand: a multiple of the parallel cables.
+// The number of uplinks for the demand: a multiple of the parallel cables.
 Result<std::uint32_t> count_uplinks(const UplinkDemand& demand) {
     const double wanted = demand.downlink_bps / demand.oversubscription /
                           static_cast<double>(demand.uplink.bits_per_second());

@@ -9,7 +9,8 @@
 namespace orrery {
 namespace {
 
-// Below n, the same on every machine: the high half of a 64-bit random number times n.
+// A random number below n, the same on every machine: the high half of a 64-bit random number times
+// n.
 std::uint32_t random_below(std::uint64_t seed, std::uint32_t index, std::uint32_t n) {
     constexpr std::uint32_t kPurpose = 0x74726166;  // "traf"
     const r123::Philox4x32 philox;

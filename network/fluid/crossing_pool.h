@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which flows cross each link: short lists that come and go. Mostly a link has one flow or two:
-// those lie in the list itself, beside what else is known of the link. A list that has once been
-// longer has a block of a power of two of one array.
+// The flows that cross each link: short lists that change often. Most links have one or two flows,
+// which are stored in the list itself, next to the other data of the link. A longer list uses a
+// block of one array, with a power of two of entries, and keeps it.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace orrery {
 
-// One flow on one link.
+// A flow on a link.
 struct Crossing {
     std::uint32_t flow;
     std::uint32_t count;
@@ -24,8 +24,8 @@ struct CrossingList {
     std::uint32_t size : 27 = 0;
     std::uint32_t log2_room : 5 = 0;  // of the block; 0: no block
     union {
-        std::array<Crossing, 2> own{};  // without a block
-        std::uint32_t first;            // of the block
+        std::array<Crossing, 2> own{};  // if there is no block
+        std::uint32_t first;            // index of the block
     };
 };
 
@@ -41,7 +41,7 @@ public:
         begin(list)[list.size] = crossing;
         ++list.size;
     }
-    // A search is faster than to know each one's place. The order of the others changes.
+    // Searching is faster than storing each flow's position. The order of the other flows changes.
     void remove(CrossingList& list, std::uint32_t flow) {
         Crossing* const first = begin(list);
         Crossing* place = first;

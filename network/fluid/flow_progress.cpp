@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kArity = 4;
 constexpr std::int64_t kPicosecondsPerSecond = 1'000'000'000'000;
 
-// When work `remaining` is done at `rate`, if it starts at `since`.
+// The time at which work `remaining` ends at `rate`, if it starts at `since`.
 std::int64_t end_of(__int128 remaining, std::int64_t since, std::int64_t rate) {
     if (remaining <= 0) {
         return since;
@@ -78,7 +78,7 @@ void FlowProgress::set_rate(Time now, FlowId id, Bandwidth rate) {
 
 void FlowProgress::pop_ended(Time now, std::vector<FlowId>& ended) {
     ended.clear();
-    ORRERY_CHECK(now <= next_end());  // no end may be passed over
+    ORRERY_CHECK(now <= next_end());  // no end may be skipped
     while (!heap_.empty() && heap_[0].end == now.picoseconds()) {
         const std::uint32_t flow = heap_[0].flow;
         unqueue(flow);

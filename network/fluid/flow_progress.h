@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remaining work, rate and end of every transfer in flight, in integers: no rounding accumulates.
+// Remaining work, rate and end of every transfer in flight, in integers, so that no rounding error
+// accumulates.
 //
-// Work is counted in bit*ps/s: n bytes are n * 8 * 10^12, and a rate of r bit/s does r of it per
-// ps. A transfer is only touched when its rate changes. It ends at the first whole picosecond at
-// which its remaining work is <= 0: t + ceil(remaining / rate). Ends are kept in a 4-ary heap that
-// knows each transfer's place in it, so a changed end moves and no stale entry is left behind.
+// The unit of work is bit*ps/s: n bytes are n * 8 * 10^12, and a rate of r bit/s does r of it per
+// ps. A transfer is updated only when its rate changes. It ends at the first whole picosecond at
+// which its remaining work is <= 0: t + ceil(remaining / rate). Ends are in a 4-ary heap that
+// stores each transfer's position, so that a changed end moves and the heap has no stale entries.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +19,26 @@ namespace orrery {
 
 class FlowProgress {
 public:
-    // A transfer without a rate. Ids of removed transfers are used again, the latest freed first.
+    // Adds a transfer without a rate. Ids of removed transfers are reused, the last freed first.
     FlowId add(Bytes bytes);
-    // One that has had a rate since `since`, and whose end lies ahead.
+    // Adds a transfer that has had `rate` since `since`, and whose end is in the future.
     FlowId add_under_way(Bytes bytes, Time since, Bandwidth rate);
-    // From `now` on; zero stops the transfer.
+    // Sets the rate from `now` on; zero stops the transfer.
     void set_rate(Time now, FlowId flow, Bandwidth rate);
     Bandwidth rate(FlowId flow) const {
         return Bandwidth::bits_per_second(flows_[index(flow)].rate);
     }
     // Time::max() if no transfer ends.
     Time next_end() const { return Time::picoseconds(heap_.empty() ? kNever : heap_[0].end); }
-    // Replaces `ended` by all transfers that end at `now`, in ascending order, and frees their ids.
+    // Replaces `ended` by the transfers that end at `now`, in ascending order, and frees their ids.
     void pop_ended(Time now, std::vector<FlowId>& ended);
-    // Removes a transfer whose end lies ahead, frees its id, and returns the bytes left, rounded
-    // up.
+    // Removes a transfer before its end, frees its id, and returns its remaining bytes, rounded up.
     Bytes remove(Time now, FlowId flow);
-    // Removes a transfer whose end lies ahead, but keeps its id until free(). Returns its work.
+    // Removes a transfer before its end, but keeps its id until free(). Returns its remaining work.
     __int128 take_work(Time now, FlowId flow);
     FlowId add_work(__int128 work);
     void free(FlowId flow) { free_ids_.push_back(static_cast<std::uint32_t>(index(flow))); }
-    // Ids are below this.
+    // All ids are less than this.
     std::size_t num_ids() const { return flows_.size(); }
 
 private:

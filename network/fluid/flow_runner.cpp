@@ -41,10 +41,10 @@ std::vector<FlowEnd> FlowRunner::run(const std::vector<RunnerFlow>& flows, const
     last_arrival_ = now_;
     while (next_start_ < flows.size() || num_in_flight_ + num_parked_ > 0) {
         const Time next = next_event();
-        ORRERY_CHECK(next < Time::max());  // a flow that stands still gives up at last
+        ORRERY_CHECK(next < Time::max());  // a stopped flow gives up eventually
         step(next);
     }
-    // Bytes still on their way when the last flow left its sender.
+    // Bytes may be in flight after the last flow has left its sender.
     now_ = std::max(now_, last_arrival_);
     return std::move(ends_);
 }
@@ -74,8 +74,8 @@ Time FlowRunner::next_event() const {
 }
 
 void FlowRunner::step(Time now) {
-    // With batches completions lie before `now`: they are taken one after the other, but rates are
-    // found anew only once, as if the links of ended flows stayed in use until then.
+    // With batches, completions are before `now`. They are processed one after the other, but the
+    // rates are recomputed only once, as if ended flows kept their links until then.
     while (rates_.next_completion() <= now) {
         end_completed(rates_.next_completion());
     }
@@ -145,7 +145,7 @@ void FlowRunner::park(Time now, std::size_t flow, Bytes left) {
     ++num_parked_;
 }
 
-// Those for which there is a path again.
+// Starts the waiting flows that have a path again.
 void FlowRunner::start_parked(Time now) {
     for (std::size_t flow = 0; num_parked_ > 0 && flow < active_.size(); ++flow) {
         const Active parked = active_[flow];
@@ -156,12 +156,12 @@ void FlowRunner::start_parked(Time now) {
     }
 }
 
-// To the path that the switches choose now, if it is another one.
+// Moves the flow to the path that the switches choose now, if it is a different one.
 void FlowRunner::move(Time now, std::size_t flow) {
     FlowPath path;
     Active& active = active_[flow];
     for (const LinkShare& share : paths_[active.path]) {
-        --load_[index(share.link)];  // its own load keeps it from nowhere
+        --load_[index(share.link)];  // its own load must not influence the choice
     }
     const bool found = (*path_of_)(flow, state(), path);
     for (const LinkShare& share : paths_[active.path]) {
@@ -252,7 +252,7 @@ bool FlowRunner::start(Time now, std::size_t flow, Bytes bytes) {
     return true;
 }
 
-// The flow is off its links; `left` of its bytes have not moved.
+// Removes the flow from its links; `left` bytes have not moved.
 void FlowRunner::leave(Time now, std::size_t flow, Bytes left) {
     Active& active = active_[flow];
     const std::int64_t moved = (active.left - left).count();
@@ -272,7 +272,7 @@ void FlowRunner::leave(Time now, std::size_t flow, Bytes left) {
 
 void FlowRunner::settle(Time now) {
     rates_.settle(now);
-    // Without changed links flows stand still only where a link has less than a bit/s for each.
+    // Without changed links, a flow stops only on a link with less than 1 bit/s per flow.
     const bool watch = next_change_ > 0 || rates_.next_completion() == Time::max();
     if (watch || options_.keep_spans) {
         note_rates(now);

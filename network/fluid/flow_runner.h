@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs flows to their ends on any SharedRates, while links change: the event loop of `orrery
-// network`. A link whose capacity becomes zero is down. Flows over it stand still until the
-// switches have converged (`convergence` later), then take another path with what is left of their
-// bytes. Those for which there is none wait, also if they start then; what stands still for
-// `timeout` ends unfinished: nothing waits for ever. When a link is back and the switches have
-// converged again, moved flows return and waiting ones go on. A channel of a collective is one flow
-// whose path is that of all its connections.
+// Runs flows to their ends on any SharedRates while links change: the event loop of `orrery
+// network`. A link with capacity zero is down. Flows over it stop until the switches have converged
+// (`convergence` later), then take another path with their remaining bytes. Flows without another
+// path wait, including those that start then. A flow that has been stopped for `timeout` ends
+// unfinished, so that no flow waits for ever. When a link is back and the switches have converged
+// again, moved flows return and waiting ones continue. A channel of a collective is one flow whose
+// path has all its connections.
 #pragma once
 
 #include <cstdint>
@@ -26,32 +26,33 @@ struct LinkChange {
 };
 
 struct RunnerFlow {
-    Time start;   // when its bytes begin to move
-    Bytes bytes;  // none: it takes its path's latency only
+    Time start;   // the time at which its bytes begin to move
+    Bytes bytes;  // zero: only the latency of its path
     Bandwidth rate_max;
 };
 
-// A path of a flow: the last byte arrives `latency` after it left.
+// A path of a flow. The last byte arrives `latency` after it is sent.
 struct FlowPath {
     std::vector<LinkShare> footprint;
     Time latency;
 };
-// The path of flow `i`, as switches that know `state` choose it. False: there is none.
+// The path of flow `i` that switches choose in `state`. False if there is none.
 using PathOf = std::function<bool(std::size_t i, const LinkState& state, FlowPath& path)>;
 
 struct FlowEnd {
-    Time end;  // when the last byte arrived, or when it gave up
+    Time end;  // the arrival of the last byte, or the time of giving up
     bool finished = false;
-    std::uint32_t moves = 0;  // to another path
-    Time stalled;             // stood still because of a dead link
-    // Why it gave up: a dead link that it stood before; none: no path led to the receiver.
+    std::uint32_t moves = 0;  // number of changes of its path
+    Time stalled;             // time stopped by a dead link
+    // The reason for giving up: the dead link that stopped it; no value: no path led to the
+    // receiver.
     std::optional<LinkId> waited_for{};
 };
 
-// For traces: flow `flow` moved at `rate` on path `path` from `begin` to `end`.
+// For traces: the flow moved at `rate` on path `path` from `begin` to `end`.
 struct RateSpan {
     std::uint32_t flow = 0;
-    std::uint32_t path = 0;  // in FlowRunner::paths()
+    std::uint32_t path = 0;  // index in FlowRunner::paths()
     Time begin;
     Time end;
     Bandwidth rate;
@@ -59,10 +60,11 @@ struct RateSpan {
 
 struct FlowRunnerOptions {
     std::vector<LinkChange> changes{};                      // in any order
-    Time convergence = Time::picoseconds(100'000'000'000);  // routing protocol and hardware
+    Time convergence = Time::picoseconds(100'000'000'000);  // of routing protocol and hardware
     // NCCL_IB_TIMEOUT 20 and NCCL_IB_RETRY_CNT 7: 7 x 4.096 us x 2^20.
     Time timeout = Time::picoseconds(30'064'771'072'000);
-    // Completions within this of the first are taken together with the last of them; 0: exact.
+    // Completions within this time after the first are processed together, at the time of the last;
+    // 0: exact.
     Time batch{};
     bool keep_spans = false;
 };
@@ -71,11 +73,12 @@ class FlowRunner {
 public:
     FlowRunner(std::span<const LinkInfo> links, SharedRates& rates, FlowRunnerOptions options);
 
-    // All flows of one phase. Starts may not lie before now(). Runs until none is in flight.
+    // Runs all flows of one phase. Starts must not be before now(). Returns when no flow is in
+    // flight.
     std::vector<FlowEnd> run(const std::vector<RunnerFlow>& flows, const PathOf& path_of);
 
     Time now() const { return now_; }
-    // Bytes that each link has carried so far.
+    // The bytes that each link has carried so far.
     const std::vector<std::int64_t>& link_bytes() const { return link_bytes_; }
     const std::vector<RateSpan>& spans() const { return spans_; }
     const std::vector<std::vector<LinkShare>>& paths() const { return paths_; }
@@ -84,13 +87,13 @@ private:
     struct Active {
         FlowId id{};
         std::uint32_t path = 0;
-        Bytes left;  // when it came onto the path
+        Bytes left;  // when it took the path
         Time latency;
         Time since;      // of its present rate
         Bandwidth rate;  // as last recorded
         bool in_flight = false;
         bool stalled = false;
-        bool parked = false;  // without a path: not on any link
+        bool parked = false;  // has no path, and is on no link
         Time stalled_since;
     };
     struct Convergence {
@@ -118,8 +121,8 @@ private:
 
     SharedRates& rates_;
     FlowRunnerOptions options_;
-    std::vector<std::uint8_t> down_;  // as the switches know it
-    std::vector<std::uint8_t> dead_;  // as it is
+    std::vector<std::uint8_t> down_;  // as known to the switches
+    std::vector<std::uint8_t> dead_;  // actual state
     std::size_t next_change_ = 0;
     std::multimap<Time, Convergence> convergences_;
     std::vector<std::uint32_t> load_;
@@ -130,10 +133,10 @@ private:
     std::vector<RateSpan> spans_;
     Time now_;
 
-    // The arguments of the present run().
+    // The arguments of the current run().
     const std::vector<RunnerFlow>* flows_ = nullptr;
     const PathOf* path_of_ = nullptr;
-    std::vector<std::uint32_t> order_;  // by start
+    std::vector<std::uint32_t> order_;  // ordered by start
     std::size_t next_start_ = 0;
     std::vector<Active> active_;
     std::vector<FlowEnd> ends_;

@@ -53,7 +53,7 @@ FlowId FluidRates::start_under_way(
     return id;
 }
 
-// On its links only when the rates are settled: by then those are in the cache.
+// The flow is put on its links only at settle(): by then these are in the cache.
 void FluidRates::enter(Time now, FlowId id, FootprintId footprint, Bandwidth rate_max) {
     ORRERY_CHECK(now >= now_);
     now_ = now;
@@ -116,7 +116,7 @@ void FluidRates::pop_completed(Time now, std::vector<FlowId>& ended) {
             apart = true;
         }
     }
-    if (apart) {  // what comes apart ends with its last part
+    if (apart) {  // a separated flow ends with its last part
         std::erase(ended, FlowId{kNone});
         std::ranges::sort(ended);
         for (const FlowId flow : ended) {
@@ -147,13 +147,13 @@ void FluidRates::remove(std::uint32_t f) {
         crossings_.remove(link.crossings, f);
         link.bound_sum -= share.count * flow.bound;
         link.count_sum -= share.count;
-        if (!link.slack) {  // else it stays so
+        if (!link.slack) {  // a slack link stays slack
             touch(number(share.link));
         }
     }
 }
 
-// Links lie far apart: what all of them need is asked for at once.
+// Links are scattered in memory: prefetch the common part of all of them.
 void FluidRates::prefetch_links(std::span<const LinkShare> shares) const {
     for (const LinkShare& share : shares) {
         prefetch_line(&links_[index(share.link)]);
@@ -315,11 +315,11 @@ void FluidRates::sweep_level(Level level) {
     }
 }
 
-// All rates below `level` are final; flows with a rate above it may still lose it.
+// All rates below `level` are final; a rate above it may still be lost.
 void FluidRates::look_at_link(Level level, std::uint32_t l) {
     Link& link = links_[l];
     if (link.key != level) {
-        return;  // an event that was brought forward
+        return;  // an event that was moved forward
     }
     link.key = kNever;
     const Level saturates = link.slack ? kNever : saturation(link, level);
@@ -347,7 +347,7 @@ void FluidRates::look_at_link(Level level, std::uint32_t l) {
     }
 }
 
-// A flow reaches its bound, or the old rate that only its old bound may have held.
+// The flow reaches its bound, or its old rate, which perhaps only its old bound held.
 void FluidRates::look_at_flow(Level level, std::uint32_t f) {
     const bool at_bound = level == flows_[f].bound;
     if (at_bound && rates_[f] > level) {
@@ -357,7 +357,7 @@ void FluidRates::look_at_flow(Level level, std::uint32_t f) {
     }
 }
 
-// s_l if no flow's rate changed any more, known to be at least `from`.
+// s_l if no rate changed any more; it is known to be at least `from`.
 FluidRates::Level FluidRates::saturation(const Link& link, Level from) const {
     Level level = from;
     while (true) {
@@ -382,8 +382,8 @@ FluidRates::Level FluidRates::saturation(const Link& link, Level from) const {
     }
 }
 
-// A flow that had a higher rate before leaves room on its links: its saturated links must be looked
-// at again when the sweep gets to their level.
+// A flow that had a higher rate before leaves room on its links. Its saturated links must be
+// visited again at their level.
 void FluidRates::freeze(std::uint32_t f, Level level) {
     const bool had_rate = rates_[f] != kNever;
     rates_[f] = level;
@@ -399,7 +399,7 @@ void FluidRates::freeze(std::uint32_t f, Level level) {
     }
 }
 
-// Nothing holds the flow at its old rate: it is free, and rises until its bound or a link stops it.
+// No link holds the flow at its old rate: it is free, and rises until its bound or a link stops it.
 void FluidRates::release(std::uint32_t f) {
     rates_[f] = kNever;
     flow_events_.push_back({.level = flows_[f].bound, .id = f});
@@ -426,7 +426,7 @@ void FluidRates::find_stale_keys(Level level) {
     stale_links_.clear();
 }
 
-// A key only ever comes forward here: a later one is found when the link is looked at.
+// A key only moves forward here; a later key is found when the link is visited.
 void FluidRates::schedule_link(std::uint32_t l, Level level) {
     Link& link = links_[l];
     if (level < link.key) {

@@ -6,21 +6,22 @@
 //   t_l = floor((C_l - sum of count_fl * x_f over frozen f) / (sum of count_fl over free f)), >= 0,
 //   t*  = the least of all t_l and of all rate_max of free flows;
 //   freeze at t*, at once, every free flow that crosses a link with t_l = t* or has rate_max = t*.
-// A rate_max of zero means no cap. Nothing depends on an order, so folded and unfolded runs agree.
+// A rate_max of zero means no cap. The result does not depend on any order, so that folded and
+// unfolded runs agree.
 //
 // The same rates are the only fixed point of
 //   x_f = min(rate_max_f, min over links l of f of s_l),
 //   s_l = the least v with floor((C_l - sum_{x_g < v} count_gl x_g) / sum_{x_g >= v} count_gl) <= v
 // (never, if there is none): the *level* at which link l saturates. A settle sweeps upwards through
-// the levels and visits only what changes: a link is looked at if flows were added or removed on
-// it, if a flow of it got a rate above or below its old one, and only from the level on at which
-// that can matter. Below that level everything keeps its rate, and a flow at level v stays there as
-// long as one link with s_l = v (or its cap) holds it. So a change is re-solved by
-// levels, not by connected components: hashed paths join nearly all flows into one component.
+// the levels and visits only changes. A link is visited if flows were added to it or removed from
+// it, or if one of its flows got a rate above or below its old one, and only from the level on at
+// which that can matter. Below that level all rates stay. A flow at level v stays there while one
+// link with s_l = v (or its cap) holds it. A change is thus re-solved by levels, not by connected
+// components, because hashed paths join nearly all flows into one component.
 //
-// Links that can never bind drop out beforehand: each flow's rate is at most
-// bound_f = min(rate_max_f, min floor(C_l / count_fl)), and a link is *slack* if only one flow uses
-// it or if even with every flow at its bound it has room to spare.
+// Links that can never bind are excluded in advance. Each flow's rate is at most bound_f =
+// min(rate_max_f, min floor(C_l / count_fl)). A link is *slack* if only one flow uses it, or if it
+// has room to spare with every flow at its bound.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,9 @@ public:
     explicit FluidRates(std::span<const LinkInfo> links);
 
     FootprintId add_footprint(std::span<const LinkShare> footprint) override;
-    // Parts that are joined are one flow as long as links that all of them cross alike hold them
-    // at their rate: then each has the same rate as if it were alone. As soon as a link holds the
-    // flow that only some of the parts cross, they are flows of their own.
+    // Joined parts are one flow while links that all of them cross equally hold them at their rate:
+    // each part then has the rate that it would have as a separate flow. As soon as the flow is
+    // held by a link that only some of the parts cross, they become separate flows.
     std::optional<FootprintId> join_footprints(std::span<const FootprintId> parts) override;
     std::optional<FootprintId> join_flows(std::span<const FootprintId> flows) override;
     std::span<const PartedFlow> parted() const override { return parted_; }
@@ -64,43 +65,44 @@ private:
     static constexpr Level kNever = std::numeric_limits<Level>::max();
     static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-    // One cache line: mostly all that a flow that comes or goes needs of a link.
+    // One cache line: most of the data of a link that a starting or ending flow needs.
     struct alignas(64) Link {
         Level capacity = 0;
         Level level = kNever;  // s_l; never for a slack link
-        Level key = kNever;    // when the sweep looks at the link; never if it need not
+        Level key = kNever;    // the level at which the sweep visits the link; never if it need not
         Level bound_sum = 0;   // sum of count * bound
         std::int64_t count_sum = 0;
         CrossingList crossings;
         bool touched = false;  // since the last settle
         bool slack = true;
-        bool stale = false;  // its key must be found again after this level
+        bool stale = false;  // its key must be recomputed after this level
     };
     struct Footprint {
-        std::uint32_t first = 0;  // shares_
+        std::uint32_t first = 0;  // index into shares_
         std::uint32_t size = 0;
-        std::uint32_t joined = kNone;     // joined_: several parts
+        std::uint32_t joined = kNone;     // index into joined_ if it has several parts
         Level bound = 0;                  // min floor(C_l / count)
-        std::uint64_t bound_version = 0;  // of capacities_version_; an older bound is wrong
+        std::uint64_t bound_version = 0;  // value of capacities_version_; an older bound is invalid
     };
     struct Flow {
         Level bound = 0;
         Level rate_max = 0;  // never, if there is no cap
         FootprintId footprint{};
-        std::uint32_t joined = kNone;  // joined_: it stands for several parts
-        std::uint32_t whole = kNone;   // a part of this flow, which has come apart
-        std::uint32_t parts_left = 0;  // of one that has come apart: not zero, its id is in use
+        std::uint32_t joined = kNone;  // index into joined_ if it represents several parts
+        std::uint32_t whole = kNone;   // the separated flow that it is a part of
+        std::uint32_t parts_left = 0;  // of a separated flow; while not zero, its id is in use
     };
     // Parts that are one flow.
     struct Joined {
         std::vector<FootprintId> parts;
-        // The links that all parts cross alike; of flows that end for themselves those of each.
+        // The links that all parts cross equally. For flows that end separately: those links of
+        // each.
         std::vector<FootprintId> holders;
         std::uint32_t num_flows = 0;
         bool flows = false;  // join_flows()
-        // What each of the holders bounds the flow to, if all do alike; else never.
+        // The bound that each of the holders gives the flow, if they are equal; else never.
         Level bound = kNever;
-        std::uint64_t bound_version = 0;  // of capacities_version_
+        std::uint64_t bound_version = 0;  // value of capacities_version_
     };
     struct Event {
         Level level;
@@ -157,20 +159,20 @@ private:
     std::vector<PartedFlow> parted_;
 
     std::vector<Flow> flows_;
-    std::vector<Level> rates_;  // by flow; never = free: no rate yet in this sweep
+    std::vector<Level> rates_;  // by flow; never: free, without a rate in this sweep
     FlowProgress progress_;
     CrossingPool crossings_;
 
-    // What the next settle starts from.
+    // The input of the next settle.
     std::vector<std::uint32_t> touched_links_;
-    std::vector<std::uint32_t> entering_;  // flows that are not on their links yet
+    std::vector<std::uint32_t> entering_;  // flows that are not yet on their links
     std::vector<std::uint32_t> new_flows_;
-    std::vector<std::uint32_t> rebound_flows_;  // whose bound a capacity changed
+    std::vector<std::uint32_t> rebound_flows_;  // flows whose bound a capacity changed
 
     // The sweep: heaps by level.
     std::vector<Event> link_events_;
     std::vector<Event> flow_events_;
-    std::size_t num_new_seen_ = 0;  // of new_flows_, which are in the order of their bounds
+    std::size_t num_new_seen_ = 0;  // processed flows of new_flows_, which is ordered by bound
     std::vector<std::uint32_t> stale_links_;
     std::vector<std::uint32_t> frozen_flows_;
     bool changed_ = false;  // since the last settle

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of FluidRates (network/fluid/fluid.h) that moves several parts as one flow. All parts
-// have the same rate x if each of them crosses a link that saturates at x: then the least level of
-// each part's links is that one, and x is the fixed point for the parts as well. Parts of a message
-// share such a link, the one that all of them cross alike; flows that end for themselves have one
-// each. So a flow of parts is right as long as those links, or its cap, hold it, and that is seen
-// to after each sweep.
+// have the same rate x if each of them crosses a link that saturates at x: that is then the least
+// level of each part's links, and x is the fixed point for the parts as well. Parts of a message
+// share such a link, which all of them cross equally; flows that end separately have one each. A
+// joined flow is therefore correct while those links, or its cap, hold it. Each sweep ends with
+// this check.
 #include <algorithm>
 
 #include "network/fluid/fluid.h"
@@ -13,7 +13,7 @@ namespace orrery {
 
 namespace {
 
-// What all parts together carry, and of that the links that all of them cross alike.
+// The sum of all parts' footprints, and the links in it that all parts cross equally.
 struct Sum {
     std::vector<LinkShare> all;
     std::vector<LinkShare> alike;
@@ -74,14 +74,14 @@ FootprintId FluidRates::add_joined(std::span<const LinkShare> shares, Joined joi
     return id;
 }
 
-// Those of which some part is no longer held. True if there were any: then the sweep has to go on
-// with their parts.
+// Separates the flows with a part that is no longer held. True if there were any: the sweep must
+// then continue with their parts.
 bool FluidRates::part_flows() {
     if (joined_.empty()) {
         return false;
     }
     bool any = false;
-    // Flows that take another one's place are frozen only by the next sweep.
+    // The flows that replace another one are frozen only by the next sweep.
     for (const std::uint32_t f : frozen_flows_) {
         if (flows_[f].joined != kNone && rates_[f] != kNever && !is_held(f, rates_[f])) {
             part(f);
@@ -91,7 +91,7 @@ bool FluidRates::part_flows() {
     return any;
 }
 
-// Up to now all parts have done the same.
+// Until now all parts have had equal progress.
 void FluidRates::part(std::uint32_t f) {
     remove(f);
     rates_[f] = kNever;
@@ -111,7 +111,7 @@ void FluidRates::part(std::uint32_t f) {
     flows_[f].parts_left = static_cast<std::uint32_t>(joined.parts.size());
 }
 
-// Each of its parts, if there are several.
+// For a joined flow: whether each of its parts is held.
 bool FluidRates::is_held(std::uint32_t f, Level level) {
     const Flow& flow = flows_[f];
     if (flow.joined == kNone) {
@@ -126,7 +126,7 @@ bool FluidRates::is_held(std::uint32_t f, Level level) {
     });
 }
 
-// Does a link saturate there?
+// Whether a link of the footprint saturates at this level.
 bool FluidRates::has_level(FootprintId footprint, Level level) const {
     const auto shares = shares_of(footprint);
     return std::any_of(shares.begin(), shares.end(), [&](const LinkShare& share) {

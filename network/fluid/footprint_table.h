@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The footprints that transfers refer to by id, one after the other in one array (CSR).
+// Footprints by id, stored one after the other in one array (CSR).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-// Its links exist and ascend, and it crosses each.
+// The links must exist, ascend, and have positive counts.
 inline void check_footprint(std::span<const LinkShare> footprint, std::size_t num_links) {
     for (std::size_t i = 0; i < footprint.size(); ++i) {
         ORRERY_CHECK(index(footprint[i].link) < num_links && footprint[i].count > 0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `network: analytic`: transfers never slow each other down. A transfer's rate is
-// min(rate_max, min over its links l of floor(C_l / count_l)), whatever else is in flight. A
-// rate_max of zero means no cap.
+// `network: analytic`: transfers never slow each other down. The rate of a transfer is always
+// min(rate_max, min over its links l of floor(C_l / count_l)). A rate_max of zero means no cap.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one channel moves at most. NCCL's estimate holds a call to the bandwidth of all channels of
-// the communicator, though small calls run on few (NcclChoice::channels): each is one block of a
-// kernel, which moves no more than NCCL's own limit of LL128 for it (perChMaxRingLL128Bws, 15 bytes
-// of 16 are data), and in LL half of what it moves are flags.
+// The limit of one channel. NCCL's estimate gives a call the bandwidth of all channels of the
+// communicator, although small calls run on few (NcclChoice::channels). Each channel is one block
+// of a kernel, which moves at most NCCL's own limit for LL128 (perChMaxRingLL128Bws, 15 of 16 bytes
+// are data); in LL half of the moved bytes are flags.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// GB/s on the busiest edge of a ring; 0: not known to be limited (Simple).
+// GB/s on the busiest edge of a ring; 0: no known limit (Simple).
 double nccl_channel_bandwidth(NcclProtocol p,
                               std::uint32_t compute_capability,
                               std::uint32_t num_nodes);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kMaxChannels = 64;
 constexpr std::uint32_t kMaxSearchChannels = kMaxChannels / 2;
 
-// GB/s of one channel, as the search tries them.
+// GB/s of one channel, in the order of the search.
 constexpr double kIntraSm90[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
 constexpr double kInterSm90[] = {
     48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, .24, .12};
@@ -35,13 +35,13 @@ std::span<const double> speeds_to_try(std::uint32_t compute_capability, bool net
     return network ? std::span<const double>(kInterOlder) : std::span<const double>(kIntraOlder);
 }
 
-// What a channel of some speed has to fit into.
+// The limits for channels of some speed.
 struct Room {
-    double lane = 0;          // GB/s that one channel can have at most inside the node
-    std::uint32_t lanes = 1;  // such lanes side by side
+    double lane = 0;          // most GB/s of one channel inside the node
+    std::uint32_t lanes = 1;  // number of parallel lanes
     double nic = 0;           // GB/s of one NIC; 0: no network
     std::uint32_t nics = 0;
-    double total = 0;  // no need to search on once this is reached
+    double total = 0;  // the search may stop at this sum
 
     std::uint32_t channels(double speed) const {
         constexpr double kRounding = 1e-9;
@@ -61,12 +61,12 @@ struct Found {
     double speed = 0;
 };
 
-// GPUs without a compute capability are AMD's.
+// Devices without a compute capability are AMD's GPUs.
 bool is_rccl(std::uint32_t compute_capability) {
     return compute_capability == 0;
 }
 
-// From the fastest channels down; stops well below the first speed that worked.
+// Tries speeds from the fastest down, and stops well below the first that fits.
 Found search(std::span<const double> speeds, const Room& room) {
     constexpr double kLeastRatio = 0.49;
     Found best;
@@ -83,15 +83,15 @@ Found search(std::span<const double> speeds, const Room& room) {
         }
     }
     if (best.channels == 0) {
-        // Slower than the slowest speed of the list: NCCL gives up its requirements and takes what
-        // there is.
+        // Slower than the slowest speed of the list: NCCL drops its requirements and uses the
+        // available bandwidth.
         const double slowest = std::max(room.nics > 0 ? room.nic : room.lane, 1e-3);
         best = {1, slowest};
     }
     return best;
 }
 
-// Two channels of half the bandwidth each keep more SMs busy.
+// Two channels with half the bandwidth each use more SMs.
 Found duplicated(Found found, std::uint32_t compute_capability) {
     const bool already_many = compute_capability > 80 && found.speed < 50 && found.channels > 4;
     if (found.speed < 25 || already_many) {
@@ -129,7 +129,7 @@ Room room_of(const NodeSpec& node,
         room.nic = fabric.nic_bandwidth.gigabytes_per_second();
         room.nics = shape.nics_per_node;
         if (shape.gpus_per_node == 1) {
-            room.lanes = 0;  // no GPU to talk to inside the node
+            room.lanes = 0;  // there is no other GPU inside the node
             room.total = room.nic * room.nics;
         }
     }
@@ -143,11 +143,11 @@ NcclPath type_intra(const NodeSpec& node, const NcclGroupShape& shape) {
     return node.intra_node == IntraNodeKind::pcie ? NcclPath::phb : NcclPath::nvl;
 }
 
-// A channel leaves by the NIC it came in by: the last GPU reaches that over the first one (PXN), or
-// over a PCIe switch that both share (PXB) on the boards of that time.
+// A channel leaves by the NIC through which it entered. The last GPU reaches that NIC over the
+// first one (PXN) or, on the boards of that time, over a common PCIe switch (PXB).
 NcclPath type_inter(const NodeSpec& node, std::uint32_t cc, const NcclGroupShape& shape) {
     if (shape.num_nodes > 1 && shape.tcp) {
-        return NcclPath::phb;  // the adapter of the host, without GPUDirect
+        return NcclPath::phb;  // the host's adapter, without GPUDirect
     }
     if (shape.num_nodes == 1 || shape.gpus_per_node == 1) {
         return NcclPath::pix;
@@ -169,7 +169,7 @@ void add_nvls(const NodeSpec& node, const NcclGroupShape& shape, NcclCommunicato
     c.nvls_channels = c.compute_capability < 100 ? 16 : one_node ? 24 : 32;
     const NcclGraph ring = c.graph(NcclAlgorithm::ring);
     if (one_node) {
-        // As many bytes a second as the rings, over all heads: (derived) for 8 GPUs of sm90, where
+        // The same bytes a second as the rings, over all heads: derived for 8 GPUs of sm90, where
         // only the product of channels and bandwidth matters.
         NcclGraph nvls = ring;
         nvls.channels = 16;
@@ -184,14 +184,15 @@ void add_nvls(const NodeSpec& node, const NcclGroupShape& shape, NcclCommunicato
 
 double nccl_intra_bandwidth(const NodeSpec& node, std::uint32_t compute_capability) {
     if (node.intra_node == IntraNodeKind::pcie) {
-        // NCCL counts 12 GB/s for 16 lanes of 8 GT/s, and Intel hosts forward between GPUs at 5/6.
+        // NCCL counts 12 GB/s for 16 lanes of 8 GT/s; Intel hosts forward between GPUs at 5/6 of
+        // it.
         const double pcie = 0.75 * node.pcie_bandwidth.gigabytes_per_second();
         return node.amd_cpu ? pcie : pcie / 1.2;
     }
     if (is_rccl(compute_capability)) {
         return 0.75 * node.nvlink_bandwidth.gigabytes_per_second();  // 48 of 64 (RCCL, topo.h)
     }
-    // What one link reaches, GB/s: 18.0 of 20, 20.0 of 25, 20.6 of 25, 40.1 of 50.
+    // NCCL's value for one link in GB/s: 18.0 of 20, 20.0 of 25, 20.6 of 25, 40.1 of 50.
     const double share = compute_capability >= 100  ? 40.1 / 50
                          : compute_capability >= 90 ? 20.6 / 25
                          : compute_capability >= 70 ? 20.0 / 25
@@ -199,8 +200,8 @@ double nccl_intra_bandwidth(const NodeSpec& node, std::uint32_t compute_capabili
     return share * node.nvlink_bandwidth.gigabytes_per_second();
 }
 
-// The rings of eight GPUs use all links, as the fourteen of RCCL's list do (src/graph/
-// rome_models.cc: each link twice). Others have both directions of Walecki's cycles.
+// The rings of eight GPUs use all links, like the fourteen in RCCL's list
+// (src/graph/rome_models.cc: each link twice). Other sizes use both directions of Walecki's cycles.
 std::uint32_t num_mesh_rings(std::uint32_t gpus) {
     return gpus == 8 ? 7 : gpus <= 2 ? 1 : 2 * ((gpus - 1) / 2);
 }
@@ -252,7 +253,7 @@ NcclCommunicator common_graphs(const NcclCommunicator& a, const NcclCommunicator
     NcclCommunicator c = a;
     c.compute_capability = std::min(a.compute_capability, b.compute_capability);
     c.ll128 = a.ll128 && b.ll128 && a.compute_capability == b.compute_capability;
-    // Hosts of AMD have the longer overhead of a message.
+    // AMD hosts have the larger overhead per message.
     c.cpu = b.cpu == NcclCpu::amd ? b.cpu : a.cpu;
     c.channels = std::min(a.channels, b.channels);
     c.nvls_channels = std::min(a.nvls_channels, b.nvls_channels);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NCCL's topology search finds on a node: how many channels, at which bandwidth. The search
-// (NCCL 2.28.9, src/graph/search.cc and connect.cc) is reduced to what a NodeSpec says: GPUs of
-// equal NVLink or PCIe bandwidth, each node's share of NICs. Speeds are tried from a fixed list;
-// the most bandwidth wins, the fastest channels among equals. Each node searches on its own; of
-// what nodes of several kinds find, the least counts. Not modelled: user limits on channels, other
-// graphs than ring, tree, NVLS and PAT.
+// The result of NCCL's topology search on a node: the number of channels and their bandwidth. The
+// search (NCCL 2.28.9, src/graph/search.cc and connect.cc) is reduced to the data of a NodeSpec:
+// GPUs of equal NVLink or PCIe bandwidth, and each node's share of NICs. Speeds are tried from a
+// fixed list. The most bandwidth wins; on ties the fastest channels. Each node searches by itself;
+// with several kinds of nodes the least result counts. Not modelled: user limits on channels, and
+// graphs other than ring, tree, NVLS and PAT.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,29 @@ namespace orrery {
 struct NcclGroupShape {
     std::uint32_t num_nodes = 1;
     std::uint32_t num_ranks = 1;
-    std::uint32_t gpus_per_node = 1;  // members on the node that has fewest
-    std::uint32_t nics_per_node = 1;  // distinct NICs that belong to those members
-    std::uint32_t kinds = 1;          // bit k: a node of kind k is in it
-    bool tcp = false;                 // over sockets, by one adapter a node
+    std::uint32_t gpus_per_node = 1;  // members on the node with the fewest
+    std::uint32_t nics_per_node = 1;  // distinct NICs of those members
+    std::uint32_t kinds = 1;          // bit k: it has a node of kind k
+    bool tcp = false;                 // over sockets, with one adapter per node
     auto operator<=>(const NcclGroupShape&) const = default;
 };
 
-// Graphs, channel counts and what else the tuning asks for.
+// The graphs, numbers of channels and other inputs of the tuning.
 NcclCommunicator search_nccl_graphs(const NodeSpec& node,
                                     const FabricSpec& fabric,
                                     std::uint32_t compute_capability,
                                     const NcclGroupShape& shape);
 
-// What nodes that found different graphs agree on: the fewest channels, the least bandwidths and
+// The common result of nodes with different graphs: the fewest channels, the least bandwidths and
 // capability, the farthest paths (NCCL 2.28, src/init.cc, initTransportsRank, after its third
-// all-gather). LL128 runs only where all have one compute capability (src/graph/tuning.cc).
+// all-gather). LL128 is used only if all have one compute capability (src/graph/tuning.cc).
 NcclCommunicator common_graphs(const NcclCommunicator& a, const NcclCommunicator& b);
 
-// GB/s that NCCL assumes for all NVLinks (or the PCIe link) of one GPU and direction.
+// GB/s that NCCL assumes for all NVLinks (or the PCIe link) of a GPU, per direction.
 double nccl_intra_bandwidth(const NodeSpec& node, std::uint32_t compute_capability);
 
-// Edge-disjoint directed rings through `gpus` GPUs that are all connected to each other.
+// The number of edge-disjoint directed rings through `gpus` GPUs that are all connected to each
+// other.
 std::uint32_t num_mesh_rings(std::uint32_t gpus);
 
 }  // namespace orrery

@@ -39,7 +39,7 @@ constexpr std::array kGpus = {KnownGpu{0x1db5, "v100-32g"},
                               KnownGpu{0x2335, "h200"},
                               KnownGpu{0x2901, "b200"}};
 
-// Raw bandwidth of one NVLink and direction, GB/s: NVIDIA's data sheets (300 GB/s over 6 links of
+// Raw bandwidth of one NVLink per direction, GB/s: NVIDIA's data sheets (300 GB/s over 6 links in
 // both directions on V100, 600 over 12, 900 over 18, 1800 over 18).
 std::int64_t nvlink_GBps(std::uint32_t compute_capability) {
     return compute_capability >= 100 ? 50 : compute_capability >= 70 ? 25 : 20;
@@ -71,7 +71,7 @@ private:
         return fmt::format("{}:{}", source_, 1 + std::count(xml_.begin(), end, '\n'));
     }
     std::optional<std::string> text(const pugi::xml_node& node, const char* name);
-    // A whole number of the given base, which may have a prefix 0x.
+    // An integer in the given base, with an optional prefix 0x.
     std::optional<std::uint64_t> number(const pugi::xml_node& node,
                                         const char* name,
                                         std::uint64_t most,
@@ -130,14 +130,14 @@ std::optional<std::uint64_t> Reader::number(const pugi::xml_node& node,
     return value;
 }
 
-// Share of the transfers that are data: 8 of 10 bits in the first two generations, then 128 of 130.
+// Fraction of data in the transfers: 8 of 10 bits in the first two generations, then 128 of 130.
 double pcie_coding(double transfers) {
     return transfers <= 5.0 ? 0.8 : 128.0 / 130.0;
 }
 
-// "32.0 GT/s PCIe" times lanes.
+// "32.0 GT/s PCIe" times the number of lanes.
 Bandwidth Reader::pcie_of(const pugi::xml_node& pci) {
-    // Where a virtual machine hides the link, NCCL takes 16 lanes of 8 GT/s (ncclTopoAddPci).
+    // If a virtual machine hides the link, NCCL assumes 16 lanes of 8 GT/s (ncclTopoAddPci).
     const auto has = [&](const char* name) { return *pci.attribute(name).value() != '\0'; };
     const auto speed = has("link_speed") ? text(pci, "link_speed") : std::string{"8.0 GT/s"};
     auto width = has("link_width") ? number(pci, "link_width", 32) : std::uint64_t{16};
@@ -203,7 +203,7 @@ void Reader::add_gpu(const pugi::xml_node& pci, Gpu gpu) {
     }
 }
 
-// A GPU or a NIC by its class alone, in a file that a cloud ships.
+// A GPU or a NIC, recognised by its class, in a file of a cloud.
 void Reader::read_pci(const pugi::xml_node& pci) {
     if (pci.first_child() || *pci.attribute("class").value() == '\0') {
         return;
@@ -287,7 +287,7 @@ void Reader::derive(NcclTopology& topology) {
     node.nvlink_bandwidth =
         Bandwidth::bytes_per_second(static_cast<std::int64_t>(links) *
                                     nvlink_GBps(topology.compute_capability) * 1'000'000'000);
-    // What NCCL counts of each (src/graph/topo.h); latencies as the catalogue's servers.
+    // NCCL's values (src/graph/topo.h); latencies as in the catalogue's servers.
     const std::uint32_t sm = topology.compute_capability;
     node.nvlink_efficiency = sm >= 100 ? 0.802 : sm >= 90 ? 0.824 : 0.8;
     node.pcie_efficiency = 0.762;
@@ -335,7 +335,7 @@ std::string bus_id(std::uint32_t number) {
     return fmt::format("0000:{:02x}:{:02x}.0", 1 + number / 32, number % 32);
 }
 
-// The PCIe generation that gives this bandwidth over 16 lanes, as the link_speed that NCCL expects.
+// The link_speed, in NCCL's form, of the PCIe generation with this bandwidth over 16 lanes.
 std::string link_speed(Bandwidth pcie) {
     const double data = static_cast<double>(pcie.bits_per_second()) / 16e9;
     return fmt::format("{:.1f} GT/s PCIe", data / pcie_coding(data <= 4.0 ? 5.0 : data));
@@ -408,7 +408,7 @@ private:
         if (node_.intra_node == IntraNodeKind::nvswitch && links > 0) {
             add_links(element, node_.gpus_per_node + fabric_.nics_per_node, links, "0x068000");
         } else if (node_.intra_node == IntraNodeKind::nvlink_mesh && peers > 0) {
-            // Those that are left over go to the next neighbours.
+            // The remaining links go to the next neighbours.
             for (std::uint32_t step = 1; step <= peers; ++step) {
                 const std::uint32_t count = links / peers + (step <= links % peers ? 1 : 0);
                 add_links(element, (gpu + step) % node_.gpus_per_node, count, "0x030200");

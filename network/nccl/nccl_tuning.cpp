@@ -49,7 +49,7 @@ constexpr ByGeneration kTreePerChannel{
 constexpr ByGeneration kNvlsTreePerChannel{
     {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 43.8}}};
 
-// The share of the tree's bandwidth by log2(bytes / 64), measured by NCCL's authors: 64 B … 256 MB.
+// Fraction of the tree's bandwidth by log2(bytes / 64), measured by NCCL's authors: 64 B … 256 MB.
 constexpr std::size_t kNumTreeSizes = 23;
 constexpr std::array<std::array<double, kNumTreeSizes>, kNumNcclProtocols> kTreeCorrection{
     {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
@@ -79,11 +79,11 @@ std::uint32_t num_steps(F f, std::uint32_t n) {
     }
 }
 
-// The quantities that every formula needs, once.
+// The common quantities of all formulas.
 struct Inputs {
     const NcclCommunicator& c;
-    std::size_t row;     // generation
-    std::size_t column;  // number of nodes
+    std::size_t row;     // by generation
+    std::size_t column;  // by number of nodes
     double ranks_per_node;
     double ll_max;
 
@@ -92,7 +92,7 @@ struct Inputs {
           row(generation(c.compute_capability)),
           column(c.num_nodes <= 2 ? c.num_nodes - 1 : 2),
           ranks_per_node(static_cast<double>(c.num_ranks) / c.num_nodes),
-          // With several nodes the host's CPU forwards LL: its row, not the GPU's.
+          // With several nodes the host's CPU forwards LL, so that its row counts, not the GPU's.
           ll_max(c.num_nodes == 1        ? kLlMax[row][0]
                  : c.cpu == NcclCpu::amd ? kLlMax[1][column]
                                          : kLlMax[0][column]) {}
@@ -137,7 +137,7 @@ bool enabled(const Inputs& in, A a, P p) {
     return true;
 }
 
-// What a channel of NVLS or NVLSTree reaches between nodes.
+// The bandwidth of a channel of NVLS or NVLSTree between nodes.
 double nvls_channel_inter(const Inputs& in, A a) {
     const double inter =
         in.c.graph(a).bw_inter * (in.c.num_nodes <= 2 && a == A::nvls_tree ? 2.0 : 1.0);
@@ -243,7 +243,7 @@ double table_latency(const Inputs& in, F f, A a, P p) {
     return base;
 }
 
-// The types that NVSwitch can add in flight.
+// The dtypes that NVSwitch can add in flight.
 bool multicast_adds(Dtype wire) {
     return wire == Dtype::fp32 || wire == Dtype::bf16 || wire == Dtype::fp16 ||
            wire == Dtype::int32;
@@ -372,7 +372,7 @@ NcclChoice NcclTuning::choose(F f, std::int64_t bytes, Dtype wire) const {
         if (multicast && reduces && !multicast_adds(wire)) {
             continue;
         }
-        // A ring adds n terms one after the other: too imprecise in fp8 for many ranks.
+        // A ring adds n terms in sequence, which is too imprecise in fp8 for many ranks.
         const bool imprecise =
             algorithm == A::ring && reduces && wire == Dtype::fp8 && communicator_.num_ranks > 8;
         for (std::size_t p = 0; p < kNumNcclProtocols; ++p) {
@@ -410,7 +410,7 @@ void NcclTuning::set_channels(std::int64_t bytes, NcclChoice& choice) const {
             threads /= 2;
         }
         if (p == P::simple) {
-            threads = a == A::tree ? 640 : threads + 32;  // a warp of its own for the flags
+            threads = a == A::tree ? 640 : threads + 32;  // an additional warp for the flags
         }
     } else if (a == A::pat) {
         threads = 640;

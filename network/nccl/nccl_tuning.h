@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How NCCL 2.28 chooses algorithm, protocol and channels of a collective: its own estimate
+// NCCL 2.28's choice of algorithm, protocol and channels for a collective: the smallest of its own
+// estimates
 //     time = latency + bytes / bandwidth
-// of every enabled (algorithm, protocol), of which the smallest wins. Formulas and constants:
-// NCCL 2.28.9, src/graph/tuning.cc and src/enqueue.cc (restated from their description).
-// Not here: the search for the graphs (nccl_graph.h), collnet (needs a switch that aggregates).
+// over every enabled (algorithm, protocol). Formulas and constants: NCCL 2.28.9,
+// src/graph/tuning.cc and src/enqueue.cc (restated from their description). Not included: the
+// search for graphs (nccl_graph.h), and collnet (needs a switch that aggregates).
 #pragma once
 
 #include <array>
@@ -30,33 +31,34 @@ inline constexpr std::size_t kNumNcclFunctions = 5;
 std::string_view name(NcclAlgorithm algorithm);
 std::string_view name(NcclProtocol protocol);
 
-// Kinds of path, nearest first; the order is the meaning.
+// Kinds of path, nearest first; comparisons use this order.
 enum class NcclPath : std::uint8_t { loc, nvl, nvb, c2c, pix, pxb, p2c, pxn, phb, sys, net, dis };
 
 enum class NcclCpu : std::uint8_t { intel, amd, other };
 
-// What the topology search found for one algorithm. No channels: the algorithm is not there.
+// The result of the topology search for one algorithm. Without channels the algorithm is not
+// available.
 struct NcclGraph {
     std::uint32_t channels = 0;
     double bw_intra = 0;  // GB/s of one channel
     double bw_inter = 0;
     NcclPath type_intra = NcclPath::nvl;
     NcclPath type_inter = NcclPath::pix;
-    double latency_inter = 0;  // us, what the network adapter says of itself
+    double latency_inter = 0;  // us, as reported by the network adapter
     bool same_channels = true;
 };
 
 struct NcclCommunicator {
-    std::uint32_t compute_capability = 90;  // the least of the members
+    std::uint32_t compute_capability = 90;  // minimum of the members
     std::uint32_t num_nodes = 1;
     std::uint32_t num_ranks = 1;
     NcclCpu cpu = NcclCpu::intel;
-    std::uint32_t channels = 0;       // that ring, tree and PAT run on
-    std::uint32_t nvls_channels = 0;  // that NVLS and NVLSTree run on
+    std::uint32_t channels = 0;       // for ring, tree and PAT
+    std::uint32_t nvls_channels = 0;  // for NVLS and NVLSTree
     bool nvswitch = false;            // with multicast
     bool plain_tree = false;          // the largest tree pattern puts all traffic on the first GPU
-    bool ll128 = true;                // every member of the same capability
-    double message_us = 0;            // of the network, if that is more than NCCL's constants
+    bool ll128 = true;                // all members have the same capability
+    double message_us = 0;            // of the network, if it is more than NCCL's constants
     std::array<NcclGraph, kNumNcclAlgorithms> graphs{};
 
     const NcclGraph& graph(NcclAlgorithm a) const { return graphs[static_cast<std::size_t>(a)]; }
@@ -81,12 +83,12 @@ public:
     double latency_us(NcclFunction f, NcclAlgorithm a, NcclProtocol p) const;
     double bandwidth(NcclFunction f, NcclAlgorithm a, NcclProtocol p) const;
 
-    // NCCL's estimate for this size; empty if the combination cannot run.
+    // NCCL's estimate for this size; no value if the combination cannot run.
     std::optional<NcclChoice> estimate(NcclFunction f,
                                        NcclAlgorithm a,
                                        NcclProtocol p,
                                        std::int64_t bytes) const;
-    // What NCCL would run. `wire` matters because multicast cannot add every type, and because long
+    // NCCL's choice. `wire` matters because multicast cannot add every type, and because long
     // chains of fp8 additions are avoided.
     NcclChoice choose(NcclFunction f, std::int64_t bytes, Dtype wire) const;
 
@@ -106,16 +108,16 @@ private:
         table_{};
 };
 
-// Share of the NVLink bandwidth that in-switch reduction reaches (0: no such hardware).
+// Fraction of the NVLink bandwidth that in-switch reduction reaches (0: no such hardware).
 double nvls_efficiency(std::uint32_t compute_capability);
 // The bandwidth of the whole vector that NVLSTree's channels reach between nodes, GB/s.
 double nvls_tree_network_bandwidth(const NcclCommunicator& communicator);
-// Start-up of any kernel of this protocol, and one step between two nodes or inside one, as ring
-// collectives see them (us). Point-to-point messages use them too.
+// Start-up of any kernel of this protocol, and one step between two nodes or inside one, as in ring
+// collectives (us). Point-to-point messages use them, too.
 double nccl_base_latency_us(NcclProtocol p);
 double nccl_step_latency_us(NcclProtocol p, bool network, bool nvlink);
-// What a message takes of this protocol on a network whose messages take `message_us`: Simple waits
-// for the completion too.
+// The time of a message of this protocol on a network whose messages take `message_us`. Simple also
+// waits for the completion.
 double nccl_message_latency_us(NcclProtocol p, double message_us);
 
 }  // namespace orrery
