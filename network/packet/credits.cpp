@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receiver credits (Ultra Ethernet's RCCC): senders say how much they want, receivers grant it at
-// the pace of their own line, in turn. Behaviour: ultraethernet/uet-htsim 40ccb05, uec.cpp.
+// Receiver credits (Ultra Ethernet's RCCC): senders report the bytes that they want to send, and
+// receivers grant credit at their own line rate, in turn. Behaviour: ultraethernet/uet-htsim
+// 40ccb05, uec.cpp.
 #include <algorithm>
 
 #include "network/packet/packet_engine.h"
@@ -29,8 +30,8 @@ void PacketEngine::on_credit(const Packet& packet) {
     make_ready(packet.flow);
 }
 
-// How far the receiver may grant: what is granted already, plus what is left to send and not
-// covered, one window at most.
+// The total that the receiver may grant: the present grants plus the uncovered rest of the flow, at
+// most one window.
 std::int64_t PacketEngine::wanted_credit(const Flow& flow) const {
     const SenderState& sender = flow.sender;
     std::int64_t wanted =
@@ -41,7 +42,7 @@ std::int64_t PacketEngine::wanted_credit(const Flow& flow) const {
     return sender.granted + wanted;
 }
 
-// Asks for credit in a packet of its own, because no data can carry the wish.
+// Requests credit in a packet of its own, because there is no data packet to carry the request.
 void PacketEngine::request_credit(std::uint32_t id) {
     Flow& flow = flows_[id];
     flow.sender.last_request = now_;
@@ -57,7 +58,7 @@ void PacketEngine::request_credit(std::uint32_t id) {
     send_control(flow.source, request);
 }
 
-// A loss may leave a sender without credit and without data that could carry the wish for more.
+// After a loss, a sender may have neither credit nor data packets that could carry a request.
 void PacketEngine::request_if_stuck(std::uint32_t id) {
     const SenderState& sender = flows_[id].sender;
     const bool wants = sender.num_lost > 0 || sender.backlog > 0;
@@ -68,7 +69,7 @@ void PacketEngine::request_if_stuck(std::uint32_t id) {
     }
 }
 
-// The sender wants to be granted `wanted` bytes in all.
+// The sender wants a total grant of `wanted` bytes.
 void PacketEngine::want_credit(std::uint32_t flow_id, std::int64_t wanted) {
     Flow& flow = flows_[flow_id];
     ReceiverState& receiver = flow.receiver;
@@ -85,7 +86,8 @@ void PacketEngine::want_credit(std::uint32_t flow_id, std::int64_t wanted) {
     }
 }
 
-// One grant to the next sender in turn; the next one when these bytes could have arrived.
+// Grants credit to the next sender in turn. The next grant follows when these bytes could have
+// arrived.
 void PacketEngine::give_credit(std::uint32_t host) {
     Nic& nic = nics_[host];
     nic.credit_pending = false;

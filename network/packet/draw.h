@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers by counter: number n of (seed, entity, purpose) is a pure function of the four, so
-// that a new link or flow does not change another one's draws. The finaliser of splitmix64 (Steele
-// et al., OOPSLA 2014) over a keyed counter: a switch draws one for every packet that it might
-// mark.
+// that a new link or flow does not change the draws of another. It is the finaliser of splitmix64
+// (Steele et al., OOPSLA 2014) over a keyed counter. A switch draws one for every packet that it
+// may mark.
 #pragma once
 
 #include <cstdint>

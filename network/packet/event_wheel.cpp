@@ -68,8 +68,8 @@ WheelEvent EventWheel::pop_late() {
     return event;
 }
 
-// Far events of one bucket come here in their order, and before anything else can be scheduled
-// into that bucket: the order of scheduling survives.
+// Far events of one bucket arrive here in their order, and before any other event is scheduled into
+// that bucket, so that the order of scheduling is kept.
 void EventWheel::take_far_events() {
     while (!far_.empty() && (far_.front().event.time >> shift_) < current_slot_ + kNumBuckets) {
         const WheelEvent event = far_.front().event;
@@ -109,7 +109,7 @@ void EventWheel::next_bucket() {
         adapt_width();
     }
     std::int64_t slot = next_occupied_slot();
-    if (slot < 0) {  // everything is far away: turn the wheel there
+    if (slot < 0) {  // all events are far away: turn the wheel to them
         slot = far_.front().event.time >> shift_;
         current_slot_ = slot - kNumBuckets + 1;
         take_far_events();
@@ -141,8 +141,8 @@ void EventWheel::sort_current() {
     }
 }
 
-// Aims at a few events in an opened bucket and few empty buckets between them, as long as the wheel
-// reaches far enough: events at one instant share a bucket however narrow it is.
+// Aims at a few events per opened bucket and few empty buckets between them, if the wheel then
+// reaches far enough. Events at one instant share a bucket, however narrow it is.
 void EventWheel::adapt_width() {
     int shift = shift_;
     if (8 * far_taken_ > events_opened_) {
@@ -163,8 +163,9 @@ void EventWheel::change_width(int shift) {
     for (std::int64_t slot = next_occupied_slot(); slot >= 0; slot = next_occupied_slot()) {
         empty_bucket(static_cast<std::uint32_t>(slot) & (kNumBuckets - 1), all);
     }
-    // The slot before the new current one is empty, and nothing is scheduled meanwhile: what the
-    // old wheel passed, the new one has passed too, but for a part of its first bucket.
+    // The slot before the new current one is empty, and nothing is scheduled meanwhile. The new
+    // wheel has therefore passed the same events as the old one, apart from a part of its first
+    // bucket.
     current_slot_ = shift > shift_ ? (current_slot_ >> (shift - shift_)) - 1
                                    : current_slot_ << (shift_ - shift);
     shift_ = shift;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pending events of the packet model, ordered by (time, order of scheduling). A calendar queue
-// (Brown, CACM 1988): buckets of 2^shift picoseconds on a wheel, filled in order of scheduling and
-// sorted when their turn comes; what lies beyond the wheel, and what comes late into the bucket
-// that is being emptied, waits in a heap. The bucket width follows the density of events.
+// Pending events of the packet model, ordered by (time, order of scheduling). It is a calendar
+// queue (Brown, CACM 1988): buckets of 2^shift picoseconds on a wheel, filled in order of
+// scheduling and sorted when they are opened. Events beyond the wheel, and late events for the open
+// bucket, are in heaps. The bucket width follows the density of events.
 // tests/bench/packet_bench.cpp compares it with std::multimap.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace orrery::packet {
 
 struct WheelEvent {
     std::int64_t time = 0;     // picoseconds
-    std::uint32_t target = 0;  // what it is about: a packet, a port, a flow …
-    std::uint32_t action = 0;  // what to do with it
+    std::uint32_t target = 0;  // id of a packet, a port, a flow …
+    std::uint32_t action = 0;  // action on the target
     bool operator==(const WheelEvent&) const = default;
 };
 
@@ -23,12 +23,12 @@ class EventWheel {
 public:
     EventWheel();
 
-    // `time` may not lie before the last event popped.
+    // `time` must not be before the last popped event.
     void schedule(std::int64_t time, std::uint32_t target, std::uint32_t action) {
         ++size_;
         const WheelEvent event{time, target, action};
         const std::int64_t slot = time >> shift_;
-        if (slot <= current_slot_) {  // next_time() may have moved on to a later bucket
+        if (slot <= current_slot_) {  // next_time() may have opened a later bucket
             add_to_current(event);
         } else if (slot < current_slot_ + kNumBuckets) {
             add_to_bucket(static_cast<std::uint32_t>(slot) & (kNumBuckets - 1), event);
@@ -39,17 +39,18 @@ public:
     bool empty() const { return size_ == 0; }
     std::size_t size() const { return size_; }
 
-    // The earliest event; among equals the first scheduled. Not if empty.
+    // Removes the earliest event; of equal times the one scheduled first. The wheel must not be
+    // empty.
     WheelEvent pop() {
         find_next();
         --size_;
         return late_is_next() ? pop_late() : current_[position_++];
     }
-    // The event `ahead` places behind the next one, if it is known already; for prefetching.
+    // The event `ahead` places after the next one, if it is in the open bucket; for prefetching.
     const WheelEvent* peek(std::size_t ahead) const {
         return position_ + ahead < current_.size() ? &current_[position_ + ahead] : nullptr;
     }
-    // Its time, without popping it.
+    // The time of the next event.
     std::int64_t next_time() {
         find_next();
         return late_is_next() ? late_.front().event.time : current_[position_].time;
@@ -61,13 +62,13 @@ private:
     struct HeapEvent {
         WheelEvent event;
         std::uint64_t sequence;
-        bool operator<(const HeapEvent& other) const {  // the earliest on top of a std heap
+        bool operator<(const HeapEvent& other) const {  // a std heap then has the earliest on top
             return event.time != other.event.time ? event.time > other.event.time
                                                   : sequence > other.sequence;
         }
     };
     using Heap = std::vector<HeapEvent>;
-    // Buckets are chains of chunks, so that memory follows the events that are pending.
+    // Buckets are chains of chunks, so that memory is proportional to the pending events.
     struct alignas(64) Chunk {
         std::array<WheelEvent, 7> events;
         std::uint32_t next = kNoChunk;
@@ -83,7 +84,7 @@ private:
             next_bucket();
         }
     }
-    // Late events were scheduled after all in `current_`.
+    // Late events were scheduled after all events in `current_`.
     bool late_is_next() const {
         return !late_.empty() && (position_ == current_.size() ||
                                   late_.front().event.time < current_[position_].time);
@@ -118,15 +119,15 @@ private:
     std::vector<std::uint64_t> occupied_;  // one bit a bucket
     std::vector<Chunk> chunks_;
     std::uint32_t free_chunk_ = kNoChunk;
-    std::vector<WheelEvent> current_;  // sorted; its first position_ events are done
-    Heap late_;                        // for the current bucket, since it was sorted
+    std::vector<WheelEvent> current_;  // sorted; its first position_ events are popped
+    Heap late_;                        // for the open bucket, scheduled since it was sorted
     Heap far_;                         // beyond the wheel
     std::size_t position_ = 0;
     std::size_t size_ = 0;
     std::int64_t current_slot_ = 0;
     int shift_ = 14;  // 2^14 ps: 16 ns
     std::uint64_t num_pushed_ = 0;
-    // Since the last look at the width.
+    // Statistics since the last check of the width.
     std::uint64_t buckets_opened_ = 0;
     std::uint64_t events_opened_ = 0;
     std::uint64_t slots_passed_ = 0;

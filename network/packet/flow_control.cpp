@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PFC: who may fill a switch's buffer, and when a switch tells the port that feeds it to stop. And
-// links whose rate changes while packets are on them.
+// PFC: the admission to a switch's buffer, and the pauses for the ports that feed it. Also links
+// whose rate changes while packets are on them.
 #include <algorithm>
 
 #include "engine/base/check.h"
@@ -22,8 +22,8 @@ void PacketEngine::init_flow_control() {
         if (topology_.is_host(port.to)) {
             continue;
         }
-        // What may still come after the pause was sent: a round trip of bytes, and two packets that
-        // were being sent (IEEE 802.1Qbb, annex O, without the reaction times).
+        // Bytes that may still arrive after the pause was sent: those of a round trip, and two
+        // packets in transmission (IEEE 802.1Qbb, annex O, without the reaction times).
         const double bits =
             static_cast<double>(port.rate.bits_per_second()) * port.latency.seconds();
         const auto bdp = static_cast<std::int64_t>(bits / 8);
@@ -36,8 +36,8 @@ void PacketEngine::init_flow_control() {
     }
 }
 
-// Dynamic threshold (Choudhury and Hahne, 1998): a share of what is free, twice as large for each
-// doubling of the port's rate over the hosts'.
+// Dynamic threshold (Choudhury and Hahne, 1998): a share of the free buffer, which doubles with
+// each doubling of the port's rate over the hosts'.
 std::int64_t PacketEngine::pause_threshold(std::uint32_t ingress) const {
     const PortInfo& port = topology_.port(ingress);
     const SwitchState& state = switches_[port.to - nics_.size()];
@@ -50,8 +50,8 @@ std::int64_t PacketEngine::pause_threshold(std::uint32_t ingress) const {
     return std::max<std::int64_t>(state.shared_max - state.shared, 0) >> shift;
 }
 
-// Takes `packet` into the switch's buffer. False: there is no room, which a lossless network's
-// headroom must prevent.
+// Admits `packet` to the switch's buffer. False if there is no room; in a lossless network the
+// headroom must prevent that.
 bool PacketEngine::admit(const Packet& packet) {
     Ingress& in = ingress_[packet.ingress];
     if (parameters_.pfc.kind == PfcKind::dynamic) {
@@ -76,7 +76,7 @@ bool PacketEngine::admit(const Packet& packet) {
     return true;
 }
 
-// Headroom empties first, then the shared pool, then the reserve.
+// Empties the headroom first, then the shared pool, then the reserve.
 void PacketEngine::release_buffer(std::uint32_t ingress, std::uint32_t bytes) {
     Ingress& in = ingress_[ingress];
     const std::uint32_t from_headroom = std::min(bytes, in.headroom);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flow's state at both its ends.
+// The state of a flow at both ends.
 #pragma once
 
 #include <cstdint>
@@ -36,31 +36,32 @@ private:
 using Controller = std::variant<FixedWindow, Nscc, UecDctcp, Dcqcn, Dctcp, Swift, Hpcc, MegaScale>;
 
 struct SenderState {
-    std::uint32_t next_new = 0;  // packets sent at least once, or the place of go-back-N
+    // Packets sent at least once; with go-back-N the next packet to send
+    std::uint32_t next_new = 0;
     std::uint32_t highest_sent = 0;
-    std::uint32_t acknowledged = 0;  // without a gap
-    std::uint32_t num_lost = 0;      // waiting to be sent again
-    std::uint32_t lost_from = 0;     // none before this one
-    std::uint32_t loss_scanned = 0;  // everything before was looked at for gaps
+    std::uint32_t acknowledged = 0;  // packets acknowledged without a gap
+    std::uint32_t num_lost = 0;      // lost packets to be sent again
+    std::uint32_t lost_from = 0;     // no packet before this one is lost
+    std::uint32_t loss_scanned = 0;  // all packets before this one were checked for gaps
     std::int64_t in_flight = 0;      // bytes
-    std::int64_t received_seen = 0;  // by the receiver, as the ACKs say
-    std::int64_t window = 0;         // as the controller said last
+    std::int64_t received_seen = 0;  // bytes received, according to the ACKs
+    std::int64_t window = 0;         // the controller's last value
     std::int64_t rate = kUnlimited;
-    std::int64_t next_send = 0;  // not before, if paced
+    std::int64_t next_send = 0;  // with pacing: earliest time of the next packet
     std::int64_t last_send = 0;
     std::int64_t last_progress = 0;
     std::int64_t credit = 0;
-    std::int64_t granted = 0;     // credit received in all
-    std::int64_t last_heard = 0;  // of the receiver, when there was no progress
+    std::int64_t granted = 0;     // total credit received
+    std::int64_t last_heard = 0;  // last message of the receiver without progress
     std::int64_t last_request = -1'000'000'000'000;
-    std::int64_t backlog = 0;  // bytes never sent, headers included
+    std::int64_t backlog = 0;  // bytes never sent, including headers
     std::int64_t lost_bytes = 0;
-    std::int64_t pace_timer = -1;        // pending pacing event, its time
-    std::int64_t controller_timer = -1;  // pending controller event, its time
-    std::uint32_t next_active = kNone;   // of the flows that wait for this NIC
-    std::uint32_t retries = 0;           // timeouts in a row
+    std::int64_t pace_timer = -1;        // time of the pending pacing event; -1: none
+    std::int64_t controller_timer = -1;  // time of the pending controller event; -1: none
+    std::uint32_t next_active = kNone;   // next flow that waits for this NIC
+    std::uint32_t retries = 0;           // consecutive timeouts
     bool on_nic = false;
-    bool speculating = true;  // credits: not heard of the receiver yet
+    bool speculating = true;  // with credits: no message of the receiver yet
     bool retransmit_timer = false;
     SenderWindow packets;
 };
@@ -68,10 +69,10 @@ struct SenderState {
 struct ReceiverState {
     std::uint32_t expected = 0;
     std::uint32_t out_of_order = 0;
-    std::uint32_t highest = 0;     // seen, first copies only
-    std::uint32_t nacked = kNone;  // go-back-N: the packet last asked for
+    std::uint32_t highest = 0;     // of first copies
+    std::uint32_t nacked = kNone;  // go-back-N: the last requested packet
     std::int64_t nacked_at = 0;
-    std::int64_t received = 0;  // bytes with headers
+    std::int64_t received = 0;  // bytes, including headers
     std::int64_t since_ack = 0;
     std::int64_t last_notified = -1;
     std::int64_t granted = 0;
@@ -81,17 +82,17 @@ struct ReceiverState {
     ReceiverWindow packets;
 };
 
-// What switches read of it comes first, in one cache line.
+// The members that switches read are first, on one cache line.
 struct alignas(64) Flow {
     std::uint32_t source;
     std::uint32_t destination;
     std::uint32_t num_packets;
     std::uint32_t last_bytes;    // of the last packet
-    std::uint32_t hash;          // its number and label, mixed
-    std::uint32_t path = kNone;  // first of its ports in the engine's table
+    std::uint32_t hash;          // of its number and label
+    std::uint32_t path = kNone;  // index of its first port in the engine's table
     std::uint32_t path_length = 0;
     FlowState state = FlowState::waiting;
-    std::int64_t payload;  // bytes in all
+    std::int64_t payload;  // total bytes
     SenderState sender;
     ReceiverState receiver;
     PathSelector selector;

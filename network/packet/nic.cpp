@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host's NIC: ACKs and other control packets, and the flows that have something to send, in turn.
+// A host's NIC: ACKs and other control packets, and the flows with data to send, in turn.
 #include <algorithm>
 
 #include "engine/base/check.h"
@@ -8,7 +8,7 @@
 namespace orrery::packet {
 
 namespace {
-// Control packets that go out for each data packet while both wait (uet-htsim).
+// Control packets per data packet while both wait (uet-htsim).
 constexpr std::uint32_t kControlTurns = 10;
 }  // namespace
 
@@ -36,7 +36,7 @@ bool PacketEngine::can_send(const Flow& flow) const {
     return sender.window - sender.in_flight >= static_cast<std::int64_t>(next_bytes(flow));
 }
 
-// Queues the flow at its NIC if it may send, or wakes it when its pace allows.
+// Queues the flow at its NIC if it may send; if it is paced, schedules its wake-up.
 void PacketEngine::make_ready(std::uint32_t id) {
     Flow& flow = flows_[id];
     SenderState& sender = flow.sender;
@@ -90,10 +90,10 @@ void PacketEngine::serve_host(std::uint32_t host) {
             ++totals_.lost;
             packets_.give_back(take_head(port, kControlClass));
         }
-        return;  // flows wait until the line is back, or their retries are used up
+        return;  // flows wait until the link is back, or until their retries are used up
     }
     const bool data_may = nic.first_active != kNone && !port.paused;
-    // ACKs of the data class are paused with it.
+    // ACKs in the data class are paused with it
     const bool control_may =
         port.head[kControlClass] != kNone && (parameters_.control_priority || !port.paused);
     if (control_may) {
@@ -114,7 +114,7 @@ void PacketEngine::serve_host(std::uint32_t host) {
     }
 }
 
-// False: none of the flows that wait for this NIC may send after all.
+// False if none of the queued flows may send.
 bool PacketEngine::send_next_data(std::uint32_t host) {
     Nic& nic = nics_[host];
     while (nic.first_active != kNone) {
@@ -126,7 +126,7 @@ bool PacketEngine::send_next_data(std::uint32_t host) {
         }
         sender.on_nic = false;
         if (sender.next_send > now_ || !can_send(flows_[id])) {
-            make_ready(id);  // wakes it later, if its pace has slowed down
+            make_ready(id);  // schedules a later wake-up if its pace has slowed down
             continue;
         }
         emit_data(id, host);
@@ -198,7 +198,7 @@ void PacketEngine::emit_data(std::uint32_t flow_id, std::uint32_t host) {
     if (sender.rate != kUnlimited) {
         const auto gap = static_cast<__int128>(bytes) * 8'000'000'000'000 / sender.rate;
         sender.next_send = now_ + static_cast<std::int64_t>(gap);
-        // Rounded down, and a line-rate flow is not slower than its line.
+        // Rounded down, so that a flow at line rate is not slower than its line.
         if (sender.rate >= topology_.port(port_id).rate.bits_per_second()) {
             sender.next_send = 0;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet of the packet model, one cache line, and the pool that all packets of a simulation live
-// in: packets are numbers, never pointers, and are recycled last in, first out.
+// A packet of the packet model, one cache line, and the pool of all packets of a simulation.
+// Packets are referred to by number, not by pointer, and reused last in, first out.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ constexpr std::uint32_t kNone = 0xffff'ffff;
 enum class PacketKind : std::uint8_t {
     data,
     ack,
-    nack,     // a trimmed packet's, or go-back-N's
+    nack,     // of a trimmed packet, or of go-back-N
     credit,   // of a receiver (RCCC)
     request,  // of a sender without credit whose retransmission timer fired
 };
 
 namespace packet_flag {
-constexpr std::uint8_t kMarked = 1;         // ECN; on an ACK: its echo
-constexpr std::uint8_t kTrimmed = 2;        // payload cut off by a full queue
-constexpr std::uint8_t kRetransmitted = 4;  // on an ACK: so was the packet that it answers
+constexpr std::uint8_t kMarked = 1;         // ECN; on an ACK: the echo of the mark
+constexpr std::uint8_t kTrimmed = 2;        // a full queue cut off the payload
+constexpr std::uint8_t kRetransmitted = 4;  // on an ACK: the acknowledged packet was retransmitted
 constexpr std::uint8_t kAckRequested = 8;
 constexpr std::uint8_t kTrimmedAtLastHop = 16;
 constexpr std::uint8_t kControl = 32;  // travels in the switches' control class
@@ -30,23 +30,25 @@ constexpr std::uint8_t kNotify = 64;   // on an ACK: carries a congestion notifi
 }  // namespace packet_flag
 
 struct Packet {
-    std::int64_t sent_at = 0;      // when the sender emitted it; on an ACK: the packet's
-    std::uint64_t bitmap = 0;      // ACK: which of sack_base() … sack_base() + 63 arrived
-    std::int64_t bytes_total = 0;  // ACK: arrived so far; credit: granted so far; data: wanted
+    // Time at which the sender emitted it; on an ACK: that of the acknowledged packet
+    std::int64_t sent_at = 0;
+    std::uint64_t bitmap = 0;  // ACK: bit i is set if packet sack_base() + i has arrived, i < 64
+    // ACK: bytes arrived so far; credit: bytes granted so far; data: bytes wanted
+    std::int64_t bytes_total = 0;
     std::uint32_t flow = 0;
-    std::uint32_t sequence = 0;      // packet number in its flow; on an ACK: what it answers
-    std::uint32_t cumulative = 0;    // ACK: every packet before this one has arrived
-    std::uint32_t destination = 0;   // host
-    std::uint32_t next = kNone;      // in its queue, or in the pool
+    std::uint32_t sequence = 0;     // packet number in its flow; on an ACK: the acknowledged packet
+    std::uint32_t cumulative = 0;   // ACK: all packets before this one have arrived
+    std::uint32_t destination = 0;  // host
+    std::uint32_t next = kNone;     // in its queue, or in the pool
     std::uint32_t previous = kNone;  // in its queue, unless it is the head
-    std::uint32_t port = kNone;      // that it waits at or has left by
-    std::uint32_t ingress = kNone;   // that it came in by, for PFC
+    std::uint32_t port = kNone;      // port at which it waits, or by which it left last
+    std::uint32_t ingress = kNone;   // port through which it entered, for PFC
     std::uint16_t bytes = 0;         // on the wire
-    std::uint16_t entropy = 0;       // what ECMP hashes besides the flow
+    std::uint16_t entropy = 0;       // input of ECMP's hash besides the flow
     PacketKind kind = PacketKind::data;
     std::uint8_t flags = 0;
     std::uint8_t hop = 0;         // links crossed so far
-    std::uint8_t num_stamps = 0;  // of in-band telemetry
+    std::uint8_t num_stamps = 0;  // in-band telemetry stamps
 
     bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
     std::uint32_t sack_base() const {
@@ -73,7 +75,7 @@ public:
         (*this)[id].next = free_;
         free_ = id;
     }
-    // Never moves.
+    // References stay valid: packets never move.
     Packet& operator[](std::uint32_t id) { return chunks_[id / kChunk][id % kChunk]; }
     const Packet& operator[](std::uint32_t id) const { return chunks_[id / kChunk][id % kChunk]; }
     std::uint64_t live() const { return live_; }

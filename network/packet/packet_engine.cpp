@@ -67,7 +67,7 @@ PacketEngine::PacketEngine(const Topology& topology, const PacketParameters& par
         const PortInfo& info = topology_.port(id);
         Port& port = ports_[id];
         port.to = info.to;
-        // A packet is marked when it has left, so it must not arrive at that very instant.
+        // A packet is marked when it has left, so that it must not arrive at that very instant.
         port.latency = std::max<std::int64_t>(info.latency.picoseconds(), 1);
         const double share = static_cast<double>(info.rate.bits_per_second()) / host_rate;
         port.queue_limit = topology_.is_host(info.from) ? 0 : scaled(parameters_.queue, share);
@@ -159,7 +159,7 @@ void PacketEngine::handle(const WheelEvent& event) {
     }
 }
 
-// What switches choose by is what they knew: the port's state when they learn of a change.
+// Switches choose by the state that they know: the port's state when they learn of a change.
 void PacketEngine::know_change(std::uint32_t change) {
     Port& port = ports_[changes_[change].port];
     if (port.known_dead != port.dead) {
@@ -168,7 +168,7 @@ void PacketEngine::know_change(std::uint32_t change) {
     }
 }
 
-// Events know what they will touch: ask for it before its turn comes.
+// Prefetches the data that an event will use.
 void PacketEngine::prefetch(const WheelEvent& event) {
     if (event.action == static_cast<std::uint32_t>(Action::arrive)) {
         prefetch_line(&packets_[event.target]);
@@ -243,7 +243,7 @@ std::int64_t PacketEngine::queue_bytes(std::uint32_t port) const {
     return ports_[port].queued[kDataClass];
 }
 
-// Follows the flow's way from its source to the first port that is dead or paused.
+// Follows the flow's path from its source to the first port that is dead or paused.
 std::string PacketEngine::wait_of(std::uint32_t id) const {
     const Flow& flow = flows_[id];
     const char* verb = flow.state == FlowState::failed ? "gave up" : "waits";

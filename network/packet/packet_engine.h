@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of Simulation: one event loop over switch ports, NICs and the two ends of each flow.
-// A hop is one event, the packet's arrival at the next node, when its port is idle, and two when it
-// has to wait (the port's release). Marks are written at the release, when the packet has left, and
-// telemetry when it is emitted.
+// The implementation of Simulation: one event loop over switch ports, NICs and the two ends of each
+// flow. A hop is one event if its port is idle, the packet's arrival at the next node, and two if
+// the packet must wait (also the port's release). Marks are written at the release, after the
+// packet has left; telemetry is written when it is emitted.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ enum class Action : std::uint32_t {
     give_credit,       // host
     pause,             // port
     resume,            // port
-    change_rate,       // index of the change
-    know_change,       // the same, when switches learn of it
+    change_rate,       // index of a RateChange
+    know_change,       // the same, at the time when switches learn of it
 };
 
 // Priority classes of a port's queue.
@@ -46,13 +46,13 @@ struct alignas(64) Port {
     std::uint32_t queued[2] = {0, 0};  // bytes waiting
     std::uint32_t to = 0;
     std::uint32_t in_service = kNone;
-    std::uint32_t in_service_data = 0;  // bytes of it, if it is data
+    std::uint32_t in_service_data = 0;  // bytes of its data packet, or 0
     bool release_pending = false;
     bool paused = false;
     bool dead = false;
-    bool known_dead = false;  // to the switches
+    bool known_dead = false;  // dead, as known to the switches
 
-    // Second line: thresholds and counts.
+    // The second cache line: thresholds and counts.
     std::uint32_t queue_limit = 0;  // of data; 0: none
     std::uint32_t kmin = 0;
     std::uint32_t kmax = 0;
@@ -74,26 +74,26 @@ struct alignas(64) Port {
 
 constexpr int kByteTimeShift = 20;
 
-// PFC: what a switch holds of the data that came in by one port.
+// PFC: the buffered data of a switch that entered by one port.
 struct Ingress {
     std::uint32_t bytes = 0;
     std::uint32_t shared = 0;
     std::uint32_t headroom = 0;
     std::uint32_t headroom_max = 0;
-    bool paused = false;  // we told the other end to stop
+    bool paused = false;  // this switch has told the other end to stop
 };
 
 struct SwitchState {
     std::uint32_t salt = 0;
-    std::int64_t shared = 0;  // of the shared buffer, in use
+    std::int64_t shared = 0;  // used bytes of the shared buffer
     std::int64_t shared_max = 0;
 };
 
 struct Nic {
-    std::uint32_t first_active = kNone;  // flows with something to send, in turn
+    std::uint32_t first_active = kNone;  // list of flows with data to send, in turn
     std::uint32_t last_active = kNone;
     std::uint32_t control_turn = 0;
-    std::int64_t credit_at = 0;  // the pacer is free
+    std::int64_t credit_at = 0;  // time at which the credit pacer is free
     bool credit_pending = false;
     std::deque<std::uint32_t> wanting_credit;
 };
@@ -106,7 +106,7 @@ public:
     void set_rate(std::int64_t at, std::uint32_t port, Bandwidth rate);
     void set_host_paused(std::int64_t at, std::uint32_t host, bool paused);
     void run_until(std::int64_t limit, std::vector<std::uint32_t>* ended);
-    // The same without a limit of time, but of events; false: nothing is left that can go on.
+    // The same with a limit on events instead of time. False: nothing is left that can continue.
     bool run_events(std::uint64_t most);
 
     std::int64_t now() const { return now_; }
@@ -120,7 +120,7 @@ public:
     std::string wait_of(std::uint32_t flow) const;
 
 private:
-    friend class EngineProbe;  // tests look inside
+    friend class EngineProbe;  // for tests of the internals
 
     void handle(const WheelEvent& event);
     void prefetch(const WheelEvent& event);
@@ -162,7 +162,7 @@ private:
     void init_flow_control();
     void know_change(std::uint32_t change);
 
-    // nic.cpp: which packet a host sends next.
+    // nic.cpp: the next packet of a host.
     void kick(std::uint32_t host);
     void serve_host(std::uint32_t host);
     bool send_next_data(std::uint32_t host);
@@ -218,7 +218,7 @@ private:
     PacketPool packets_;
     std::vector<Port> ports_;
     std::vector<std::array<TelemetryStamp, kStampsMax>>
-        stamps_;                    // by packet, if anybody reads them
+        stamps_;                    // by packet, if a controller reads them
     std::vector<Ingress> ingress_;  // by port, if PFC is on
     std::vector<SwitchState> switches_;
     std::vector<Nic> nics_;

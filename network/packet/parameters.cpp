@@ -81,8 +81,8 @@ PacketParameters published_parameters(CongestionKind kind) {
                kind == CongestionKind::megascale;
     p.control_priority = kind != CongestionKind::hpcc && kind != CongestionKind::dctcp;
     if (kind == CongestionKind::hpcc) {
-        // run.py's MIN_RATE: a flow that waits for long for its next packet learns late of a link
-        // that has become free.
+        // run.py's MIN_RATE. With a lower rate, a flow waits long for its next packet and learns
+        // late that a link has become free.
         p.hpcc.rate_min = Bandwidth::bits_per_second(1'000'000'000);
     }
     if (kind == CongestionKind::swift) {
@@ -138,7 +138,8 @@ Result<PacketParameters> derived(const PacketParameters& given, const ClosShape&
             p.pfc.buffer = Bytes{static_cast<std::int64_t>(16.0 * 1048576 * gigabits(shape) / 50)};
         }
     }
-    // Beyond it timers of microseconds fire for hours; round the Earth in glass it is 0.4 s.
+    // With larger values, timers of microseconds would fire for hours; around the Earth in glass
+    // the RTT is 0.4 s.
     constexpr Time kRttMax = Time::picoseconds(1'000'000'000'000);
     const Time rtt = base_rtt_of(shape, p.packet_bytes, p.header_bytes);
     if (rtt > kRttMax || p.base_rtt > kRttMax) {
@@ -154,7 +155,7 @@ Result<PacketParameters> derived(const PacketParameters& given, const ClosShape&
         p.base_rtt.seconds() * static_cast<double>(shape.host_rate.bits_per_second()) / 8;
     const auto bdp_packets = static_cast<std::int64_t>(std::ceil(bdp / p.packet_bytes));
     if (p.queue == Bytes{} && p.pfc.kind == PfcKind::off) {
-        // Dropping: a 32nd of the shared buffer of a switch.
+        // Without trimming, a 32nd of a switch's shared buffer.
         p.queue = p.trimming
                       ? Bytes{bdp_packets * p.packet_bytes}
                       : Bytes{static_cast<std::int64_t>(0.5 * 1048576 * gigabits(shape) / 50)};

@@ -11,8 +11,8 @@ namespace orrery::packet {
 namespace {
 
 constexpr std::uint8_t kPenaltyMax = 15;
-constexpr std::uint32_t kRepsRing = 8;       // of REPS
-constexpr std::uint32_t kRecycleRing = 256;  // of mixed
+constexpr std::uint32_t kRepsRing = 8;       // for REPS
+constexpr std::uint32_t kRecycleRing = 256;  // for mixed
 
 std::uint8_t penalty_of(PathNews news) {
     switch (news) {
@@ -53,8 +53,8 @@ void PathSelector::advance() {
     }
 }
 
-// A path with a penalty is skipped, and so are those after it that have one; each visit wears the
-// first one's penalty down.
+// Skips a path with a penalty, and the paths after it that have one. Each visit reduces the penalty
+// of the first.
 std::uint16_t PathSelector::in_turn() {
     auto path = static_cast<std::uint16_t>((index_ ^ order_) & mask_);
     if (!penalty_.empty() && penalty_[path] > 0) {
@@ -108,7 +108,7 @@ void PathSelector::on_news(std::uint16_t entropy, PathNews news) {
     }
     if (!good_.empty() && news == PathNews::good) {
         const auto ring = static_cast<std::uint32_t>(good_.size());
-        if (num_good_ == ring) {  // the oldest makes room
+        if (num_good_ == ring) {  // replaces the oldest
             ++good_head_;
             --num_good_;
         }

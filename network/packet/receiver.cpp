@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving end of a flow: what arrived, ACKs and NACKs.
+// The receiving end of a flow: arrivals, ACKs and NACKs.
 #include <algorithm>
 
 #include "engine/base/check.h"
@@ -44,14 +44,14 @@ void PacketEngine::on_trimmed(const Packet& packet) {
         return;
     }
     send_nack(packet, packet.sequence);
-    if (credits_) {  // it will be sent again
+    if (credits_) {  // the packet will be sent again
         want_credit(
             packet.flow,
             std::max(packet.bytes_total, receiver.wanted) + packet_bytes(flow, packet.sequence));
     }
 }
 
-// True: `packet` is new. Advances what is expected.
+// Records the arrival. True if `packet` is new.
 bool PacketEngine::accept(Flow& flow, const Packet& packet) {
     ReceiverState& receiver = flow.receiver;
     if (packet.sequence < receiver.expected ||
@@ -104,7 +104,8 @@ void PacketEngine::on_data_any_order(std::uint32_t id) {
     }
 }
 
-// Go-back-N: what is not the next packet is dropped, and asked for, though not all the time.
+// Go-back-N: drops packets out of order and requests the next one, but not more often than the NACK
+// interval.
 void PacketEngine::on_data_in_order(std::uint32_t id) {
     const Packet packet = packets_[id];
     Flow& flow = flows_[packet.flow];
@@ -128,7 +129,7 @@ void PacketEngine::on_data_in_order(std::uint32_t id) {
     }
 }
 
-// `data_id`: the packet whose telemetry goes back, kNone: none.
+// `data_id` is the packet whose telemetry is returned; kNone: none.
 void PacketEngine::send_ack(const Packet& data, std::uint32_t data_id, bool marked) {
     Flow& flow = flows_[data.flow];
     ReceiverState& receiver = flow.receiver;

@@ -29,7 +29,7 @@ void PacketEngine::start_flow(std::uint32_t id) {
     make_ready(id);
 }
 
-// Takes over what the controller says now.
+// Applies the controller's new window and rate.
 void PacketEngine::controller_changed(std::uint32_t id) {
     Flow& flow = flows_[id];
     SenderState& sender = flow.sender;
@@ -61,7 +61,7 @@ void PacketEngine::controller_changed(std::uint32_t id) {
 void PacketEngine::controller_timer(std::uint32_t id) {
     Flow& flow = flows_[id];
     if (flow.state != FlowState::running || flow.sender.controller_timer > now_) {
-        return;  // superseded
+        return;  // a later timer replaced this one
     }
     flow.sender.controller_timer = -1;
     std::visit([&](auto& controller) { controller.on_timer(Time::picoseconds(now_)); },
@@ -73,7 +73,8 @@ void PacketEngine::controller_timer(std::uint32_t id) {
 void PacketEngine::note_arrived(Flow& flow, std::uint32_t sequence) {
     SenderState& sender = flow.sender;
     const PacketState state = sender.packets.state(sequence);
-    if (state == PacketState::lost) {  // it was not: put it back, for `received` counts it too
+    // It was not lost: undo this, because `received` counts it, too
+    if (state == PacketState::lost) {
         const std::int64_t bytes = packet_bytes(flow, sequence);
         --sender.num_lost;
         sender.lost_bytes -= bytes;
@@ -115,7 +116,8 @@ void PacketEngine::take_selective(Flow& flow, const Packet& ack) {
     }
 }
 
-// Without trimming a loss is not reported: packets far enough before one that arrived are lost.
+// Without trimming losses are not reported. A packet is assumed lost if one far enough after it has
+// arrived.
 void PacketEngine::find_gaps(Flow& flow, std::uint32_t highest) {
     SenderState& sender = flow.sender;
     std::uint32_t threshold = gap_packets_;
@@ -219,14 +221,14 @@ void PacketEngine::on_nack(std::uint32_t id) {
     }
     const bool known = packet.sequence >= sender.acknowledged && packet.sequence < sender.next_new;
     if (!known || sender.packets.state(packet.sequence) != PacketState::in_flight) {
-        return;  // it arrived after all, or is known to be lost
+        return;  // it arrived after all, or is already known to be lost
     }
     const NackSample sample{.now = Time::picoseconds(now_),
                             .rtt = Time::picoseconds(now_ - packet.sent_at),
                             .bytes = packet_bytes(flow, packet.sequence),
                             .in_flight = sender.in_flight,
                             .last_hop = packet.has(packet_flag::kTrimmedAtLastHop)};
-    sender.last_heard = now_;  // the way there and back is open
+    sender.last_heard = now_;  // the path there and back works
     std::visit([&](auto& controller) { controller.on_nack(sample); }, flow.controller);
     stop_speculating(flow);
     declare_lost(flow, packet.sequence);
@@ -256,7 +258,7 @@ void PacketEngine::arm_retransmit_timer(std::uint32_t id, std::int64_t at) {
     }
 }
 
-// Selective: every packet whose time is over is lost. True if there was one.
+// Selective recovery: declares every packet lost whose time is over. True if there was one.
 bool PacketEngine::lose_expired(std::uint32_t id) {
     Flow& flow = flows_[id];
     SenderState& sender = flow.sender;
@@ -293,13 +295,13 @@ void PacketEngine::retransmit_timer(std::uint32_t id) {
     }
     const std::int64_t timeout = parameters_.retransmit_timeout.picoseconds()
                                  << std::min(sender.retries, 20U);
-    // A flow that waits for its own pace does not wait for an answer.
+    // A flow that waits for its own pace is not waiting for an answer.
     const bool paced = sender.in_flight == 0 && sender.pace_timer >= 0;
     bool silent = !paced && now_ - sender.last_progress >= timeout;
     bool lost = false;
     if (selective_) {
         lost = lose_expired(id);
-        // Waiting for its turn with the receiver is not silence; losing packets is.
+        // Waiting for a turn at the receiver is not silence; losing packets is.
         silent = silent && (lost || now_ - sender.last_heard >= timeout);
     } else if (silent) {
         lost = true;

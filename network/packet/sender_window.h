@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sender knows of each packet between the first one without an answer and the last one sent,
-// and what a receiver keeps of packets that came out of order: rings that grow with the reordering
-// that they meet, never with the flow.
+// The sender's state of each packet from the first unacknowledged one to the last one sent, and the
+// receiver's record of packets that arrived out of order. Both are rings whose size grows with the
+// reordering, not with the flow.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ public:
     void remove(std::uint32_t sequence) {
         bits_[word(sequence)] &= ~(std::uint64_t{1} << (sequence % 64));
     }
-    // Bit i: has packet `base` + i arrived? `first` <= `base`.
+    // Bit i is set if packet `base` + i has arrived. `first` <= `base`.
     std::uint64_t bitmap(std::uint32_t first, std::uint32_t base) const {
         if (base - first >= capacity()) {
             return 0;
@@ -77,7 +77,7 @@ public:
         if (shift != 0) {
             result |= bits_[word(base + 64)] << (64 - shift);
         }
-        const std::uint32_t valid = capacity() - (base - first);  // beyond: the ring's start again
+        const std::uint32_t valid = capacity() - (base - first);  // beyond it the ring starts again
         if (valid < 64) {
             result &= (std::uint64_t{1} << valid) - 1;
         }

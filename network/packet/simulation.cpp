@@ -10,7 +10,7 @@ namespace orrery::packet {
 
 namespace {
 
-constexpr std::int64_t kPacketsMax = 1'000'000'000;  // of a flow
+constexpr std::int64_t kPacketsMax = 1'000'000'000;  // per flow
 
 Result<void> check_path(const Topology& topology, const FlowSpec& flow) {
     if (flow.path.empty()) {

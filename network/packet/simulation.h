@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packet model: flows between hosts of a Topology, packet by packet through switch queues, ECN,
-// PFC, trimming, congestion control and loss recovery. Deterministic: same input, same seed, same
-// picosecond. Usage: create(), add_flow() …, run(); or run_until() between additions, when later
-// flows depend on earlier ones.
+// PFC, trimming, congestion control and loss recovery. Deterministic: the same input and seed give
+// the same picoseconds. Usage: create(), add_flow() …, run(). If later flows depend on earlier
+// ones, call run_until() between additions.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace orrery::packet {
 struct FlowSpec {
     std::uint32_t source = 0;  // hosts
     std::uint32_t destination = 0;
-    Bytes bytes;  // of payload
+    Bytes bytes;  // payload
     Time start;
-    // Ports from source to destination that every packet takes, as routing chose them; ACKs take
+    // The ports from source to destination that every packet takes, as chosen by routing; ACKs take
     // them backwards. Empty: switches hash flow and entropy.
     std::vector<std::uint32_t> path{};
-    std::uint32_t label = 0;  // hashed with the flow's number
+    std::uint32_t label = 0;  // hashed together with the flow's number
 };
 
 enum class FlowState : std::uint8_t { waiting, running, finished, failed };
@@ -34,13 +34,13 @@ enum class FlowState : std::uint8_t { waiting, running, finished, failed };
 struct FlowResult {
     FlowState state = FlowState::waiting;
     Time start;
-    Time delivered;                   // the last byte arrived
-    Time end;                         // the sender saw the last ACK, or gave up
-    std::int64_t bytes_received = 0;  // of payload, each once
-    std::int64_t packets_sent = 0;    // repeated ones included
+    Time delivered;                   // arrival of the last byte
+    Time end;                         // the sender received the last ACK, or gave up
+    std::int64_t bytes_received = 0;  // payload, each byte once
+    std::int64_t packets_sent = 0;    // including repeated ones
     std::int64_t packets_repeated = 0;
     std::int64_t marked_acks = 0;
-    std::int64_t nacks = 0;  // trimmed packets, or go-back-N's
+    std::int64_t nacks = 0;  // for trimmed packets, or of go-back-N
     std::int64_t timeouts = 0;
 };
 
@@ -49,19 +49,19 @@ struct PortStatistics {
     std::int64_t packets = 0;
     std::int64_t marked = 0;
     std::int64_t trimmed = 0;
-    std::int64_t dropped = 0;  // no room
+    std::int64_t dropped = 0;  // no room in the queue
     std::int64_t lost = 0;     // the link was dead
-    std::int64_t pauses = 0;   // PFC: this port was told to stop
+    std::int64_t pauses = 0;   // PFC: number of times this port was told to stop
     Time paused;
-    std::int64_t queue_max = 0;  // bytes of data waiting or being sent
-    double queue_mean = 0;       // over time, from the first flow's start
-    double utilisation = 0;      // of the present rate
+    std::int64_t queue_max = 0;  // bytes of data, waiting or being sent
+    double queue_mean = 0;       // time average from the first flow's start
+    double utilisation = 0;      // fraction of the present rate
 };
 
 struct Totals {
     std::uint64_t events = 0;
-    std::int64_t data_packets = 0;  // sent, repeated ones included
-    std::int64_t acks = 0;          // and NACKs and credits
+    std::int64_t data_packets = 0;  // sent, including repeated ones
+    std::int64_t acks = 0;          // including NACKs and credits
     std::int64_t marked = 0;
     std::int64_t trimmed = 0;
     std::int64_t dropped = 0;
@@ -69,8 +69,9 @@ struct Totals {
     std::int64_t repeated = 0;
     std::int64_t timeouts = 0;
     std::int64_t pauses = 0;
-    std::int64_t out_of_path_order = 0;  // overtook one of their flow, though it has one path
-    std::uint64_t packets_live = 0;      // in queues and on wires now
+    // Packets that overtook others of a flow with a single path
+    std::int64_t out_of_path_order = 0;
+    std::uint64_t packets_live = 0;  // now in queues and on wires
     bool operator==(const Totals&) const = default;
 };
 
@@ -78,24 +79,25 @@ class PacketEngine;
 
 class Simulation {
 public:
-    // The error says which parameter cannot be.
+    // The error names an impossible parameter.
     static Result<Simulation> create(const Topology& topology, const PacketParameters& parameters);
     Simulation(Simulation&&) noexcept;
     Simulation& operator=(Simulation&&) noexcept;
     ~Simulation();
 
-    // Its number, from 0. The error says what cannot be: hosts, path, a start in the past.
+    // Returns the flow's number, from 0. The error names the impossible value: hosts, path, or a
+    // start in the past.
     Result<std::uint32_t> add_flow(const FlowSpec& flow);
-    // From `at` on. Zero kills the link: packets queued for it are lost, packets on the wire
-    // arrive.
+    // Sets the rate from `at` on. Zero kills the link: packets in its queue are lost, packets on
+    // the wire arrive.
     void set_rate(Time at, std::uint32_t port, Bandwidth rate);
-    // A receiver that pauses its switch (PFC), for good or until it is called with `paused` false.
+    // Makes a receiver pause its switch port (PFC) until a call with `paused` false.
     void set_host_paused(Time at, std::uint32_t host, bool paused);
 
-    // Until no flow is left that can go on. `progress` hears now and then, after some seconds at
-    // most, how many bytes have been received.
+    // Runs until no flow can continue. `progress` gets the number of received bytes, at least every
+    // few seconds.
     void run(const std::function<void(std::int64_t)>& progress = {});
-    // Until a flow has ended or the clock stands at `limit`. True: `ended` names the ended flows.
+    // Runs until a flow has ended or until `limit`. True: `ended` has the ended flows.
     bool run_until(Time limit, std::vector<std::uint32_t>& ended);
 
     Time now() const;
@@ -104,13 +106,14 @@ public:
     FlowResult flow(std::uint32_t id) const;
     PortStatistics port(std::uint32_t id) const;
     Totals totals() const;
-    // Queue of data at a port now, and a flow's window and rate now (kUnlimited: none).
+    // The present data queue of a port, and the present window and rate of a flow (kUnlimited:
+    // none).
     std::int64_t queue_bytes(std::uint32_t port) const;
     std::int64_t window(std::uint32_t flow) const;
     std::int64_t rate(std::uint32_t flow) const;
-    // One sentence on each flow that failed or waits, with the port that it waits for.
+    // One sentence for each flow that failed or waits, with the port at which it waits.
     std::vector<std::string> waits() const;
-    const PacketParameters& parameters() const;  // with everything derived
+    const PacketParameters& parameters() const;  // with all derived values
 
 private:
     explicit Simulation(std::unique_ptr<PacketEngine> engine);

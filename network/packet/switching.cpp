@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports, their queues, and what happens to a packet on its way.
+// Ports, their queues, and the handling of packets on their way.
 #include <algorithm>
 
 #include "engine/base/check.h"
@@ -19,7 +19,7 @@ std::int64_t service_time(const Port& port, std::uint32_t bytes) {
     return static_cast<std::int64_t>((bytes * port.byte_time + kRoundUp) >> kByteTimeShift);
 }
 
-// One that makes Topology::next_port() take choice `i` of `choices`.
+// A hash for which Topology::next_port() takes choice `i` of `choices`.
 std::uint32_t hash_of_choice(std::uint32_t i, std::uint32_t choices) {
     return static_cast<std::uint32_t>(((std::uint64_t{i} << 32) + (1U << 31)) / choices);
 }
@@ -70,7 +70,8 @@ std::uint32_t PacketEngine::egress_of(const Packet& packet, std::uint32_t node) 
     return topology_.next_port(node, packet.destination, choice);
 }
 
-// Tries the hash, then the ports after its choice in turn, for one that still leads there.
+// Tries the choice of the hash, then the following ports in turn, for one that reaches the
+// destination.
 std::uint32_t PacketEngine::live_egress(const Packet& packet,
                                         std::uint32_t node,
                                         std::uint32_t hash) const {
@@ -135,21 +136,21 @@ void PacketEngine::enqueue(std::uint32_t port_id, std::uint32_t id) {
     append(port_id, id, class_of(packets_[id]));
 }
 
-// False: `id` is gone. Else `id` goes to the queue of its class: cut down to its header, if it was
+// False if `id` was dropped. Otherwise `id` goes to the queue of its class; it is trimmed if it was
 // chosen to make room.
 bool PacketEngine::make_room(std::uint32_t port_id, std::uint32_t& id) {
     Port& port = ports_[port_id];
     const std::uint32_t needed =
         port.queued[kDataClass] + port.in_service_data + packets_[id].bytes;
     const bool fits = port.queue_limit == 0 || needed <= port.queue_limit;
-    if (fits || packets_[id].kind != PacketKind::data) {  // an ACK is a header already
+    if (fits || packets_[id].kind != PacketKind::data) {  // an ACK has no payload to trim
         return true;
     }
     if (!parameters_.trimming) {
         drop(port_id, id);
         return false;
     }
-    // A fair coin between the new packet and the last one queued keeps senders from locking step
+    // A random choice between the new packet and the last queued one prevents synchronised senders
     // (NDP, Handley et al., SIGCOMM 2017).
     const std::uint32_t last = port.tail[kDataClass];
     const bool has_data = last != kNone && packets_[last].kind == PacketKind::data;
@@ -240,7 +241,7 @@ std::uint32_t PacketEngine::take_head(Port& port, std::uint8_t queue_class) {
     return id;
 }
 
-// The port is free.
+// Starts the transmission. The port must be free.
 void PacketEngine::transmit(std::uint32_t port_id, std::uint32_t id) {
     Port& port = ports_[port_id];
     Packet& packet = packets_[id];
@@ -262,9 +263,10 @@ void PacketEngine::transmit(std::uint32_t port_id, std::uint32_t id) {
     }
 }
 
-// What a switch knows when it emits the packet (Li et al., SIGCOMM 2019, section 3.1; their
-// simulator too): the queue is what stands behind it then. By the time it has left, the next packet
-// of a fast flow is nearly always behind that of a slow one, which would take the link for fuller.
+// The stamp has the switch's state when it emits the packet (Li et al., SIGCOMM 2019, section 3.1,
+// and their simulator): the queue is the one behind the packet at that time. When the packet has
+// left, the next packet of a fast flow is almost always behind it, so that the link would seem
+// fuller than it is.
 void PacketEngine::stamp(std::uint32_t port_id, std::uint32_t id) {
     if (stamps_.size() < packets_.capacity()) {
         stamps_.resize(std::max(packets_.capacity(), 2 * stamps_.size()));
@@ -280,12 +282,13 @@ void PacketEngine::stamp(std::uint32_t port_id, std::uint32_t id) {
     }
 }
 
-// Dequeue: what was being sent has left. No port is released without this if anything waited.
+// Dequeue: the packet in service has left. If packets waited, every release of a port calls this.
 void PacketEngine::finish_service(std::uint32_t port_id) {
     Port& port = ports_[port_id];
     const bool at_switch = !topology_.is_host_port(port_id);
     if (at_switch && port.in_service_data != 0) {
-        // The packet itself is looked at only if something is to be written: it has gone cold.
+        // The packet is read only if there is something to write, because it is no longer in the
+        // cache.
         if (wants_mark(port_id) && packets_[port.in_service].kind == PacketKind::data) {
             packets_[port.in_service].flags |= packet_flag::kMarked;
             ++port.marked;

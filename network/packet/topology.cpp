@@ -230,7 +230,8 @@ std::uint32_t Topology::host_of(NicPort nic) const {
            tree_.index_under_leaf(nic);
 }
 
-// `tree` numbers the fabric's links. Bundles of a merged tree stand for many ports: none is theirs.
+// `tree` has the numbers of the fabric's links. A bundle of a merged tree represents many ports, so
+// that none is assigned to it.
 void Topology::map_fabric_links(const Fabric& fabric, const SwitchTree& tree) {
     port_of_link_.assign(fabric.links().size(), kNone);
     const std::size_t first = index(fabric.nic_out({.node = 0, .nic = 0}));

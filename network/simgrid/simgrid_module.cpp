@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one owner of SimGrid, a library that network/simgrid/simgrid.cpp loads.
+// The only user of the SimGrid library; network/simgrid/simgrid.cpp loads this module.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +24,7 @@ using simgrid::kernel::resource::Action;
 using simgrid::kernel::resource::Model;
 using ActivityImpl = simgrid::kernel::activity::ActivityImpl;
 
-// Every pair of hosts is joined by the links of the flow that starts next.
+// A zone in which the links of the next starting flow connect every pair of hosts.
 class FootprintZone : public simgrid::kernel::routing::NetZoneImpl {
 public:
     explicit FootprintZone(const std::string& name) : NetZoneImpl(name) {}
@@ -43,8 +43,8 @@ public:
     std::vector<const s4u::Link*> next_route;
 };
 
-// The process's only engine. Its clock never goes back: each SimgridRates counts from its own
-// beginning.
+// The only engine of the process. Its clock never goes back, so that each SimgridRates measures
+// time from its own start.
 struct Platform {
     explicit Platform(std::size_t num_links) {
         std::array<std::string, 7> flags = {"orrery",
@@ -60,7 +60,7 @@ struct Platform {
         });
         int count = static_cast<int>(flags.size());
         engine = new s4u::Engine(&count, arguments.data());  // lives as long as the process
-        zone = new FootprintZone("fabric");                  // the engine's
+        zone = new FootprintZone("fabric");                  // owned by the engine
         s4u::NetZone* root = zone->get_iface();
         sender = root->create_host("sender", 1.0);
         receiver = root->create_host("receiver", 1.0);
@@ -83,7 +83,7 @@ struct Platform {
 };
 
 Platform& platform(std::size_t num_links) {
-    constexpr std::size_t kLeast = 8192;  // later ones may have more links; a few ms
+    constexpr std::size_t kLeast = 8192;  // later rates may have more links; takes a few ms
     static Platform* const only = new Platform(std::max(num_links, kLeast));
     return *only;
 }
@@ -144,7 +144,7 @@ public:
         changed_ = true;
     }
     Bandwidth rate(FlowId flow) const override {
-        platform_.model->next_occurring_event(s4u::Engine::get_clock());  // solves
+        platform_.model->next_occurring_event(s4u::Engine::get_clock());  // computes the rates
         const double bits = std::floor(8 * flows_[index(flow)].action->get_rate() + 0.5);
         return Bandwidth::bits_per_second(static_cast<std::int64_t>(bits));
     }
@@ -157,7 +157,7 @@ private:
         Action* action = nullptr;
     };
     FlowId enter(Time now, FootprintId footprint, double bytes, Bandwidth rate_max);
-    // SimGrid touches a cancelled communication once more, and takes it off its links, at its next
+    // SimGrid uses a cancelled communication once more, and removes it from its links, at its next
     // instant.
     static void cancel(const s4u::CommPtr& comm) {
         static auto* const kept = new std::vector<s4u::CommPtr>;
@@ -206,7 +206,7 @@ FlowId SimgridRates::enter(Time now, FootprintId footprint, double bytes, Bandwi
     advance(now);
     platform_.zone->next_route.clear();
     for (const LinkShare& share : footprints_[footprint]) {
-        // A link that is named k times carries k times the flow's rate.
+        // A link named k times carries k times the flow's rate.
         platform_.zone->next_route.insert(
             platform_.zone->next_route.end(), share.count, platform_.links[index(share.link)]);
     }
@@ -251,7 +251,7 @@ Time SimgridRates::next_completion() const {
 void SimgridRates::pop_completed(Time now, std::vector<FlowId>& ended) {
     const bool due = next_completion() <= now;
     advance(now);
-    // The clock is a floating-point number: an end may lie just behind `now`.
+    // The clock is a floating-point number: an end may be slightly after `now`.
     for (double later = 1e-15; due && completed_.empty() && later < 1e-6; later *= 2) {
         platform_.engine->run_until(s4u::Engine::get_clock() + later);
     }
@@ -283,7 +283,7 @@ Bytes SimgridRates::stop(Time now, FlowId id) {
 
 }  // namespace orrery
 
-// Owned by the caller.
+// The caller owns the result.
 ORRERY_MODULE_FUNCTION orrery::SharedRates* orrery_simgrid_rates(const orrery::LinkInfo* links,
                                                                  std::size_t num_links) {
     return new orrery::SimgridRates(std::span{links, num_links});
