@@ -53,7 +53,7 @@ enum class FaultKind : std::uint8_t {
 };
 inline constexpr std::size_t kNumFaultKinds = 35;
 
-// What a fault does to the job.
+// The effect of a fault on the job.
 enum class FaultEffect : std::uint8_t {
     stop,     // the step never ends until a restart
     slow,     // every step takes longer until it ends
@@ -66,7 +66,7 @@ enum class FaultEffect : std::uint8_t {
     planned,  // the job is stopped on purpose after a checkpoint, and started again
 };
 
-// The symptom of a fault, which decides who detects it.
+// The symptom of a fault, which decides how it is detected.
 enum class Symptom : std::uint8_t {
     exit_code,    // a process ends: seen at once, with its place
     node_error,   // the node's agent sees it in logs and counters

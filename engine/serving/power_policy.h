@@ -21,7 +21,7 @@ struct ClockCaps {
 class PowerPolicy {
 public:
     virtual ~PowerPolicy() = default;
-    // `share` is the row's power since the last call over its limit, `present` the last decision.
+    // `share`: the row's power since the last call / its limit. `present`: the last decision.
     virtual ClockCaps caps(double share, const ClockCaps& present) const = 0;
 };
 

@@ -110,7 +110,7 @@ PartySteps steps_of(const std::vector<StepEnd>& ends, Time start) {
     return steps;
 }
 
-// Runs in a world what the input asks for. The result is by the first party of each job; empty if
+// Runs the programs of the input in a world. The result is by the first party of each job; empty if
 // the runs never end.
 std::vector<RunEnd> run_all(const SimulationInput& input, World& world) {
     const auto parties = static_cast<std::uint32_t>(input.program->parties.size());

@@ -20,8 +20,8 @@ struct StoredCheckpoint {
     bool operator==(const StoredCheckpoint&) const = default;
 };
 
-// The checkpoints by name, newest first. `since` excludes those that an earlier run left in the
-// folder.
+// The checkpoints by name, newest first. `since` excludes the checkpoints that an earlier run left
+// in the folder.
 std::vector<StoredCheckpoint> checkpoints_in(
     const std::filesystem::path& folder,
     std::filesystem::file_time_type since = std::filesystem::file_time_type::min());

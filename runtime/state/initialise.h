@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Initial weights. Matrices are normal with standard deviation 0.02; those that write to the
-// residual stream with 0.02 / sqrt(2 layers) (GPT-2, Radford et al. 2019, section 2.3). Norms start
+// Initial weights. Matrices are normal with standard deviation 0.02, and 0.02 / sqrt(2 layers) if
+// they write to the residual stream (GPT-2, Radford et al. 2019, section 2.3). Norms start
 // as the identity, biases at zero. A value is a pure function of (seed, parameter name, index in
 // the whole parameter), so that sharding does not change it.
 #pragma once

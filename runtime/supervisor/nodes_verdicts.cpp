@@ -124,9 +124,9 @@ bool Nodes::all_checked() const {
     });
 }
 
-// Failed are the nodes whose process ended; if there are none, those that did not finish in time
-// while others waited; otherwise those that most others could not reach. A healthy rank that gave
-// up because of them has not failed.
+// The failed nodes are the nodes whose process ended. If no process ended, they are the nodes that
+// did not finish in time while others waited. If there is no such node either, it is the node that
+// most others could not reach. A healthy rank that gave up because of it has not failed.
 CheckVerdict Nodes::verdict(Milliseconds heartbeat, Clock::time_point now) {
     CheckVerdict verdict;
     const Failures failures = this->failures(heartbeat, now);
