@@ -16,7 +16,7 @@ void load_norm_input(const NormForward& operands, std::int64_t first, std::span<
     load_row(operands.residual, first, residual);
     add_to(row, residual);
     store_row(operands.sum, first, row);
-    load_row(operands.sum, first, row);  // as rounded
+    load_row(operands.sum, first, row);  // the sum as rounded in memory
 }
 
 void add_norm_gradient(const NormBackward& operands, std::span<const float> gradient) {

@@ -15,7 +15,7 @@ std::int64_t local_target(const CrossEntropyShape& shape, std::int32_t target) {
     return target != kIgnoredTarget && local >= 0 && local < shape.vocab ? local : -1;
 }
 
-// One pass over the logits. The maximum of a row is `given`'s, or the row's own without.
+// Source of a row's maximum: `given` reads statistics.maximum, `own` computes and stores it.
 enum class Maximum : std::uint8_t { given, own };
 
 void row_statistics(const CrossEntropyShape& shape,

@@ -8,7 +8,8 @@
 namespace orrery {
 namespace {
 
-// Ids: of groups by their number and communicator, then of lines of the mesh for messages.
+// Ids of communicators: of groups from 0, of lines of the mesh (for messages) from kFirstLine. Each
+// group, and each digit of the mesh, has kPerGroup ids.
 constexpr std::uint32_t kPerGroup = 64;
 constexpr std::uint32_t kFirstLine = 1u << 24;
 

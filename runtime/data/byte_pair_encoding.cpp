@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int32_t kBytes = 256;
 
-// GPT-2's order of the bytes: first the bytes that print in Latin-1, then the others.
+// GPT-2's order of the bytes: first the printable bytes of Latin-1, then the others.
 struct ByteOrder {
     std::array<std::int32_t, kBytes> id{};
     std::array<unsigned char, kBytes> byte{};

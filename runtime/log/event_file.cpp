@@ -31,7 +31,7 @@ std::string varint(std::uint64_t value) {
     return bytes + static_cast<char>(value);
 }
 
-// Protocol buffers: field number and wire type, then the value.
+// A field of a protocol buffer is a key (field number and wire type) and the value.
 enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, length = 2, fixed32 = 5 };
 
 std::string key(std::uint64_t field, Wire wire) {

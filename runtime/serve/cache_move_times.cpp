@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-constexpr int kMoves = 9;  // of each length
+constexpr int kMoves = 9;  // measured moves per length
 
 CacheMove probe_move(const MovingInstance& at, std::size_t other, std::int64_t tokens) {
     CacheMove move{.other = other, .tokens = tokens, .blocks = {}};

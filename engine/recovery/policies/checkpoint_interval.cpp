@@ -12,7 +12,7 @@ std::optional<WallTime> CheckpointInterval::interval(const JobState& state) cons
     if (rule != IntervalRule::adaptive) {
         return interval_of(*this, mtbf);
     }
-    // The expectation weighs as much as one failure that was seen.
+    // The expected interval between failures, mtbf, counts as one observed interval.
     const WallTime seen = mtbf + state.trained;
     const auto count = static_cast<std::int64_t>(state.incidents) + 1;
     return interval_of(*this, WallTime::microseconds(seen.microseconds() / count));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that are slow, expected to fail or about to be taken away leave after a checkpoint.
+// Nodes that are slow, expected to fail or soon to be preempted leave the job after a checkpoint.
 #pragma once
 
 #include <tuple>

@@ -4,7 +4,8 @@
 namespace orrery {
 namespace {
 
-// A policy on the ladder. Each question goes to the spec if it has a function of that name.
+// A policy on the ladder. It calls the spec's function of the same name if there is one, otherwise
+// RecoveryPolicy's default.
 template <class Spec>
 class Rung final : public RecoveryPolicy {
 public:
