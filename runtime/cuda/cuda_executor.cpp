@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <thread>
 
 #include "engine/base/check.h"
 #include "runtime/cuda/cuda_kernels.h"
@@ -16,11 +15,6 @@
 
 namespace orrery {
 namespace {
-
-// While the host waits for the device and the other ranks: between two looks, and before the first
-// such pause. A group of collectives is enqueued within the latter.
-constexpr std::chrono::microseconds kBetweenLooks{20};
-constexpr std::chrono::microseconds kSpin{200};
 
 // How long a device may take to come to an end after its collectives were aborted.
 constexpr std::chrono::milliseconds kMostAfterAnError{5'000};
@@ -48,12 +42,6 @@ std::vector<TensorView> joined(std::vector<TensorView> views) {
         }
     }
     return result;
-}
-
-Patience patience(std::chrono::milliseconds deadline) {
-    return {.deadline = deadline, .spin = kSpin, .pause = [] {
-                std::this_thread::sleep_for(kBetweenLooks);
-            }};
 }
 
 std::string gib(std::int64_t bytes) {

@@ -11,6 +11,7 @@
 #include "kernels/embedding/embedding_device.h"
 #include "kernels/layernorm/layernorm_device.h"
 #include "kernels/optimizer/optimizer_device.h"
+#include "kernels/paged_attention/paged_attention_device.h"
 #include "kernels/quantise/quantise_device.h"
 #include "kernels/residual/residual_device.h"
 #include "kernels/rmsnorm/rmsnorm_device.h"

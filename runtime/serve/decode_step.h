@@ -12,6 +12,11 @@
 
 namespace orrery {
 
+struct CacheShape {
+    std::int64_t num_blocks = 0;
+    std::int64_t block_size = 16;
+};
+
 struct DecodeChunk {
     std::vector<std::int32_t> tokens;  // to compute
     std::int64_t context = 0;          // computed before

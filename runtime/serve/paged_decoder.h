@@ -22,11 +22,6 @@
 
 namespace orrery {
 
-struct CacheShape {
-    std::int64_t num_blocks = 0;
-    std::int64_t block_size = 16;
-};
-
 // The part of a model that a rank has.
 struct ModelPart {
     std::int64_t tensor_rank = 0;
