@@ -7,10 +7,13 @@
 #include <bit>
 #include <cstring>
 
+#include "kernels/adapters/adapters_cuda.h"
 #include "kernels/norm_operands.h"
+#include "kernels/paged_attention/paged_attention_cuda.h"
 #include "runtime/cuda/cuda_decoder_pass.h"
 #include "runtime/cuda/cuda_result.h"
 #include "runtime/cuda/driver_devices.h"
+#include "runtime/serve/served_adapters.h"
 
 namespace orrery {
 namespace {
@@ -177,6 +180,17 @@ Result<void> CudaDecoder::upload_weights(const ServedModel& served) {
             add("mlp.linear_fc1.bias", layer.fc1_bias);
             add("mlp.linear_fc2.bias", layer.fc2_bias);
         }
+        if (served.adapters > 0) {
+            Adapters* const adapters[] = {&layer.qkv_adapters,
+                                          &layer.projection_adapters,
+                                          &layer.fc1_adapters,
+                                          &layer.fc2_adapters};
+            std::size_t number = 0;
+            for (const AdaptedProjection& p : adapted_projections(m, i)) {
+                all.push_back({p.name + ".adapter_a", &adapters[number]->a});
+                all.push_back({p.name + ".adapter_b", &adapters[number++]->b});
+            }
+        }
     }
     for (const Named& each : all) {
         auto view = upload(served, each.name);
@@ -237,7 +251,10 @@ Result<void> CudaDecoder::allocate() {
                                                   .head_dim = m.kv_channels,
                                                   .block_size = cache_.block_size,
                                                   .table_width = table_width()});
-    auto scratch = device_->allocate(scratch_bytes_, "scratch memory of attention");
+    scratch_bytes_ = std::max(
+        scratch_bytes_,
+        device::adapter_scratch_bytes({.rows = options_.step_tokens, .rank = adapter_rank_}));
+    auto scratch = device_->allocate(scratch_bytes_, "scratch memory of kernels");
     if (!scratch) {
         return unexpected<Error>(scratch.error());
     }
@@ -252,6 +269,7 @@ Result<void> CudaDecoder::allocate_numbers() {
     for (const auto& [to, size] : {std::pair{&numbers_.tokens, rows},
                                    std::pair{&numbers_.positions, rows},
                                    std::pair{&numbers_.slots, rows},
+                                   std::pair{&numbers_.adapters, rows},
                                    std::pair{&numbers_.contexts, chunks},
                                    std::pair{&numbers_.samples, chunks},
                                    std::pair{&numbers_.tables, chunks * table_width()}}) {
@@ -294,6 +312,7 @@ Result<void> CudaDecoder::send(const PagedBatch& batch) {
     for (const auto& [from, to] : {std::pair{&batch.tokens, numbers_.tokens},
                                    std::pair{&batch.positions, numbers_.positions},
                                    std::pair{&batch.slots, numbers_.slots},
+                                   std::pair{&batch.adapters, numbers_.adapters},
                                    std::pair{&batch.contexts, numbers_.contexts},
                                    std::pair{&batch.samples, numbers_.samples},
                                    std::pair{&batch.tables, numbers_.tables}}) {

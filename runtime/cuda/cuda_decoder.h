@@ -50,13 +50,20 @@ public:
     // An error for a step beyond `step_tokens` or `step_sequences`.
     Result<void> run(std::span<const DecodeChunk> chunks, std::vector<float>& logits) override;
 
+    std::string device_name() const override { return device_->info().name; }
+
     std::size_t captured() const { return graphs_.size(); }
 
 private:
+    // Of one projection (runtime/serve/served_adapters.h); empty where there are none.
+    struct Adapters {
+        TensorView a, b;
+    };
     // On the device, by the served model's names; empty where the model has none.
     struct Layer {
         TensorView norm1, qkv, qkv_bias, projection, projection_bias;
         TensorView norm2, fc1, fc1_bias, fc2, fc2_bias;
+        Adapters qkv_adapters, projection_adapters, fc1_adapters, fc2_adapters;
         TensorView cache;
         std::int64_t window = 0;
     };
@@ -69,7 +76,7 @@ private:
     };
     // A batch's numbers (PagedBatch).
     struct Numbers {
-        TensorView tokens, positions, slots, contexts, samples, tables;
+        TensorView tokens, positions, slots, adapters, contexts, samples, tables;
     };
     // One forward pass: its launches in order.
     class Pass;
@@ -77,7 +84,11 @@ private:
     CudaDecoder(const ServedModel& served,
                 const CacheShape& cache,
                 const CudaDecoderOptions& options)
-        : model_(served.model), cache_(cache), options_(options) {}
+        : model_(served.model),
+          adapters_(served.adapters),
+          adapter_rank_(served.adapter_rank),
+          cache_(cache),
+          options_(options) {}
     Result<void> set_up(const ServedModel& served);
     Result<void> open_device();
     Result<void> upload_weights(const ServedModel& served);
@@ -95,6 +106,8 @@ private:
     Result<void> wait_for_end();
 
     Transformer model_;
+    std::int64_t adapters_ = 0;
+    std::int64_t adapter_rank_ = 0;
     CacheShape cache_;
     CudaDecoderOptions options_;
     std::unique_ptr<CudaDevice> device_;  // first in, last out

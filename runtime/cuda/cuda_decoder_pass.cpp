@@ -2,6 +2,7 @@
 #include "runtime/cuda/cuda_decoder_pass.h"
 
 #include "kernels/activation/activation_cuda.h"
+#include "kernels/adapters/adapters_cuda.h"
 #include "kernels/attention/attention_cuda.h"
 #include "kernels/embedding/embedding_cuda.h"
 #include "kernels/layernorm/layernorm_cuda.h"
@@ -103,6 +104,7 @@ void CudaDecoder::Pass::embed() {
 void CudaDecoder::Pass::layer(const Layer& layer) {
     norm(x_.stream, layer.norm1, batch_.rows, x_.normed);
     multiply(qkv(layer));
+    add_adapters(x_.normed, layer.qkv_adapters, x_.qkv);
     device::rotate_and_store(queue_,
                              shape(batch_.rows),
                              {.qkv = x_.qkv,
@@ -114,6 +116,7 @@ void CudaDecoder::Pass::layer(const Layer& layer) {
                                                : std::nullopt});
     attend(layer);
     multiply(projection(layer));
+    add_adapters(x_.context, layer.projection_adapters, x_.branch);
     if (m_.parallel_block) {  // both branches read the same rows, and their products are one sum
         mlp(layer);
         add_branch(std::array{layer.projection_bias, layer.fc2_bias});
@@ -173,6 +176,7 @@ void CudaDecoder::Pass::attend_prompt(const Layer& layer, const PagedBatch::Prom
 
 void CudaDecoder::Pass::mlp(const Layer& layer) {
     multiply(fc1(layer));
+    add_adapters(x_.normed, layer.fc1_adapters, x_.fc1);
     const cpu::ActivationShape activation{.tokens = batch_.rows, .ffn = m_.ffn_hidden_size};
     if (m_.gated_mlp()) {
         const auto gated =
@@ -184,6 +188,7 @@ void CudaDecoder::Pass::mlp(const Layer& layer) {
         device::gelu_forward(queue_, activation, ungated, x_.fc1, {}, x_.activated);
     }
     multiply(fc2(layer));
+    add_adapters(x_.activated, layer.fc2_adapters, x_.branch);
 }
 
 void CudaDecoder::Pass::logits() {
@@ -193,10 +198,7 @@ void CudaDecoder::Pass::logits() {
                               first_numbers(d_.numbers_.samples, samples),
                               x_.stream,
                               x_.last);
-    norm(x_.last,
-         d_.final_norm_,
-         samples,
-         first_rows(x_.normed, samples, m_.hidden_size));
+    norm(x_.last, d_.final_norm_, samples, first_rows(x_.normed, samples, m_.hidden_size));
     multiply(output());
 }
 
@@ -277,6 +279,23 @@ void CudaDecoder::Pass::multiply(const Product& product) {
     const GemmCall made = call(product);
     done_ = done_ ? d_.gemm_->run(made.request, made.pointers, d_.device_->stream(kComputeStream))
                   : done_;
+}
+
+void CudaDecoder::Pass::add_adapters(TensorView x, const Adapters& adapters, TensorView y) {
+    if (adapters.a.empty()) {
+        return;
+    }
+    device::add_adapters(queue_,
+                         {.rows = batch_.rows,
+                          .k = x.size / batch_.rows,
+                          .n = y.size / batch_.rows,
+                          .rank = d_.adapter_rank_,
+                          .adapters = d_.adapters_},
+                         {.x = x,
+                          .numbers = first_numbers(d_.numbers_.adapters, batch_.rows),
+                          .a = adapters.a,
+                          .b = adapters.b,
+                          .y = y});
 }
 
 TensorView CudaDecoder::Pass::rows_of(TensorView x, std::int64_t first, std::int64_t rows) const {

@@ -45,6 +45,8 @@ private:
     Product fc2(const Layer& layer) const;
     Product output() const;
     device::PagedShape shape(std::int64_t rows, std::int64_t window = 0) const;
+    // y += what the rows' adapters add to the product of x.
+    void add_adapters(TensorView x, const Adapters& adapters, TensorView y);
     TensorView rows_of(TensorView x, std::int64_t first, std::int64_t rows) const;
 
     CudaDecoder& d_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/activation/activation_device.h"
+#include "kernels/adapters/adapters_device.h"
 #include "kernels/attention/attention_device.h"
 #include "kernels/attention/key_value_device.h"
 #include "kernels/cast/cast_device.h"

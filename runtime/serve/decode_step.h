@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/base/result.h"
@@ -17,11 +18,19 @@ struct CacheShape {
     std::int64_t block_size = 16;
 };
 
+// The largest step of an instance, and which of this machine's it is.
+struct StepLimits {
+    std::int64_t tokens = 0;
+    std::int64_t sequences = 0;  // no more than tokens
+    std::size_t instance = 0;
+};
+
 struct DecodeChunk {
     std::vector<std::int32_t> tokens;  // to compute
     std::int64_t context = 0;          // computed before
     std::vector<KvBlock> blocks;       // of all of them
     bool samples = false;              // wants the logits behind its last token
+    std::int32_t adapter = -1;         // of the served model's; -1: the model alone
 };
 
 // Keys and values of a sequence's first tokens, on their way to or from another instance.
@@ -41,6 +50,7 @@ public:
     virtual Result<void> send_cache(const CacheMove& move);
     // The other end has sent, or is about to.
     virtual Result<void> receive_cache(const CacheMove& move);
+    virtual std::string device_name() const { return "this machine's CPU"; }
     // Called every few seconds while there is nothing to compute: others may wait for a sign.
     virtual Result<void> keep_alive() { return {}; }
 };

@@ -25,10 +25,14 @@ std::string error_json(const ApiError& error);
 
 // What is served.
 struct ServedName {
-    std::string model;
+    std::string model;  // an adapter is MODEL/adapter-N, from 0 on
+    std::int64_t adapters = 0;
     std::int64_t vocabulary = 0;  // ids that a client may send
     std::int64_t context = 0;     // tokens of prompt and output together
     Tokenizer tokenizer{};
+
+    // -1: the model's.
+    std::string name_of(std::int32_t adapter) const;
 };
 
 struct CompletionRequest {
@@ -39,6 +43,7 @@ struct CompletionRequest {
     bool include_usage = false;  // an event of a stream
     DrawOptions draw{};
     std::vector<std::string> stops;
+    std::int32_t adapter = -1;
 };
 
 // An unsupported field is an error if it would change the answer. Other unknown fields are ignored.
@@ -75,6 +80,6 @@ private:
     std::int64_t created_s_;
 };
 
-std::string models_json(const std::string& model, std::int64_t created_s);
+std::string models_json(const ServedName& served, std::int64_t created_s);
 
 }  // namespace orrery

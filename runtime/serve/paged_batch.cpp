@@ -43,6 +43,7 @@ PagedBatch paged_batch(std::span<const DecodeChunk> chunks,
             const std::int64_t position = chunk.context + i;
             batch.tokens.push_back(chunk.tokens[static_cast<std::size_t>(i)]);
             batch.positions.push_back(static_cast<std::int32_t>(position));
+            batch.adapters.push_back(chunk.adapter);
             batch.slots.push_back(static_cast<std::int32_t>(
                 block_number(chunk, position, block_size) * block_size + position % block_size));
         }
@@ -67,6 +68,7 @@ void pad_rows(PagedBatch& batch, std::int64_t rows, std::int64_t table_width) {
     batch.tokens.resize(all);
     batch.positions.resize(all);
     batch.slots.resize(all, -1);
+    batch.adapters.resize(all, -1);
     if (batch.prompts.empty()) {
         batch.contexts.resize(all);
         batch.tables.resize(all * static_cast<std::size_t>(table_width));

@@ -26,6 +26,7 @@ struct PagedBatch {
     std::vector<std::int32_t> tokens;     // [rows]
     std::vector<std::int32_t> positions;  // [rows]
     std::vector<std::int32_t> slots;      // [rows], tokens of the cache
+    std::vector<std::int32_t> adapters;   // [rows]; -1: none
     std::vector<std::int32_t> contexts;   // [single_rows], with the row's own token
     std::vector<std::int32_t> tables;     // [chunks, table_width]
     std::vector<std::int32_t> samples;    // rows whose logits are wanted, in the chunks' order

@@ -17,6 +17,7 @@
 
 #include "runtime/serve/decode_step.h"
 #include "runtime/serve/paged_cache.h"
+#include "runtime/serve/served_adapters.h"
 #include "runtime/serve/served_experts.h"
 #include "runtime/serve/served_model.h"
 
@@ -71,7 +72,9 @@ public:
 
 private:
     class Pass;
+    struct Adapters;
     struct Layer;
+    Adapters adapters_of(const ServedModel& served, const AdaptedProjection& projection) const;
     ServedExperts experts_of(const ServedModel& served, std::int64_t number) const;
     std::vector<float> columns_of(const ServedModel& served,
                                   const std::string& name,
@@ -79,6 +82,8 @@ private:
                                   std::span<const std::int64_t> parts) const;
 
     Transformer model_;
+    std::int64_t adapters_ = 0;
+    std::int64_t adapter_rank_ = 0;
     ModelPart part_;
     GatherColumns gather_;
     PagedCache cache_;

@@ -39,10 +39,12 @@ public:
         std::array<double, kWakingSteps> waking_s{};
     };
 
-    // Overwrites the cache. `context`: tokens of a sequence at most.
+    // Overwrites the cache. `context`: tokens of a sequence at most. `adapters` of the model are
+    // taken in turn.
     static Result<MeasuredStepCost> measure(DecodeStep& step,
                                             const SchedulerLimits& limits,
-                                            std::int64_t context);
+                                            std::int64_t context,
+                                            std::int64_t adapters = 0);
     explicit MeasuredStepCost(const Fit& fit) : fit_(fit) {}
 
     void times(const Batch& batch, std::vector<Time>& stages) override;

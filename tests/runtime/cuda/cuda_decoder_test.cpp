@@ -3,110 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "runtime/serve/paged_decoder.h"
+#include "tests/runtime/cuda/served_steps.h"
 #include "tests/runtime/cuda/simulated_device.h"
-#include "tests/runtime/tiny_model.h"
 
 namespace orrery {
 namespace {
-
-constexpr CacheShape kCache{.num_blocks = 24, .block_size = 4};
-
-std::vector<Transformer> models() {
-    Transformer gpt = tiny_gpt();
-    gpt.seq_length = 40;
-    Transformer llama = tiny_llama();
-    llama.seq_length = 40;
-    Transformer windows = llama;
-    windows.sliding_window = 7;
-    windows.sliding_window_every = 2;
-    Transformer parallel = gpt;
-    parallel.parallel_block = true;
-    parallel.activation = Activation::squared_relu;
-    return {gpt, llama, windows, parallel};
-}
-
-// Weights that are far from zero.
-ServedModel served_model(const Transformer& model) {
-    ServedModel served = *load_served_model(model, {}, 3);
-    for (auto& [name, values] : served.weights) {
-        for (std::size_t i = 0; name.find("norm") == std::string::npos && i < values.size(); ++i) {
-            values[i] = 0.4f * std::sin(static_cast<float>(i * i % 1009 + name.size()));
-        }
-    }
-    return served;
-}
-
-CudaDecoderOptions fp32_options() {
-    return {.dtype = Dtype::fp32, .step_tokens = 16, .step_sequences = 6};
-}
-
-std::unique_ptr<CudaDecoder> decoder_of(const ServedModel& served,
-                                        const CudaDecoderOptions& options) {
-    auto made = CudaDecoder::create(served, kCache, options);
-    EXPECT_TRUE(made) << made.error().to_string();
-    return made ? std::move(*made) : nullptr;
-}
-
-using Step = std::vector<DecodeChunk>;
-
-// Prompts whole and in chunks, beside sequences that generate, in steps of changing size.
-std::vector<Step> steps() {
-    std::vector<Step> all{
-        {{.tokens = {5, 7, 11, 2, 9}, .blocks = {3, 9}, .samples = true},
-         {.tokens = {1}, .blocks = {4}, .samples = true},
-         {.tokens = {8, 6, 4}, .blocks = {7, 5}}},
-        {{.tokens = {3}, .context = 5, .blocks = {3, 9}, .samples = true},
-         {.tokens = {2, 2, 31, 17}, .context = 3, .blocks = {7, 5}, .samples = true},
-         {.tokens = {20}, .context = 1, .blocks = {4}, .samples = true}}};
-    for (std::int32_t i = 0; i < 3; ++i) {
-        all.push_back(
-            {{.tokens = {i}, .context = 6 + i, .blocks = {3, 9, 1}, .samples = true},
-             {.tokens = {30 - i}, .context = 7 + i, .blocks = {7, 5, 12, 2}, .samples = true},
-             {.tokens = {i + 3}, .context = 2 + i, .blocks = {4, 22}, .samples = true}});
-    }
-    return all;
-}
-
-std::vector<float> logits_of(DecodeStep& decoder, const Step& step) {
-    std::vector<float> logits;
-    const Result<void> done = decoder.run(step, logits);
-    EXPECT_TRUE(done) << done.error().to_string();
-    return logits;
-}
-
-double relative_error(const std::vector<float>& actual, const std::vector<float>& expected) {
-    EXPECT_EQ(actual.size(), expected.size());
-    double square = 0;
-    double norm = 0;
-    for (std::size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
-        const double a = static_cast<double>(actual[i]);
-        const double e = static_cast<double>(expected[i]);
-        square += (a - e) * (a - e);
-        norm += e * e;
-    }
-    return std::sqrt(square / norm);
-}
-
-TEST(CudaDecoder, GivesTheLogitsOfTheCpu) {
-    for (const Transformer& model : models()) {
-        simulated::begin_device(4);
-        const ServedModel served = served_model(model);
-        PagedDecoder cpu{served, kCache};
-        const auto fp32 = decoder_of(served, fp32_options());
-        CudaDecoderOptions narrow = fp32_options();
-        narrow.dtype = Dtype::bf16;
-        const auto bf16 = decoder_of(served, narrow);
-        for (const Step& step : steps()) {
-            const std::vector<float> expected = logits_of(cpu, step);
-            EXPECT_LT(relative_error(logits_of(*fp32, step), expected), 1e-5);
-            EXPECT_LT(relative_error(logits_of(*bf16, step), expected), 0.03);
-        }
-    }
-}
 
 TEST(CudaDecoder, ReplaysStepsOfSingleTokensWithTheBitsOfLaunches) {
     simulated::begin_device(4);

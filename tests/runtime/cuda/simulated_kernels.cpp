@@ -52,6 +52,7 @@ template void attention_forward(CudaQueue&,
                                 const cpu::AttentionPositions&,
                                 const cpu::AttentionForward&,
                                 const float*);
+template void add_adapters(CudaQueue&, const cpu::AdapterShape&, const cpu::AdapterOperands&);
 template void rotate_and_store(CudaQueue&, const PagedShape&, const PagedStore&);
 template void paged_attention(CudaQueue&, const PagedShape&, const PagedAttention&);
 template void gather_context(CudaQueue&, const PagedShape&, const ContextGather&);

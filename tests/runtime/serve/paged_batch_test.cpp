@@ -11,7 +11,7 @@ using Numbers = std::vector<std::int32_t>;
 TEST(PagedBatch, SingleTokensComeFirstAndSamplesKeepTheChunksOrder) {
     const std::vector<DecodeChunk> chunks{
         {.tokens = {5, 6, 7}, .context = 2, .blocks = {3, 1}, .samples = true},
-        {.tokens = {9}, .context = 4, .blocks = {2, 6}, .samples = true},
+        {.tokens = {9}, .context = 4, .blocks = {2, 6}, .samples = true, .adapter = 3},
         {.tokens = {8}, .context = 0, .blocks = {4}}};
     const PagedBatch batch = paged_batch(chunks, 4, 3);
     EXPECT_EQ(batch.rows, 5);
@@ -19,6 +19,7 @@ TEST(PagedBatch, SingleTokensComeFirstAndSamplesKeepTheChunksOrder) {
     EXPECT_EQ(batch.tokens, (Numbers{9, 8, 5, 6, 7}));
     EXPECT_EQ(batch.positions, (Numbers{4, 0, 2, 3, 4}));
     EXPECT_EQ(batch.slots, (Numbers{20, 12, 10, 11, 0}));
+    EXPECT_EQ(batch.adapters, (Numbers{3, -1, -1, -1, -1}));
     EXPECT_EQ(batch.contexts, (Numbers{5, 1}));
     EXPECT_EQ(batch.tables, (Numbers{1, 5, 0, 3, 0, 0, 2, 0, 0}));
     EXPECT_EQ(batch.samples, (Numbers{4, 0}));
@@ -36,6 +37,7 @@ TEST(PagedBatch, PaddedRowsAreStoredNowhereAndSeeNothing) {
     EXPECT_EQ(batch.rows, 3);
     EXPECT_EQ(batch.single_rows, 3);
     EXPECT_EQ(batch.slots, (Numbers{20, -1, -1}));
+    EXPECT_EQ(batch.adapters, (Numbers{-1, -1, -1}));
     EXPECT_EQ(batch.contexts, (Numbers{5, 0, 0}));
     EXPECT_EQ(batch.tables, (Numbers{1, 5, 0, 0, 0, 0}));
 
