@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/cuda_decoder_pass.h"
 
+#include <array>
+#include <optional>
+#include <vector>
+
 #include "kernels/activation/activation_cuda.h"
 #include "kernels/adapters/adapters_cuda.h"
 #include "kernels/attention/attention_cuda.h"
@@ -8,6 +12,7 @@
 #include "kernels/layernorm/layernorm_cuda.h"
 #include "kernels/residual/residual_cuda.h"
 #include "kernels/rmsnorm/rmsnorm_cuda.h"
+#include "kernels/rope/rope_cpu.h"
 #include "runtime/cuda/cuda_result.h"
 
 namespace orrery {

@@ -66,11 +66,21 @@ ServedExperts PagedDecoder::experts_of(const ServedModel& served, std::int64_t n
                 served, layer + "experts.linear_fc2.weight", model_.num_experts * f, hidden)};
 }
 
-PagedDecoder::Adapters PagedDecoder::adapters_of(const ServedModel& served,
-                                                 const AdaptedProjection& p) const {
-    return {.a = weight_of(served, p.name + ".adapter_a"),
+void PagedDecoder::load_adapters(const ServedModel& served,
+                                 std::int64_t number,
+                                 Layer& layer) const {
+    if (served.adapters == 0) {
+        return;
+    }
+    Adapters* next[] = {
+        &layer.qkv_adapters, &layer.projection_adapters, &layer.fc1_adapters, &layer.fc2_adapters};
+    std::size_t place = 0;
+    for (const AdaptedProjection& p : adapted_projections(model_, number)) {
+        *next[place++] = {
+            .a = weight_of(served, p.name + ".adapter_a"),
             .b = columns_of(
                 served, p.name + ".adapter_b", served.adapters * served.adapter_rank, p.outputs)};
+    }
 }
 
 PagedDecoder::PagedDecoder(const ServedModel& served,
@@ -118,16 +128,7 @@ PagedDecoder::PagedDecoder(const ServedModel& served,
             layer.fc1_bias = columns_of(served, name("mlp.linear_fc1.bias"), 1, ffn);
             layer.fc2_bias = weight_of(served, name("mlp.linear_fc2.bias"));
         }
-        if (served.adapters > 0) {
-            Adapters* const all[] = {&layer.qkv_adapters,
-                                     &layer.projection_adapters,
-                                     &layer.fc1_adapters,
-                                     &layer.fc2_adapters};
-            std::size_t number = 0;
-            for (const AdaptedProjection& p : adapted_projections(m, i)) {
-                *all[number++] = adapters_of(served, p);
-            }
-        }
+        load_adapters(served, i, layer);
         layers_.push_back(std::move(layer));
     }
     const char* const embedding = "embedding.word_embeddings.weight";

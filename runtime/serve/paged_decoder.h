@@ -74,7 +74,7 @@ private:
     class Pass;
     struct Adapters;
     struct Layer;
-    Adapters adapters_of(const ServedModel& served, const AdaptedProjection& projection) const;
+    void load_adapters(const ServedModel& served, std::int64_t number, Layer& layer) const;
     ServedExperts experts_of(const ServedModel& served, std::int64_t number) const;
     std::vector<float> columns_of(const ServedModel& served,
                                   const std::string& name,
