@@ -15,6 +15,22 @@ struct RopeAngles {
     double frequency[kRopeHalfMax];  // base^(-2 i / head_dim)
 };
 
+inline RopeAngles rope_angles(std::int64_t head_dim, double base) {
+    RopeAngles angles{};
+    for (std::int64_t i = 0; i < head_dim / 2; ++i) {
+        const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(head_dim);
+        angles.frequency[i] = std::pow(base, exponent);
+    }
+    return angles;
+}
+
+// Of a position and a column, less whole turns: fp32 would lose them at large positions.
+ORRERY_DEVICE float rope_angle(const RopeAngles& angles, std::int64_t position, int column) {
+    constexpr double kTurn = 6.283185307179586;
+    const double angle = static_cast<double>(position) * angles.frequency[column];
+    return static_cast<float>(angle - kTurn * rint(angle / kTurn));
+}
+
 template <class T, int kWidth>
 struct RopeKernel {
     static constexpr int kThreadsMax = 128;
@@ -30,7 +46,6 @@ struct RopeKernel {
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
-        constexpr double kTurn = 6.283185307179586;
         const std::int64_t parts = half / kWidth;
         const std::int64_t thread = block.x() * kThreadsMax + block.thread();
         const std::int64_t local = thread / parts;
@@ -38,15 +53,14 @@ struct RopeKernel {
         if (local >= sequence.length) {
             return;
         }
-        const auto position = static_cast<double>(sequence.of(local));
+        const std::int64_t position = sequence.of(local);
         float cosine[kWidth];
         float sine[kWidth];
         ORRERY_UNROLL
         for (int i = 0; i < kWidth; ++i) {
-            const double angle = position * angles.frequency[column + i];
-            const auto rest = static_cast<float>(angle - kTurn * rint(angle / kTurn));
-            cosine[i] = cosf(rest);
-            sine[i] = direction * sinf(rest);
+            const float angle = rope_angle(angles, position, column + i);
+            cosine[i] = cosf(angle);
+            sine[i] = direction * sinf(angle);
         }
         const std::int64_t first_head = block.y() * kHeads;
         const std::int64_t last_head = first_head + kHeads < turned ? first_head + kHeads : turned;
@@ -79,18 +93,15 @@ struct RopeKernel {
 template <class T, int kWidth, class Queue>
 void launch_rope(Queue& queue, const cpu::RopeShape& shape, TensorView qkv, float direction) {
     const std::int64_t half = shape.head_dim / 2;
-    RopeKernel<T, kWidth> kernel{.sequence = shape.sequence,
-                                 .batch = shape.batch,
-                                 .turned = shape.heads + shape.kv_heads,
-                                 .row_width = (shape.heads + 2 * shape.kv_heads) * shape.head_dim,
-                                 .half = static_cast<int>(half),
-                                 .direction = direction,
-                                 .qkv = elements<T>(qkv),
-                                 .angles = {}};
-    for (std::int64_t i = 0; i < half; ++i) {
-        const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(shape.head_dim);
-        kernel.angles.frequency[i] = std::pow(shape.base, exponent);
-    }
+    const RopeKernel<T, kWidth> kernel{
+        .sequence = shape.sequence,
+        .batch = shape.batch,
+        .turned = shape.heads + shape.kv_heads,
+        .row_width = (shape.heads + 2 * shape.kv_heads) * shape.head_dim,
+        .half = static_cast<int>(half),
+        .direction = direction,
+        .qkv = elements<T>(qkv),
+        .angles = rope_angles(shape.head_dim, shape.base)};
     const std::int64_t threads = shape.sequence.length * (half / kWidth);
     queue.launch(kernel,
                  {.blocks_x = (threads + kernel.kThreadsMax - 1) / kernel.kThreadsMax,

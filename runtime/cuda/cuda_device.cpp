@@ -3,9 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "runtime/cuda/cuda_result.h"
 
 namespace orrery {
+
+Patience patience(std::chrono::milliseconds deadline) {
+    constexpr std::chrono::microseconds kSpin{200};
+    return {.deadline = deadline, .spin = kSpin, .pause = [] {
+                std::this_thread::sleep_for(std::chrono::microseconds{20});
+            }};
+}
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaDeviceInfo& info) {
     std::unique_ptr<CudaDevice> device{new CudaDevice(info)};

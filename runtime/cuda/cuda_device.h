@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -15,8 +16,13 @@
 #include "engine/program/program.h"
 #include "models/segments/segment_builder.h"
 #include "runtime/cuda/devices.h"
+#include "runtime/cuda/nccl_communicators.h"
 
 namespace orrery {
+
+// How a host waits for its device and the other ranks: at once for the time in which a group of
+// collectives is enqueued, then with a look every 20 us.
+Patience patience(std::chrono::milliseconds deadline);
 
 class CudaDevice {
 public:

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <thread>
 
 #include "engine/base/check.h"
 #include "runtime/cuda/cuda_kernels.h"
@@ -16,11 +15,6 @@
 
 namespace orrery {
 namespace {
-
-// Polling while the host waits for the device and the other ranks: the pause between polls, and the
-// time before the first pause. A group of collectives is enqueued within the latter.
-constexpr std::chrono::microseconds kBetweenLooks{20};
-constexpr std::chrono::microseconds kSpin{200};
 
 // The time a device may take to stop after its collectives were aborted.
 constexpr std::chrono::milliseconds kMostAfterAnError{5'000};
@@ -48,12 +42,6 @@ std::vector<TensorView> joined(std::vector<TensorView> views) {
         }
     }
     return result;
-}
-
-Patience patience(std::chrono::milliseconds deadline) {
-    return {.deadline = deadline, .spin = kSpin, .pause = [] {
-                std::this_thread::sleep_for(kBetweenLooks);
-            }};
 }
 
 std::string gib(std::int64_t bytes) {

@@ -16,7 +16,8 @@ Result<CudaModule> load_cuda_module() {
     CudaModule functions;
     if (!module->find("orrery_cuda_devices", functions.devices) ||
         !module->find("orrery_cuda_versions", functions.versions) ||
-        !module->find("orrery_cuda_make_executor", functions.make_executor)) {
+        !module->find("orrery_cuda_make_executor", functions.make_executor) ||
+        !module->find("orrery_cuda_make_decode_step", functions.make_decode_step)) {
         return fail("", "liborrery_cuda.so is of another orrery", "build the target orrery_cuda");
     }
     return functions;

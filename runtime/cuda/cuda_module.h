@@ -13,6 +13,8 @@
 #include "runtime/communication/transport.h"
 #include "runtime/cuda/devices.h"
 #include "runtime/executor.h"
+#include "runtime/serve/decode_step.h"
+#include "runtime/serve/served_model.h"
 
 namespace orrery {
 
@@ -24,6 +26,10 @@ struct CudaModule {
                           RankId rank,
                           Transport* transport,
                           Result<std::unique_ptr<Executor>>& executor) = nullptr;
+    void (*make_decode_step)(const ServedModel& served,
+                             const CacheShape& cache,
+                             const StepLimits& limits,
+                             Result<std::unique_ptr<DecodeStep>>& step) = nullptr;
 };
 
 // Loads the module at the first call. The error has the reason if it is missing.

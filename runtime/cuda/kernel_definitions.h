@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/activation/activation_device.h"
+#include "kernels/adapters/adapters_device.h"
 #include "kernels/attention/attention_device.h"
 #include "kernels/attention/key_value_device.h"
 #include "kernels/cast/cast_device.h"
@@ -12,6 +13,7 @@
 #include "kernels/embedding/embedding_device.h"
 #include "kernels/layernorm/layernorm_device.h"
 #include "kernels/optimizer/optimizer_device.h"
+#include "kernels/paged_attention/paged_attention_device.h"
 #include "kernels/quantise/quantise_device.h"
 #include "kernels/residual/residual_device.h"
 #include "kernels/rmsnorm/rmsnorm_device.h"

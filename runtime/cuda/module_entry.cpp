@@ -7,6 +7,7 @@
 
 #include "engine/base/module.h"
 #include "runtime/communication/job.h"
+#include "runtime/cuda/cuda_decoder.h"
 #include "runtime/cuda/cuda_executor.h"
 #include "runtime/cuda/cuda_features.h"
 #include "runtime/cuda/driver_devices.h"
@@ -61,6 +62,30 @@ Result<std::unique_ptr<Executor>> make_cuda_executor(const Program& program,
     return std::move(*executor);
 }
 
+// Instances of one machine take its GPUs in turn.
+Result<std::unique_ptr<DecodeStep>> make_cuda_decode_step(const ServedModel& served,
+                                                          const CacheShape& cache,
+                                                          const StepLimits& limits) {
+    const auto devices = driver_devices();
+    const auto features = cuda_features_without(process_environment()(kCudaWithout).value_or(""));
+    if (!devices || !features) {
+        return unexpected<Error>(devices ? features.error() : devices.error());
+    }
+    const std::size_t ordinal = limits.instance % devices->size();
+    Result<std::unique_ptr<CudaDecoder>> decoder = CudaDecoder::create(
+        served,
+        cache,
+        {.ordinal = static_cast<int>(ordinal),
+         .gemm_algorithms = gemm_file(process_environment(), (*devices)[ordinal].name),
+         .step_tokens = limits.tokens,
+         .step_sequences = limits.sequences,
+         .graphs = features->graphs});
+    if (!decoder) {
+        return unexpected<Error>(decoder.error());
+    }
+    return std::move(*decoder);
+}
+
 }  // namespace
 }  // namespace orrery
 
@@ -79,4 +104,12 @@ ORRERY_MODULE_FUNCTION void orrery_cuda_make_executor(
     orrery::Transport* transport,
     orrery::Result<std::unique_ptr<orrery::Executor>>& executor) {
     executor = orrery::make_cuda_executor(program, rank, transport);
+}
+
+ORRERY_MODULE_FUNCTION void orrery_cuda_make_decode_step(
+    const orrery::ServedModel& served,
+    const orrery::CacheShape& cache,
+    const orrery::StepLimits& limits,
+    orrery::Result<std::unique_ptr<orrery::DecodeStep>>& step) {
+    step = orrery::make_cuda_decode_step(served, cache, limits);
 }

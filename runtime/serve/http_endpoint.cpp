@@ -94,9 +94,13 @@ public:
         submitted_ =
             server_.submit({.prompt = request_.prompt,
                             .output_tokens = request_.max_tokens,
-                            .draw = request_.draw},
+                            .draw = request_.draw,
+                            .adapter = request_.adapter},
                            [queue = queue_](const TokenEvent& event) { queue->push(event); });
-        answers_.emplace(request_.chat, served_.model, submitted_.ticket, unix_seconds());
+        answers_.emplace(request_.chat,
+                         served_.name_of(request_.adapter),
+                         submitted_.ticket,
+                         unix_seconds());
         return submitted_.refusal;
     }
 
@@ -279,7 +283,7 @@ private:
             response.set_content(good ? R"({"status":"ok"})" : R"({"status":"ending"})", kJsonType);
         });
         http_.Get("/v1/models", [this](const Request&, Response& response) {
-            response.set_content(models_json(served_.model, began_s_), kJsonType);
+            response.set_content(models_json(served_, began_s_), kJsonType);
         });
         http_.Get("/metrics", [this](const Request&, Response& response) {
             response.set_content(metrics_text(server_.counters()),

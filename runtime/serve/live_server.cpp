@@ -81,12 +81,13 @@ Submitted LiveServer::submit(LiveRequest request, std::function<void(const Token
     ORRERY_CHECK(!request.prompt.empty() && request.output_tokens > 0);
     const auto prompt = static_cast<std::int64_t>(request.prompt.size());
     const std::scoped_lock lock{mutex_};
+    const std::int64_t size = instances_.front().scheduler->limits().block_size;
     const Request asked{
         .arrival = now(),
         .prompt_tokens = prompt,
         .output_tokens = request.output_tokens,
-        .prefix_hashes = prefix_hashes(
-            request.prompt, instances_.front().scheduler->limits().block_size, limits_.salt)};
+        .adapter = request.adapter,
+        .prefix_hashes = prefix_hashes(request.prompt, size, limits_.salt, request.adapter)};
     Refusal refusal = Refusal::none;
     if (refuses_ || stops_ || !status_) {
         refusal = Refusal::stopped;
@@ -192,7 +193,8 @@ std::vector<DecodeChunk> LiveServer::begin(Instance& instance, Batch& batch) {
         chunks.push_back({.tokens = {first, first + step.new_tokens},
                           .context = step.context,
                           .blocks = {blocks.begin(), blocks.end()},
-                          .samples = step.samples});
+                          .samples = step.samples,
+                          .adapter = step.adapter});
         instance.totals.computed_tokens += step.new_tokens;
     }
     if (!chunks.empty()) {

@@ -31,6 +31,7 @@ struct LiveRequest {
     std::vector<std::int32_t> prompt;  // not empty, ids in the vocabulary
     std::int64_t output_tokens = 1;    // at least 1
     DrawOptions draw{};
+    std::int32_t adapter = -1;  // of the served model's; -1: the model alone
 };
 
 using Ticket = std::uint64_t;  // of a request; never reused

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace orrery {
@@ -248,7 +249,40 @@ void refuse_others(FieldReader& reader) {
     }
 }
 
+// Which adapter the client names; -1 for the model, or where it names nothing.
+tl::expected<std::int32_t, ApiError> adapter_of(const ApiJson* name, const ServedName& served) {
+    if (name == nullptr) {
+        return -1;
+    }
+    if (*name == served.model) {
+        return -1;
+    }
+    const std::string text = name->is_string() ? name->get<std::string>() : "";
+    const std::size_t number = text.find_last_of('-') + 1;
+    std::int32_t adapter = -1;
+    const auto read = std::from_chars(text.data() + number, text.data() + text.size(), adapter);
+    if (read.ec == std::errc{} && adapter >= 0 && adapter < served.adapters &&
+        text == served.name_of(adapter)) {
+        return adapter;
+    }
+    const std::string others =
+        served.adapters == 0
+            ? ""
+            : fmt::format(", and its adapters are '{}' to '{}'",
+                          served.name_of(0),
+                          served.name_of(static_cast<std::int32_t>(served.adapters - 1)));
+    return tl::unexpected(
+        ApiError{.status = 404,
+                 .message = fmt::format("the model here is '{}'{}", served.model, others),
+                 .param = "model",
+                 .code = "model_not_found"});
+}
+
 }  // namespace
+
+std::string ServedName::name_of(std::int32_t adapter) const {
+    return adapter < 0 ? model : fmt::format("{}/adapter-{}", model, adapter);
+}
 
 std::string error_json(const ApiError& error) {
     return dumped(error_object(error));
@@ -266,14 +300,12 @@ tl::expected<CompletionRequest, ApiError> parse_completion(std::string_view body
     }
     ApiError error;
     FieldReader reader{json, error};
-    if (const ApiJson* model = reader.find("model"); model != nullptr && *model != served.model) {
-        return tl::unexpected(
-            ApiError{.status = 404,
-                     .message = fmt::format("the model here is '{}'", served.model),
-                     .param = "model",
-                     .code = "model_not_found"});
+    const auto adapter = adapter_of(reader.find("model"), served);
+    if (!adapter) {
+        return tl::unexpected(adapter.error());
     }
-    CompletionRequest request{.chat = chat, .draw = {.temperature = 1, .seed = seed}};
+    CompletionRequest request{
+        .chat = chat, .draw = {.temperature = 1, .seed = seed}, .adapter = *adapter};
     request.draw.vocabulary = served.vocabulary;
     const char* const limit =
         reader.find("max_completion_tokens") != nullptr ? "max_completion_tokens" : "max_tokens";
@@ -411,13 +443,15 @@ std::string CompletionAnswers::error(const ApiError& error) {
     return event(error_object(error));
 }
 
-std::string models_json(const std::string& model, std::int64_t created_s) {
-    return dumped({{"object", "list"},
-                   {"data",
-                    ApiJson::array({{{"id", model},
-                                     {"object", "model"},
-                                     {"created", created_s},
-                                     {"owned_by", "orrery"}}})}});
+std::string models_json(const ServedName& served, std::int64_t created_s) {
+    ApiJson all = ApiJson::array();
+    for (std::int32_t adapter = -1; adapter < served.adapters; ++adapter) {
+        all.push_back({{"id", served.name_of(adapter)},
+                       {"object", "model"},
+                       {"created", created_s},
+                       {"owned_by", "orrery"}});
+    }
+    return dumped({{"object", "list"}, {"data", std::move(all)}});
 }
 
 }  // namespace orrery

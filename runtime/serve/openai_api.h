@@ -26,9 +26,13 @@ std::string error_json(const ApiError& error);
 // The served model.
 struct ServedName {
     std::string model;
+    std::int64_t adapters = 0;
     std::int64_t vocabulary = 0;  // clients may send ids below this
     std::int64_t context = 0;     // maximum of prompt and output tokens together
     Tokenizer tokenizer{};
+
+    // -1: the model's.
+    std::string name_of(std::int32_t adapter) const;
 };
 
 struct CompletionRequest {
@@ -39,6 +43,7 @@ struct CompletionRequest {
     bool include_usage = false;  // in an event of a stream
     DrawOptions draw{};
     std::vector<std::string> stops;
+    std::int32_t adapter = -1;
 };
 
 // Parses a request. An unsupported field is an error if it would change the answer; other unknown
@@ -76,6 +81,6 @@ private:
     std::int64_t created_s_;
 };
 
-std::string models_json(const std::string& model, std::int64_t created_s);
+std::string models_json(const ServedName& served, std::int64_t created_s);
 
 }  // namespace orrery

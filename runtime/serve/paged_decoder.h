@@ -17,15 +17,11 @@
 
 #include "runtime/serve/decode_step.h"
 #include "runtime/serve/paged_cache.h"
+#include "runtime/serve/served_adapters.h"
 #include "runtime/serve/served_experts.h"
 #include "runtime/serve/served_model.h"
 
 namespace orrery {
-
-struct CacheShape {
-    std::int64_t num_blocks = 0;
-    std::int64_t block_size = 16;
-};
 
 // The part of a model on one rank.
 struct ModelPart {
@@ -75,7 +71,9 @@ public:
 
 private:
     class Pass;
+    struct Adapters;
     struct Layer;
+    void load_adapters(const ServedModel& served, std::int64_t number, Layer& layer) const;
     ServedExperts experts_of(const ServedModel& served, std::int64_t number) const;
     std::vector<float> columns_of(const ServedModel& served,
                                   const std::string& name,
@@ -83,6 +81,8 @@ private:
                                   std::span<const std::int64_t> parts) const;
 
     Transformer model_;
+    std::int64_t adapters_ = 0;
+    std::int64_t adapter_rank_ = 0;
     ModelPart part_;
     GatherColumns gather_;
     PagedCache cache_;

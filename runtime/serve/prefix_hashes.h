@@ -14,7 +14,11 @@ namespace orrery {
 
 inline std::vector<std::uint64_t> prefix_hashes(std::span<const std::int32_t> tokens,
                                                 std::int64_t block_size,
-                                                std::uint64_t salt) {
+                                                std::uint64_t salt,
+                                                std::int32_t adapter = -1) {
+    if (adapter >= 0) {  // keys and values of an adapter are its own
+        salt = splitmix64(salt + 1 + static_cast<std::uint32_t>(adapter));
+    }
     std::vector<std::uint64_t> hashes;
     std::uint64_t hash = splitmix64(salt);
     for (std::size_t i = 0; i < tokens.size(); ++i) {

@@ -353,7 +353,7 @@ CacheMove move_of_words(std::span<const std::int32_t> words) {
     return move;
 }
 
-// For each chunk: tokens, context, blocks, samples; then the tokens and the blocks.
+// For each chunk: tokens, context, blocks, samples, adapter; then the tokens and the blocks.
 std::vector<std::int32_t> words_of_chunks(std::span<const DecodeChunk> chunks) {
     std::vector<std::int32_t> words;
     for (const DecodeChunk& chunk : chunks) {
@@ -361,6 +361,7 @@ std::vector<std::int32_t> words_of_chunks(std::span<const DecodeChunk> chunks) {
         words.push_back(static_cast<std::int32_t>(chunk.context));
         words.push_back(static_cast<std::int32_t>(chunk.blocks.size()));
         words.push_back(chunk.samples ? 1 : 0);
+        words.push_back(chunk.adapter);
         words.insert(words.end(), chunk.tokens.begin(), chunk.tokens.end());
         for (const KvBlock block : chunk.blocks) {
             words.push_back(static_cast<std::int32_t>(block));
@@ -378,13 +379,14 @@ std::vector<DecodeChunk> chunks_of_words(std::span<const std::int32_t> words) {
         return words.subspan(at - count, count);
     };
     while (at < words.size()) {
-        const auto head = take(4);
+        const auto head = take(5);
         const auto tokens = take(static_cast<std::size_t>(head[0]));
         const auto blocks = take(static_cast<std::size_t>(head[2]));
         DecodeChunk chunk{.tokens = {tokens.begin(), tokens.end()},
                           .context = head[1],
                           .blocks = {},
-                          .samples = head[3] != 0};
+                          .samples = head[3] != 0,
+                          .adapter = head[4]};
         for (const std::int32_t block : blocks) {
             chunk.blocks.push_back(static_cast<KvBlock>(block));
         }

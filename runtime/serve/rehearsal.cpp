@@ -28,7 +28,8 @@ std::vector<Request> first_requests(const LoadToRehearse& load, std::int64_t cou
         before = asked.arrival;
         requests.push_back({.arrival = arrival,
                             .prompt_tokens = asked.prompt_tokens,
-                            .output_tokens = std::min(asked.output_tokens, kMostTokens)});
+                            .output_tokens = std::min(asked.output_tokens, kMostTokens),
+                            .adapter = asked.adapter});
     }
     return requests;
 }

@@ -75,7 +75,8 @@ private:
         const Submitted sent =
             server_.submit({.prompt = prompts_[number],
                             .output_tokens = requests_[number].output_tokens,
-                            .draw = {.temperature = 0}},
+                            .draw = {.temperature = 0},
+                            .adapter = requests_[number].adapter},
                            [this, number](const TokenEvent& event) { take(number, event); });
         if (sent.refusal != Refusal::none) {
             const std::scoped_lock lock{mutex_};

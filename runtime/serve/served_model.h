@@ -17,6 +17,8 @@ namespace orrery {
 struct ServedModel {
     Transformer model;
     std::map<std::string, std::vector<float>, std::less<>> weights;
+    std::int64_t adapters = 0;      // low-rank ones, among the weights
+    std::int64_t adapter_rank = 0;  // runtime/serve/served_adapters.h
 };
 
 // Loads a run's folder, the folder of one step, or a safetensors file with Hugging Face's names. An

@@ -48,7 +48,9 @@ std::vector<StepSize> probes(const SchedulerLimits& limits, std::int64_t context
 
 // Sequences have distinct blocks if there are enough: context beyond the CPU's caches costs more.
 // The contents of the blocks do not matter.
-std::vector<DecodeChunk> chunks_of(const StepSize& size, const SchedulerLimits& limits) {
+std::vector<DecodeChunk> chunks_of(const StepSize& size,
+                                   const SchedulerLimits& limits,
+                                   std::int64_t adapters) {
     const std::int64_t tokens = size.context + size.new_tokens;
     const std::int64_t of_chunk = (tokens + limits.block_size - 1) / limits.block_size;
     std::vector<DecodeChunk> chunks;
@@ -58,6 +60,7 @@ std::vector<DecodeChunk> chunks_of(const StepSize& size, const SchedulerLimits& 
         chunk.tokens.resize(static_cast<std::size_t>(size.new_tokens));
         chunk.context = size.context;
         chunk.samples = size.samples;
+        chunk.adapter = adapters > 0 ? static_cast<std::int32_t>(i % adapters) : -1;
         next = next + of_chunk > limits.num_blocks ? 0 : next;
         for (std::int64_t block = 0; block < of_chunk; ++block) {
             chunk.blocks.push_back(static_cast<KvBlock>(1 + next++));
@@ -161,14 +164,15 @@ MeasuredStepCost::Fit fit_step_times(std::span<const Batch> batches,
 
 Result<MeasuredStepCost> MeasuredStepCost::measure(DecodeStep& step,
                                                    const SchedulerLimits& limits,
-                                                   std::int64_t context) {
+                                                   std::int64_t context,
+                                                   std::int64_t adapters) {
     // A server's step usually follows one of nearly the same shape, which determines the contents
     // of the CPU's caches.
     const std::vector<StepSize> all = probes(limits, context);
     std::vector<std::vector<double>> times(all.size());
     for (std::size_t round = 0; round < kRounds; ++round) {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const std::vector<DecodeChunk> chunks = chunks_of(all[i], limits);
+            const std::vector<DecodeChunk> chunks = chunks_of(all[i], limits, adapters);
             for (int number = 0; number < kInARow; ++number) {
                 const auto time = measured_seconds(step, chunks);
                 if (!time) {

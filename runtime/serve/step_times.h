@@ -39,10 +39,11 @@ public:
     };
 
     // Measures and fits. Overwrites the cache. `context` is the maximum length of a sequence in
-    // tokens.
+    // tokens. Chunks use the model's adapters in turn.
     static Result<MeasuredStepCost> measure(DecodeStep& step,
                                             const SchedulerLimits& limits,
-                                            std::int64_t context);
+                                            std::int64_t context,
+                                            std::int64_t adapters = 0);
     explicit MeasuredStepCost(const Fit& fit) : fit_(fit) {}
 
     void times(const Batch& batch, std::vector<Time>& stages) override;

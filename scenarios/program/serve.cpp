@@ -58,6 +58,10 @@ int serve_command(const ServeArguments& arguments) {
     if (arguments.real || !arguments.listen.empty()) {
         return serve_for_real_command(arguments, *scenario);
     }
+    if (!arguments.device.empty()) {
+        return report_error(
+            {"--device", "says where a model is served for real", "--real, or leave it out"});
+    }
     note_faults_left_out(*scenario, FaultUser::serving);
     return run_study(arguments, arguments.file, "serving", [&](const auto& done) {
         return served(arguments, *scenario, done);
@@ -70,7 +74,10 @@ std::vector<CommandOption> serve_options(ServeArguments& arguments) {
                     output_option(arguments.output, "Table of all requests to write (CSV)"),
                     {"--real",
                      &arguments.real,
-                     "Decode on this machine's CPU and replay the load in real time"},
+                     "Decode on this machine and replay the load in real time"},
+                    device_option(arguments.device,
+                                  "With --real: cpu (if not given), or cuda for models without "
+                                  "experts, one GPU an instance"),
                     {"--listen",
                      &arguments.listen,
                      "Answer clients of OpenAI's API instead of a load (with --real)",

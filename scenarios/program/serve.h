@@ -17,6 +17,7 @@ struct ServeArguments : ViewArguments {
     std::string file;
     std::vector<std::string> overrides;
     bool real = false;   // on this machine, in real time
+    std::string device;  // cpu if empty, or cuda
     std::string listen;  // ADDRESS:PORT of the endpoint; empty: the workload is replayed
     std::int64_t max_queue = 256;
     std::int64_t max_body = 1 << 20;  // bytes

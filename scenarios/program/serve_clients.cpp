@@ -35,6 +35,7 @@ Result<ServedName> served_name(const Scenario& scenario) {
     }
     const Transformer& model = scenario.model;
     ServedName served{.model = model.name.empty() ? scenario.name : model.name,
+                      .adapters = scenario.workload.adapters,
                       .vocabulary = std::min(model.vocab_size, tokenizer->vocabulary()),
                       .context = model.seq_length};
     served.tokenizer = std::move(*tokenizer);

@@ -13,12 +13,14 @@
 namespace orrery {
 namespace {
 
-ResultOrErrors<StudyOutput> served_for_real(const Scenario& scenario, Transport* transport) {
+ResultOrErrors<StudyOutput> served_for_real(const Scenario& scenario,
+                                            Transport* transport,
+                                            DeviceChoice device) {
     const auto requests = requests_of(scenario.workload);
     if (!requests) {
         return unexpected<Errors>(requests.error());
     }
-    const auto instances = real_instances(scenario, transport);
+    const auto instances = real_instances(scenario, transport, device);
     if (!instances) {
         return unexpected<Errors>(instances.error());
     }
@@ -38,13 +40,16 @@ int follow(const ServeArguments& arguments, const Scenario& scenario, ProcessWor
     return errors.empty() ? kExitOk : report_errors(placed(errors, arguments.file));
 }
 
-int serve_here(const ServeArguments& arguments, const Scenario& scenario, Transport* transport) {
+int serve_here(const ServeArguments& arguments,
+               const Scenario& scenario,
+               DeviceChoice device,
+               Transport* transport) {
     if (arguments.listen.empty()) {
         return run_study(arguments, arguments.file, "serving", [&](const auto&) {
-            return served_for_real(scenario, transport);
+            return served_for_real(scenario, transport, device);
         });
     }
-    const auto instances = real_instances(scenario, transport);
+    const auto instances = real_instances(scenario, transport, device);
     if (!instances) {
         return report_errors(placed(instances.error(), arguments.file));
     }
@@ -68,9 +73,16 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
     if (!grid) {
         return report_errors(placed(grid.error(), arguments.file));
     }
+    const auto device = device_choice(arguments.device.empty() ? "cpu" : arguments.device);
+    if (!device || *device == DeviceChoice::automatic) {
+        return report_error({"--device", arguments.device + " is no device", "cpu or cuda"});
+    }
+    if (const Errors errors = check_device(scenario, *grid, *device); !errors.empty()) {
+        return report_errors(placed(errors, arguments.file));
+    }
     const std::int64_t num_ranks = grid->num_ranks();
     if (num_ranks == 1) {
-        return serve_here(arguments, scenario, nullptr);
+        return serve_here(arguments, scenario, *device, nullptr);
     }
     const Result<Place> place = find_place();
     if (!place) {
@@ -94,7 +106,7 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
         return report_error(world.error());
     }
     return world->rank > 0 ? follow(arguments, scenario, *world)
-                           : serve_here(arguments, scenario, world->transport.get());
+                           : serve_here(arguments, scenario, *device, world->transport.get());
 }
 
 }  // namespace orrery

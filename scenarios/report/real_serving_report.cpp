@@ -43,7 +43,7 @@ Report real_serving_sections(const Scenario& scenario,
                              const ServingResult& measured) {
     Report report = serving_sections(scenario, answer.measured, measured);
     report.lines.front() =
-        fmt::format("{} on this machine's CPU, measured in real time", scenario.model.name);
+        fmt::format("{} on {}, measured in real time", scenario.model.name, answer.device);
     report.sections.insert(report.sections.begin() + 1, prediction(answer));
     return report;
 }

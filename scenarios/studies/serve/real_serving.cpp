@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/make_decode_step.h"
 #include "runtime/serve/cache_move_times.h"
-#include "runtime/serve/paged_decoder.h"
 #include "runtime/serve/prefix_hashes.h"
 #include "runtime/serve/rehearsal.h"
 #include "runtime/serve/replay_load.h"
+#include "runtime/serve/served_adapters.h"
 #include "runtime/serve/step_times.h"
 
 namespace orrery {
 namespace {
+
+constexpr std::int64_t kMostAdapters = 1024;  // in memory, all of them
 
 Result<void> check_requests(const std::vector<Request>& requests, std::int64_t context) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -66,7 +69,8 @@ Result<ServedCosts> timed_costs(const RealInstances& instances, std::int64_t con
     std::vector<MovingInstance> first;  // of each pool
     for (const RealPool& pool : instances.pools) {
         TimedStep timed{*pool.steps.front(), instances};
-        const auto cost = MeasuredStepCost::measure(timed, pool.limits, context);
+        const auto cost =
+            MeasuredStepCost::measure(timed, pool.limits, context, instances.served.adapters);
         if (!cost) {
             return unexpected<Error>(cost.error());
         }
@@ -134,6 +138,7 @@ ServingAnswer predicted_answer(const Scenario& scenario,
 // Without a number of blocks the cache holds the longest sequences, as many as run at once.
 SchedulerLimits real_limits(const Scenario& scenario, const ServingPoolSpec& pool) {
     SchedulerLimits limits = pool.limits;
+    limits.mixes_adapters = scenario.serving.engine.mixes_adapters;
     if (limits.num_blocks == 0) {
         const std::int64_t of_sequence =
             (scenario.model.seq_length + limits.block_size - 1) / limits.block_size;
@@ -221,10 +226,10 @@ ResultOrErrors<RealGrid> real_grid(const Scenario& scenario) {
                               "data and expert parallel instances are only simulated",
                               "data and expert parallel sizes of 1"});
         }
-        if (pool.plan.adapter_rank > 0 || scenario.workload.adapters > 0) {
-            errors.push_back({"workload.adapters",
-                              "adapters are only simulated",
-                              "0, and an adapter_rank of 0"});
+        if (pool.plan.adapter_rank != first.plan.adapter_rank) {
+            errors.push_back({"serving.pools.adapter_rank",
+                              "adapters of one rank in each pool are only simulated",
+                              "one rank in all pools"});
         }
         if (pool.instances > 1 && (own.num_ranks() > 1 || spec.pools.size() > 1)) {
             errors.push_back({"serving.pools.instances",
@@ -250,6 +255,11 @@ ResultOrErrors<RealGrid> real_grid(const Scenario& scenario) {
                               "one size"});
         }
     }
+    if (scenario.workload.adapters > kMostAdapters) {
+        errors.push_back({"workload.adapters",
+                          fmt::format("more than {} adapters are only simulated", kMostAdapters),
+                          "fewer"});
+    }
     const Errors cut = check_cut(scenario.model, grid);
     errors.insert(errors.end(), cut.begin(), cut.end());
     return errors.empty() ? ResultOrErrors<RealGrid>{RealGrid{.instance = grid,
@@ -257,10 +267,34 @@ ResultOrErrors<RealGrid> real_grid(const Scenario& scenario) {
                           : unexpected<Errors>(errors);
 }
 
-ResultOrErrors<RealInstances> real_instances(const Scenario& scenario, Transport* transport) {
+Errors check_device(const Scenario& scenario, const RealGrid& grid, DeviceChoice device) {
+    Errors errors;
+    if (device == DeviceChoice::cpu) {
+        return errors;
+    }
+    if (grid.num_ranks() > 1) {
+        errors.push_back({"serving.pools",
+                          fmt::format("{} ranks on GPUs are only simulated", grid.num_ranks()),
+                          "one pool of instances of one rank, or --device cpu"});
+    }
+    const ServingPlan& plan = scenario.serving.pools.front().plan;
+    if (plan.precision != ProductPrecision::bf16 || plan.weight_bits != 16) {
+        errors.push_back({"serving.pools.precision",
+                          "a GPU serves weights of 16 bits in bf16; others are only simulated",
+                          "bf16"});
+    }
+    return errors;
+}
+
+ResultOrErrors<RealInstances> real_instances(const Scenario& scenario,
+                                             Transport* transport,
+                                             DeviceChoice device) {
     const auto grid = real_grid(scenario);
     if (!grid) {
         return unexpected<Errors>(grid.error());
+    }
+    if (const Errors errors = check_device(scenario, *grid, device); !errors.empty()) {
+        return unexpected<Errors>(errors);
     }
     ORRERY_CHECK((grid->num_ranks() > 1) == (transport != nullptr));
     const ServingSpec& spec = scenario.serving;
@@ -269,6 +303,9 @@ ResultOrErrors<RealInstances> real_instances(const Scenario& scenario, Transport
         return unexpected<Errors>(served.error());
     }
     RealInstances instances{.served = std::move(*served), .routers = routers_of(spec)};
+    if (const std::int64_t adapters = scenario.workload.adapters; adapters > 0) {
+        draw_adapters(instances.served, adapters, spec.pools.front().plan.adapter_rank, spec.seed);
+    }
     std::vector<CacheShape> caches;
     for (const ServingPoolSpec& pool : spec.pools) {
         const SchedulerLimits limits = real_limits(scenario, pool);
@@ -282,7 +319,18 @@ ResultOrErrors<RealInstances> real_instances(const Scenario& scenario, Transport
     };
     if (transport == nullptr) {
         for (std::int64_t i = 0; i < spec.pools.front().instances; ++i) {
-            add(0, std::make_unique<PagedDecoder>(instances.served, caches[0]));
+            const SchedulerLimits& limits = instances.pools.front().limits;
+            auto step = make_decode_step(
+                device,
+                instances.served,
+                caches[0],
+                {.tokens = limits.max_num_batched_tokens,
+                 .sequences = std::min(limits.max_num_seqs, limits.max_num_batched_tokens),
+                 .instance = static_cast<std::size_t>(i)});
+            if (!step) {
+                return unexpected<Errors>(Errors{step.error()});
+            }
+            add(0, std::move(*step));
         }
         return instances;
     }
@@ -320,8 +368,8 @@ ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,
     }
     const auto prompts = drawn_prompts(requests, scenario.model.vocab_size, seed);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        requests[i].prefix_hashes =
-            prefix_hashes(prompts[i], instances.pools.front().limits.block_size, seed);
+        requests[i].prefix_hashes = prefix_hashes(
+            prompts[i], instances.pools.front().limits.block_size, seed, requests[i].adapter);
     }
     auto costs = timed_costs(instances, context);
     const auto rehearsing = routers_of(scenario.serving);
@@ -342,7 +390,8 @@ ResultOrErrors<RealServingAnswer> serve_for_real(const Scenario& scenario,
     if (!replayed) {
         return unexpected<Errors>(Errors{replayed.error()});
     }
-    RealServingAnswer answer{.measured = answer_of(scenario, instances, requests, replayed->result),
+    RealServingAnswer answer{.device = instances.steps.front()->device_name(),
+                             .measured = answer_of(scenario, instances, requests, replayed->result),
                              .predicted = predicted_answer(scenario, instances, requests, *costs),
                              .outputs = std::move(replayed->outputs)};
     set_moves(

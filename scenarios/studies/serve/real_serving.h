@@ -12,6 +12,7 @@
 #include "runtime/serve/live_server.h"
 #include "runtime/serve/rank_step.h"
 #include "runtime/serve/served_model.h"
+#include "runtime/training_job.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/serve/serving_study.h"
 
@@ -52,13 +53,17 @@ struct RealInstances {
 ResultOrErrors<RealGrid> real_grid(const Scenario& scenario);
 
 // `transport` joins the ranks if there are several, and outlives the instances. Errors
-// for models that are not trained here, and weights that can't be read.
+// for models that are not trained here, and weights that can't be read. `device` is cpu or cuda.
 ResultOrErrors<RealInstances> real_instances(const Scenario& scenario,
-                                             Transport* transport = nullptr);
+                                             Transport* transport = nullptr,
+                                             DeviceChoice device = DeviceChoice::cpu);
+// What keeps the instances of a scenario from GPUs; none on CPUs.
+Errors check_device(const Scenario& scenario, const RealGrid& grid, DeviceChoice device);
 // Of every rank but 0: computes what rank 0 tells, until its end.
 Errors follow_instance(const Scenario& scenario, Transport& transport);
 
 struct RealServingAnswer {
+    std::string device = "this machine's CPU";
     ServingAnswer measured;
     ServingAnswer predicted;
     std::vector<std::vector<std::int32_t>> outputs;  // greedy tokens, by request

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/base/counter_random.h"
+#include "engine/base/splitmix.h"
 #include "scenarios/format/read/client_table.h"
 #include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/image_load.h"
@@ -210,6 +211,10 @@ void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests)
         requests[i].adapter = static_cast<std::int32_t>(
             in_turn ? static_cast<std::int64_t>(i) % workload.adapters
                     : std::min<std::int64_t>(drawn, workload.adapters - 1));
+        // An adapter's keys and values are its own: vLLM's hashes of blocks name it, too.
+        for (std::uint64_t& hash : requests[i].prefix_hashes) {
+            hash = splitmix64(hash + 1 + static_cast<std::uint64_t>(requests[i].adapter));
+        }
     }
 }
 

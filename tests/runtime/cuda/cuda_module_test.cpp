@@ -16,6 +16,7 @@ TEST(CudaModule, HasAllItsFunctionsOrSaysHowToBuildIt) {
     EXPECT_NE(module->devices, nullptr);
     EXPECT_NE(module->versions, nullptr);
     EXPECT_NE(module->make_executor, nullptr);
+    EXPECT_NE(module->make_decode_step, nullptr);
     EXPECT_EQ(&cuda_module(), &module) << "loaded once";
 }
 

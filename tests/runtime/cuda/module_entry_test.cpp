@@ -7,6 +7,7 @@
 #include "models/lowering/lowering.h"
 #include "runtime/cuda/cuda_features.h"
 #include "runtime/cuda/cuda_module.h"
+#include "runtime/make_decode_step.h"
 #include "tests/runtime/cuda/simulated_device.h"
 #include "tests/runtime/cuda/simulated_training.h"
 
@@ -29,6 +30,21 @@ TEST(ModuleEntry, FillsWhatItIsGiven) {
     module->make_executor(program, RankId{0}, nullptr, executor);
     ASSERT_TRUE(executor) << executor.error().to_string();
     EXPECT_NE(*executor, nullptr);
+}
+
+TEST(ModuleEntry, MakesTheDecoderOfAnInstance) {
+    simulated::begin_device(1);
+    const ServedModel served = *load_served_model(tiny_llama(), {}, 3);
+    const auto step = make_decode_step(DeviceChoice::cuda,
+                                       served,
+                                       {.num_blocks = 8, .block_size = 4},
+                                       {.tokens = 8, .sequences = 4});
+    ASSERT_TRUE(step) << step.error().to_string();
+    EXPECT_EQ((*step)->device_name(), cuda_devices()->front().name);
+    std::vector<float> logits;
+    ASSERT_TRUE((*step)->run(
+        std::vector<DecodeChunk>{{.tokens = {1, 2}, .blocks = {3}, .samples = true}}, logits));
+    EXPECT_EQ(logits.size(), 32u);
 }
 
 TEST(ModuleEntry, RefusesAnUnknownWordOfWhatToLeaveOut) {

@@ -28,14 +28,20 @@ void orrery_cuda_make_executor(const orrery::Program& program,
                                orrery::RankId rank,
                                orrery::Transport* transport,
                                orrery::Result<std::unique_ptr<orrery::Executor>>& executor);
+void orrery_cuda_make_decode_step(const orrery::ServedModel& served,
+                                  const orrery::CacheShape& cache,
+                                  const orrery::StepLimits& limits,
+                                  orrery::Result<std::unique_ptr<orrery::DecodeStep>>& step);
 }
 
 namespace orrery {
 
 const Result<CudaModule>& cuda_module() {
-    static const Result<CudaModule> module = CudaModule{.devices = orrery_cuda_devices,
-                                                        .versions = orrery_cuda_versions,
-                                                        .make_executor = orrery_cuda_make_executor};
+    static const Result<CudaModule> module =
+        CudaModule{.devices = orrery_cuda_devices,
+                   .versions = orrery_cuda_versions,
+                   .make_executor = orrery_cuda_make_executor,
+                   .make_decode_step = orrery_cuda_make_decode_step};
     return module;
 }
 

@@ -14,6 +14,36 @@ tl::expected<CompletionRequest, ApiError> parse(const std::string& body, bool ch
     return parse_completion(body, chat, kServed, 7);
 }
 
+TEST(OpenAiApi, AnAdapterIsNamedBehindTheModel) {
+    ServedName served = kServed;
+    served.adapters = 12;
+    const auto asked = [&](const std::string& name) {
+        return parse_completion(R"({"prompt":"a","model":")" + name + "\"}", false, served, 1);
+    };
+    EXPECT_EQ(asked("tiny")->adapter, -1);
+    EXPECT_EQ(asked("tiny/adapter-0")->adapter, 0);
+    EXPECT_EQ(asked("tiny/adapter-11")->adapter, 11);
+    for (const char* name : {"tiny/adapter-12",
+                             "tiny/adapter--1",
+                             "tiny/adapter-01",
+                             "tiny/adapter-",
+                             "tiny/adapter-1x",
+                             "tiny/adapter-99999999999",
+                             "other/adapter-1",
+                             ""}) {
+        const auto wrong = asked(name);
+        ASSERT_FALSE(wrong) << name;
+        EXPECT_EQ(wrong.error().status, 404);
+        EXPECT_EQ(wrong.error().message,
+                  "the model here is 'tiny', and its adapters are 'tiny/adapter-0' to "
+                  "'tiny/adapter-11'");
+    }
+    const std::string all = models_json(served, 0);
+    EXPECT_NE(all.find("\"tiny\""), std::string::npos);
+    EXPECT_NE(all.find("\"tiny/adapter-11\""), std::string::npos);
+    EXPECT_EQ(all.find("\"tiny/adapter-12\""), std::string::npos);
+}
+
 TEST(OpenAiApi, ReadsACompletion) {
     const auto request = parse(
         R"({"model":"tiny","prompt":"ab","max_tokens":5,"temperature":0,"stop":["x","yz"],

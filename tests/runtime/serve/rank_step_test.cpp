@@ -28,7 +28,9 @@ ServedModel shared_model(Activation activation, bool experts = false) {
         model.moe_ffn_hidden_size = 24;
         model.first_k_dense_replace = 1;
     }
-    return *load_served_model(model, {}, 3);
+    ServedModel served = *load_served_model(model, {}, 3);
+    draw_adapters(served, 2, 3, 4);
+    return served;
 }
 
 constexpr CacheShape kCache{.num_blocks = 12, .block_size = 4};
@@ -36,9 +38,9 @@ constexpr CacheShape kCache{.num_blocks = 12, .block_size = 4};
 // Two sequences: a prompt in two parts beside one that generates.
 std::vector<std::vector<DecodeChunk>> batches() {
     return {{{.tokens = {5, 6, 7, 8, 9}, .blocks = {4, 2}},
-             {.tokens = {1, 2}, .blocks = {7}, .samples = true}},
+             {.tokens = {1, 2}, .blocks = {7}, .samples = true, .adapter = 1}},
             {{.tokens = {10, 11}, .context = 5, .blocks = {4, 2}, .samples = true},
-             {.tokens = {3}, .context = 2, .blocks = {7}, .samples = true}}};
+             {.tokens = {3}, .context = 2, .blocks = {7}, .samples = true, .adapter = 1}}};
 }
 
 std::vector<std::vector<float>> run_all(DecodeStep& step) {

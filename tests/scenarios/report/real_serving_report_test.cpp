@@ -13,12 +13,13 @@ TEST(RealServingReport, ShowsThePredictionBesideTheMeasuredFigures) {
     scenario.name = "s";
     scenario.model.name = "m";
     RealServingAnswer answer;
+    answer.device = "GPU";
     answer.measured.requests = answer.predicted.requests = 7;
     answer.measured.pools = {{.instances = 1}};
     answer.measured.ttft_s.mean = 0.2;
     answer.predicted.ttft_s.mean = 0.25;
     const std::string text = to_text(real_serving_sections(scenario, answer, {}));
-    EXPECT_NE(text.find("m on this machine's CPU"), std::string::npos) << text;
+    EXPECT_NE(text.find("m on GPU, measured"), std::string::npos) << text;
     EXPECT_NE(text.find("+25.0 %"), std::string::npos) << text;
     const auto json = nlohmann::json::parse(real_serving_json(scenario, answer));
     EXPECT_EQ(json["requests"], 7);

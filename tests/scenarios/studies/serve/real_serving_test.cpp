@@ -84,6 +84,20 @@ TEST(RealServing, SplitPoolsGiveTheTokensOfOneProcess) {
     }
 }
 
+TEST(RealServing, AGpuServesInstancesOfOneRankInBf16) {
+    const Scenario split = tiny_load({}, "serve-tiny-cpu-split.yaml");
+    const auto ranks = check_device(split, *real_grid(split), DeviceChoice::cuda);
+    ASSERT_EQ(ranks.size(), 1U);
+    EXPECT_EQ(ranks.front().where, "serving.pools");
+    EXPECT_TRUE(check_device(split, *real_grid(split), DeviceChoice::cpu).empty());
+    const Scenario fp8 = tiny_load({"serving.pools.precision=fp8"});
+    const auto precision = check_device(fp8, *real_grid(fp8), DeviceChoice::cuda);
+    ASSERT_EQ(precision.size(), 1U);
+    EXPECT_EQ(precision.front().where, "serving.pools.precision");
+    const Scenario one = tiny_load({});
+    EXPECT_TRUE(check_device(one, *real_grid(one), DeviceChoice::cuda).empty());
+}
+
 TEST(RealServing, PoliciesThatAreOnlySimulatedAreErrors) {
     for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
              {"serving.admission", "objectives"},
@@ -120,8 +134,8 @@ TEST(RealServing, WhatIsOnlySimulatedIsAnError) {
     };
     EXPECT_NE(errors({"serving.pools.data_parallel_size=2"}).find("data and expert parallel"),
               std::string::npos);
-    EXPECT_EQ(errors({"workload.adapters=2", "serving.pools.adapter_rank=8"}),
-              "adapters are only simulated");
+    EXPECT_EQ(errors({"workload.adapters=2000", "serving.pools.adapter_rank=8"}),
+              "more than 1024 adapters are only simulated");
     EXPECT_NE(errors({"serving.pools.tensor_model_parallel_size=3"}).find("4 attention heads"),
               std::string::npos);
     EXPECT_NE(errors({"serving.pools.pipeline_model_parallel_size=2", "serving.pools.instances=2"})
