@@ -127,35 +127,6 @@ Value with_summed_heads(BlockBuilder& b, const Value& dqkv, Lifetime lifetime) {
     return join_key_value(b, "key value gradient slices", dqkv, sums, kv, lifetime);
 }
 
-// One hop of the ring: passes `block` on to the rank `delta` further and receives one from the
-// other side.
-Value ring_hop(BlockBuilder& b,
-               std::string_view name,
-               const Value& block,
-               std::int64_t hop,
-               int delta,
-               Lifetime lifetime = Lifetime::slot) {
-    const std::uint32_t ring = digit_of_hop(b.layouts, hop);
-    Value received = b.value(name,
-                             block.shape[kWidth],
-                             from_neighbour(block.layout, ring, -delta, b.layouts.mesh),
-                             lifetime,
-                             block.dtype,
-                             TensorKind::communication);
-    b.set_column_parts(received, block.column_parts);
-    const Bytes bytes{local_elements(block.shape, block.layout, b.layouts.mesh) *
-                      size_bytes(block.dtype)};
-    emit_hop(b.ops,
-             ring,
-             delta,
-             bytes,
-             {.name = std::string{name},
-              .reads = {block.tensor},
-              .writes = {received.tensor},
-              .accumulates = {}});
-    return received;
-}
-
 // In FP8 where the plan says so, one cast for all heads. The backward pass casts again: what is
 // kept has 16 bits.
 Value as_products_read(BlockBuilder& b, std::string_view name, const Value& x) {
@@ -182,6 +153,7 @@ void flash_forward(BlockBuilder& b,
     constexpr auto cause = Cause::attention_inefficiency;
     const std::int64_t steps = ranks_of_ring(b.layouts);
     Value block = steps > 1 ? pack_key_value(b, qkv, qkv.layout, b.key_value_size()) : Value{};
+    std::vector<RingStep> made;
     for (std::int64_t step = 0; step < steps; ++step) {
         Value next;
         if (step + 1 < steps) {
@@ -189,25 +161,33 @@ void flash_forward(BlockBuilder& b,
             next = ring_hop(
                 b, "key value ring", block, step + 1, 1, last ? internals : Lifetime::slot);
         }
-        if (step == 0) {
-            b.kernel("attention",
-                     attention_forward(own, dtype),
-                     cause,
-                     {&qkv},
-                     {&a.context, &a.statistics},
-                     b.dropout_scalars());
-        } else {
-            b.kernel("attention",
-                     attention_forward(ring_step_shape(own), dtype),
-                     cause,
-                     {&qkv, &block},
-                     {},
-                     b.dropout_scalars(),
-                     {a.context.tensor, a.statistics.tensor});
+        std::vector<const Value*> reads{&qkv};
+        std::vector<const Value*> writes{&a.context, &a.statistics};
+        std::vector<TensorId> adds;
+        if (step > 0) {
+            reads.push_back(&block);
             a.last_block = block;
         }
+        if (joins_steps(b)) {
+            made.push_back(ring_step(b, a));
+            writes = {&made.back().context, &made.back().statistics};
+            if (step > 0) {
+                copy_half(b, block);
+            }
+        } else if (step > 0) {
+            adds = {a.context.tensor, a.statistics.tensor};
+            writes.clear();
+        }
+        b.kernel("attention",
+                 attention_forward(step == 0 ? own : ring_step_shape(own), dtype),
+                 cause,
+                 reads,
+                 writes,
+                 b.dropout_scalars(),
+                 adds);
         block = next;
     }
+    join_outputs(b, made, a);
 }
 
 // The ring runs the other way round, from the block that came last to the own one, as Transformer
@@ -241,7 +221,14 @@ Value ring_backward(BlockBuilder& b,
                       TensorKind::communication);
         b.set_column_parts(sum, block.column_parts);
         std::vector<const Value*> writes{&sum};
-        if (step == 0) {
+        const bool joins = joins_steps(b);
+        const Value dquery = joins ? step_query_gradient(b, dqkv) : Value{};
+        if (joins) {
+            writes.push_back(&dquery);
+            if (!is_own) {
+                copy_half(b, block);
+            }
+        } else if (step == 0) {
             writes.push_back(&dqkv);
         }
         b.kernel("attention backward",
@@ -250,7 +237,10 @@ Value ring_backward(BlockBuilder& b,
                  {&qkv, &block, &a.context, &a.statistics, &dcontext},
                  writes,
                  b.dropout_scalars(),
-                 step == 0 ? std::vector<TensorId>{} : std::vector{dqkv.tensor});
+                 step == 0 || joins ? std::vector<TensorId>{} : std::vector{dqkv.tensor});
+        if (joins) {
+            join_query_gradient(b, dquery, dqkv, step == 0);
+        }
         if (step > 0) {
             b.kernel("key value gradient",
                      residual_add(b.local_tokens(sum), b.local_width(sum), dtype),

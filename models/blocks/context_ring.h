@@ -8,7 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
+#include "models/blocks/unfused_attention.h"
 #include "models/plan/layout_assignment.h"
 
 namespace orrery {
@@ -18,5 +21,39 @@ std::int64_t ranks_of_ring(const LayoutAssignment& layouts);
 
 // The mesh digit along which the hop with this number goes; the first is 1.
 std::uint32_t digit_of_hop(const LayoutAssignment& layouts, std::int64_t hop);
+
+// One hop of the ring: passes `block` on to the rank `delta` further and receives one from the
+// other side.
+Value ring_hop(BlockBuilder& b,
+               std::string_view name,
+               const Value& block,
+               std::int64_t hop,
+               int delta,
+               Lifetime lifetime = Lifetime::slot);
+
+// Whether kernels of their own join what the attention kernels of the steps make, as in
+// Transformer Engine (AttnFuncWithCPAndKVP2P, context_parallel.py of v2.3). Orrery's attention
+// kernel goes on from the sums so far.
+bool joins_steps(const BlockBuilder& b);
+
+// What the attention kernel of one step of the ring makes by itself.
+struct RingStep {
+    Value context;
+    Value statistics;
+};
+RingStep ring_step(BlockBuilder& b, const AttentionActivations& a);
+
+// Behind the last step, in 16 bits: the output of the first step is scaled, and those of the others
+// are scaled and added. Log-sum-exps are added in 64 bits.
+void join_outputs(BlockBuilder& b,
+                  const std::vector<RingStep>& steps,
+                  const AttentionActivations& a);
+
+// The kernel reads one half of the keys and values that came. cuDNN's wants them side by side.
+void copy_half(BlockBuilder& b, const Value& block);
+
+// What one step says of the gradient of the queries, and its sum. The first step's is copied.
+Value step_query_gradient(BlockBuilder& b, const Value& dqkv);
+void join_query_gradient(BlockBuilder& b, const Value& of_step, const Value& dqkv, bool first);
 
 }  // namespace orrery

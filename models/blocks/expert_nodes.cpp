@@ -17,28 +17,64 @@ namespace {
 
 constexpr auto kMovesMemory = Cause::memory_bound_kernels;
 
-// Kernels of Megatron-Core's topk_routing_with_score_function beside the scores: the choice, two
-// of the weights' normalisation, zeros and scatter of weights and of choices, and their sums.
-constexpr std::uint8_t kChoiceKernels = 8;
-
-// Kernels of the loss that balances experts (router.py, _apply_aux_loss; moe_utils.py,
-// switch_load_balancing_loss_func): softmax, choice, zeros and scatter of its own scores, tokens of
-// each expert, summed scores, their product, its sum and scale, and two for the log; and backward.
-constexpr std::uint8_t kBalancingKernels = 11;
-constexpr std::uint8_t kBalancingBackward = 6;
-
+// Operators of Megatron-Core's router beside the product and the function of its scores, and how
+// many autograd makes of them (moe_utils.py, router.py; core_v0.12.0 and 0.15.0 have the same).
 struct RouterKernels {
-    std::uint8_t choice = kChoiceKernels;
-    std::uint8_t balancing = kBalancingKernels;
-    std::uint8_t balancing_backward = kBalancingBackward;
+    // topk_routing_with_score_function: the choice; zeros and scatter of weights; zeros, scatter
+    // and two types of choices; their sums. Backward: a gather for the scatter, zeros and scatter
+    // for the choice.
+    std::uint8_t choice = 8;
+    std::uint8_t choice_backward = 3;
+    // The loss that balances experts (_apply_aux_loss, switch_load_balancing_loss_func): softmax,
+    // choice, zeros and scatter of its own scores, tokens of each expert, summed scores, their
+    // product, its sum and scale, and two for the log; and backward.
+    std::uint8_t balancing = 11;
+    std::uint8_t balancing_backward = 6;
 };
 // Transformer Engine's fused router: one kernel makes scores, choice and weights. Of the loss, one
 // makes the scores and one the loss, each with its backward; tokens of each expert, the scale and
 // what the log takes are as before.
-constexpr RouterKernels kFusedRouter{.choice = 0, .balancing = 6, .balancing_backward = 2};
+constexpr RouterKernels kFusedRouter{
+    .choice = 0, .choice_backward = 0, .balancing = 6, .balancing_backward = 2};
+
+// Sigmoids do not add up to 1: a sum, a small term against zero, a quotient. Backward: five of the
+// quotient's two operands, the divisor's sum, and the sum of both ways to the scores.
+constexpr std::uint8_t kNormalisation = 3;
+constexpr std::uint8_t kNormalisationBackward = 7;
+// group_limited_topk, in place of one choice: best scores of each group, their sum, the choice of
+// groups, zeros and scatter of a mask, its copy for each expert, its type, its inverse, masked
+// scores, and the choice.
+constexpr std::uint8_t kGroups = 9;
+// A bias by which experts are chosen: its sum with the scores, and a gather of the chosen scores.
+constexpr std::uint8_t kBias = 2;
+// Tokens of each expert, added up for the step's change of the bias (TopKRouter.routing).
+constexpr std::uint8_t kBiasLoads = 2;
 
 RouterKernels kernels_of(const BlockBuilder& b) {
-    return b.plan.moe_router_fusion ? kFusedRouter : RouterKernels{};
+    const Transformer& m = b.model;
+    const bool fused = b.plan.moe_router_fusion;
+    RouterKernels kernels = fused ? kFusedRouter : RouterKernels{};
+    const auto add = [](std::uint8_t& count, std::uint8_t more) {
+        count = static_cast<std::uint8_t>(count + more);
+    };
+    if (m.moe_router_bias_update_rate > 0) {
+        add(kernels.choice, fused ? kBiasLoads : kBias + kBiasLoads);
+    }
+    if (fused) {
+        return kernels;
+    }
+    if (m.moe_router_group_topk > 0) {
+        add(kernels.choice, kGroups);
+    }
+    if (m.moe_router_score_function == RouterScoreFunction::sigmoid) {
+        for (std::uint8_t* const count : {&kernels.choice, &kernels.balancing}) {
+            add(*count, kNormalisation);
+        }
+        for (std::uint8_t* const count : {&kernels.choice_backward, &kernels.balancing_backward}) {
+            add(*count, kNormalisationBackward);
+        }
+    }
+    return kernels;
 }
 
 // Kernels that make the counts of an all-to-all (token_dispatcher.py, preprocess): sums of the
@@ -60,15 +96,16 @@ public:
             "router scores", scores(b, true), kMovesMemory, {}, {}, {}, {logits_.tensor});
         weights_.value = b.rows_value(
             "expert weights", rows_of_layer(b, layer_), 1, logits_.layout, saved(), Dtype::fp32);
+        const RouterKernels kernels = kernels_of(b);
         OpSpec spec{.name = "router choice",
                     .stream = kComputeStream,
                     .cause = b.recomputing ? Cause::recomputation : kMovesMemory,
                     .reads = {logits_.tensor},
                     .writes = {weights_.value.tensor},
                     .accumulates = {},
-                    .launches = kernels_of(b).choice};
+                    .launches = kernels.choice};
         b.ops.kernel(transpose(tokens, b.model.num_experts, Dtype::fp32), spec);
-        balancing(b, "router balance", kernels_of(b).balancing, spec.cause);
+        small_kernels(b, "router balance", kernels.balancing, spec.cause);
         b.ops.capture(b.plan.captures(CudaGraphPart::moe_preprocess));
         if (dispatcher_of(b.plan).route != DispatchRoute::everyone) {
             exchange_counts(b);
@@ -77,6 +114,10 @@ public:
 
     void backward(BackwardPass& pass) override {
         BlockBuilder& b = pass.b;
+        const RouterKernels kernels = kernels_of(b);
+        if (kernels.choice_backward > 0) {
+            small_kernels(b, "router choice backward", kernels.choice_backward, kMovesMemory);
+        }
         const Value dlogits = b.value(
             "router scores backward", logits_.shape[kWidth], logits_.layout, pass.read_later());
         b.kernel("router scores backward",
@@ -84,7 +125,7 @@ public:
                  kMovesMemory,
                  {&logits_, &weights_.gradient},
                  {&dlogits});
-        balancing(b, "router balance backward", kernels_of(b).balancing_backward, kMovesMemory);
+        small_kernels(b, "router balance backward", kernels.balancing_backward, kMovesMemory);
         const bool first = x_.gradient.empty();
         const Value dx =
             b.gradient_product("router dgrad", dlogits, weight_, first ? nullptr : &x_.gradient);
@@ -97,10 +138,10 @@ public:
 
 private:
     // Small kernels over the scores: their number is what they cost.
-    void balancing(BlockBuilder& b,
-                   std::string_view name,
-                   std::uint8_t launches,
-                   Cause cause) const {
+    void small_kernels(BlockBuilder& b,
+                       std::string_view name,
+                       std::uint8_t launches,
+                       Cause cause) const {
         b.ops.kernel(transpose(b.local_tokens(logits_), b.model.num_experts, Dtype::fp32),
                      {.name = std::string{name},
                       .stream = kComputeStream,

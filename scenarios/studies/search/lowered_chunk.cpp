@@ -25,8 +25,6 @@ ParallelPlan plan_of_passes(const ParallelPlan& plan) {
         std::min<std::int64_t>(plan.pipeline_model_parallel_size, 2);
     passes.schedule = plan.schedule == ScheduleKind::zero_bubble ? ScheduleKind::zero_bubble
                                                                  : ScheduleKind::one_f_one_b;
-    passes.eager_framework = plan.ops_are_calls();  // what the next line would hide
-    passes.cuda_graphs = false;
     passes.global_batch_size = passes.micro_batch_size * passes.data_parallel_size;
     // Passes communicate along digits before those of the pipeline and the data ranks.
     passes.rank_order = ParallelPlan{}.rank_order;

@@ -25,8 +25,6 @@ ParallelPlan plan_of_chunks(const ParallelPlan& plan) {
     }
     chunks.schedule = plan.schedule == ScheduleKind::zero_bubble ? ScheduleKind::zero_bubble
                                                                  : ScheduleKind::one_f_one_b;
-    chunks.eager_framework = plan.ops_are_calls();
-    chunks.cuda_graphs = false;
     return chunks;
 }
 

@@ -436,7 +436,7 @@ Result<void> set_case_plan(const PublishedCase& row,
     }
     set_features(row, words, plan);
     set_experts(row, words, plan);
-    if (const Result<void> set = set_recipe(row, catalogue, device, plan); !set) {
+    if (const Result<void> set = set_recipe(row, catalogue, plan); !set) {
         return set;
     }
     set_load(row, words, plan);

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "engine/base/result.h"
-#include "kernels/device_spec.h"
 #include "models/plan/plan.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/studies/validate/published_cases.h"
@@ -19,10 +18,9 @@ namespace orrery {
 std::string recipe_entry(std::string_view stack, const Catalogue& catalogue);
 
 // Sets the keys that the recipe of this release, model, GPU and precision has, except those whose
-// column the row states, and the host's time for a call of this release on this GPU's servers.
+// column the row states.
 Result<void> set_recipe(const PublishedCase& row,
                         const Catalogue& catalogue,
-                        DeviceSpec& device,
                         ParallelPlan& plan);
 
 // Whether the row's source states the column: the table has it, and the row does not assume it.

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/models/known_models.h"
+#include "tests/models/long_context_models.h"
+
 namespace orrery {
 namespace {
 
@@ -54,6 +57,42 @@ TEST(ContextRing, IsOfRanksThatPassBlocksOn) {
     plan = kCut;
     plan.context_parallel_size = 1;
     EXPECT_EQ(ranks_of_ring(assign_layouts(plan)), 1);
+}
+
+// 16 bits: two passes over the first output and three over each later one, beside a log-sum-exp in
+// 32 bits that is added in 64.
+TEST(ContextRing, AFrameworkJoinsWhatTheStepsMake) {
+    const Transformer model = gpt(1, 128, 8, 64, 512);
+    const ParallelPlan plan{.context_parallel_size = 4, .global_batch_size = 1};
+    const Program joined = verified(model, plan);
+    const std::vector<const Op*> joins = ops_called(joined, "join of steps");
+    ASSERT_EQ(joins.size(), 4U);
+    const std::int64_t output = 64 / 4 * 128;
+    const std::int64_t sums = 64 / 4 * 8;
+    EXPECT_EQ(joined.kernel(*joins[0]).bytes, 2 * 2 * output + (4 + 8) * sums);
+    EXPECT_EQ(joined.kernel(*joins[3]).bytes, 3 * 2 * output + (4 + 16) * sums);
+    EXPECT_EQ(joins[0]->launches, 4);
+    EXPECT_EQ(joins[3]->launches, 2);
+    const std::vector<const Op*> gradients = ops_called(joined, "query gradient");
+    ASSERT_EQ(gradients.size(), 4U);
+    EXPECT_EQ(joined.kernel(*gradients[0]).bytes, 2 * 2 * output);
+    EXPECT_EQ(joined.kernel(*gradients[3]).bytes, 3 * 2 * output);
+
+    const Program own = verified(model, plan.launched_from_cpp());
+    EXPECT_TRUE(ops_called(own, "join of steps").empty());
+    EXPECT_TRUE(ops_called(own, "query gradient").empty());
+}
+
+// Each step but the one over the own block reads half of a block, forward and backward.
+TEST(ContextRing, CudnnsKernelWantsHalfABlockSideBySide) {
+    const Transformer model = gpt(1, 128, 8, 64, 512);
+    ParallelPlan plan{.context_parallel_size = 4, .global_batch_size = 1};
+    EXPECT_TRUE(ops_called(verified(model, plan), "half of key value block").empty());
+    plan.attention_kernel = AttentionKernel::cudnn;
+    const Program program = verified(model, plan);
+    const std::vector<const Op*> halves = ops_called(program, "half of key value block");
+    ASSERT_EQ(halves.size(), 6U);
+    EXPECT_EQ(program.kernel(*halves[0]).bytes, 2 * 2 * (64 / 4 / 2) * 2 * 128);
 }
 
 }  // namespace

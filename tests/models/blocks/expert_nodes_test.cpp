@@ -293,6 +293,36 @@ TEST(ExpertNodes, AFusedRouterHasFewKernels) {
     EXPECT_EQ(launches_of_forward(lowered(model, plan)), before - 13 * model.num_layers);
 }
 
+// Forward and backward pass over one micro-batch.
+std::int64_t launches_of_passes(const Transformer& model, const ParallelPlan& plan) {
+    const Program program = lowered(model, plan);
+    std::int64_t launches = 0;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            launches += program.names[op.name].starts_with("router") ? op.launches : 0;
+        }
+    }
+    return launches;
+}
+
+// Counted in Megatron-Core's router.py and moe_utils.py.
+TEST(ExpertNodes, ARoutersOperatorsFollowFromHowItChooses) {
+    Transformer model = small_experts();
+    ParallelPlan plan = plan_of(1, 1, 4, 1, 4);
+    const auto operators = [&] { return launches_of_passes(model, plan) / model.num_layers; };
+    const std::int64_t softmax = operators();
+    model.moe_router_score_function = RouterScoreFunction::sigmoid;
+    EXPECT_EQ(operators(), softmax + 2 * (3 + 7));
+    model.moe_router_num_groups = 4;
+    model.moe_router_group_topk = 2;
+    EXPECT_EQ(operators(), softmax + 20 + 9);
+    model.moe_router_bias_update_rate = 0.001;
+    EXPECT_EQ(operators(), softmax + 29 + 4);
+    // One kernel makes scores and choice; loads are still added up for the bias.
+    plan.moe_router_fusion = true;
+    EXPECT_EQ(operators(), softmax - 13 - 3 - 4 + 2);
+}
+
 TEST(ExpertNodes, BiasesOfTheSecondProductMoveEachRowSeveralTimes) {
     Transformer model = small_experts();
     const ParallelPlan plan = plan_of(1, 1, 4, 1, 4);

@@ -103,6 +103,29 @@ TEST(CaseScenario, ForksOfMegatronHaveItsDropout) {
     EXPECT_EQ(dropout_of("torchtitan"), 0);
 }
 
+// Of the catalogue's model of the row's name, or of the longest name that begins it.
+TEST(CaseScenario, RoutersChooseAsTheCataloguesModelsDo) {
+    PublishedCase row = training().at("MS-256-M");
+    const auto model_of = [&](const std::string& name, std::int64_t experts) {
+        row.model.name = name;
+        row.model.num_experts = experts;
+        row.model.moe_router_topk = 8;
+        row.plan.expert_tensor_parallel_size = 1;
+        const auto scenario = scenario_of(row, shipped());
+        EXPECT_TRUE(scenario) << name << ": " << scenario.error().to_string();
+        return scenario ? scenario->model : Transformer{};
+    };
+    const Transformer deepseek = model_of("deepseek-v3", 256);
+    EXPECT_EQ(deepseek.moe_router_num_groups, 8);
+    EXPECT_EQ(deepseek.moe_router_group_topk, 4);
+    EXPECT_EQ(deepseek.moe_router_score_function, RouterScoreFunction::sigmoid);
+    EXPECT_GT(deepseek.moe_router_bias_update_rate, 0);
+    EXPECT_EQ(model_of("moonlight-16b-a3b", 64).moe_router_score_function,
+              RouterScoreFunction::sigmoid);
+    EXPECT_EQ(model_of("deepseek-v3", 64).moe_router_num_groups, 0);
+    EXPECT_EQ(model_of("gpt", 64).moe_router_score_function, RouterScoreFunction::softmax);
+}
+
 // A row says what a tray has; the NVLink domain is the rack.
 TEST(CaseScenario, TraysOfGb200ShareARacksNvlink) {
     PublishedCase row = training().at("MS-256-M");

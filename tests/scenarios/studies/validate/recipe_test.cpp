@@ -3,10 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
-#include "tests/scenarios/test_folder.h"
-
 namespace orrery {
 namespace {
 
@@ -28,20 +24,9 @@ PublishedCase row_of(const std::string& stack, const std::string& gpu, Dtype pre
 
 ParallelPlan with_recipe(const PublishedCase& row) {
     ParallelPlan plan = row.plan;
-    DeviceSpec device;
-    const Result<void> set = set_recipe(row, with_recipes(), device, plan);
+    const Result<void> set = set_recipe(row, with_recipes(), plan);
     EXPECT_TRUE(set) << set.error().to_string();
     return plan;
-}
-
-double host_calls(const std::string& stack, const std::string& gpu, const std::string& model) {
-    PublishedCase row = row_of(stack, gpu, Dtype::bf16);
-    row.model.name = model;
-    DeviceSpec device;
-    device.launch_cost = Time::seconds(1e-5);
-    const Result<void> set = set_recipe(row, with_recipes(), device, row.plan);
-    EXPECT_TRUE(set) << set.error().to_string();
-    return device.launch_cost / Time::seconds(1e-5);
 }
 
 TEST(Recipe, ReleasesHaveTheRecipesOfTheReleaseBeforeTheirPatches) {
@@ -100,32 +85,13 @@ TEST(Recipe, OfNemoSaysWhatIsRecomputed) {
     EXPECT_EQ(recipe_entry("nemo-25.02", with_recipes()), "");
 }
 
-TEST(Recipe, ReleasesSayHowLongHostsTakeForACall) {
-    EXPECT_DOUBLE_EQ(host_calls("nemo-25.04", "gb200", "deepseek-v3"), 1);
-    EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.07", "h100-80g", "qwen3-30b-a3b"), 1.49);
-    EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.08", "h100-80g", "moonlight"), 1.49);
-    EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.08", "gb200", "moonlight"), 1);
-    EXPECT_DOUBLE_EQ(host_calls("megatron-bridge-2026.05", "h100-80g", "qwen3-30b-a3b"), 1);
-    EXPECT_DOUBLE_EQ(host_calls("mb26.06", "gb200", "deepseek-v3"), 1);
-}
-
-TEST(Recipe, HostCallsAreOfKnownDevices) {
-    const TestFolder folder;
-    std::filesystem::create_directories(folder / "devices");
-    std::filesystem::create_directories(folder / "recipes");
-    folder.write("devices/gb200.yaml", "kind: device\nname: gb200\n");
-    const auto error_of = [&](const std::string& recipe) {
-        folder.write("recipes/r.yaml", "kind: recipe\n" + recipe);
-        PublishedCase row = row_of("r", "gb200", Dtype::bf16);
-        DeviceSpec device;
-        const auto set = set_recipe(row, Catalogue{folder.path()}, device, row.plan);
-        return set ? std::string{} : set.error().to_string();
-    };
-    EXPECT_NE(error_of("host_calls: {gb20: 2}\n").find("no device 'gb20' (hint: did you mean"),
-              std::string::npos);
-    EXPECT_NE(error_of("host_calls: 2\n").find("host_calls is a map of devices"),
-              std::string::npos);
-    EXPECT_EQ(error_of("host_calls: {gb200: 2}\n"), "");
+// Moonlight's provider of Megatron Bridge fuses no rotary embedding.
+TEST(Recipe, OfMoonlightHasAnEagerRotaryEmbedding) {
+    PublishedCase row = row_of("megatron-bridge-2026.08", "h100-80g", Dtype::bf16);
+    row.model.name = "moonlight-16b-a3b";
+    EXPECT_TRUE(with_recipe(row).eager_rope);
+    row.stack = "megatron-bridge-2026.05";
+    EXPECT_FALSE(with_recipe(row).eager_rope);
 }
 
 TEST(Recipe, LeavesOtherModelsAlone) {
