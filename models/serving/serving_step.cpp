@@ -300,6 +300,7 @@ private:
     // The MLP of a layer with experts.
     void expert_mlp() {
         const std::int64_t tokens = stage_tokens_;
+        const std::size_t first = ops_.size();
         const std::vector<std::int64_t> rows = expert_rows_of_rank(model_, plan_, tokens);
         const std::int64_t width = ceil_div(model_.expert_ffn_size(), plan_.expert_tensor_size());
         const std::int64_t own = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
@@ -321,6 +322,9 @@ private:
         add(kUnpermute,
             moved_rows(all, std::min(all, tokens), model_.hidden_size),
             layers_.experts);
+        for (std::size_t i = first; i < ops_.size(); ++i) {
+            ops_[i].of_expert_rows = std::ranges::count(kExpertProducts, ops_[i].name) == 0;
+        }
     }
 
     // The last norm, and the output layer of the rows that yield a token.

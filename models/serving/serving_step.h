@@ -40,6 +40,7 @@ struct ServingOp {
     std::int64_t count = 1;   // times that the stage runs it
     bool of_context = false;  // depends on more of the shape than `tokens` and `sampled`
     bool fp4 = false;         // a product in FP4: operands of half a byte, at the peak of FP4
+    bool of_expert_rows = false;  // moves the rows of experts around their products
     ServingGroup group = ServingGroup::tensor;
 };
 

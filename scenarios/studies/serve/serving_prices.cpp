@@ -8,6 +8,7 @@
 
 #include "engine/serving/run_clock.h"
 #include "engine/world/rate_alone.h"
+#include "kernels/csv_rows.h"
 #include "kernels/efficiency_table.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
@@ -84,8 +85,36 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
     if (!curves) {
         return tl::unexpected(curves.error().front());
     }
-    return std::unique_ptr<ServingPrices>(
-        new ServingPrices(cluster, std::move(*fabric), *curves, model, plan, engine, first_rank));
+    const auto kernels =
+        read_engine_kernels((default_catalogue() / "engine_kernels.csv").string(), engine.name);
+    if (!kernels) {
+        return tl::unexpected(kernels.error());
+    }
+    return std::unique_ptr<ServingPrices>(new ServingPrices(
+        cluster, std::move(*fabric), *curves, model, plan, engine, *kernels, first_rank));
+}
+
+Result<EngineKernels> read_engine_kernels(const std::string& file, std::string_view engine) {
+    const auto rows = read_csv(file, {"engine", "kernels", "bandwidth_share"}, true);
+    if (!rows) {
+        return tl::unexpected(rows.error().front());
+    }
+    EngineKernels kernels;
+    for (const CsvRow& row : *rows) {
+        double* share = row.fields[1] == "expert_rows"    ? &kernels.expert_rows
+                        : row.fields[1] == "scaled_casts" ? &kernels.scaled_casts
+                                                          : nullptr;
+        const auto value = parse_number(row.fields[2]);
+        if (share == nullptr || !value || *value <= 0 || *value > 1) {
+            return fail(row.where,
+                        fmt::format("{} at a share of {}", row.fields[1], row.fields[2]),
+                        "expert_rows or scaled_casts, at a share above 0 and at most 1");
+        }
+        if (row.fields[0] == engine) {
+            *share = *value;
+        }
+    }
+    return kernels;
 }
 
 namespace {
@@ -119,6 +148,7 @@ ServingPrices::ServingPrices(const Scenario& cluster,
                              const Transformer& model,
                              const ServingPlan& plan,
                              const ServingEngine& engine,
+                             const EngineKernels& kernels,
                              std::int64_t first_rank)
     : model_(model),
       plan_([&] {
@@ -131,6 +161,7 @@ ServingPrices::ServingPrices(const Scenario& cluster,
           return fused;
       }()),
       engine_(engine),
+      kernels_(kernels),
       first_rank_(first_rank),
       device_(cluster.device),
       node_(cluster.cluster.node),
@@ -215,6 +246,20 @@ Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool g
                        bounded_sum(engine_.attention_latency, block));
 }
 
+// Of rows of experts, and of operands that get scales of blocks, by the engine's kernels; the
+// curves are of copies of one pass.
+Time ServingPrices::least_move_time(const ServingOp& op, const KernelCall& kernel) const {
+    const bool unpacks = plan_.weight_bits < bits_of(plan_.precision);
+    const bool scales = plan_.block_scaled || plan_.precision == ProductPrecision::fp4;
+    const double share = op.of_expert_rows                ? (unpacks ? 0 : kernels_.expert_rows)
+                         : op.name == kQuantise && scales ? kernels_.scaled_casts
+                                                          : 0;
+    return share <= 0
+               ? Time{}
+               : Time::seconds(static_cast<double>(kernel.bytes) /
+                               (share * device_.memory_bandwidth.gigabytes_per_second() * 1e9));
+}
+
 // Of a product of experts by the engine's kernel; the curves are of CUTLASS's and DeepGEMM's.
 Time ServingPrices::least_expert_time(const ServingOp& op, const KernelCall& kernel) const {
     const bool unpacks = plan_.weight_bits < bits_of(plan_.precision);
@@ -231,8 +276,9 @@ Time ServingPrices::least_expert_time(const ServingOp& op, const KernelCall& ker
 
 Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
     if (const auto* kernel = std::get_if<KernelCall>(&op.work)) {
-        const Time alone = std::max((op.fp4 ? fp4_cost_ : cost_).time(*kernel).duration,
-                                    least_expert_time(op, *kernel));
+        const Time alone = std::max({(op.fp4 ? fp4_cost_ : cost_).time(*kernel).duration,
+                                     least_expert_time(op, *kernel),
+                                     least_move_time(op, *kernel)});
         return bounded_product(kernel->kind == KernelKind::attention_forward
                                    ? paged_attention(*kernel, alone, op.name == kDecodeAttention)
                                    : alone,

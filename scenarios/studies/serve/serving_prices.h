@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,15 @@
 #include "scenarios/format/specs/serving_spec.h"
 
 namespace orrery {
+
+// Kernels of an engine that are slower than the copies of one pass by which others are priced:
+// shares of the memory bandwidth that they reach, or 0.
+struct EngineKernels {
+    double expert_rows = 0;   // around products of experts whose weights are not unpacked
+    double scaled_casts = 0;  // operands of other products get scales of blocks (FP8, FP4)
+};
+// The rows of an engine in a table like catalogue/engine_kernels.csv.
+Result<EngineKernels> read_engine_kernels(const std::string& file, std::string_view engine);
 
 class ServingPrices : public StepCost {
 public:
@@ -64,6 +75,7 @@ private:
                   const Transformer& model,
                   const ServingPlan& plan,
                   const ServingEngine& engine,
+                  const EngineKernels& kernels,
                   std::int64_t first_rank);
 
     // All that the part of a step depends on which attention is not in.
@@ -80,6 +92,8 @@ private:
     Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
     // Of the engine's own kernel of experts, below which the curve may be; zero for others.
     Time least_expert_time(const ServingOp& op, const KernelCall& kernel) const;
+    // Of the engine's own kernel that moves rows; zero for others.
+    Time least_move_time(const ServingOp& op, const KernelCall& kernel) const;
     Time ring_hop_time(const SendCall& call) const;
     Time host_time(std::size_t sequences, std::uint32_t together) const;
     double host_factor() const;
@@ -99,6 +113,7 @@ private:
     Transformer model_;
     ServingPlan plan_;
     ServingEngine engine_;
+    EngineKernels kernels_;
     std::int64_t first_rank_;
     DeviceSpec device_;
     NodeSpec node_;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
 #include <tuple>
 
 #include "models/serving/serving_kernels.h"
@@ -253,6 +255,74 @@ TEST(ServingPrices, KernelsOfExpertsReachAShareOfThePeak) {
         EXPECT_LT(time(plan, {}, "expert fc1"), 0.8 * due);
         EXPECT_EQ(time(plan, engine, "fc1"), time(plan, {}, "fc1"));
     }
+}
+
+// Rows of experts and casts to scales of blocks move at the engine's share of the bandwidth, unless
+// weights are unpacked; other kernels are as before.
+TEST(ServingPrices, RowsMoveAtAShareOfTheBandwidth) {
+    Transformer model = llama(1, 4096, 14336, 8, 32000);
+    model.num_experts = 8;
+    model.moe_router_topk = 2;
+    model.moe_ffn_hidden_size = 4096;
+    const EngineKernels shares =
+        read_engine_kernels(ORRERY_SOURCE_DIR "/scenarios/catalogue/engine_kernels.csv", "sglang")
+            .value();
+    const double bandwidth = h100_server().device.memory_bandwidth.gigabytes_per_second() * 1e9;
+    const BatchShape prompt{.tokens = 8192, .chunks = {{.new_tokens = 8192}}};
+    struct Expected {
+        ServingPlan plan;
+        int rows;   // out and back, an activation, two casts
+        int casts;  // of two products of attention
+    };
+    for (const auto& [plan, rows, casts] :
+         {Expected{{.precision = ProductPrecision::fp8, .weight_bits = 8}, 5, 0},
+          Expected{
+              {.precision = ProductPrecision::fp8, .weight_bits = 8, .block_scaled = true}, 5, 2},
+          Expected{{.weight_bits = 4}, 0, 0}}) {
+        const auto of_engine = ServingPrices::make(h100_server(), model, plan, {.name = "sglang"});
+        const auto of_none = ServingPrices::make(h100_server(), model, plan, {});
+        int moved = 0;
+        int cast = 0;
+        for (const ServingOp& op : serving_ops(model, plan, prompt, 0)) {
+            const bool moves = op.of_expert_rows && rows > 0;
+            const bool casts_it = op.name == kQuantise && !op.of_expert_rows && casts > 0;
+            moved += moves ? 1 : 0;
+            cast += casts_it ? 1 : 0;
+            Time due = (*of_none)->time_of(op, 0);
+            if (moves || casts_it) {
+                const double share = moves ? shares.expert_rows : shares.scaled_casts;
+                due = std::max(
+                    due,
+                    Time::seconds(static_cast<double>(std::get<KernelCall>(op.work).bytes) / share /
+                                  bandwidth));
+                EXPECT_GT((*of_engine)->time_of(op, 0), (*of_none)->time_of(op, 0) * 2) << op.name;
+            }
+            EXPECT_NEAR((*of_engine)->time_of(op, 0) / due, 1, 1e-6) << op.name;
+        }
+        EXPECT_EQ(moved, rows);
+        EXPECT_EQ(cast, casts);
+    }
+}
+
+TEST(ServingPrices, ATableOfSlowKernelsNamesTheirShares) {
+    const std::string file = testing::TempDir() + "/engine_kernels.csv";
+    const auto read = [&](const std::string& row) {
+        std::ofstream{file} << "engine,kernels,bandwidth_share\n" << row << "\n";
+        return read_engine_kernels(file, "mine");
+    };
+    EXPECT_EQ(read("mine,expert_rows,0.25")->expert_rows, 0.25);
+    EXPECT_EQ(read("mine,scaled_casts,1")->scaled_casts, 1);
+    EXPECT_EQ(read("other,expert_rows,0.25")->expert_rows, 0);
+    for (const char* const row : {"mine,rows,0.5",
+                                  "mine,expert_rows,0",
+                                  "mine,expert_rows,1.5",
+                                  "mine,expert_rows,-1",
+                                  "mine,expert_rows,x"}) {
+        const auto failed = read(row);
+        ASSERT_FALSE(failed) << row;
+        EXPECT_EQ(failed.error().where, file + ":2");
+    }
+    EXPECT_FALSE(read_engine_kernels(testing::TempDir() + "/none.csv", "mine"));
 }
 
 // The node's host and the device's usual one count together.
