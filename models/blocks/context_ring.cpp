@@ -85,8 +85,8 @@ void join_outputs(BlockBuilder& b,
         KernelCall call =
             residual_add(b.local_tokens(a.context), b.local_width(a.context), a.context.dtype);
         call.bytes = (first ? 2 : 3) * elements(a.context) * size_bytes(a.context.dtype) +
-                     elements(a.statistics) * (size_bytes(a.statistics.dtype) +
-                                               (first ? 1 : 2) * kBytesOfSum);
+                     elements(a.statistics) *
+                         (size_bytes(a.statistics.dtype) + (first ? 1 : 2) * kBytesOfSum);
         b.calls_of_kernels = first ? kCallsOfFirst : kCallsOfStep;
         const std::vector<const Value*> reads{&made.context, &made.statistics};
         if (first) {
@@ -128,11 +128,8 @@ void join_query_gradient(BlockBuilder& b, const Value& of_step, const Value& dqk
     const std::int64_t tokens = b.local_tokens(of_step);
     const std::int64_t width = b.local_width(of_step);
     if (first) {
-        b.kernel("query gradient",
-                 transpose(tokens, width, of_step.dtype),
-                 kJoins,
-                 {&of_step},
-                 {&dqkv});
+        b.kernel(
+            "query gradient", transpose(tokens, width, of_step.dtype), kJoins, {&of_step}, {&dqkv});
     } else {
         b.kernel("query gradient",
                  residual_add(tokens, width, of_step.dtype),

@@ -18,7 +18,7 @@ namespace {
 constexpr auto kMovesMemory = Cause::memory_bound_kernels;
 
 // Operators of Megatron-Core's router beside the product and the function of its scores, and how
-// many autograd makes of them (moe_utils.py, router.py; core_v0.12.0 and 0.15.0 have the same).
+// many autograd makes of them (moe_utils.py, router.py of core_v0.15.0).
 struct RouterKernels {
     // topk_routing_with_score_function: the choice; zeros and scatter of weights; zeros, scatter
     // and two types of choices; their sums. Backward: a gather for the scatter, zeros and scatter

@@ -82,7 +82,7 @@ void set_model(const PublishedCase& row,
 
 // How a router chooses is no column. The catalogue's model of the row's name, or else the longest
 // name that the row's begins with, says it if it has as many experts.
-void set_router(const PublishedCase& row, const Catalogue& catalogue, Transformer& model) {
+Result<void> set_router(const PublishedCase& row, const Catalogue& catalogue, Transformer& model) {
     std::string_view longest;
     const std::vector<std::string> names = catalogue.names("models");
     for (const std::string& name : names) {
@@ -91,19 +91,23 @@ void set_router(const PublishedCase& row, const Catalogue& catalogue, Transforme
         }
     }
     if (model.num_experts == 0 || longest.empty()) {
-        return;
+        return {};
     }
     DocumentNode section = scalar_node(std::string{longest});
     Transformer known;
     std::vector<std::string> remarks;
     Errors errors;
     read_model(section, catalogue, {}, known, remarks, errors);
-    if (errors.empty() && known.num_experts == model.num_experts) {
+    if (!errors.empty()) {
+        return unexpected<Error>(errors.front());
+    }
+    if (known.num_experts == model.num_experts) {
         model.moe_router_num_groups = known.moe_router_num_groups;
         model.moe_router_group_topk = known.moe_router_group_topk;
         model.moe_router_score_function = known.moe_router_score_function;
         model.moe_router_bias_update_rate = known.moe_router_bias_update_rate;
     }
+    return {};
 }
 
 struct GpuNode {
@@ -323,7 +327,9 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
     scenario.model = row.model;
     scenario.model.mtp_num_layers = row.mtp_num_layers;
     set_model(row, words, scenario.model);
-    set_router(row, catalogue, scenario.model);
+    if (const auto set = set_router(row, catalogue, scenario.model); !set) {
+        return unexpected<Error>(set.error());
+    }
     scenario.plan = row.plan;
     if (const auto set = set_case_plan(row, catalogue, scenario.device, scenario.plan); !set) {
         return fail(row.where, set.error().what, set.error().hint);

@@ -48,9 +48,7 @@ std::string recipe_entry(std::string_view stack, const Catalogue& catalogue) {
     return newest == known.rend() ? std::string{} : *newest;
 }
 
-Result<void> set_recipe(const PublishedCase& row,
-                        const Catalogue& catalogue,
-                        ParallelPlan& plan) {
+Result<void> set_recipe(const PublishedCase& row, const Catalogue& catalogue, ParallelPlan& plan) {
     const std::string entry = recipe_entry(row.stack, catalogue);
     if (entry.empty()) {
         return {};

@@ -19,9 +19,7 @@ std::string recipe_entry(std::string_view stack, const Catalogue& catalogue);
 
 // Sets the keys that the recipe of this release, model, GPU and precision has, except those whose
 // column the row states.
-Result<void> set_recipe(const PublishedCase& row,
-                        const Catalogue& catalogue,
-                        ParallelPlan& plan);
+Result<void> set_recipe(const PublishedCase& row, const Catalogue& catalogue, ParallelPlan& plan);
 
 // Whether the row's source states the column: the table has it, and the row does not assume it.
 bool states(const PublishedCase& row, std::string_view column);
