@@ -36,8 +36,8 @@ struct WorkflowStage {
 };
 // Whether the table is of stages.
 bool is_stage_table(const std::filesystem::path& file);
-// A table (CSV) of calls, input_tokens and output_tokens, and of template_tokens and stage if it has
-// these columns. Stages are numbered from 1 on; without the column each row is the next stage.
+// A table (CSV) of calls, input_tokens and output_tokens, and if it has them template_tokens and
+// stage. Stages are numbered from 1 on; without this column each row is the next stage.
 ResultOrErrors<std::vector<WorkflowStage>> read_stage_table(const std::filesystem::path& file);
 
 }  // namespace orrery

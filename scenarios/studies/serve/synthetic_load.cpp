@@ -226,9 +226,8 @@ std::vector<std::uint64_t> hashes_of_call(const WorkflowStage& stage,
         const bool shared = (i + 1) * block_size <= stage.template_tokens;
         const auto place = static_cast<std::uint64_t>(i);
         CounterRandom hash =
-            shared ? CounterRandom(static_cast<std::uint64_t>(stage.template_tokens),
-                                   place,
-                                   kTemplates)
+            shared ? CounterRandom(
+                         static_cast<std::uint64_t>(stage.template_tokens), place, kTemplates)
                    : CounterRandom(1 + call, place, kPrefixes);
         hashes.push_back(hash.next());
     }
