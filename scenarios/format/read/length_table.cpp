@@ -72,38 +72,94 @@ bool is_stage_table(const std::filesystem::path& file) {
     return csv_header(file).find("calls") != std::string::npos;
 }
 
+namespace {
+
+constexpr std::int64_t kMostCalls = 1000;
+constexpr std::uint32_t kMostStages = 255;
+
+// The columns of a table of stages, and where the optional ones are.
+struct StageColumns {
+    std::vector<std::string> names{"calls", "input_tokens", "output_tokens"};
+    std::size_t templates = 0;  // 0: the table has no such column
+    std::size_t stage = 0;
+
+    explicit StageColumns(const std::string& header) {
+        const auto optional = [&](const char* name) -> std::size_t {
+            if (header.find(name) == std::string::npos) {
+                return 0;
+            }
+            names.emplace_back(name);
+            return names.size() - 1;
+        };
+        templates = optional("template_tokens");
+        stage = optional("stage");
+    }
+};
+
+// Nothing if a field is no number of its range. `before`: the stage of the row before, from 1 on.
+std::optional<WorkflowStage> stage_of(const CsvRow& row,
+                                      const StageColumns& columns,
+                                      std::int64_t before) {
+    const auto calls = parse_integer(row.fields[0]);
+    const auto input = parse_number(row.fields[1]);
+    const auto output = parse_number(row.fields[2]);
+    const auto good = [](const std::optional<double>& length) {
+        return length && *length >= 1 && *length <= kLongestLength;
+    };
+    if (!calls || *calls < 1 || *calls > kMostCalls || !good(input) || !good(output)) {
+        return std::nullopt;
+    }
+    WorkflowStage stage{.calls = *calls,
+                        .input_tokens = *input,
+                        .output_tokens = *output,
+                        .stage = static_cast<std::uint32_t>(before)};
+    if (columns.templates > 0) {
+        const auto tokens = parse_integer(row.fields[columns.templates]);
+        if (!tokens || *tokens < 0 || static_cast<double>(*tokens) > *input) {
+            return std::nullopt;
+        }
+        stage.template_tokens = *tokens;
+    }
+    if (columns.stage > 0) {
+        const auto number = parse_integer(row.fields[columns.stage]);
+        if (!number || *number < std::max<std::int64_t>(before, 1) || *number > before + 1) {
+            return std::nullopt;
+        }
+        stage.stage = static_cast<std::uint32_t>(*number - 1);
+    }
+    return stage;
+}
+
+}  // namespace
+
 ResultOrErrors<std::vector<WorkflowStage>> read_stage_table(const std::filesystem::path& file) {
-    const auto rows = read_csv(file.string(), {"calls", "input_tokens", "output_tokens"}, true);
+    const StageColumns columns(csv_header(file));
+    const auto rows = read_csv(file.string(), columns.names, true);
     if (!rows) {
         return unexpected<Errors>(rows.error());
     }
-    constexpr std::int64_t kMostCalls = 1000;
-    constexpr std::size_t kMostStages = 255;
     std::vector<WorkflowStage> stages;
     Errors errors;
     for (const CsvRow& row : *rows) {
-        const auto calls = parse_integer(row.fields[0]);
-        const auto input = parse_number(row.fields[1]);
-        const auto output = parse_number(row.fields[2]);
-        const auto good = [](const std::optional<double>& length) {
-            return length && *length >= 1 && *length <= kLongestLength;
-        };
-        if (!calls || *calls < 1 || *calls > kMostCalls || !good(input) || !good(output)) {
-            errors.push_back({row.where,
-                              fmt::format("a stage has 1 to {} calls, and lengths of 1 to {:.0e} "
-                                          "tokens",
-                                          kMostCalls,
-                                          kLongestLength),
-                              "3,308,5"});
+        const auto stage = stage_of(row, columns, stages.empty() ? 0 : stages.back().stage + 1);
+        if (stage) {
+            stages.push_back(*stage);
             continue;
         }
-        stages.push_back({.calls = *calls, .input_tokens = *input, .output_tokens = *output});
+        errors.push_back({row.where,
+                          fmt::format("a row has 1 to {} calls, lengths of 1 to {:.0e} tokens, at "
+                                      "most as many of a template as of the prompt, and the stage "
+                                      "of the row before or the next one",
+                                      kMostCalls,
+                                      kLongestLength),
+                          "3,308,5"});
     }
-    if (errors.empty() && (stages.empty() || stages.size() > kMostStages)) {
-        errors.push_back(
-            {file.string(),
-             fmt::format("a workflow has 1 to {} stages, not {}", kMostStages, stages.size()),
-             "3,308,5"});
+    if (errors.empty() && (stages.empty() || stages.back().stage >= kMostStages)) {
+        errors.push_back({file.string(),
+                          fmt::format("a workflow has 1 to {} stages, not {}",
+                                      kMostStages,
+                                      stages.empty() ? 0 : stages.back().stage + 1),
+                          "3,308,5"});
     }
     if (!errors.empty()) {
         return unexpected<Errors>(std::move(errors));

@@ -24,15 +24,20 @@ double length_at(const LengthTable& table, const std::vector<double>& lengths, d
 // A table (CSV) of share, input_tokens and output_tokens.
 ResultOrErrors<LengthTable> read_length_table(const std::filesystem::path& file);
 
-// Workflows whose calls come one stage after the other.
+// Workflows whose calls come one stage after the other. A stage is one row, or several whose calls
+// come at the same time.
 struct WorkflowStage {
     std::int64_t calls = 1;  // at a time
     double input_tokens = 1;
     double output_tokens = 1;
+    // Prompts begin with so many tokens of a template; those with as many begin alike. 0: none.
+    std::int64_t template_tokens = 0;
+    std::uint32_t stage = 0;  // from 0 on
 };
 // Whether the table is of stages.
 bool is_stage_table(const std::filesystem::path& file);
-// A table (CSV) of calls, input_tokens and output_tokens, a stage a row.
+// A table (CSV) of calls, input_tokens and output_tokens, and if it has them template_tokens and
+// stage. Stages are numbered from 1 on; without this column each row is the next stage.
 ResultOrErrors<std::vector<WorkflowStage>> read_stage_table(const std::filesystem::path& file);
 
 }  // namespace orrery

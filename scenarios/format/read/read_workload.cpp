@@ -50,7 +50,7 @@ constexpr Key kWorkloadRows[] = {
         KeyShape::path,
         "Table of share, input_tokens and output_tokens: lengths that a share does not exceed. Or "
         "of calls, input_tokens and output_tokens: the stages of workflows, whose calls come when "
-        "those of the stage before have ended.")
+        "those of the stage before have ended; with template_tokens, prompts begin alike.")
         .by("the two lengths"),
     key<&WorkloadSpec::prediction_error>(
         "prediction_error",

@@ -24,6 +24,8 @@ constexpr std::uint32_t kAdapters = 0x41646170;
 constexpr std::uint32_t kTurns = 0x5475726e;
 constexpr std::uint32_t kPrefixes = 0x50726566;
 constexpr std::uint32_t kPredictions = 0x50726564;
+constexpr std::uint32_t kTemplates = 0x54656d70;
+constexpr double kMostBlocks = 5e8;  // that prompts name, eight bytes each
 
 // A time between arrivals of mean 1; its standard deviation is `variation`.
 double gap(CounterRandom& random, double variation) {
@@ -138,7 +140,6 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
 
 // Prompts of conversations name each of their blocks, which takes eight bytes.
 Errors too_many_blocks(const WorkloadSpec& workload, std::int64_t block_size) {
-    constexpr double kMostBlocks = 5e8;
     if (!workload.has_conversations() || block_size == 0) {
         return {};
     }
@@ -220,9 +221,45 @@ void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests)
 
 namespace {
 
+// Blocks of a template are those of all prompts that begin with it; others are the call's own.
+std::vector<std::uint64_t> hashes_of_call(const WorkflowStage& stage,
+                                          std::uint64_t call,
+                                          std::int64_t prompt_tokens,
+                                          std::int64_t block_size) {
+    std::vector<std::uint64_t> hashes;
+    for (std::int64_t i = 0; i < prompt_tokens / block_size; ++i) {
+        const bool shared = (i + 1) * block_size <= stage.template_tokens;
+        const auto place = static_cast<std::uint64_t>(i);
+        CounterRandom hash =
+            shared ? CounterRandom(
+                         static_cast<std::uint64_t>(stage.template_tokens), place, kTemplates)
+                   : CounterRandom(1 + call, place, kPrefixes);
+        hashes.push_back(hash.next());
+    }
+    return hashes;
+}
+
+// Errors of a load whose prompts would name too many blocks.
+Errors too_many_template_blocks(const WorkloadSpec& workload,
+                                const std::vector<WorkflowStage>& stages,
+                                std::int64_t block_size) {
+    double blocks = 0;
+    for (const WorkflowStage& stage : stages) {
+        blocks += static_cast<double>(workload.num_requests * stage.calls) * stage.input_tokens /
+                  static_cast<double>(std::max<std::int64_t>(block_size, 1));
+    }
+    if (blocks <= kMostBlocks) {
+        return {};
+    }
+    return {{"workload.lengths",
+             fmt::format("prompts with templates have some {:.1e} blocks in all", blocks),
+             "fewer workflows, or a table without template_tokens"}};
+}
+
 // `num_requests` workflows. Calls of first stages stand before all calls of later stages.
 ResultOrErrors<std::vector<Request>> workflow_requests(const WorkloadSpec& workload,
-                                                       const std::vector<WorkflowStage>& stages) {
+                                                       const std::vector<WorkflowStage>& stages,
+                                                       std::int64_t block_size) {
     constexpr std::int64_t kMostCalls = 10'000'000;
     std::int64_t calls = 0;  // of a workflow
     for (const WorkflowStage& stage : stages) {
@@ -243,22 +280,37 @@ ResultOrErrors<std::vector<Request>> workflow_requests(const WorkloadSpec& workl
                                 kMostCalls),
                     fmt::format("at most {}", kMostCalls / calls)}});
     }
+    const bool shares =
+        block_size > 0 && std::ranges::any_of(stages, [](const WorkflowStage& stage) {
+            return stage.template_tokens > 0;
+        });
+    if (Errors errors = too_many_template_blocks(workload, stages, block_size);
+        shares && !errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
     CounterRandom arrivals(workload.seed, 0, kArrivals);
     std::vector<Request> requests;
     std::vector<Request> later;
     double now = 0;
+    const auto add = [&](std::int64_t workflow, const WorkflowStage& stage) {
+        Request call{.arrival = Time::seconds(std::min(now, kLongestLoad_s)),
+                     .prompt_tokens = whole_tokens(stage.input_tokens),
+                     .output_tokens = whole_tokens(stage.output_tokens),
+                     .workflow = static_cast<std::uint32_t>(workflow + 1),
+                     .stage = stage.stage};
+        if (shares) {
+            call.prefix_hashes = hashes_of_call(
+                stage, requests.size() + later.size(), call.prompt_tokens, block_size);
+        }
+        (stage.stage == 0 ? requests : later).push_back(std::move(call));
+    };
     for (std::int64_t one = 0; one < workload.num_requests; ++one) {
         if (workload.request_rate > 0) {
             now += gap(arrivals, workload.arrival_variation) / workload.request_rate;
         }
-        for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-            for (std::int64_t call = 0; call < stages[stage].calls; ++call) {
-                (stage == 0 ? requests : later)
-                    .push_back({.arrival = Time::seconds(std::min(now, kLongestLoad_s)),
-                                .prompt_tokens = whole_tokens(stages[stage].input_tokens),
-                                .output_tokens = whole_tokens(stages[stage].output_tokens),
-                                .workflow = static_cast<std::uint32_t>(one + 1),
-                                .stage = static_cast<std::uint32_t>(stage)});
+        for (const WorkflowStage& stage : stages) {
+            for (std::int64_t call = 0; call < stage.calls; ++call) {
+                add(one, stage);
             }
         }
     }
@@ -296,7 +348,7 @@ ResultOrErrors<std::vector<Request>> load_of(const WorkloadSpec& workload,
         if (!stages) {
             return unexpected<Errors>(stages.error());
         }
-        return workflow_requests(workload, *stages);
+        return workflow_requests(workload, *stages, block_size);
     }
     const auto table = read_length_table(workload.lengths);
     if (!table) {

@@ -50,6 +50,30 @@ TEST(StageTable, HasAStageARow) {
     EXPECT_EQ(stages->back().output_tokens, 79);
 }
 
+TEST(StageTable, RowsOfOneStageMayDifferAndHaveTemplates) {
+    const TestFolder folder;
+    const auto stages =
+        read_stage_table(folder.write("templates.csv",
+                                      "stage,calls,input_tokens,output_tokens,template_tokens\n"
+                                      "1,1,300,5,213\n2,1,11933,680,9158\n2,3,8066,680,0\n"));
+    ASSERT_TRUE(stages);
+    ASSERT_EQ(stages->size(), 3U);
+    EXPECT_EQ((*stages)[0].stage, 0U);
+    EXPECT_EQ((*stages)[1].stage, 1U);
+    EXPECT_EQ((*stages)[2].stage, 1U);
+    EXPECT_EQ((*stages)[1].template_tokens, 9158);
+    for (const char* rows : {"2,1,300,5,0\n",               // begins with the second stage
+                             "1,1,300,5,0\n3,1,300,5,0\n",  // leaves one out
+                             "1,1,300,5,301\n",             // a template longer than the prompt
+                             "1,1,300,5,-1\n",
+                             "1,1,300,5,x\n"}) {
+        EXPECT_FALSE(read_stage_table(folder.write(
+            "wrong.csv",
+            std::string{"stage,calls,input_tokens,output_tokens,template_tokens\n"} + rows)))
+            << rows;
+    }
+}
+
 TEST(StageTable, RefusesStagesWithoutCallsOrTokens) {
     for (const char* rows : {"", "0,10,1\n", "1.5,10,1\n", "1001,10,1\n", "1,0,1\n", "1,9,x\n"}) {
         EXPECT_FALSE(stages_of(rows)) << rows;

@@ -119,5 +119,31 @@ TEST(SyntheticLoad, WorkflowsHaveTheCallsOfTheirStages) {
     EXPECT_FALSE(requests_of(spec));
 }
 
+// Whole blocks of a template are shared by all calls whose template is as long, and no others.
+TEST(SyntheticLoad, CallsWithTheSameTemplateBeginAlike) {
+    WorkloadSpec spec{.num_requests = 2, .request_rate = 1};
+    spec.lengths = testing::TempDir() + "/load_templates.csv";
+    std::ofstream{spec.lengths} << "stage,calls,input_tokens,output_tokens,template_tokens\n"
+                                   "1,2,100,1,40\n1,1,100,1,64\n2,1,90,1,40\n";
+    const auto requests = requests_of(spec, 16);
+    ASSERT_TRUE(requests);
+    ASSERT_EQ(requests->size(), 8U);
+    const auto alike = [&](std::size_t a, std::size_t b) {
+        const auto& first = (*requests)[a].prefix_hashes;
+        const auto& second = (*requests)[b].prefix_hashes;
+        return std::ranges::mismatch(first, second).in1 - first.begin();
+    };
+    EXPECT_EQ((*requests)[0].prefix_hashes.size(), 6U);  // whole blocks of the prompt
+    EXPECT_EQ(alike(0, 1), 2);                           // two calls of a row
+    EXPECT_EQ(alike(0, 2), 0);                           // of another template
+    EXPECT_EQ(alike(0, 6), 2);                           // of a later stage with the same one
+    EXPECT_EQ(alike(2, 5), 4);                           // of another workflow
+    EXPECT_TRUE((*requests_of(spec, 0))[0].prefix_hashes.empty());
+    spec.num_requests = 9'000;
+    std::ofstream{spec.lengths} << "calls,input_tokens,output_tokens,template_tokens\n"
+                                   "1,1000000000,1,16\n";
+    EXPECT_FALSE(requests_of(spec, 16));
+}
+
 }  // namespace
 }  // namespace orrery
