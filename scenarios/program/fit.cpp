@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "scenarios/format/document/output_file.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
@@ -25,12 +26,28 @@ StudyOutput fit_output(const FitArguments& arguments, Report report, std::string
 }
 
 ResultOrErrors<StudyOutput> fitted_output(const FitArguments& arguments) {
+    const auto give_up = [](const Error& error) { return unexpected<Errors>(Errors{error}); };
+    if (arguments.spec.kernels && !arguments.spec.terms.empty()) {
+        return give_up({"--terms", "kernels measured alone are not simulated", "leave it out"});
+    }
+    if (arguments.spec.terms == "-") {
+        return give_up({"--terms", "the report is on standard output", "name a file"});
+    }
+    const auto terms = OutputFile::open_if_named(arguments.spec.terms);
+    if (!terms) {
+        return give_up(terms.error());
+    }
     if (arguments.spec.kernels) {
         const auto fit = fit_kernels(arguments.spec);
         return fit ? fit_output(arguments, kernel_fit_sections(*fit), kernel_efficiency_csv(*fit))
                    : ResultOrErrors<StudyOutput>{unexpected<Errors>(fit.error())};
     }
     const auto fitted = fit_steps(arguments.spec);
+    if (fitted && *terms) {
+        if (const auto written = (*terms)->commit(fitted->terms_csv); !written) {
+            return give_up(written.error());
+        }
+    }
     return fitted ? fit_output(arguments, step_fit_sections(*fitted), fitted->csv)
                   : ResultOrErrors<StudyOutput>{unexpected<Errors>(fitted.error())};
 }
@@ -81,6 +98,10 @@ Command describe_fit() {
                       &spec->experts,
                       "Table of steps of models with experts, for how far such steps are off, if "
                       "not the catalogue's",
+                      "FILE"},
+                     {"--terms",
+                      &spec->terms,
+                      "Also write what the simulations give of each step (CSV)",
                       "FILE"},
                      {"--floor",
                       &spec->floor,

@@ -18,6 +18,7 @@ constexpr double kProbe = 30;
 constexpr double kSecondProbe = 60;
 constexpr const char* kSource = "fit: published/host_bound.csv";
 constexpr const char* kLatest = "hopper";
+constexpr const char* kCallTerm = "call";
 
 Result<double> step_s(const Scenario& scenario, double call) {
     EfficiencyTable table;
@@ -45,10 +46,18 @@ double spread(const std::vector<double>& values, double median) {
 
 // Nothing where the step can't be expressed, is a pipeline's or is not bound by the host.
 Result<std::optional<CallSample>> sample_call(const PublishedCase& row,
-                                              const Catalogue& catalogue) {
+                                              const Catalogue& catalogue,
+                                              const RowTerms& known) {
     Result<Scenario> scenario = scenario_of(row, catalogue);
     if (!scenario || scenario->plan.pipeline_model_parallel_size > 1) {
         return std::optional<CallSample>{};
+    }
+    CallSample sample{.name = row.name,
+                      .generation = scenario->device.generation,
+                      .dtype = std::string{dtype_class(scenario->plan.precision)}};
+    if (const auto terms = known.find(row.name); terms != known.end()) {
+        sample.call = term(terms->second, kCallTerm);
+        return sample;
     }
     scenario->network = NetworkFidelity::analytic;
     const Result<double> at = step_s(*scenario, kProbe);
@@ -60,20 +69,20 @@ Result<std::optional<CallSample>> sample_call(const PublishedCase& row,
     if (slope <= 0) {
         return std::optional<CallSample>{};
     }
-    return CallSample{.name = row.name,
-                      .generation = scenario->device.generation,
-                      .dtype = std::string{dtype_class(scenario->plan.precision)},
-                      .call = kProbe + (row.measured_s - *at) / slope};
+    sample.call = rounded_term(kProbe + (row.measured_s - *at) / slope);
+    return sample;
 }
 
 }  // namespace
 
 Result<std::vector<CallSample>> sample_calls(const std::vector<PublishedCase>& cases,
                                              const Catalogue& catalogue,
-                                             std::uint32_t jobs) {
+                                             std::uint32_t jobs,
+                                             const RowTerms& known) {
     std::vector<Result<std::optional<CallSample>>> found(cases.size());
-    for_each_index(
-        cases.size(), jobs, [&](std::size_t i) { found[i] = sample_call(cases[i], catalogue); });
+    for_each_index(cases.size(), jobs, [&](std::size_t i) {
+        found[i] = sample_call(cases[i], catalogue, known);
+    });
     std::vector<CallSample> samples;
     for (Result<std::optional<CallSample>>& one : found) {
         if (!one) {
@@ -84,6 +93,14 @@ Result<std::vector<CallSample>> sample_calls(const std::vector<PublishedCase>& c
         }
     }
     return samples;
+}
+
+RowTerms terms_of(const std::vector<CallSample>& samples) {
+    RowTerms rows;
+    for (const CallSample& sample : samples) {
+        rows[sample.name] = {{kCallTerm, sample.call}};
+    }
+    return rows;
 }
 
 void fit_calls(const std::vector<CallSample>& samples, EfficiencyTable& table) {

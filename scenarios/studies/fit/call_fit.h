@@ -12,6 +12,7 @@
 
 #include "engine/base/result.h"
 #include "kernels/efficiency_table.h"
+#include "scenarios/studies/fit/step_terms.h"
 #include "scenarios/studies/validate/published_cases.h"
 
 namespace orrery {
@@ -24,10 +25,14 @@ struct CallSample {
 };
 
 // Rows that can't be expressed, pipelines and steps that the host doesn't bind are left out. In the
-// order of the rows, whatever the number of threads (0: one a core).
+// order of the rows, whatever the number of threads (0: one a core). Rows of `known` are not
+// simulated.
 Result<std::vector<CallSample>> sample_calls(const std::vector<PublishedCase>& cases,
                                              const Catalogue& catalogue,
-                                             std::uint32_t jobs = 1);
+                                             std::uint32_t jobs = 1,
+                                             const RowTerms& known = {});
+// What the simulations give of them.
+RowTerms terms_of(const std::vector<CallSample>& samples);
 
 // Sets the rows of `table`. Generations that no sample is of get the latest servers' that one is.
 void fit_calls(const std::vector<CallSample>& samples, EfficiencyTable& table);

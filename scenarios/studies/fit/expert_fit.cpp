@@ -9,34 +9,68 @@
 #include "scenarios/studies/simulate/simulate_scenario.h"
 
 namespace orrery {
+namespace {
 
-Result<FamilyErrors> expert_errors(const std::vector<PublishedCase>& cases,
-                                   const Catalogue& catalogue,
-                                   const EfficiencyTable& table,
-                                   std::uint32_t jobs) {
-    std::vector<Result<std::optional<double>>> found(cases.size());
+constexpr const char* kExpertTerm = "step";
+
+// Nothing where the row has no experts or can't be expressed.
+Result<std::optional<ExpertSample>> sample_expert(const PublishedCase& row,
+                                                  const Catalogue& catalogue,
+                                                  const EfficiencyTable& table,
+                                                  const RowTerms& known) {
+    Result<Scenario> scenario = scenario_of(row, catalogue);
+    if (row.model.num_experts == 0 || !scenario) {
+        return std::optional<ExpertSample>{};
+    }
+    ExpertSample sample{.name = row.name, .family = row.family, .measured_s = row.measured_s};
+    if (const auto terms = known.find(row.name); terms != known.end()) {
+        sample.predicted_s = term(terms->second, kExpertTerm);
+        return sample;
+    }
+    scenario->network = NetworkFidelity::analytic;
+    const Result<Answer> answer = simulate_scenario(*scenario, {.step_table = table});
+    if (!answer) {
+        return tl::unexpected(answer.error());
+    }
+    sample.predicted_s = rounded_term(answer->iteration.seconds());
+    return sample;
+}
+
+}  // namespace
+
+Result<std::vector<ExpertSample>> sample_experts(const std::vector<PublishedCase>& cases,
+                                                 const Catalogue& catalogue,
+                                                 const EfficiencyTable& table,
+                                                 std::uint32_t jobs,
+                                                 const RowTerms& known) {
+    std::vector<Result<std::optional<ExpertSample>>> found(cases.size());
     for_each_index(cases.size(), jobs, [&](std::size_t i) {
-        const PublishedCase& row = cases[i];
-        Result<Scenario> scenario = scenario_of(row, catalogue);
-        if (row.model.num_experts == 0 || !scenario) {
-            return;
-        }
-        scenario->network = NetworkFidelity::analytic;
-        const Result<Answer> answer = simulate_scenario(*scenario, {.step_table = table});
-        if (!answer) {
-            found[i] = tl::unexpected(answer.error());
-            return;
-        }
-        found[i] = std::log(answer->iteration.seconds() / row.measured_s);
+        found[i] = sample_expert(cases[i], catalogue, table, known);
     });
+    std::vector<ExpertSample> samples;
+    for (Result<std::optional<ExpertSample>>& one : found) {
+        if (!one) {
+            return tl::unexpected(std::move(one).error());
+        }
+        if (one->has_value()) {
+            samples.push_back(**std::move(one));
+        }
+    }
+    return samples;
+}
+
+RowTerms terms_of(const std::vector<ExpertSample>& samples) {
+    RowTerms rows;
+    for (const ExpertSample& sample : samples) {
+        rows[sample.name] = {{kExpertTerm, sample.predicted_s}};
+    }
+    return rows;
+}
+
+FamilyErrors expert_errors(const std::vector<ExpertSample>& samples) {
     FamilyErrors errors;
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-        if (!found[i]) {
-            return tl::unexpected(std::move(found[i]).error());
-        }
-        if (*found[i]) {
-            errors[cases[i].family].push_back(**found[i]);
-        }
+    for (const ExpertSample& sample : samples) {
+        errors[sample.family].push_back(std::log(sample.predicted_s / sample.measured_s));
     }
     return errors;
 }

@@ -61,13 +61,23 @@ EfficiencyTable rows_of_host_calls(const EfficiencyTable& table) {
 void add_assumed(const std::vector<PublishedCase>& cases,
                  const Catalogue& catalogue,
                  const CostTables& tables,
-                 std::uint32_t jobs,
+                 const FitSpec& spec,
                  std::vector<StepSample>& samples) {
-    for_each_index(samples.size(), jobs, [&](std::size_t i) {
+    for_each_index(samples.size(), spec.jobs, [&](std::size_t i) {
         StepSample& sample = samples[i];
-        const auto row = std::ranges::find(cases, sample.name, &PublishedCase::name);
-        sample.assumed = spread_of_assumed(*row, catalogue, tables, sample.fits);
+        if (!spec.known.unseen.contains(sample.name)) {
+            const auto row = std::ranges::find(cases, sample.name, &PublishedCase::name);
+            sample.assumed = rounded_term(spread_of_assumed(*row, catalogue, tables, sample.fits));
+        }
     });
+}
+
+RowTerms terms_of_steps(const std::vector<StepSample>& samples) {
+    RowTerms rows;
+    for (const StepSample& sample : samples) {
+        rows[sample.name] = terms_of(sample);
+    }
+    return rows;
 }
 
 // All that the table depends on, as it was typed.
@@ -79,6 +89,7 @@ std::string fit_command_line(const FitSpec& spec) {
     add("--host-bound", spec.host_bound);
     add("--unseen", spec.unseen);
     add("--experts", spec.experts);
+    add("--terms", spec.terms);
     add("-o", spec.output);
     return command;
 }
@@ -103,7 +114,7 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
         }
     }
     const Catalogue catalogue{default_catalogue()};
-    Result<StepFit> fit = fit_step_efficiency(*cases, catalogue, spec.jobs);
+    Result<StepFit> fit = fit_step_efficiency(*cases, catalogue, spec.jobs, spec.known.steps);
     if (!fit) {
         return give_up(fit.error());
     }
@@ -111,15 +122,15 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
     if (fitted.fit.samples.empty()) {
         return give_up({spec.file, "no row can be simulated", "orrery validate tells why not"});
     }
-    auto calls = sample_calls(*host_bound, catalogue, spec.jobs);
+    auto calls = sample_calls(*host_bound, catalogue, spec.jobs, spec.known.calls);
     if (!calls) {
         return give_up(calls.error());
     }
     fitted.calls = std::move(*calls);
     fit_calls(fitted.calls, fitted.fit.table);
     const auto other_cases = unseen_cases(*unseen, fitted.fit.samples, catalogue);
-    auto others =
-        sample_steps(other_cases, catalogue, spec.jobs, rows_of_host_calls(fitted.fit.table));
+    auto others = sample_steps(
+        other_cases, catalogue, spec.jobs, rows_of_host_calls(fitted.fit.table), spec.known.unseen);
     if (!others) {
         return give_up(others.error());
     }
@@ -128,18 +139,25 @@ ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
     if (!curves) {
         return unexpected<Errors>(curves.error());
     }
-    add_assumed(other_cases, catalogue, {*curves, fitted.fit.table}, spec.jobs, *others);
+    add_assumed(other_cases, catalogue, {*curves, fitted.fit.table}, spec, *others);
     fitted.unseen = unseen_errors(fitted.fit.samples, *others, spec.jobs);
-    auto with_experts = expert_errors(*experts, catalogue, fitted.fit.table, spec.jobs);
+    const auto with_experts =
+        sample_experts(*experts, catalogue, fitted.fit.table, spec.jobs, spec.known.experts);
     if (!with_experts) {
         return give_up(with_experts.error());
     }
-    fitted.unseen.pools[Unseen::experts] = unseen_steps(*with_experts);
+    fitted.unseen.pools[Unseen::experts] = unseen_steps(expert_errors(*with_experts));
     set_residuals(fitted.fit.samples, fitted.unseen, fitted.fit.table);
     if (spec.floor) {
         fitted.floor = ratio_floor(fitted.fit.samples);
     }
-    fitted.csv = step_efficiency_csv(fitted.fit.table, fit_command_line(spec), inputs);
+    const std::string command = fit_command_line(spec);
+    fitted.csv = step_efficiency_csv(fitted.fit.table, command, inputs);
+    fitted.terms_csv = step_terms_csv({.steps = terms_of_steps(fitted.fit.samples),
+                                       .calls = terms_of(fitted.calls),
+                                       .unseen = terms_of_steps(*others),
+                                       .experts = terms_of(*with_experts)},
+                                      command);
     return fitted;
 }
 

@@ -13,6 +13,7 @@
 #include "scenarios/studies/fit/kernel_fit.h"
 #include "scenarios/studies/fit/ratio_floor.h"
 #include "scenarios/studies/fit/step_fit.h"
+#include "scenarios/studies/fit/step_terms.h"
 #include "scenarios/studies/fit/unseen_fit.h"
 
 namespace orrery {
@@ -23,6 +24,8 @@ struct FitSpec {
     std::string host_bound;  // steps that host.call is fitted on; empty: the catalogue's
     std::string unseen;      // steps of software that no case ran on; empty: the catalogue's
     std::string experts;     // steps of models with experts; empty: the catalogue's
+    std::string terms;       // also write what the simulations give of each row; empty: don't
+    StepTerms known{};       // rows that are not simulated; none with `floor`
     bool floor = false;      // what factors could do at most for the ratios of steps
     bool kernels = false;    // `file`: measurements of kernels; empty: the catalogue's
     std::uint32_t jobs = 0;  // threads; 0: one a core. The table does not depend on them
@@ -33,7 +36,8 @@ struct FittedSteps {
     std::vector<CallSample> calls;
     UnseenErrors unseen;
     std::optional<RatioFloor> floor;
-    std::string csv;  // step_efficiency.csv
+    std::string csv;        // step_efficiency.csv
+    std::string terms_csv;  // of all rows
 };
 
 ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec);

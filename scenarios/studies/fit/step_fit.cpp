@@ -2,6 +2,7 @@
 #include "scenarios/studies/fit/step_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -103,18 +104,43 @@ bool restarts(const Scenario& scenario) {
     return scenario.plan.pipeline_model_parallel_size > 1 && !scenario.plan.overlap_p2p;
 }
 
+constexpr std::array<std::pair<const char*, double StepSample::*>, 7> kTermsOfSteps{
+    {{"keys", &StepSample::keys},
+     {"bubble", &StepSample::bubble},
+     {"restarts", &StepSample::restarts},
+     {"communication", &StepSample::communication},
+     {"beside_kernels", &StepSample::beside_kernels},
+     {"distance", &StepSample::distance},
+     {"assumed", &StepSample::assumed}}};
+
+void set_terms(const Terms& terms, StepSample& sample) {
+    for (const auto& [name, member] : kTermsOfSteps) {
+        sample.*member = term(terms, name);
+    }
+    sample.kernels.clear();
+    for (const auto& [name, value] : terms) {
+        if (const std::size_t slash = name.find('/'); slash != std::string::npos) {
+            sample.kernels[{name.substr(0, slash), name.substr(slash + 1)}] = value;
+        }
+    }
+}
+
+StepSample sample_without_terms(const PublishedCase& row, const Scenario& scenario) {
+    return {.name = row.name,
+            .family = row.family,
+            .stack = row.stack,
+            .generation = scenario.device.generation,
+            .dtype = std::string{dtype_class(scenario.plan.precision)},
+            .measured_s = row.measured_s,
+            .num_gpus = row.num_gpus,
+            .kernels = {}};
+}
+
 StepSample decompose(const PublishedCase& row,
                      const Scenario& scenario,
                      const Answer& answer,
                      const EfficiencyTable& kernels) {
-    StepSample sample{.name = row.name,
-                      .family = row.family,
-                      .stack = row.stack,
-                      .generation = scenario.device.generation,
-                      .dtype = std::string{dtype_class(scenario.plan.precision)},
-                      .measured_s = row.measured_s,
-                      .num_gpus = row.num_gpus,
-                      .kernels = {}};
+    StepSample sample = sample_without_terms(row, scenario);
     const Program program = lower(scenario.model, scenario.plan);
     const CostModel cost{scenario.device, kernels};
     const std::vector<std::int64_t> counts = kernel_counts(program);
@@ -305,7 +331,8 @@ std::vector<StepParameter> minimise(const std::vector<StepSample>& samples) {
 Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
                                               const Catalogue& catalogue,
                                               const EfficiencyTable& kernels,
-                                              const EfficiencyTable& host) {
+                                              const EfficiencyTable& host,
+                                              const RowTerms& known) {
     // The factors are of dense steps: routing and the products of groups have none of their own.
     if (row.model.num_experts > 0) {
         return std::optional<StepSample>{};
@@ -313,6 +340,11 @@ Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
     Result<Scenario> scenario = scenario_of(row, catalogue);
     if (!scenario) {
         return std::optional<StepSample>{};
+    }
+    if (const auto terms = known.find(row.name); terms != known.end()) {
+        StepSample sample = sample_without_terms(row, *scenario);
+        set_terms(terms->second, sample);
+        return sample;
     }
     scenario->network = NetworkFidelity::analytic;
     SimulationOptions options;
@@ -335,10 +367,27 @@ Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
         }
         sample.restarts = (slower->iteration - answer->iteration).seconds() / (kProbe_us * 1e-6);
     }
+    set_terms(terms_of(sample), sample);
     return sample;
 }
 
 }  // namespace
+
+Terms terms_of(const StepSample& sample) {
+    Terms terms;
+    const auto add = [&](const std::string& name, double value) {
+        if (const double rounded = rounded_term(value); rounded != 0) {
+            terms[name] = rounded;
+        }
+    };
+    for (const auto& [key, seconds] : sample.kernels) {
+        add(key.first + "/" + key.second, seconds);
+    }
+    for (const auto& [name, member] : kTermsOfSteps) {
+        add(name, sample.*member);
+    }
+    return terms;
+}
 
 double predict_step(const StepSample& sample, const EfficiencyTable& table) {
     return predict(sample, TableFactors{table, sample});
@@ -347,7 +396,8 @@ double predict_step(const StepSample& sample, const EfficiencyTable& table) {
 Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
                                              const Catalogue& catalogue,
                                              std::uint32_t jobs,
-                                             const EfficiencyTable& host) {
+                                             const EfficiencyTable& host,
+                                             const RowTerms& known) {
     const auto kernels =
         read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
     if (!kernels) {
@@ -355,7 +405,7 @@ Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& c
     }
     std::vector<Result<std::optional<StepSample>>> found(cases.size());
     for_each_index(cases.size(), jobs, [&](std::size_t i) {
-        found[i] = sample_step(cases[i], catalogue, *kernels, host);
+        found[i] = sample_step(cases[i], catalogue, *kernels, host, known);
     });
     std::vector<StepSample> samples;
     std::vector<MeasuredScenario> measured;
@@ -378,8 +428,9 @@ Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& c
 
 Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
                                     const Catalogue& catalogue,
-                                    std::uint32_t jobs) {
-    Result<std::vector<StepSample>> samples = sample_steps(cases, catalogue, jobs);
+                                    std::uint32_t jobs,
+                                    const RowTerms& known) {
+    Result<std::vector<StepSample>> samples = sample_steps(cases, catalogue, jobs, {}, known);
     if (!samples) {
         return tl::unexpected(samples.error());
     }

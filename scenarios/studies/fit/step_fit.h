@@ -14,6 +14,7 @@
 #include "engine/base/result.h"
 #include "engine/program/kernel_call.h"
 #include "kernels/efficiency_table.h"
+#include "scenarios/studies/fit/step_terms.h"
 #include "scenarios/studies/validate/published_cases.h"
 
 namespace orrery {
@@ -63,16 +64,21 @@ struct StepFit {
 
 // Steps without factors, in the order of the rows, whatever the number of threads (0: one a core).
 // Rows of models with experts, and rows that can't be expressed, are left out. `host`: what calls
-// of the host cost (call_fit.h); without, a launch.
+// of the host cost (call_fit.h); without, a launch. Rows of `known` are not simulated.
 Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
                                              const Catalogue& catalogue,
                                              std::uint32_t jobs = 1,
-                                             const EfficiencyTable& host = {});
+                                             const EfficiencyTable& host = {},
+                                             const RowTerms& known = {});
 
 // The factors, without what they leave (unseen_fit.h).
 Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
                                     const Catalogue& catalogue,
-                                    std::uint32_t jobs = 1);
+                                    std::uint32_t jobs = 1,
+                                    const RowTerms& known = {});
+
+// What the simulations give of a sample, rounded; `kinds` is no term.
+Terms terms_of(const StepSample& sample);
 
 // The factors that fit these samples.
 EfficiencyTable fit_factors(const std::vector<StepSample>& samples);

@@ -101,6 +101,18 @@ TEST_F(FitCommand, WritesTheSameBytesOnAnyNumberOfThreads) {
     EXPECT_EQ(tables[0], tables[1]);
 }
 
+TEST_F(FitCommand, WritesTheTermsOfTheStepsWhereAFileIsNamed) {
+    const std::string terms = (folder / "terms.csv").string();
+    ASSERT_EQ(run({.file = cases(header + lines), .terms = terms}, output()), kExitOk) << err;
+    const auto read = read_step_terms(terms);
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->steps.contains("MS-256-M"));
+    EXPECT_EQ(run({.terms = terms, .kernels = true}), kExitUserError);
+    EXPECT_NE(err.find("--terms"), std::string::npos) << err;
+    EXPECT_EQ(run({.file = cases(header + lines), .terms = "-"}), kExitUserError);
+    EXPECT_NE(err.find("name a file"), std::string::npos) << err;
+}
+
 TEST_F(FitCommand, RefusesAnUnwritablePlaceBeforeItWorks) {
     EXPECT_EQ(run({cases(header + lines)}, (folder / "no/such/table.csv").string()),
               kExitUserError);

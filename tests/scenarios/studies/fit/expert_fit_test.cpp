@@ -25,9 +25,9 @@ std::vector<PublishedCase> rows_of(const char* table, const char* family) {
 FamilyErrors errors_of(const std::vector<PublishedCase>& rows,
                        const EfficiencyTable& table,
                        std::uint32_t jobs = 1) {
-    auto errors = expert_errors(rows, shipped(), table, jobs);
-    EXPECT_TRUE(errors);
-    return errors.value_or(FamilyErrors{});
+    const auto samples = sample_experts(rows, shipped(), table, jobs);
+    EXPECT_TRUE(samples);
+    return expert_errors(samples.value_or(std::vector<ExpertSample>{}));
 }
 
 TEST(ExpertErrors, AreOfModelsWithExpertsThatCanBeExpressed) {
@@ -41,6 +41,17 @@ TEST(ExpertErrors, AreOfModelsWithExpertsThatCanBeExpressed) {
     ASSERT_EQ(errors.size(), 1u);
     EXPECT_EQ(errors.at("bridge-recompute").size(), 2u);
     EXPECT_EQ(errors_of(rows, {}, 4), errors) << "whatever the number of threads";
+}
+
+TEST(ExpertErrors, OfKnownRowsFollowFromTheirTerms) {
+    std::vector<PublishedCase> rows = rows_of("training_moe.csv", "bridge-recompute");
+    rows.resize(2);
+    const auto samples = sample_experts(rows, shipped(), {});
+    ASSERT_TRUE(samples);
+    RowTerms terms = terms_of(*samples);
+    EXPECT_EQ(sample_experts(rows, shipped(), {}, 1, terms).value(), *samples);
+    terms.at(rows[1].name).at("step") = 12;
+    EXPECT_EQ(sample_experts(rows, shipped(), {}, 1, terms).value()[1].predicted_s, 12);
 }
 
 TEST(ExpertErrors, AreLogarithmsOfPredictedOverMeasured) {

@@ -38,6 +38,34 @@ TEST(FitStudy, FitsStepsAndSaysInTheTableHowItWasMade) {
               std::string::npos);
 }
 
+TEST(FitStudy, OfKnownRowsIsTheSameAndFollowsFromTheirTerms) {
+    const TestFolder folder;
+    const std::string cases = published(folder, "MS-256-M,");
+    const std::string unseen = published(folder, "AO-h100-8b-bf16,", "training_more.csv");
+    const std::string experts = published(folder, "MPF-T3-mixtral-8x22b-", "training_moe.csv");
+    FitSpec spec{.file = cases, .unseen = unseen, .experts = experts, .jobs = 1};
+    const auto simulated = fit_steps(spec);
+    ASSERT_TRUE(simulated) << simulated.error().front().to_string();
+    const auto known = read_step_terms(folder.write("terms.csv", simulated->terms_csv));
+    ASSERT_TRUE(known) << known.error().front().to_string();
+    EXPECT_EQ(known->steps.size(), 1U);
+    EXPECT_FALSE(known->calls.empty());
+    EXPECT_FALSE(known->unseen.empty());
+    EXPECT_FALSE(known->experts.empty());
+    spec.known = *known;
+    const auto again = fit_steps(spec);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->csv, simulated->csv);
+    EXPECT_EQ(again->terms_csv, simulated->terms_csv);
+    // Kernels that take three times as long in the simulator than in the measured step.
+    for (auto& [name, value] : spec.known.steps.begin()->second) {
+        value *= name.starts_with("sustained.") ? 3 : 1;
+    }
+    const auto moved = fit_steps(spec);
+    ASSERT_TRUE(moved);
+    EXPECT_NE(moved->csv, simulated->csv);
+}
+
 TEST(FitStudy, ReportsATableThatIsNotNamedOrHasNothingToFit) {
     const TestFolder folder;
     EXPECT_NE(fit_steps({}).error().front().what.find("no table"), std::string::npos);

@@ -11,7 +11,8 @@ namespace {
 
 const std::filesystem::path kCatalogueRoot{ORRERY_SOURCE_DIR "/scenarios/catalogue"};
 constexpr const char* kCommand =
-    "fit scenarios/catalogue/published/training.csv -o scenarios/catalogue/step_efficiency.csv";
+    "fit scenarios/catalogue/published/training.csv --terms tests/determinism/step_terms.csv "
+    "-o scenarios/catalogue/step_efficiency.csv";
 
 std::string read_whole(const std::filesystem::path& path) {
     std::stringstream text;
