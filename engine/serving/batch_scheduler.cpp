@@ -6,6 +6,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/prefetch.h"
+#include "engine/serving/preempted_blocks.h"
 
 namespace orrery {
 
@@ -230,8 +231,12 @@ void BatchScheduler::fill_waiting(Batch& batch) {
            may_join(waiting_.front())) {
         const RequestId id = waiting_.front();
         Sequence& sequence = at(id);
-        const PrefixHit hit = prefix_hit(requests_[static_cast<std::size_t>(id)],
-                                         (sequence.total - 1) / limits_.block_size);
+        const Request& request = requests_[static_cast<std::size_t>(id)];
+        const std::int64_t whole = (sequence.total - 1) / limits_.block_size;
+        PrefixHit hit = prefix_hit(request, whole);
+        if (sequence.attempt > 0 && below_.tiers == nullptr && limits_.enable_prefix_caching) {
+            hit.blocks = hit.in_cache = pool_.cached_prefix(preempted_hashes(id, request, whole));
+        }
         std::int64_t tokens = most_in_a_step(sequence.total - hit.blocks * limits_.block_size);
         if (rules_.chunks_prompts) {
             tokens = std::min(tokens, budget_);
@@ -291,9 +296,13 @@ bool BatchScheduler::admit_head(const PrefixHit& hit, std::int64_t new_tokens, B
     } else if (rules_.reservation == Reservation::longest) {
         tokens = sequence.last - 1;
     }
+    const Request& request = requests_[static_cast<std::size_t>(id)];
+    const bool own = hit.blocks > std::ssize(request.prefix_hashes);
+    const std::vector<std::uint64_t> kept =
+        own ? preempted_hashes(id, request, hit.blocks) : std::vector<std::uint64_t>{};
     const std::span<const std::uint64_t> hashes =
-        std::span(requests_[static_cast<std::size_t>(id)].prefix_hashes)
-            .first(static_cast<std::size_t>(hit.blocks));
+        own ? std::span(kept)
+            : std::span(request.prefix_hashes).first(static_cast<std::size_t>(hit.blocks));
     const std::int64_t fresh = blocks_for(tokens) - hit.in_cache;
     if (fresh + pool_.unused_among(hashes) + watermark_blocks() > pool_.num_free()) {
         return false;
@@ -415,23 +424,6 @@ void BatchScheduler::publish_prefix(Sequence& sequence) {
         pool_.publish(sequence.blocks[block], hashes[block]);
     }
     sequence.publishes = sequence.published < all;
-}
-
-void BatchScheduler::preempt_last(Batch& batch) {
-    const auto [id, slot] = running_.back();
-    running_.pop_back();
-    Sequence& sequence = sequences_[slot];
-    pool_.release(sequence.blocks);
-    sequence.room = 0;
-    pending_tokens_ += std::min(sequence.computed, sequence.total);
-    sequence.computed = 0;
-    sequence.awaits_cache = false;  // it will compute its prompt here instead
-    ++sequence.attempt;
-    waiting_.push_front(id);
-    batch.preempted.push_back(id);
-    // Its tokens of this step are not computed; their budget stays spent, as in vLLM.
-    std::erase_if(batch.loads, [&](const SequenceLoad& load) { return load.request == id; });
-    std::erase_if(batch.steps, [&](const SequenceStep& step) { return step.request == id; });
 }
 
 void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/serving/batch_scheduler.h"
+#include "engine/serving/preempted_blocks.h"
 
 namespace orrery {
 
@@ -71,7 +72,12 @@ std::vector<PendingPrompt> BatchScheduler::pending_prompts() const {
         }
     }
     for (const RequestId id : waiting_) {
-        const std::int64_t cached = prefix_tokens(requests_[static_cast<std::size_t>(id)]);
+        const Request& request = requests_[static_cast<std::size_t>(id)];
+        std::int64_t cached = prefix_tokens(request);
+        if (at(id).attempt > 0 && below_.tiers == nullptr && limits_.enable_prefix_caching) {
+            const std::int64_t whole = (at(id).total - 1) / limits_.block_size;
+            cached = pool_.cached_prefix(preempted_hashes(id, request, whole)) * limits_.block_size;
+        }
         pending.push_back({.tokens = at(id).total - cached, .context = cached});
     }
     return pending;

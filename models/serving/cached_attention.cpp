@@ -56,4 +56,14 @@ KernelCall prompt_attention(const Transformer& model,
     return call;
 }
 
+KernelCall joint_attention(const KernelCall& prompts, const KernelCall& generation) {
+    constexpr std::int64_t kTileRows = 64;
+    const std::int64_t rows = attention_shape(generation).seq_q;
+    KernelCall joint = prompts;
+    joint.flop += generation.flop * static_cast<double>(std::max(kTileRows, rows)) /
+                  static_cast<double>(rows);
+    joint.bytes += generation.bytes;
+    return joint;
+}
+
 }  // namespace orrery

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "kernels/attention/attention.h"
 #include "models/plan/batch_shape.h"
@@ -16,6 +17,9 @@ KernelCall cached_attention(const Transformer& model,
                             const ServingPlan& plan,
                             const AttentionShape& shape);
 
+// The op of the attention of a step's prompts.
+inline constexpr std::string_view kPromptAttention = "prompt attention";
+
 // One kernel for all prompts of a step, whatever their lengths: as many rows and keys as the mean
 // chunk has, and the sum of all chunks' operations and bytes. `shape` has the heads; at least one
 // chunk.
@@ -23,5 +27,12 @@ KernelCall prompt_attention(const Transformer& model,
                             const ServingPlan& plan,
                             AttentionShape shape,
                             std::span<const PromptChunk> chunks);
+
+// One kernel of FlashAttention 2 for the prompts of a step and its sequences that generate. A tile
+// has 64 query rows of one head, and only without prompts do the heads that share keys and values
+// become rows of a tile: a sequence that generates one token fills one row (csrc/flash_attn:
+// kBlockM of a paged cache in src/flash_fwd_launch_template.h, seqlenq_ngroups_swapped in
+// flash_api.cpp).
+KernelCall joint_attention(const KernelCall& prompts, const KernelCall& generation);
 
 }  // namespace orrery

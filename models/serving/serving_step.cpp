@@ -388,7 +388,7 @@ private:
     void prompt_kernel(const AttentionShape& shape, std::int64_t layers) {
         if (!shape_.chunks.empty()) {
             add_attention_kernel(
-                "prompt attention", prompt_attention(model_, plan_, shape, shape_.chunks), layers);
+                kPromptAttention, prompt_attention(model_, plan_, shape, shape_.chunks), layers);
         }
     }
 

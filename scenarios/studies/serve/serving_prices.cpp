@@ -12,6 +12,7 @@
 #include "kernels/efficiency_table.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
+#include "models/serving/cached_attention.h"
 #include "models/serving/serving_context.h"
 #include "models/serving/serving_kernels.h"
 #include "network/collectives/direct_all_reduce.h"
@@ -363,6 +364,21 @@ Time ServingPrices::split_time(const BatchShape& shape) const {
     return std::min(in_turn, std::max(one, busiest));
 }
 
+namespace {
+
+// Prompts' attention follows that of the sequences that generate.
+void join_attention(std::vector<ServingOp>& ops) {
+    const auto first = std::ranges::find(ops, kDecodeAttention, &ServingOp::name);
+    if (ops.end() - first < 2 || (first + 1)->name != kPromptAttention) {
+        return;
+    }
+    (first + 1)->work =
+        joint_attention(std::get<KernelCall>((first + 1)->work), std::get<KernelCall>(first->work));
+    ops.erase(first);
+}
+
+}  // namespace
+
 Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
     if (plan_.expert_ranks > 0) {
         return split_time(shape);
@@ -381,7 +397,14 @@ Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
         }
     }
     Time sum = found->second;
-    for (const ServingOp& op : attention_ops(model_, plan_, shape, stage)) {
+    std::vector<ServingOp> attention = attention_ops(model_, plan_, shape, stage);
+    // vLLM v1 calls FlashAttention once a layer (vllm/v1/attention/backends/flash_attn.py), but has
+    // other kernels for latent attention and for models with windows.
+    if (engine_.scheduler == "vllm_v1" && plan_.attention == AttentionGeneration::flash_2 &&
+        model_.sliding_window == 0 && !model_.multi_latent_attention) {
+        join_attention(attention);
+    }
+    for (const ServingOp& op : attention) {
         sum = bounded_sum(sum, time_of(op, stage));
     }
     return sum;

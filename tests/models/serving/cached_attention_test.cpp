@@ -42,5 +42,23 @@ TEST(CachedAttention, PromptsOfAStepAddUp) {
     EXPECT_EQ(attention_shape(both).seq_kv, 515);
 }
 
+// A token that is generated takes 64 rows of a tile, as many proposals as rows take theirs.
+TEST(CachedAttention, AJointKernelComputesTilesOfRows) {
+    const Transformer model = llama(32, 4096, 14336, 8, 128256);
+    const std::vector<PromptChunk> chunks{{.new_tokens = 100, .context = 900}};
+    const KernelCall prompts = prompt_attention(model, {}, kHeads, chunks);
+    AttentionShape shape = kHeads;
+    shape.batch = 10;
+    shape.seq_q = 1;
+    shape.seq_kv = 1000;
+    const KernelCall one = cached_attention(model, {}, shape);
+    EXPECT_DOUBLE_EQ(joint_attention(prompts, one).flop, prompts.flop + 64 * one.flop);
+    EXPECT_EQ(joint_attention(prompts, one).bytes, prompts.bytes + one.bytes);
+    EXPECT_EQ(attention_shape(joint_attention(prompts, one)).seq_q, 100);
+    shape.seq_q = 101;
+    const KernelCall many = cached_attention(model, {}, shape);
+    EXPECT_DOUBLE_EQ(joint_attention(prompts, many).flop, prompts.flop + many.flop);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -180,10 +180,14 @@ const Transformer* served_model(const std::vector<Transformer>& models, const st
     return found == models.end() ? nullptr : &*found;
 }
 
-// config.json of the checkpoints: quantization_config, "weight_block_size": [128, 128].
-bool has_block_scales(const std::string& model) {
+// config.json of the checkpoints: quantization_config, "weight_block_size": [128, 128]. Rows of
+// Qwen3 say "fp8" of Qwen's own checkpoints (Qwen/Qwen3-8B-FP8) in GPUStack's and Qwen's pages, and
+// of scales of whole tensors in the others.
+bool has_block_scales(const ServingCase& row) {
     constexpr std::string_view kModels[] = {"deepseek-r1", "deepseek-v3", "minimax-m2.5"};
-    return std::ranges::find(kModels, model) != std::end(kModels);
+    const bool by_qwen = row.model.starts_with("qwen3") &&
+                         (row.source.starts_with("GPUStack") || row.source.starts_with("Qwen"));
+    return by_qwen || std::ranges::find(kModels, row.model) != std::end(kModels);
 }
 
 }  // namespace orrery

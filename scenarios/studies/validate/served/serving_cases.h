@@ -74,7 +74,7 @@ ResultOrErrors<std::vector<Transformer>> read_served_models(const std::string& f
 // The model that a row names; releases 3.1 and 3.3 of Llama have the dimensions of 3. Null if there
 // is none.
 const Transformer* served_model(const std::vector<Transformer>& models, const std::string& name);
-// Whether the model is published with FP8 weights that have a scale for each block of 128 x 128.
-bool has_block_scales(const std::string& model);
+// Whether the row's FP8 weights have a scale for each block of 128 x 128.
+bool has_block_scales(const ServingCase& row);
 
 }  // namespace orrery

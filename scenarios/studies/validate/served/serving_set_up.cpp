@@ -30,6 +30,7 @@ constexpr ServedNode kNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr2
                                  {"h100-80g", "dgx-h100", "ndr400-rail"},
                                  {"h200", "hgx-h200", "ndr400-rail"},
                                  {"h200-nvl", "pcie-h200-nvl-8gpu", "ndr400-rail"},
+                                 {"h20", "hgx-h20", "ndr400-rail"},
                                  {"gh200", "gh200", "ndr400-rail"},
                                  {"gh200-144gb", "gh200-144gb", "ndr400-rail"},
                                  {"b200", "hgx-b200", "ndr400-rail"},
@@ -113,7 +114,7 @@ Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, Ser
     }
     plan.precision = weights->products;
     plan.weight_bits = weights->bits;
-    plan.block_scaled = plan.precision == ProductPrecision::fp8 && has_block_scales(row.model);
+    plan.block_scaled = plan.precision == ProductPrecision::fp8 && has_block_scales(row);
     if (plan.precision == ProductPrecision::fp4 && device.peak_fp4.per_second() <= 0) {
         plan.precision = ProductPrecision::bf16;
     }

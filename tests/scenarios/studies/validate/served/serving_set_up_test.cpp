@@ -61,6 +61,15 @@ TEST(ServingSetUp, ModelsSayHowTheirWeightsAreScaled) {
     EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
 }
 
+// Qwen's own FP8 checkpoints have scales of blocks.
+TEST(ServingSetUp, SourcesSayWhichWeightsAreMeant) {
+    ServingCase row = closed_row();
+    row.model = "qwen3-32b";
+    EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+    row.source = "GPUStack documentation";
+    EXPECT_TRUE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+}
+
 // Models whose routers have biases load their experts less unequally than others do.
 TEST(ServingSetUp, ModelsSayHowTheirExpertsAreLoaded) {
     const auto skew = [](const Transformer& model) {
