@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "scenarios/program/common_options.h"
+#include "scenarios/program/unread_keys.h"
 
 namespace orrery {
 
@@ -35,6 +36,7 @@ std::vector<Command> all_commands() {
     for (Command& command : commands) {
         add_general_options(command);
         check_form_first(command);
+        check_overrides_first(command);
     }
     return commands;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "scenarios/format/document/nearest.h"
@@ -55,7 +56,10 @@ Error command_line_error(const std::vector<Command>& commands,
     }
     for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
         const std::string flag = words[i].substr(0, words[i].find('='));
-        if (flag.starts_with("--") && std::ranges::find(flags, flag) == flags.end()) {
+        const bool is_short =
+            flag.size() == 2 && flag[0] == '-' && std::isalpha(static_cast<unsigned char>(flag[1]));
+        const bool is_flag = flag.starts_with("--") || is_short;
+        if (is_flag && flag != "-h" && std::ranges::find(flags, flag) == flags.end()) {
             const bool near = !nearest_names(flag, flags, 1).empty();
             const std::string hint = near ? nearest_hint(flag, flags) + " " + own : own;
             return {"command line", fmt::format("unknown option '{}'", flag), hint};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `orrery`: its command line, and what ends it without one.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -40,10 +41,25 @@ const std::terminate_handler usual_end = std::get_terminate();
     std::abort();
 }
 
+// A file that takes the number of a closed standard output would get what is printed. Writing to
+// this stand-in fails as writing to a closed one does.
+void hold_closed_outputs() {
+    for (const int output : {STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(output, F_GETFD) == -1) {
+            const int stand_in = open("/dev/null", O_RDONLY);
+            if (stand_in >= 0 && stand_in != output) {
+                dup2(stand_in, output);
+                close(stand_in);
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace orrery
 
 int main(int argc, char** argv) {
+    orrery::hold_closed_outputs();
     std::set_new_handler(orrery::note_lack_of_memory);
     std::set_terminate(orrery::terminate);
     try {

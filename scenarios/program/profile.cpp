@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenarios/program/common_options.h"
+#include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/facts_report.h"
@@ -24,18 +25,20 @@ ResultOrErrors<StudyOutput> profile_output(const ProfileSpec& spec,
     note_faults_left_out(measured->faults_left_out);
     const MachineProfile& profile = measured->profile;
     const std::string sentence =
-        fmt::format("{}: {} kernels, {} transfers and {} times of the host",
+        fmt::format("{}: {} kernels, {} transfers and {} times of the host{}",
                     spec.output,
                     profile.kernels.size(),
                     profile.transfers.size(),
-                    profile.hosts.size());
+                    profile.hosts.size(),
+                    measured->interrupted ? "; interrupted: the other runs are missing" : "");
     const std::vector<Fact> facts{{"kernels", profile.kernels.size()},
                                   {"transfers", profile.transfers.size()},
                                   {"host", profile.hosts.size()}};
     return StudyOutput{.report = facts_report(sentence, facts),
                        .json = facts_json(facts),
                        .provenance = measured->made_of,
-                       .text = sentence + "\n"};
+                       .text = sentence + "\n",
+                       .status = measured->interrupted ? kExitInterrupted : kExitOk};
 }
 
 }  // namespace

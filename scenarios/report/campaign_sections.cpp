@@ -203,11 +203,13 @@ std::vector<ReportFact> facts_of(const CampaignAnswer& a) {
                      a.seeds,
                      a.first_seed)},
         {"step",
-         fmt::format("{} ({}), MFU {:.1f} %, {:.3g} tokens a day",
+         fmt::format("{} ({}), MFU {:.1f} %, {} tokens a day",
                      to_short_text(a.step),
                      a.step_simulated ? "simulated" : "given",
                      a.mfu * 100,
-                     a.tokens_per_day)}};
+                     a.tokens_per_day < 1e9
+                         ? thousands(static_cast<std::int64_t>(a.tokens_per_day))
+                         : fmt::format("{:.3g} billion", a.tokens_per_day * 1e-9))}};
     if (a.step_simulated && (a.slow_slope != 1 || a.shrunk != 1)) {
         facts.push_back({"degraded",
                          fmt::format("a node slower by 10 %: {:+.1f} % a step; one unit less: "

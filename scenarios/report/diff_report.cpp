@@ -96,8 +96,22 @@ ReportSection step_times(const ScenarioDiff& diff) {
     return section;
 }
 
-// A figure of a result in the unit that the end of its key says: "iteration_s", "host_bytes".
-Cell figure_cell(const std::string& key, const std::optional<std::string>& value) {
+// The unit that a key of a result says at its end, "iteration_s", or before a name:
+// "lost_s.launch".
+Unit unit_of_figure(std::string_view key) {
+    const auto ends = [&](std::string_view unit) {
+        const std::string_view map = key.substr(0, key.rfind('.'));
+        return key.ends_with(unit) || map.ends_with(unit);
+    };
+    if (ends("_bytes") || key.ends_with(".bytes") || key.starts_with("memory.") ||
+        key.starts_with("memory_overheads.")) {
+        return Unit::bytes;
+    }
+    return ends("_s") && !ends("_per_s") ? Unit::seconds : Unit::count;
+}
+
+// A figure of a result in the unit of its key. A number without a unit keeps six digits.
+std::string figure_text(const std::string& key, const std::optional<std::string>& value) {
     if (!value) {
         return "(absent)";
     }
@@ -107,12 +121,12 @@ Cell figure_cell(const std::string& key, const std::optional<std::string>& value
     if (read.ec != std::errc{} || read.ptr != end) {
         return *value;
     }
-    if (key.ends_with("_bytes")) {
-        return cell_text(number, Unit::bytes);
+    if (const Unit unit = unit_of_figure(key); unit != Unit::count) {
+        return cell_text(number, unit);
     }
-    const bool rate = key.ends_with("_per_s");
-    return key.ends_with("_s") && !rate ? cell_text(number, Unit::seconds)
-                                        : *value + (rate ? " /s" : "");
+    const bool whole = value->find_first_of(".e") == std::string::npos;
+    return (whole ? *value : fmt::format("{:.6g}", number)) +
+           (key.ends_with("_per_s") ? " /s" : "");
 }
 
 ReportSection figures_of(const std::vector<Difference>& figures) {
@@ -123,9 +137,12 @@ ReportSection figures_of(const std::vector<Difference>& figures) {
                              {"change", Unit::change, 2}};
     for (const Difference& one : figures) {
         const std::optional<double> change = one.change();
+        const std::string before = figure_text(one.key, one.before);
+        const std::string after = figure_text(one.key, one.after);
+        const bool alike = one.before && one.after && before == after;  // as rounded
         section.table.rows.push_back({one.key,
-                                      figure_cell(one.key, one.before),
-                                      figure_cell(one.key, one.after),
+                                      alike ? *one.before : before,
+                                      alike ? *one.after : after,
                                       change ? Cell{*change} : Cell{}});
     }
     return section;

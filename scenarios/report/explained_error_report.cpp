@@ -43,7 +43,7 @@ ReportSection step_parts(const Answer& answer) {
 ReportSection open_inputs(const ExplainedError& explained) {
     ReportSection section{.title = "What the source does not state"};
     section.table.columns = {{"input"},
-                             {"stated"},
+                             {"assumed"},
                              {"instead"},
                              {"predicted", Unit::seconds},
                              {"change", Unit::change},

@@ -52,8 +52,8 @@ ReportSection sizes(const NetworkAnswer& answer) {
                              {"busbw", Unit::rate, 2}};
     PageChart chart{
         .x = {"size", "bytes"}, .y = {"bandwidth", "GB/s"}, .log = answer.rows.size() > 2};
-    PageSeries algbw{.name = "algbw"};
-    PageSeries busbw{.name = "busbw"};
+    PageSeries algbw{.name = "algorithm bandwidth (algbw)"};
+    PageSeries busbw{.name = "bus bandwidth (busbw)"};
     for (const NetworkRow& row : answer.rows) {
         section.table.rows.push_back({row.size,
                                       row.count,

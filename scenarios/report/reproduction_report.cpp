@@ -136,9 +136,8 @@ ReportSection waterfall_of_gain(const RoomOutcome& room, const ComparisonOutcome
                             seconds(after),
                             after / longest});
     section.note = fmt::format(
-        "Published {}, simulated {}. Light bars are time that is saved, full ones time that is "
-        "added, "
-        "for as many tokens as the baseline's step has. Causes below 0.1 % are left out.",
+        "Published {}, simulated {}. Light and hatched bars are saved time, full bars added time, "
+        "for the tokens of the baseline's step. Causes below 0.1 % are left out.",
         reproduced_figure(outcome.comparison, outcome.published),
         simulated_figure(outcome));
     return section;

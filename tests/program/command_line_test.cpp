@@ -161,6 +161,37 @@ TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
     }
 }
 
+// The signal ends the run on its way, and no other one begins.
+TEST(CommandLine, ASignalEndsAProfile) {
+    const TemporaryFolder folder;
+    const Ran ran = run_shell(
+        "set -m\n"  // or the shell has it ignore SIGINT
+        "$ORRERY profile --device cpu --nproc 1 -o p.csv & profile=$!\n"
+        "until grep -q . /proc/$profile/task/$profile/children; do "
+        "kill -0 $profile || exit 99; sleep 0.02; done\n"
+        "kill -INT $profile; wait $profile",
+        folder.path());
+    EXPECT_EQ(ran.status, 130) << ran.err;
+    EXPECT_NE(ran.out.find("interrupted: the other runs are missing"), std::string::npos)
+        << ran.out << ran.err;
+}
+
+// What is printed does not get into a file that took the number of the closed output.
+TEST(CommandLine, AClosedOutputIsAnErrorOfAnyCommand) {
+    const TemporaryFolder folder;
+    for (const std::string command : {"search", "simulate"}) {
+        const Ran ran = run_shell("$ORRERY " + command +
+                                      " '" ORRERY_SOURCE_DIR
+                                      "/scenarios/laptop-2gpu.yaml' --html page.html >&-",
+                                  folder.path());
+        EXPECT_EQ(ran.status, 2) << command;
+        EXPECT_NE(ran.err.find("standard output: error: can't be written (hint: it is closed)"),
+                  std::string::npos)
+            << command << ": " << ran.err;
+        EXPECT_TRUE(read_file(folder.path() / "page.html").ends_with("</html>\n")) << command;
+    }
+}
+
 TEST(CommandLine, AnErrorInAFileNamesItsPlace) {
     const TemporaryFolder folder;
     write_file(folder.path() / "typo.yaml", "cluster:\n  nodse: 1\n");

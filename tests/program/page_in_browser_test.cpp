@@ -147,7 +147,8 @@ addEventListener('load', () => setTimeout(() => {
   const widths = (when) => {
     const chart = document.querySelector('.uplot').offsetWidth;
     const picture = window.orreryTimeline.canvas.width / (devicePixelRatio || 1);
-    return when + '=' + chart + ',' + picture;
+    const told = document.querySelector('.meanings').open;
+    return when + '=' + chart + ',' + picture + ',' + told;
   };
   dispatchEvent(new Event('beforeprint'));
   setTimeout(() => {
@@ -155,6 +156,7 @@ addEventListener('load', () => setTimeout(() => {
     dispatchEvent(new Event('afterprint'));
     setTimeout(() => {
       notes.push('wide=' + (document.querySelector('.uplot').offsetWidth > 900));
+      notes.push('closed=' + !document.querySelector('.meanings').open);
       document.body.setAttribute('data-notes', notes.join(' '));
     }, 50);
   }, 50);
@@ -169,7 +171,7 @@ TEST(PageInBrowser, PrintsItsPicturesInTheWidthOfThePaper) {
     const std::string page = (folder.path() / "page.html").string();
     const Ran made = run_orrery("simulate scenarios/laptop-2gpu.yaml --html " + page);
     ASSERT_EQ(made.status, 0) << made.err;
-    EXPECT_EQ(visited(page, kPrinter), "data-notes=\"paper=700,698 wide=true\"");
+    EXPECT_EQ(visited(page, kPrinter), "data-notes=\"paper=700,698,true wide=true closed=true\"");
 }
 
 // Puts down how much the page of a study shows, once all is drawn or 3 s of the browser's time have

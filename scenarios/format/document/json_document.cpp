@@ -126,7 +126,7 @@ private:
         if (open_.size() >= kDocumentDepthMax) {
             errors_.push_back({node(kind).where(),
                                fmt::format("nested deeper than {} levels", kDocumentDepthMax),
-                               {}});
+                               "is it the file that you meant?"});
             return false;
         }
         open_.push_back(node(kind));

@@ -24,6 +24,14 @@ bool parse_scalar(const std::string& text, T& value) {
     return error == std::errc{} && stop == end && !text.empty();
 }
 
+// A whole number of more than 64 bits.
+bool is_too_long(const std::string& text) {
+    std::int64_t ignored = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, ignored);
+    return error == std::errc::result_out_of_range && stop == end;
+}
+
 // "'micro_batch_size' belongs to plan:", if it is a key of other maps than the one at `path`.
 std::string place_of_key(const std::string& key, const std::string& path) {
     constexpr std::size_t kPlacesMost = 3;
@@ -114,13 +122,16 @@ bool MapReader::integer(std::string_view key,
         return false;
     }
     std::int64_t number = 0;
-    if (!parse_scalar(node->text, number)) {
+    const bool read = parse_scalar(node->text, number);
+    if (!read && !is_too_long(node->text)) {
         wrong_type(*node, key, kDue);
         return false;
     }
-    if (number < range.least || number > range.most) {
+    if (!read || number < range.least || number > range.most) {
         errors_.push_back({node->where(),
-                           fmt::format("{} is {}, out of range", full_name(key), number),
+                           fmt::format("{} is {}, out of range",
+                                       full_name(key),
+                                       read ? std::to_string(number) : node->describe()),
                            fmt::format("{} to {}", range.least, range.most)});
         return false;
     }

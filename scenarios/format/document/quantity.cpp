@@ -80,6 +80,7 @@ struct Number {
     std::int64_t digits = 0;    // without the decimal point
     std::int64_t fraction = 1;  // 10^(digits after the point)
     std::size_t length = 0;     // characters read; 0: not a number
+    bool too_long = false;      // more digits than any quantity needs
 };
 
 Number read_number(std::string_view text) {
@@ -93,7 +94,7 @@ Number read_number(std::string_view text) {
             after_point = true;
         } else if (c >= '0' && c <= '9') {
             if (n.digits >= 100'000'000'000'000'000 || n.fraction >= 100'000'000'000'000'000) {
-                return {};  // more digits than any quantity needs
+                return {.too_long = true};
             }
             any = true;
             n.digits = n.digits * 10 + (c - '0');
@@ -117,6 +118,10 @@ Result<Parsed> parse(std::string_view text,
                      std::span<const Unit> units) {
     const std::string hint = fmt::format("write it like '{}'; units: {}", example, accepted(units));
     const Number number = read_number(text);
+    if (number.too_long) {
+        return fail(
+            {}, fmt::format("'{}' has more digits than {} needs", text.substr(0, 40), what), hint);
+    }
     if (number.length == 0) {
         return fail({}, fmt::format("'{}' is not {}", text.substr(0, 40), what), hint);
     }

@@ -124,7 +124,9 @@ private:
         check_anchor(mark, anchor);
         check_tag(mark, tag);
         if (open_.size() >= kDocumentDepthMax) {
-            stop(mark, fmt::format("nested deeper than {} levels", kDocumentDepthMax), {});
+            stop(mark,
+                 fmt::format("nested deeper than {} levels", kDocumentDepthMax),
+                 "is it the file that you meant?");
         }
         open_.push_back(node(kind, mark));
     }
@@ -172,7 +174,7 @@ private:
 Error empty_file(const std::string& source) {
     return {.where = source + ":1:1",
             .what = "the file is empty",
-            .hint = "a scenario has the keys cluster, model and plan",
+            .hint = "orrery init writes a scenario; orrery keys explains the keys",
             .cause = ErrorCause::empty_input};
 }
 

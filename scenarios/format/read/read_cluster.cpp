@@ -466,8 +466,10 @@ std::vector<DeviceSpec> read_cluster(DocumentNode& section,
         reader.find("node", Presence::required);
         topology = read_node_of(section, "cluster.node", cluster.node, device, sources);
     }
-    // One server has no other to talk to.
-    const bool needed = !sized || needs_fabric(cluster);
+    // One server has no other to talk to. A mistaken number does not say whether there are others.
+    const bool mistaken =
+        !sized && section.find("kinds") == nullptr && section.find("nodes") != nullptr;
+    const bool needed = !mistaken && (!sized || needs_fabric(cluster));
     read_networks(section, reader, topology, needed, cluster, sources);
     NodePlacement placement = NodePlacement::packed;
     reader.choice("placement", placement, kPlacements);

@@ -296,6 +296,11 @@ void read_served(DocumentNode& root,
             reader.refuse(key, "a file of kind serving has none", "serving.pools has the sizes");
         }
     }
+    for (const char* key : {"job", "network", "software"}) {
+        if (root.find(key) != nullptr) {
+            reader.refuse(key, "a file of kind serving has none", "leave it out");
+        }
+    }
     reader.finish();
 }
 

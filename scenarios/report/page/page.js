@@ -50,7 +50,8 @@ function drawSection(section) {
   if (section.chart) page.append(chartOf(section.chart));
   if (section.heat) page.append(heatOf(section.heat));
   if (section.bars) page.append(...(section.stacked ? stackOf(section.bars) : [barsOf(section.bars)]), ...meaningsOf(section.bars));
-  if (section.timeline) page.append(...timelineOf(section.timeline, section.timeline.scale));
+  if (section.timeline)
+    page.append(element("div", { class: "picture" }, ...timelineOf(section.timeline, section.timeline.scale)));
   if (section.table) page.append(tableOf(section.table));
   page.append(...(section.after || []).map((line) => element("p", {}, line)));
   if (section.note) page.append(element("p", {}, section.note));

@@ -63,6 +63,11 @@ for (const [event, printing] of [["beforeprint", true], ["afterprint", false]])
   addEventListener(event, () => {
     document.documentElement.classList.toggle("printing", printing);
     drawings.forEach((draw) => draw(true));
+    // On paper a click opens nothing.
+    document.querySelectorAll("details.meanings").forEach((part) => {
+      if (printing) part.dataset.open = part.open;
+      part.open = printing || part.dataset.open === "true";
+    });
   });
 const onDarkChange = (act) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", act);
 

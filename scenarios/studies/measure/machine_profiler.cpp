@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <ctime>
 #include <fstream>
 #include <utility>
@@ -42,7 +43,13 @@ struct ProfiledRun {
     MachineProfile profile;
     std::size_t steps = 0;
     bool undisturbed = false;
+    bool interrupted = false;  // then without the rest
 };
+
+// The launcher's status after a signal that it has passed on to its processes.
+bool is_told_to_stop(int status) {
+    return status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGHUP;
+}
 
 // Trains in as many processes as the scenario has devices, and reads what they recorded.
 ResultOrErrors<ProfiledRun> measure_steps(const std::filesystem::path& scenario,
@@ -58,6 +65,9 @@ ResultOrErrors<ProfiledRun> measure_steps(const std::filesystem::path& scenario,
     const Result<int> status = run_ranks(ranks, command);
     if (!status) {
         return unexpected<Errors>(Errors{status.error()});
+    }
+    if (is_told_to_stop(*status)) {
+        return ProfiledRun{.interrupted = true};
     }
     if (*status != 0) {
         return unexpected<Errors>(
@@ -131,6 +141,7 @@ public:
         result_.profile = merged(profiles_);
         return std::move(result_);
     }
+    bool has_measured() const { return !profiles_.empty(); }
     // Over what was written before.
     Result<void> write() const {
         return OutputFile::write(spec_.output, profile_csv(merged(profiles_), words()));
@@ -201,9 +212,9 @@ private:
     // What is measured is written after each case, and one that fails does not end the others.
     Errors run_all(const std::vector<ProfileCase>& cases) {
         Errors errors;
-        for (std::size_t i = 0; i < cases.size(); ++i) {
+        for (std::size_t i = 0; i < cases.size() && !result_.interrupted; ++i) {
             Errors of_case = run_case(cases[i]);
-            if (of_case.empty()) {
+            if (of_case.empty() && !result_.interrupted) {
                 const Result<void> written = spec_.output == "-" ? Result<void>{} : write();
                 if (!written) {
                     of_case.push_back(written.error());
@@ -235,6 +246,10 @@ private:
     Errors add(ResultOrErrors<ProfiledRun> run) {
         if (!run) {
             return run.error();
+        }
+        if (run->interrupted) {
+            result_.interrupted = true;
+            return {};
         }
         profiles_.push_back(std::move(run->profile));
         steps_ += run->steps;
@@ -288,7 +303,8 @@ ResultOrErrors<MeasuredMachine> profile_machine(const ProfileSpec& spec,
     if (!errors.empty()) {
         return unexpected<Errors>(errors);
     }
-    if (const Result<void> written = profiler.write(); !written) {
+    const Result<void> written = profiler.has_measured() ? profiler.write() : Result<void>{};
+    if (!written) {
         return give_up(written.error());
     }
     return std::move(profiler).result();

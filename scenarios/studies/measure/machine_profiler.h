@@ -28,10 +28,11 @@ struct MeasuredMachine {
     MachineProfile profile;
     Provenance made_of = provenance_of("profile");
     std::vector<FaultLeftOut> faults_left_out;  // of the scenario
+    bool interrupted = false;                   // by a signal; what was measured before counts
 };
 
 // Starts this program's `train` in as many processes as there are ranks. Writes `spec.output` after
-// each run; `progress` gets the share of the runs that is done.
+// each run, and ends early after a signal; `progress` gets the share of the runs that is done.
 ResultOrErrors<MeasuredMachine> profile_machine(const ProfileSpec& spec,
                                                 const std::function<void(double)>& progress);
 

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/base/check.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/key_tables.h"
+#include "scenarios/format/read/key_use.h"
 
 namespace orrery {
 namespace {
@@ -109,6 +111,20 @@ void check_twice(const Study& study, const DocumentNode& root, Errors& errors) {
     }
 }
 
+// A key that the simulated step does not read would make equal points.
+void check_read(const Study& study, Errors& errors) {
+    std::set<std::string> keys;
+    for (const auto& [change, place] : study.places) {
+        const std::string key = change.substr(0, change.find('='));
+        Error error = unread_key("sweep", key);
+        if (!error.what.empty() && keys.insert(key).second) {
+            error.where = place;
+            error.what = fmt::format("'{}': {}", key, error.what);
+            errors.push_back(std::move(error));
+        }
+    }
+}
+
 ResultOrErrors<Study> study_of(const DocumentNode& root,
                                const std::string& source,
                                const std::filesystem::path& folder) {
@@ -133,6 +149,7 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
     }
     reader.finish();
     check_twice(study, root, errors);
+    check_read(study, errors);
     if (study.points.empty()) {
         study.points.emplace_back();
     }

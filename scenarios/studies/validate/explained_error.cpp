@@ -34,8 +34,11 @@ ResultOrErrors<PublishedCase> find_case(const std::vector<std::string>& tables,
     }
     // Hundreds of names would be no help.
     const bool near = !nearest_names(name, names, 1).empty();
-    const std::string hint = near ? nearest_hint(name, names) : "the table's column case has them";
-    return unexpected<Errors>(Errors{{tables.back(), "has no case '" + name + "'", hint}});
+    const std::string hint =
+        near ? nearest_hint(name, names) : "the column case of " + tables.front() + " has names";
+    return unexpected<Errors>(Errors{{tables.size() == 1 ? tables.front() : "published tables",
+                                      "there is no case '" + name + "'",
+                                      hint}});
 }
 
 }  // namespace

@@ -49,6 +49,9 @@ ResultOrErrors<std::vector<MeasuredRun>> read_measured_runs(const std::string& f
         run.name += row.fields[2].empty() ? "" : " " + row.fields[2];
         runs.push_back(std::move(run));
     }
+    if (errors.empty() && runs.empty()) {
+        errors.push_back({file, "the table has no rows", "a line for each measured step"});
+    }
     if (!errors.empty()) {
         return unexpected<Errors>(std::move(errors));
     }

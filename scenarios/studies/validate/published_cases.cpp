@@ -209,10 +209,6 @@ Result<AssumedValue> read_assumed_value(const std::string& text) {
 
 ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
     const std::filesystem::path& file, const std::vector<AssumedValue>& instead) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(file, ignored)) {
-        return unexpected<Errors>(Errors{{file.string(), "is a directory, not a file", {}}});
-    }
     auto table = read_csv(file.string(), case_columns().names(), true);
     if (!table) {
         return unexpected<Errors>(table.error());
@@ -232,7 +228,8 @@ ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
         return unexpected<Errors>(std::move(errors));
     }
     if (rows.empty()) {
-        return unexpected<Errors>(Errors{{file.string(), "the table has no rows", {}}});
+        return unexpected<Errors>(
+            Errors{{file.string(), "the table has no rows", "a line for each case"}});
     }
     return rows;
 }

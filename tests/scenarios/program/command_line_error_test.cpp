@@ -24,6 +24,11 @@ TEST(CommandLineError, AWrongCommandLineIsToldWithTheNearestName) {
         const std::string text = told({"simulate", "x.yaml", flag});
         EXPECT_NE(text.find("see orrery simulate --help)"), std::string::npos) << text;
     }
+    EXPECT_EQ(
+        told({"simulate", "x.yaml", "-o", "y"}).find("command line: error: unknown option '-o'"),
+        0u);
+    EXPECT_NE(told({"simulate", "x.yaml", "-q", "-1"}).find("told by the parser"),
+              std::string::npos);
     EXPECT_EQ(told({"simulate", "--json", "--no-fold", "--set=plan.a=1", "--", "--jsn"}),
               "command line: error: told by the parser (hint: see orrery simulate --help)");
 }

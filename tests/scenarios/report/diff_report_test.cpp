@@ -33,11 +33,29 @@ TEST(DiffReport, FiguresHaveTheUnitThatTheirKeySays) {
     diff.figures = {{"iteration_s", "0.156", "0.312"},
                     {"memory.peak_bytes", "3221225472", {}},
                     {"tokens_per_s", "100", "50"},
+                    {"memory.activations", "2147483648", "1073741824"},
+                    {"memory_peak.largest[1].bytes", "5242880", "1048576"},
+                    {"lost_s.launch", "0.0504", "0.0252"},
+                    {"hfu", "0.2538733084270942", "0.14976346670125437"},
+                    {"uncertainty", "0.16700640986445167", "0.16700640986445168"},
+                    {"micro_batches", "1234567", "2345678"},
                     {"network_model", "fluid", "analytic"},
                     {"mfu", "0.25", "0.5"}};
     const std::string text = to_text(diff_sections(diff));
-    for (const char* due :
-         {"156 ms", "312 ms", "3.00 GiB", "100 /s", "analytic", "0.25", "+100.00 %"}) {
+    // Numbers that six digits do not tell apart are whole.
+    for (const char* due : {"156 ms",
+                            "312 ms",
+                            "3.00 GiB",
+                            "1.00 GiB",
+                            "5.00 MiB",
+                            "50.4 ms",
+                            "  0.253873  ",
+                            "0.16700640986445167",
+                            "1234567",
+                            "100 /s",
+                            "analytic",
+                            "0.25",
+                            "+100.00 %"}) {
         EXPECT_NE(text.find(due), std::string::npos) << due << "\n" << text;
     }
 }

@@ -64,6 +64,20 @@ TEST(MapReader, FillsVariablesFromKeysAndKeepsTheOthers) {
     EXPECT_EQ(list, (std::vector<std::int64_t>{1, 2}));
 }
 
+TEST(MapReader, AWholeNumberOfMoreThan64BitsIsOutOfRange) {
+    std::int64_t number = 42;
+    EXPECT_EQ(errors_of("a: 9223372036854775808\nb: -99999999999999999999\nc: 1e30\n",
+                        [&](MapReader& reader) {
+                            EXPECT_FALSE(reader.integer("a", number, {1, 5}));
+                            EXPECT_FALSE(reader.integer("b", number, {1, 5}));
+                            EXPECT_FALSE(reader.integer("c", number, {1, 5}));
+                        }),
+              "s.yaml:1:4: error: it.a is '9223372036854775808', out of range (hint: 1 to 5)\n"
+              "s.yaml:2:4: error: it.b is '-99999999999999999999', out of range (hint: 1 to 5)\n"
+              "s.yaml:3:4: error: it.c must be a whole number, not '1e30'\n");
+    EXPECT_EQ(number, 42);
+}
+
 TEST(MapReader, BadValuesLeaveTheVariableAndNameTheirPlace) {
     std::int64_t number = 42;
     double share = 0.5;

@@ -64,6 +64,9 @@ TEST(Quantity, WhatIsNotAQuantityIsAnError) {
                              "9999999999 Tbps"}) {
         EXPECT_FALSE(parse_bandwidth(text)) << text;
     }
+    const auto long_one = parse_bytes("99999999999999999999 GiB");
+    EXPECT_EQ(long_one.error().what,
+              "'99999999999999999999 GiB' has more digits than a size needs");
     EXPECT_FALSE(parse_bytes("80 Gbps"));
     EXPECT_FALSE(parse_time("80 GiB"));
     EXPECT_FALSE(parse_flop_rate("80 FLOP"));

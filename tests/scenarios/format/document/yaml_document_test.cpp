@@ -38,8 +38,8 @@ TEST(YamlDocument, DuplicateKeysAreAllReported) {
 TEST(YamlDocument, EmptyFilesAreErrors) {
     for (const char* text : {"", "\n\n", "# only a comment\n", "---\n", "~", "null"}) {
         EXPECT_EQ(first_error(text),
-                  "f.yaml:1:1: error: the file is empty (hint: a scenario has the keys cluster, "
-                  "model and plan)")
+                  "f.yaml:1:1: error: the file is empty (hint: orrery init writes a scenario; "
+                  "orrery keys explains the keys)")
             << text;
     }
 }

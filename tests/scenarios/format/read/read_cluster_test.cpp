@@ -166,6 +166,14 @@ TEST(ReadCluster, OneServerHasNoFabricAndManyNeedOne) {
     EXPECT_EQ(read("nodes: 1\nnode: dgx-h100\n").errors, "");
     EXPECT_NE(read("nodes: 2\nnode: dgx-h100\n").errors.find("lacks the key 'fabric'"),
               std::string::npos);
+    EXPECT_NE(read("node: dgx-h100\n").errors.find("lacks the key 'fabric'"), std::string::npos);
+    // Whether there are others is not known yet.
+    for (const char* mistaken : {"0", "-3", "2.5"}) {
+        const std::string errors =
+            read(std::string{"nodes: "} + mistaken + "\nnode: dgx-h100\n").errors;
+        EXPECT_NE(errors.find("cluster.nodes"), std::string::npos) << errors;
+        EXPECT_EQ(errors.find("fabric"), std::string::npos) << errors;
+    }
 }
 
 TEST(ReadCluster, MoreGpusThanASimulationHoldsAreAnErrorAtTheNodes) {

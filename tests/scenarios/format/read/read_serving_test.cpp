@@ -91,5 +91,14 @@ TEST(ReadServing, AnotherKindOfFileIsNamed) {
     EXPECT_EQ(other.error().front().what, "this is a scenario, and a served load is due");
 }
 
+TEST(ReadServing, SectionsOfATrainingAreRefused) {
+    for (const char* section :
+         {"job: {steps: 3}", "network: packet", "software: nemo", "plan: {}"}) {
+        const std::string error = first_error("{}", "{}\n" + std::string{section});
+        EXPECT_NE(error.find("a file of kind serving has none"), std::string::npos)
+            << section << ": " << error;
+    }
+}
+
 }  // namespace
 }  // namespace orrery

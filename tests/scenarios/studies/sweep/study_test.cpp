@@ -93,6 +93,13 @@ TEST_F(StudyFile, AKeyIsSetInOnePlaceOnly) {
               std::string::npos);
 }
 
+TEST_F(StudyFile, AKeyThatStepsDoNotReadIsAnErrorAtItsPlace) {
+    EXPECT_EQ(
+        errors("scenario: a.yaml\ngrid: {campaign.days: [1, 2], job.steps: [2, 3]}\n"),
+        "study.yaml:2:24: error: 'campaign.days': orrery sweep does not read this key (hint: "
+        "leave it out; read by orrery campaign, orrery search, orrery serve, orrery train)\n");
+}
+
 TEST_F(StudyFile, AStudyWithoutEndIsRefused) {
     std::string text = "scenario: a.yaml\ngrid:\n";
     for (int axis = 0; axis < 12; ++axis) {

@@ -29,6 +29,11 @@ TEST(ExplainedError, AnUnknownCaseHasTheNearest) {
     const auto none = explain_error({kTable}, "KO-175B-selps", [](double) {});
     ASSERT_FALSE(none);
     EXPECT_NE(none.error().front().hint.find("KO-175B-selsp"), std::string::npos);
+    EXPECT_EQ(none.error().front().where, kTable);
+    const auto several = explain_error({kTable, kTable}, "", [](double) {});
+    ASSERT_FALSE(several);
+    EXPECT_EQ(several.error().front().where, "published tables");
+    EXPECT_EQ(several.error().front().what, "there is no case ''");
 }
 
 }  // namespace

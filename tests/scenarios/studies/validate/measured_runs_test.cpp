@@ -55,6 +55,9 @@ TEST(MeasuredRuns, TellEveryMistakeAtOnce) {
     EXPECT_EQ(runs.error()[0].what, "measured_s can't be 'fast'");
     EXPECT_EQ(runs.error()[1].what, "there is no such file");
     EXPECT_NE(runs.error()[2].what.find("unknown key 'nothing'"), std::string::npos);
+    const auto none = read_measured_runs(folder.write("none.csv", "scenario,measured_s\n"));
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().front().what, "the table has no rows");
 }
 
 }  // namespace
