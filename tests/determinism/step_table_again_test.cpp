@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/input_file.h"
 #include "scenarios/format/provenance/fingerprint.h"
 #include "scenarios/studies/fit/fit_study.h"
 #include "scenarios/studies/fit/step_table.h"
-#include "tests/program/run_program.h"
 
 namespace orrery {
 namespace {
@@ -135,8 +135,8 @@ TEST(StepTable, IsMadeAgainByTheCommandInItsHead) {
                                    .known = known,
                                    .jobs = 1});
     ASSERT_TRUE(fitted) << fitted.error().front().to_string();
-    expect_same_lines(fitted->terms_csv, read_file(kRoot / kTerms));
-    expect_same_lines(fitted->csv, read_file(kRoot / kTable));
+    expect_same_lines(fitted->terms_csv, read_input(kRoot / kTerms).value());
+    expect_same_lines(fitted->csv, read_input(kRoot / kTable).value());
 }
 
 TEST(StepTable, EveryStepIsDrawnAtSomeTimeAndEachFamilyAlways) {
