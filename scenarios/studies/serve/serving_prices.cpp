@@ -22,6 +22,25 @@
 
 namespace orrery {
 
+namespace {
+
+Result<void> check_experts(const Transformer& model, const ServingPlan& plan) {
+    if (plan.expert_ranks > 0 && model.num_experts == 0) {
+        return fail("serving.pools.expert_ranks", "the model has no experts", "0");
+    }
+    if (plan.expert_skew > 0 && model.num_experts == 0) {
+        return fail("serving.pools.expert_skew", "the model has no experts", "0");
+    }
+    if (plan.expert_ranks > model.num_experts) {
+        return fail("serving.pools.expert_ranks",
+                    fmt::format("{} ranks for {} experts", plan.expert_ranks, model.num_experts),
+                    fmt::format("at most {}", model.num_experts));
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& cluster,
                                                            const Transformer& model,
                                                            const ServingPlan& plan,
@@ -47,16 +66,8 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
                     "served models have softmax attention: a step of a training has either",
                     "0");
     }
-    if (plan.expert_ranks > 0 && model.num_experts == 0) {
-        return fail("serving.pools.expert_ranks", "the model has no experts", "0");
-    }
-    if (plan.expert_skew > 0 && model.num_experts == 0) {
-        return fail("serving.pools.expert_skew", "the model has no experts", "0");
-    }
-    if (plan.expert_ranks > model.num_experts) {
-        return fail("serving.pools.expert_ranks",
-                    fmt::format("{} ranks for {} experts", plan.expert_ranks, model.num_experts),
-                    fmt::format("at most {}", model.num_experts));
+    if (const auto checked = check_experts(model, plan); !checked) {
+        return tl::unexpected(checked.error());
     }
     if (const auto memory = static_cast<double>(cluster.device.memory.count());
         plan.expert_ranks > 0 && static_cast<double>(expert_rank_bytes(model, plan).count()) >
@@ -86,8 +97,9 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
     if (!curves) {
         return tl::unexpected(curves.error().front());
     }
-    const auto kernels =
-        read_engine_kernels((default_catalogue() / "engine_kernels.csv").string(), engine.name);
+    const auto kernels = read_engine_kernels((default_catalogue() / "engine_kernels.csv").string(),
+                                             engine.name,
+                                             bits_of(plan.precision));
     if (!kernels) {
         return tl::unexpected(kernels.error());
     }
@@ -95,23 +107,29 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
         cluster, std::move(*fabric), *curves, model, plan, engine, *kernels, first_rank));
 }
 
-Result<EngineKernels> read_engine_kernels(const std::string& file, std::string_view engine) {
-    const auto rows = read_csv(file, {"engine", "kernels", "bandwidth_share"}, true);
+Result<EngineKernels> read_engine_kernels(const std::string& file,
+                                          std::string_view engine,
+                                          std::int64_t bits) {
+    const auto rows = read_csv(file, {"engine", "kernels", "bits", "bandwidth_share"}, true);
     if (!rows) {
         return tl::unexpected(rows.error().front());
     }
     EngineKernels kernels;
     for (const CsvRow& row : *rows) {
-        double* share = row.fields[1] == "expert_rows"    ? &kernels.expert_rows
+        double* share = row.fields[1] == "expert_weights" ? &kernels.expert_weights
+                        : row.fields[1] == "expert_rows"  ? &kernels.expert_rows
                         : row.fields[1] == "scaled_casts" ? &kernels.scaled_casts
                                                           : nullptr;
-        const auto value = parse_number(row.fields[2]);
-        if (share == nullptr || !value || *value <= 0 || *value > 1) {
-            return fail(row.where,
-                        fmt::format("{} at a share of {}", row.fields[1], row.fields[2]),
-                        "expert_rows or scaled_casts, at a share above 0 and at most 1");
+        const auto of_bits = parse_integer(row.fields[2]);
+        const auto value = parse_number(row.fields[3]);
+        if (share == nullptr || !of_bits || !value || *value <= 0 || *value > 1) {
+            return fail(
+                row.where,
+                fmt::format(
+                    "{} of {} bits at a share of {}", row.fields[1], row.fields[2], row.fields[3]),
+                "expert_weights, expert_rows or scaled_casts; above 0 and at most 1");
         }
-        if (row.fields[0] == engine) {
+        if (row.fields[0] == engine && *of_bits == bits) {
             *share = *value;
         }
     }
@@ -247,18 +265,19 @@ Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool g
                        bounded_sum(engine_.attention_latency, block));
 }
 
-// Of rows of experts, and of operands that get scales of blocks, by the engine's kernels; the
-// curves are of copies of one pass.
 Time ServingPrices::least_move_time(const ServingOp& op, const KernelCall& kernel) const {
     const bool unpacks = plan_.weight_bits < bits_of(plan_.precision);
     const bool scales = plan_.block_scaled || plan_.precision == ProductPrecision::fp4;
-    const double share = op.of_expert_rows                ? (unpacks ? 0 : kernels_.expert_rows)
-                         : op.name == kQuantise && scales ? kernels_.scaled_casts
-                                                          : 0;
-    return share <= 0
-               ? Time{}
-               : Time::seconds(static_cast<double>(kernel.bytes) /
-                               (share * device_.memory_bandwidth.gigabytes_per_second() * 1e9));
+    const bool product = std::ranges::count(kExpertProducts, op.name) > 0;
+    double share = 0;
+    if (product || op.of_expert_rows) {
+        share = unpacks ? 0 : product ? kernels_.expert_weights : kernels_.expert_rows;
+    } else if (op.name == kQuantise && scales) {
+        share = kernels_.scaled_casts;
+    }
+    const double bandwidth = device_.memory_bandwidth.gigabytes_per_second() * 1e9;
+    return share <= 0 ? Time{}
+                      : Time::seconds(static_cast<double>(kernel.bytes) / (share * bandwidth));
 }
 
 // Of a product of experts by the engine's kernel; the curves are of CUTLASS's and DeepGEMM's.

@@ -24,14 +24,17 @@
 
 namespace orrery {
 
-// Kernels of an engine that are slower than the copies of one pass by which others are priced:
-// shares of the memory bandwidth that they reach, or 0.
+// Kernels of an engine that are slower than the curves by which others are priced: shares of the
+// memory bandwidth that they reach, or 0. Those of experts are for weights that are not unpacked.
 struct EngineKernels {
-    double expert_rows = 0;   // around products of experts whose weights are not unpacked
-    double scaled_casts = 0;  // operands of other products get scales of blocks (FP8, FP4)
+    double expert_weights = 0;  // products of experts that their bytes bind
+    double expert_rows = 0;     // around these products
+    double scaled_casts = 0;    // operands of other products get scales of blocks (FP8, FP4)
 };
-// The rows of an engine in a table like catalogue/engine_kernels.csv.
-Result<EngineKernels> read_engine_kernels(const std::string& file, std::string_view engine);
+// The rows of an engine's products in `bits` bits in a table like catalogue/engine_kernels.csv.
+Result<EngineKernels> read_engine_kernels(const std::string& file,
+                                          std::string_view engine,
+                                          std::int64_t bits);
 
 class ServingPrices : public StepCost {
 public:
@@ -92,7 +95,7 @@ private:
     Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
     // Of the engine's own kernel of experts, below which the curve may be; zero for others.
     Time least_expert_time(const ServingOp& op, const KernelCall& kernel) const;
-    // Of the engine's own kernel that moves rows; zero for others.
+    // Of the engine's own kernel that its bytes bind; zero for others.
     Time least_move_time(const ServingOp& op, const KernelCall& kernel) const;
     Time ring_hop_time(const SendCall& call) const;
     Time host_time(std::size_t sequences, std::uint32_t together) const;
