@@ -124,8 +124,7 @@ OptimizerOperands operands_of(ProgramTables& tables,
 }
 
 // The first half of LAMB. Returns the squared norms of each tensor's weight and update, two fp32
-// numbers a tensor. They are partial sums along the digits that shard a tensor, until they are
-// added.
+// numbers a tensor. They are summed over the ranks that shard the tensors.
 TensorId lower_lamb_update(SegmentBuilder& b,
                            const ParallelPlan& plan,
                            const LayoutAssignment& layouts,
@@ -248,8 +247,7 @@ OptimizerSegments lower_optimizer(ProgramTables& tables,
     const std::int64_t elements = rest.elements + first.elements;
     std::vector<TensorId> gradients = rest.gradients;
     gradients.insert(gradients.end(), first.gradients.begin(), first.gradients.end());
-    // The norm of offloaded gradients was computed on the device, unit by unit. They are clipped
-    // where they are stepped.
+    // The norm of offloaded gradients is known by unit; clipping is part of their step.
     const bool left = layouts.state.gradients_tier != MemoryTier::hbm;
     OpSpec spec{.name = "gradient norm",
                 .cause = Cause::optimizer,
