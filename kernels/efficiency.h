@@ -2,7 +2,7 @@
 // General efficiency curves: the time of a kernel on a device without a profile. There are three
 // families, each a roofline with losses that depend on the shape:
 //   GEMM       tiles in waves over the SMs, a prologue in k, an asymptotic fraction of the peak,
-//              and the memory bound; the best tile and split of k are taken, as by cuBLAS's heuristics
+//              and the memory bound; the best tile and split of k, as chosen by cuBLAS
 //   attention  visible pairs + a prologue for every query row, at a rate by kernel generation
 //   memory     latency + bytes / (fraction * bandwidth), for all other kernels
 // The parameters come from an EfficiencyTable; their names are in brackets below. Not modelled: the

@@ -13,9 +13,9 @@ namespace {
 
 constexpr auto kOfActivation = Cause::memory_bound_kernels;
 
-// A gated activation as two kernels: the function of the gate (part 0 of fc1) and, in a backward
-// pass of `dy`, dy times its slope and its value; then the product with up (part 1) in place, of
-// dfc1 with its gate's columns.
+// A gated activation as two kernels. The first computes the function of the gate (part 0 of fc1);
+// in the backward pass of `dy` it computes dy times the function's slope and value. The second
+// multiplies in place by up (part 1), and dfc1 by its gate's columns.
 void gate_activation_ops(BlockBuilder& b,
                          const KernelCall& call,
                          const Value& dy,
@@ -44,16 +44,16 @@ void gate_activation_ops(BlockBuilder& b,
                   .read_parts = {kUp}});
 }
 
-// How many rows there are, where that is data; then one kernel does it all.
+// The tensor with the number of rows, if that is data. One kernel then does everything.
 std::vector<TensorId> counts_of(const Value* weights) {
     return weights != nullptr && weights->rows.counts ? std::vector{weights->rows.counts->held}
                                                       : std::vector<TensorId>{};
 }
 
-// Megatron-Core's fused activation does not clamp: three kernels before it clamp the halves and put
-// them together again, and three behind its backward pass undo that (megatron/core/fusions/
-// fused_bias_geglu.py). In halves of fc1's width the first read and write 8, the others 10. Their
-// copy of fc1 is not kept here.
+// Megatron-Core's fused activation does not clamp. Three kernels before it clamp gate and up and
+// concatenate them again, and three kernels after its backward pass undo that
+// (megatron/core/fusions/fused_bias_geglu.py). They read and write 8 times half of fc1's width in
+// the forward pass, and 10 times in the backward pass. Their copy of fc1 is not kept here.
 constexpr std::int64_t kClampPasses = 4;
 constexpr std::int64_t kClampBackwardPasses = 5;
 constexpr std::uint8_t kClampKernels = 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs of layers that full recomputation keeps: which of them lie in the host's memory until the
-// backward pass (plan.activation_offload_fraction), and the copies there and back.
+// Offload of the layer inputs that full recomputation keeps (plan.activation_offload_fraction): the
+// choice of inputs, and the copies to the host's memory and back.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace orrery {
 
-// Whether the input of layer `layer` (from 0) of a chunk does. Equal parts of any row of layers do.
+// Whether the input of layer `layer` (from 0) of a chunk is offloaded. The offloaded layers are
+// spread evenly.
 bool input_is_offloaded(const ParallelPlan& plan, std::int64_t layer);
 
 // Copies `input` to the host. Its tensor on the device lives until the end of the layer's forward
-// pass, unless `keeps_device_copy`.
+// pass, unless `keeps_device_copy` is set.
 TensorId copy_to_host(BlockBuilder& b, const Value& input, bool keeps_device_copy);
-// The input again, on the device, for the ops that follow; the copy begins when the device has
-// finished what is before.
+// Copies the input back to the device. The copy begins when all earlier computation on the device
+// has ended.
 Value copy_from_host(BlockBuilder& b, const Value& input, TensorId on_host);
 
 }  // namespace orrery

@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto kElementwise = Cause::memory_bound_kernels;
 
-// The parameters whose gradients are left for later.
+// The parameters whose gradients are deferred.
 ParameterSet parameters_of(const Deferred& later) {
     ParameterSet parameters;
     for (const DeferredProducts& products : later) {
@@ -46,7 +46,7 @@ public:
           before_(before) {}
 
     void forward();
-    // `splits`: weight gradients are left for a segment of their own.
+    // `splits`: weight gradients are deferred to a segment of their own.
     SegmentId backward(bool splits);
 
 private:
@@ -60,14 +60,15 @@ private:
     LayerPlace place(const BlockBuilder& b) const {
         return {b.ops.size(), static_cast<std::uint32_t>(tables_.program().tensors.size())};
     }
-    // What is used at one time, in forward order: the embedding, each layer, the head.
+    // Sets of parameters that are used at the same time, in forward order: the embedding, each
+    // layer, the head.
     std::vector<ParameterSet> sets();
     UnitWeights unit_weights(BlockBuilder& b, UnitWeights::For pass);
     Value embed(BlockBuilder& b);
     void embed_backward(BlockBuilder& b, const Value& dsum);
-    // The model's head, and the modules behind the last layer, each with a loss of its own.
+    // The model's head, and the modules after the last layer, each with a loss of its own.
     void heads(BlockBuilder& b, UnitWeights& weights, ResidualStream& stream);
-    // The gradient of the stream behind the last layer.
+    // The gradient of the stream after the last layer.
     Value heads_backward(BlockBuilder& b,
                          const std::function<void()>& begin,
                          const std::function<Deferred*()>& deferred,
@@ -75,9 +76,9 @@ private:
     LayerRecompute recompute_of_layer(std::size_t i) const;
     void run_unit_again(BlockBuilder& b, std::size_t last);
     void offload_input(BlockBuilder& b, std::size_t layer, const Value& input);
-    // `d` becomes the chunk's input gradient, a tensor that other segments may know already.
+    // Makes `d` the chunk's input gradient. Other segments may already use that tensor.
     void leave_input_gradient(BlockBuilder& b, const Value& d);
-    // The segment of the weight gradients that the backward pass left for later, by unit.
+    // Makes the segment of the deferred weight gradients, by unit.
     void weight_gradients(const std::vector<Deferred>& later);
 
     ProgramTables& tables_;
@@ -96,9 +97,9 @@ private:
     std::vector<Prediction> predictions_;
     Head head_;
     NormActivations before_norm_;  // a final norm without a head
-    Deferred delayed_;  // what plan.delay_wgrad_compute leaves for the next exchange
+    Deferred delayed_;  // products that plan.delay_wgrad_compute defers to the next exchange
     Value tokens_;
-    Value embedding_mask_;  // of its dropout
+    Value embedding_mask_;  // mask of the embedding's dropout
 };
 
 std::vector<ParameterSet> ChunkLowering::sets() {
@@ -140,7 +141,7 @@ Value ChunkLowering::embed(BlockBuilder& b) {
     Layout layout = layouts_.tokens;
     for (std::size_t digit = 0; digit < layout.size(); ++digit) {
         if (layouts_.embedding[digit] == sharded(kInput)) {
-            layout[digit] = partial();  // each rank knows only its rows of the table
+            layout[digit] = partial();  // each rank has only its rows of the table
         }
     }
     const Value rows = b.value("embedding", model_.hidden_size, layout, Lifetime::slot);
@@ -213,7 +214,7 @@ void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dsum) {
     }
 }
 
-// Every module reads the stream of the one before it.
+// Each module reads the stream of the previous one.
 void ChunkLowering::heads(BlockBuilder& b, UnitWeights& weights, ResidualStream& stream) {
     if (!chunk_.predictions.empty()) {
         add_pending(b, stream, Lifetime::micro_batch);
@@ -265,7 +266,7 @@ Value ChunkLowering::heads_backward(BlockBuilder& b,
     }
     const Value d = head_.backward(b, chunk_.final_norm, chunk_.output, deferred());
     end();
-    Value later;  // from the module behind
+    Value later;  // from the following module
     for (std::size_t i = predictions_.size(); i-- > 0;) {
         begin();
         if (!later.empty()) {
@@ -346,7 +347,7 @@ void ChunkLowering::offload_input(BlockBuilder& b, std::size_t layer, const Valu
     }
 }
 
-// The layers of a unit that full recomputation runs again, before the backward pass of the last.
+// Runs the layers of a unit of full recomputation again, before the backward pass of the last one.
 void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     LayerRecompute recompute = recompute_of_layer(last);
     if (!recompute.whole.ends_unit) {
@@ -435,7 +436,8 @@ SegmentId ChunkLowering::backward(bool splits) {
 
 void ChunkLowering::weight_gradients(const std::vector<Deferred>& later) {
     BlockBuilder b = builder("backward weight");
-    // The first set is the embedding's and the last one the head's, if the chunk has them.
+    // The first set is that of the embedding and the last one that of the head, if the chunk has
+    // them.
     const std::size_t first = chunk_.shape.has_embedding ? 1 : 0;
     for (std::size_t set = later.size(); set-- > 0;) {
         if (set + 1 >= first && set < first + chunk_.layers.size()) {

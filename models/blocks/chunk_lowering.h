@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model chunk of one pipeline stage: its parameters, and the segments of its forward and backward
-// pass over one micro-batch, with the embedding before the first layer and the loss after the last.
+// The lowering of a model chunk of one pipeline stage: its parameters, and the segments of its
+// forward and backward pass over one micro-batch. The embedding comes before the first layer of the
+// model, and the loss after the last.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@ struct ChunkShape {
     std::int64_t num_layers = 0;
     bool has_embedding = false;  // first virtual stage
     bool has_head = false;       // last virtual stage
-    // plan.vocabulary_parallel: a part of the output layer (models/blocks/vocabulary_loss.h), of
-    // which the last stage makes the input.
+    // plan.vocabulary_parallel: the chunk has a part of the output layer
+    // (models/blocks/vocabulary_loss.h). The last stage makes its input.
     bool has_vocabulary_part = false;
     bool has_final_norm = false;
 };
 
-// Where the ops and the tensors of a layer begin: positions in the pass's segment and in
+// The beginning of a layer's ops and tensors: positions in the pass's segment and in
 // Program::tensors.
 struct LayerPlace {
     std::uint32_t op = 0;
@@ -40,24 +41,25 @@ struct Chunk {
     Parameter embedding;
     Parameter position;
     Parameter final_norm;
-    std::vector<PredictionParameters> predictions;  // behind the last layer
+    std::vector<PredictionParameters> predictions;  // modules after the last layer
     Parameter output;
-    // The output weight is an embedding of this stage: the same tensors, this chunk's or another's.
+    // The output weight has the tensors of an embedding on this stage, in this chunk or another
+    // one.
     bool shares_output = false;
 
-    // Boundary values, as they travel between stages.
+    // Values at the chunk's boundaries, in the layout in which stages send them.
     Value input;
     Value output_value;
     Value input_gradient;
     Value output_gradient;
 
     SegmentId forward{};
-    SegmentId backward{};         // both gradients, or those of the inputs
-    SegmentId backward_weight{};  // weight gradients, where the schedule splits them
-    SegmentId loss_forward{};     // of a vocabulary part
+    SegmentId backward{};         // gradients of inputs and weights, or of inputs only
+    SegmentId backward_weight{};  // weight gradients, if the schedule computes them later
+    SegmentId loss_forward{};     // for a part of the vocabulary
     SegmentId loss_backward{};
     bool splits_backward = false;
-    std::optional<SegmentId> backward_whole{};  // both, where only some passes are split
+    std::optional<SegmentId> backward_whole{};  // both gradients, if only some passes are split
 
     // The segment of a forward or backward pass.
     SegmentId segment_of(Pass pass) const {
@@ -68,20 +70,20 @@ struct Chunk {
                : pass == Pass::backward        ? backward_whole.value_or(backward)
                                                : backward;
     }
-    // The place of each layer, in the order in which the pass takes them, and where the last one
-    // ends.
+    // The place of each layer in the order of the pass, and one more entry for the end of the last
+    // layer.
     std::vector<LayerPlace> forward_layers;
     std::vector<LayerPlace> backward_layers;
     std::vector<LayerPlace> weight_layers;
 
-    // In forward order; a tied output weight is not listed twice.
+    // In forward order. A tied output weight is listed once.
     std::vector<Parameter*> parameters();
 };
 
-// Earlier chunks of the same stage that a chunk shares tensors with.
+// Earlier chunks of the same stage with which a chunk shares tensors.
 struct ChunkNeighbours {
-    const Chunk* tied = nullptr;    // whose embedding is this chunk's output weight too
-    const Chunk* before = nullptr;  // whose output is this chunk's input
+    const Chunk* tied = nullptr;    // its embedding is this chunk's output weight, too
+    const Chunk* before = nullptr;  // its output is this chunk's input
 };
 
 std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,

@@ -36,12 +36,12 @@ std::int64_t tokens_of_rank(const BlockBuilder& b) {
            b.plan.micro_batch_size;
 }
 
-// LSH-MoE hashes each token six times (Nie et al., NeurIPS 2024, section 4), by a random rotation
-// whose largest coordinate is the bucket. Taken as pseudo-random (Andoni et al., 2015): a rotation
-// reads and writes the tokens.
+// LSH-MoE hashes each token six times (Nie et al., NeurIPS 2024, section 4): a random rotation,
+// whose largest coordinate is the bucket. The rotation is assumed to be pseudo-random (Andoni et
+// al., 2015), which reads and writes the tokens.
 constexpr std::int64_t kHashes = 6;
 
-// Rows of one part that are left when hashing has merged rows that are alike.
+// The rows of one part that remain after hashing has merged similar rows.
 std::int64_t left_of(const ParallelPlan& plan, std::int64_t rows, std::int64_t parts) {
     const double share = plan.moe_lsh_compression_rate / static_cast<double>(parts);
     return share == 1 ? rows
@@ -62,7 +62,7 @@ void pass_over_tokens(
                   .accumulates = {}});
 }
 
-// What a library is asked for to move these rows.
+// The call of the library that moves these rows.
 RowExchange exchange_call(
     const BlockBuilder& b, const Value& v, std::int64_t layer, bool combine, std::int64_t parts) {
     const std::int64_t width = v.shape[kWidth];
@@ -82,7 +82,7 @@ RowExchange exchange_call(
     return call;
 }
 
-// In FP8 with a scale for 128 elements.
+// Casts the rows to FP8 with a scale for every 128 elements.
 Value quantised_rows(BlockBuilder& b, const std::string& name, const Value& v) {
     const Value y =
         b.value_like(v, name + " cast", v.shape[kWidth], v.layout, Lifetime::slot, Dtype::fp8);
@@ -146,7 +146,7 @@ TokenRows rows_by_rank(const BlockBuilder& b, std::int64_t layer) {
     const auto choices = static_cast<std::uint32_t>(b.model.moe_router_topk);
     const double hit = expected_groups_hit(ranks, experts, choices) *
                        std::max(1.0, load_of_layer(b, layer).busiest);
-    const double most = std::min(hit, static_cast<double>(ranks));  // every token, once
+    const double most = std::min(hit, static_cast<double>(ranks));  // at most every token once
     const auto tokens = static_cast<double>(b.model.seq_length);
     return {.with_tokens = b.model.seq_length,
             .with_experts = static_cast<std::int64_t>(std::ceil(tokens * most)),
@@ -186,7 +186,7 @@ void MoveNode::backward(BackwardPass& pass) {
                            y_.gradient,
                            back,
                            keeps_ ? Lifetime::slot : pass.read_later());
-    // Gradients of weights that wait for an exchange run beside it.
+    // Deferred gradients of weights run beside the exchange.
     if (pass.b.plan.delay_wgrad_compute && pass.deferred != nullptr && x_.value.shape[kWidth] > 1) {
         run_delayed(pass.b, *pass.deferred);
     }
@@ -203,7 +203,7 @@ Layout MoveNode::target(const BlockBuilder& b) const {
                                            : b.layouts.residual;
 }
 
-// torch.distributed's exchange waits for what the compute stream has been given before it.
+// torch.distributed's exchange waits for all earlier work of the compute stream.
 Value MoveNode::moved(BlockBuilder& b,
                       std::string_view name,
                       const Value& v,
@@ -224,7 +224,7 @@ Value MoveNode::moved(BlockBuilder& b,
     if (quantises) {
         rows = quantised_rows(b, text, rows);
     }
-    // Parts wait for their own rows alone.
+    // A part waits only for its own rows.
     if (moves && !b.plan.moe_shared_expert_overlap && parts_ == 1 && b.ops.size() > 0) {
         b.ops.next_waits_for(b.ops.size() - 1);
     }
@@ -240,7 +240,7 @@ Value MoveNode::moved(BlockBuilder& b,
                                    exchange,
                                    static_cast<std::uint8_t>(calls));
     if (result.tensor == v.tensor && lifetime != Lifetime::slot) {
-        b.outlive_slot(result);  // nothing moved: what is kept is the value itself
+        b.outlive_slot(result);  // nothing has moved: the value itself is kept
     }
     if (quantises) {
         result = dequantised_rows(b, text, result, v.dtype, lifetime);
@@ -269,8 +269,8 @@ void SortNode::forward(ForwardPass& pass) {
 void SortNode::backward(BackwardPass& pass) {
     BlockBuilder& b = pass.b;
     const Value& dy = y_.gradient;
-    // What is kept forward is read by products on the way back: before the way back to tokens the
-    // gradient is.
+    // If products keep the rows of the forward pass, the gradient is needed in this slot only.
+    // Otherwise deferred products read the gradient.
     x_.gradient = b.rows_value(name_ + " backward",
                                x_.value.rows,
                                dy.shape[kWidth],
@@ -341,8 +341,8 @@ void UnpermuteNode::forward(ForwardPass& pass) {
               {&rows_.value},
               {&y_.value},
               {.whole = &y_.value, .part = part_, .adds = part_.number > 0});
-    // A token's own part of what its bucket's mean stands for (section 4.3 there): the token, its
-    // bucket's mean and the sum.
+    // The compensation of a token's distance from the mean of its bucket (section 4.3 there): it
+    // reads the token and the mean, and writes the sum.
     if (b.plan.moe_lsh_compression_rate < 1 && part_.number + 1 == part_.of) {
         pass_over_tokens(b, "residuals of tokens", y_.value, 3, kRowsMove);
     }

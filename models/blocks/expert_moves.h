@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The nodes that move rows of tokens (models/blocks/tape.h): to the ranks of their experts and
-// back, and on a rank from one order to another. Which of them a layer has, and how the rows
-// travel, follows from plan.moe_token_dispatcher_type (network/collectives/dispatcher.h).
+// back, and on a rank from one order to another. plan.moe_token_dispatcher_type determines the
+// nodes of a layer and the path of the rows (network/collectives/dispatcher.h).
 //
-// Libraries that send a row once for each expert want copies before the exchange; after it the rows
-// are sorted by the rank's experts. Libraries that send it once for each rank make the copies
-// behind the exchange.
+// Some libraries send a row once for each expert. They need copies before the exchange, and after
+// it the rows are sorted by the rank's experts. Other libraries send a row once for each rank, and
+// make the copies after the exchange.
 #pragma once
 
 #include <string>
@@ -18,21 +18,22 @@
 
 namespace orrery {
 
-// The dispatcher that the plan names.
+// The dispatcher of the plan.
 const Dispatcher& dispatcher_of(const ParallelPlan& plan);
-// It sends a row once for each rank.
+// Whether the dispatcher sends a row once for each rank.
 bool sends_rows_once(const ParallelPlan& plan);
 
-// Ranks that exchange tokens because of a layer's experts.
+// The digits of the ranks that exchange tokens because of a layer's experts.
 std::uint32_t sharing_digits(const LayoutAssignment& layouts);
 LayerLoad load_of_layer(const BlockBuilder& b, std::int64_t layer);
-// Rows of one of `parts` equal parts of the tokens: one for each expert of a token, times the share
-// that hashing leaves. rows_by_rank(): one for each rank that has an expert of the token.
+// Numbers of rows of one of `parts` equal parts of the tokens. rows_of_layer() has a row for each
+// expert of a token, times the share that hashing leaves. rows_by_rank() has a row for each rank
+// that holds an expert of the token.
 TokenRows rows_of_layer(const BlockBuilder& b, std::int64_t layer, std::int64_t parts = 1);
 TokenRows rows_by_rank(const BlockBuilder& b, std::int64_t layer);
 
-// A kernel that reads these values and writes those; with a part, of `whole` that part only, and
-// all but the first part that writes it adds to what it has.
+// Appends a kernel that reads and writes these values. With a part, it accesses only that part of
+// `whole`; if it writes the part, all parts but the first add to the existing sum.
 struct RowPart {
     std::int64_t number = 0;
     std::int64_t of = 1;
@@ -40,7 +41,7 @@ struct RowPart {
 struct PartOf {
     const Value* whole = nullptr;
     RowPart part{};
-    bool adds = false;  // to the whole
+    bool adds = false;  // writes are added to the whole
 };
 void move_rows(BlockBuilder& b,
                std::string_view name,
@@ -50,10 +51,10 @@ void move_rows(BlockBuilder& b,
 
 enum class Destination : std::uint8_t { experts, all_ranks, residual };
 
-// A value brought to another layout; its gradient goes the other way.
+// Brings a value to another layout; its gradient moves in the opposite direction.
 class MoveNode : public Node {
 public:
-    // `parts`: x is one of this many parts (plan.moe_pipeline_degree).
+    // `parts`: x is one of this number of parts (plan.moe_pipeline_degree).
     MoveNode(std::string_view name,
              Destination to,
              std::int64_t layer,
@@ -84,8 +85,8 @@ private:
     std::int64_t parts_;
 };
 
-// Rows in another order, or a row for each expert instead of each rank: behind the exchange, and
-// before the way back.
+// Reorders rows, or makes a row for each expert from a row for each rank. It comes after the
+// exchange, and before the exchange back.
 enum class RowOrder : std::uint8_t { by_rank, by_expert };
 class SortNode : public Node {
 public:
@@ -113,7 +114,8 @@ private:
     std::int64_t parts_;
 };
 
-// Tokens as rows, each as often as it has experts, ordered by expert; or, of rows, a part.
+// Makes rows from tokens, one for each expert of a token, ordered by expert; or only a part of
+// these rows.
 class PermuteNode : public Node {
 public:
     PermuteNode(std::int64_t layer, Edge& x, Edge& rows, RowPart part = {})
@@ -131,7 +133,7 @@ private:
     RowPart part_;
 };
 
-// The sum of each token's rows.
+// Adds up each token's rows.
 class UnpermuteNode : public Node {
 public:
     UnpermuteNode(Edge& rows, Edge& y, RowPart part = {}) : rows_(rows), y_(y), part_(part) {}
@@ -145,7 +147,7 @@ private:
     RowPart part_;
 };
 
-// Weights of rows that travel beside the rows themselves, in the same message.
+// Moves the weights of rows in the same message as the rows.
 class CarryNode : public Node {
 public:
     CarryNode(std::int64_t layer, Edge& x, Edge& y) : layer_(layer), x_(x), y_(y) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a layer with experts (models/blocks/tape.h): the router, rows of tokens on their way
-// to the ranks of their experts and back, and the experts' products. The order is Megatron-Core's
+// The nodes of a layer with experts (models/blocks/tape.h): the router, the moves of rows to the
+// ranks of their experts and back, and the experts' products. The order is Megatron-Core's
 // (moe_layer.py, token_dispatcher.py):
 //
 //   alltoall   router, permute, all-to-all over "ep" and all-gather over "etp", products,
@@ -8,7 +8,7 @@
 //   allgather  router, all-gather of the tokens over both, permute, products, unpermute,
 //              reduce-scatter
 //
-// What moves follows from the layouts of the edges (models/plan/layout_assignment.h).
+// The transfers follow from the layouts of the edges (models/plan/layout_assignment.h).
 #pragma once
 
 #include <functional>
@@ -19,22 +19,23 @@
 
 namespace orrery {
 
-// What recomputation chooses of a layer's experts.
+// The nodes of a layer's experts among which recomputation chooses.
 struct ExpertNodes {
     std::vector<Node*> all;  // in forward order
-    Node* reader = nullptr;  // whose backward pass is the first to read the layer's input
+    Node* reader = nullptr;  // its backward pass is the first to read the layer's input
     Node* fc2 = nullptr;
     Node* activation = nullptr;
 };
 
-// What a layer's experts leave for its branch output.
+// The output of a layer's experts.
 struct ExpertBranch {
     ExpertNodes nodes;
-    Edge* routed = nullptr;  // the tokens' sums over their experts, as the residual stream lies
+    // Each token's sum over its experts, in the layout of the residual stream
+    Edge* routed = nullptr;
 };
 
 // Adds the layer's experts, which read `x`. `add_shared` adds the shared expert's nodes and returns
-// them, of which the first reads x; none if the model has none.
+// them; the first one reads x. It returns an empty list if the model has no shared expert.
 ExpertBranch add_experts(Tape& tape,
                          const ParallelPlan& plan,
                          const Transformer& model,

@@ -12,17 +12,17 @@ namespace {
 constexpr auto kBiasMoves = Cause::memory_bound_kernels;
 
 // Bytes of an element. Two kernels have operands of several types: the product with the weight
-// writes 4 bytes, the sum reads 6 and writes 4. Then putting experts together reads and writes 4,
-// and rounding reads 4 and writes 2.
+// writes 4 bytes, the sum reads 6 and writes 4. The concatenation of experts then reads and writes
+// 4, and the rounding reads 4 and writes 2.
 constexpr std::int64_t kSumBytes = 14;
 constexpr std::int64_t kTogetherBytes = 14;
-// In the backward pass widening, 6, and the product with the bias, 8, have operands of several
-// types. Rounding has 6, putting together 4, the product with the weight 8, two sums 4 each. The
-// bias gradient's op reads 2 of them.
+// In the backward pass, widening (6 bytes) and the product with the bias (8) have operands of
+// several types. Rounding has 6 bytes, concatenation 4, the product with the weight 8, and two sums
+// 4 each. The bias gradient's op reads 2 of these bytes.
 constexpr std::int64_t kWideningBytes = 14;
 constexpr std::int64_t kBackwardBytes = 24;
 constexpr std::int64_t kMixedKernels = 2;   // for each expert of the rank
-constexpr std::uint8_t kMovingKernels = 2;  // putting together and rounding
+constexpr std::uint8_t kMovingKernels = 2;  // concatenation and rounding
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grouped products of a layer's experts, and the biases that are weighed with their rows
+// The grouped products of a layer's experts, and biases that are weighted like their rows
 // (models/blocks/tape.h).
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// One grouped product: every expert of the rank with its rows.
+// One grouped product: a group for each expert of the rank.
 class ExpertProductNode : public Node {
 public:
     ExpertProductNode(std::string_view name, Parameter& weight, Parameter& bias, Edge& x, Edge& y)
@@ -19,7 +19,7 @@ public:
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
-    // No backward pass reads its output.
+    // Its output is not kept, because no backward pass reads it.
     void discard_output() { keeps_output_ = false; }
 
 private:
@@ -33,8 +33,8 @@ private:
     bool keeps_output_ = true;
 };
 
-// The bias of the experts' second product, weighed with the weight of each row (Megatron-Core's
-// TEGroupedMLP, _apply_bias): kernels of PyTorch, as the weights have 32 bits.
+// The bias of the experts' second product, multiplied by the weight of each row (Megatron-Core's
+// TEGroupedMLP, _apply_bias). The kernels are PyTorch's, because the weights have 32 bits.
 class ExpertBiasNode : public Node {
 public:
     ExpertBiasNode(Parameter& bias, Edge& x, Edge& weights, Edge& y)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kMovesRows = Cause::memory_bound_kernels;
 
-// The most of one rank's tokens that an expert takes; 0: all.
+// The most tokens of one rank that an expert takes; 0: no limit.
 std::int64_t capacity_of(const BlockBuilder& b, std::int64_t tokens) {
     const double factor = b.plan.moe_expert_capacity_factor;
     return factor > 0
@@ -56,7 +56,7 @@ Cause cause_of(const BlockBuilder& b) {
     return b.recomputing ? Cause::recomputation : kMovesRows;
 }
 
-// Digits along which ranks have other tokens.
+// The digits whose ranks have different tokens.
 std::uint32_t token_digits(const LayoutAssignment& layouts) {
     std::uint32_t digits = 0;
     for (std::uint32_t digit = 0; digit < layouts.residual.size(); ++digit) {
@@ -81,8 +81,8 @@ RouterShape router_shape(const Transformer& model, std::int64_t tokens, bool bia
             .biased = biased};
 }
 
-// The experts of a rank follow those of the rank before it: the counts for each rank lie side by
-// side, and as many come back.
+// Experts are numbered rank by rank. The counts for one rank are therefore contiguous, and the same
+// number of counts returns.
 void FusedRouterNode::count(BlockBuilder& b, TokenRows::Counts& counts) {
     const std::int64_t tokens = b.local_tokens(logits_);
     const std::int64_t capacity = capacity_of(b, tokens);
@@ -181,7 +181,7 @@ void FusedRouterNode::backward(BackwardPass& pass) {
     }
 }
 
-// Every token may choose as many of a rank's experts as it may choose at all.
+// All choices of a token may fall on experts of the same rank.
 TokenRows FusedPermuteNode::rows_of(const BlockBuilder& b) const {
     TokenRows rows = rows_of_layer(b, layer_);
     rows.with_tokens = all_rows(b).with_tokens;

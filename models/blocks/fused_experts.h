@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a layer with experts where one kernel each chooses experts, counts their tokens and
-// moves rows (plan.moe_fused_kernels): the form that both executors run.
+// The nodes of a layer with experts with fused kernels, one each for the choice of experts, the
+// counts and the moves of rows (plan.moe_fused_kernels). Both executors run this form.
 //
 //   router product, choice, counts [-> all-to-all of counts over "ep"], permute,
 //   all-to-all of rows and of their weights over "ep", products, all-to-all over "ep", unpermute
 //
-// How many rows travel is data: kernels and exchanges read the counts (TokenRows::Counts). Rows
-// arrive rank by rank, those of a rank expert by expert, and products take them so: no kernel sorts
-// them, and the gradient of a weight is a sum over ranks in a fixed order. A tensor of such rows
-// has room for the most that can arrive.
+// The number of rows that travel is data: kernels and exchanges read it from the counts
+// (TokenRows::Counts). Rows arrive ordered by sender, and for each sender by expert. Products read
+// them in this order, so that no kernel sorts them. The gradient of a weight is a sum over ranks in
+// a fixed order. A tensor of such rows has space for the most rows that can arrive.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@
 
 namespace orrery {
 
-// How a model's router chooses. `biased`: a bias is added to the scores that are compared.
+// The shape of the router's choice. `biased`: a bias is added to the scores before the choice.
 RouterShape router_shape(const Transformer& model, std::int64_t tokens, bool biased);
 
 class FusedRouterNode : public Node {
@@ -40,7 +40,7 @@ private:
     Value chosen_;
 };
 
-// Tokens and their weights as rows.
+// Makes rows from tokens, and from their weights.
 class FusedPermuteNode : public Node {
 public:
     FusedPermuteNode(std::int64_t layer, Edge& x, Edge& weights, Edge& rows, Edge& row_weights)
@@ -59,7 +59,7 @@ private:
     Edge& row_weights_;
 };
 
-// The sum of each token's rows.
+// Adds up each token's rows.
 class FusedUnpermuteNode : public Node {
 public:
     FusedUnpermuteNode(Edge& rows, Edge& y) : rows_(rows), y_(y) {}
@@ -72,13 +72,14 @@ private:
     Edge& y_;
 };
 
-// Gives every layer with experts its RouterState.
+// Makes the RouterState of every layer with experts.
 void create_router_states(ProgramTables& tables,
                           const Transformer& model,
                           const ParallelPlan& plan,
                           const LayoutAssignment& layouts,
                           Chunk& chunk);
-// The step's end: tokens of each expert over all ranks that have some, and new biases.
+// The routers' part of the step's end: the sum of each expert's tokens over all ranks of the layer,
+// and the new biases.
 void lower_router_states(SegmentBuilder& b,
                          const LayoutAssignment& layouts,
                          std::span<Chunk* const> chunks);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of BlockBuilder that experts need: values and products of which every expert has its
-// own rows, and the exchange of rows.
+// BlockBuilder's functions for experts: values and products in which every expert has its own rows,
+// and the exchange of rows.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,8 @@
 namespace orrery {
 namespace {
 
-// Transformer Engine fills up the rows of each expert to 16 in FP8, to 32 with blocks of 32.
+// Transformer Engine pads the rows of each expert to a multiple of 16 in FP8, and of 32 with blocks
+// of 32.
 std::int64_t row_multiple(const ParallelPlan& plan, Dtype dtype) {
     if (dtype != Dtype::fp8) {
         return 1;
@@ -58,7 +59,7 @@ std::vector<std::int64_t> BlockBuilder::rows_of_experts(const Value& x, const Pa
     return rows;
 }
 
-// Ranks that split each expert work on the rows of all of them.
+// Ranks that split each expert compute with the rows of all these ranks.
 bool BlockBuilder::holds_rows_of_others(const Layout& layout) const {
     for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
         const bool splits = (layouts.expert_tensor_digits >> digit & 1u) != 0;

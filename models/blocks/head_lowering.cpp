@@ -27,7 +27,7 @@ TensorId mean_loss(BlockBuilder& b) {
                                   .bytes = Bytes{size_bytes(Dtype::fp32)}});
 }
 
-// What a step of the unfused loss has besides (plan.loss_in_place).
+// An additional buffer of the unfused loss (plan.loss_in_place).
 Value fp32_like(BlockBuilder& b, std::string_view name, const Value& logits) {
     return b.value(name,
                    logits.shape[kWidth],
@@ -131,8 +131,8 @@ void Head::local_loss(BlockBuilder& b) {
     b.kernel("loss", call, kOfHead, {&logits_, &labels_}, written);
 }
 
-// `at_once`: the parts' sums are added as they are, each relative to its own maximum, which is put
-// right afterwards (one barrier of Yeung et al. instead of two).
+// `at_once`: the parts' sums are added although each is relative to its own maximum. A later kernel
+// corrects this (one barrier of Yeung et al. instead of two).
 void Head::exchange_statistics(BlockBuilder& b, bool at_once) {
     Layout whole = maximum_.layout;
     for (DigitPlacement& p : whole) {
@@ -150,7 +150,7 @@ void Head::exchange_statistics(BlockBuilder& b, bool at_once) {
 
 void Head::rescale(BlockBuilder& b) {
     if (maximum_.tensor != local_maximum_.tensor) {
-        // The parts' sums become relative to the common maximum before they are added.
+        // The parts' sums are converted to the common maximum before they are added.
         b.kernel("loss rescale",
                  cross_entropy_forward(b.local_tokens(logits_), 1, Dtype::fp32, true),
                  kOfHead,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the layers: the final norm, the output layer and the loss, forward and
-// backward.
+// The head of the model, forward and backward: the final norm, the output layer and the loss.
 #pragma once
 
 #include <string_view>
@@ -9,7 +8,7 @@
 
 namespace orrery {
 
-// Ids of a micro-batch that the data loader writes.
+// The token ids of a micro-batch, which the data loader writes.
 Value token_ids(BlockBuilder& b, std::string_view name);
 
 class Head {
@@ -18,24 +17,25 @@ public:
                  ResidualStream& stream,
                  const Parameter& norm,
                  const Parameter& output);
-    // Where the final norm is made elsewhere: logits and the exchange of their statistics, the loss
-    // that follows from these, and the gradient of the norm's output.
+    // The steps of a head whose final norm is on another stage: logits with the exchange of their
+    // statistics, the loss from these statistics, and the gradient of the norm's output.
     void forward_part(BlockBuilder& b, const Value& norm, const Parameter& output);
     void finish_loss(BlockBuilder& b);
     Value backward_of(BlockBuilder& b, Parameter& output, Deferred* deferred);
-    // The gradient of the stream behind the layers.
+    // The gradient of the residual stream after the last layer.
     Value backward(BlockBuilder& b, Parameter& norm, Parameter& output, Deferred* deferred);
 
 private:
     void logits(BlockBuilder& b, const Value& norm, const Parameter& output);
     void local_loss(BlockBuilder& b);
     void exchange_statistics(BlockBuilder& b, bool at_once);
-    // One value of each token that the loss keeps, as long as ranks have parts of the vocabulary.
+    // Keeps one value for each token, in a layout without the vocabulary's parts.
     void keep_statistics(BlockBuilder& b, const Layout& parts);
     void mean_of_loss(BlockBuilder& b) const;
     void rescale(BlockBuilder& b);
     void measure_again(BlockBuilder& b);  // plan.loss_metrics
-    // Tile by tile (plan.loss_tile_tokens), of which nothing but the statistics is kept.
+    // Forward and backward pass tile by tile (plan.loss_tile_tokens). Only the statistics of a tile
+    // are kept.
     void tiled_forward(BlockBuilder& b, const Parameter& output);
     Value tiled_backward(BlockBuilder& b, Parameter& output);
 

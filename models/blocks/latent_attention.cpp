@@ -10,7 +10,8 @@ namespace {
 
 constexpr auto kMovesBytes = Cause::memory_bound_kernels;
 
-// A product with a weight that every tensor-parallel rank has: each with its part of the sequence.
+// A product with a weight that every tensor-parallel rank holds whole. Each rank computes its part
+// of the sequence.
 class WholeProductNode : public Node {
 public:
     WholeProductNode(std::string_view name, Parameter& weight, Edge& x, Edge& y)
@@ -33,7 +34,7 @@ private:
     Edge& y_;
 };
 
-// A norm beside the residual stream.
+// A norm outside the residual stream.
 class LatentNormNode : public Node {
 public:
     LatentNormNode(std::string_view name, Parameter& weight, Edge& x, Edge& y)
@@ -55,8 +56,8 @@ private:
     NormActivations before_;
 };
 
-// The latent vector of keys and values apart from the key that heads share, which all
-// tensor-parallel ranks need whole.
+// Separates the latent vector of keys and values from the shared key, which all tensor-parallel
+// ranks need whole.
 class LatentSplitNode : public Node {
 public:
     LatentSplitNode(Edge& down, Edge& latent, Edge& key)
@@ -94,20 +95,20 @@ private:
     Edge& key_;
 };
 
-// Kernels of Megatron-Core's _apply_rotary_pos_emb_bshd (rope_utils.py) where nothing fuses them
-// (plan.eager_rope), beside the one that packs the heads. Of the queries and of the key that heads
-// share 13 each: halves side by side; cosine, its scale and type; the same of the sine; two
-// products; a half negated and joined; the sum; the join with what is not rotated. Two more join
-// the keys and copy the values.
+// The number of kernels of Megatron-Core's _apply_rotary_pos_emb_bshd (rope_utils.py) without
+// fusion (plan.eager_rope), in addition to the kernel that packs the heads. Queries and the shared
+// key have 13 each: concatenated halves; cosine, its scale and type; the same for the sine; two
+// products; a half negated and concatenated; the sum; the concatenation with the unrotated part.
+// Two more concatenate the keys and copy the values.
 constexpr std::uint8_t kRotaryKernels = 28;
-// Autograd's, 14 each: two products, a negated half, the joined halves, a sum, and for four slices
-// four zeros, three copies and two sums. Two more for values and the key that heads share.
+// Autograd has 14 each: two products, a negated half, the concatenated halves, a sum, and for four
+// slices four zeros, three copies and two sums. Two more are for values and the shared key.
 constexpr std::uint8_t kRotaryBackward = 30;
-// How many of these write as many elements as the rotated part of the queries has.
+// The number of these kernels that write as many elements as the rotated part of the queries has.
 constexpr std::int64_t kRotaryPasses = 7;
 constexpr std::int64_t kRotaryBackwardPasses = 11;
 
-// The operators of an eager rotary embedding beside the kernel that packs the heads.
+// The operators of an eager rotary embedding, without the kernel that packs the heads.
 void rotate_operators(BlockBuilder& b,
                       std::string_view name,
                       const Value& heads,
@@ -129,7 +130,7 @@ void rotate_operators(BlockBuilder& b,
                   .launches = launches});
 }
 
-// Queries, keys and values side by side as attention reads them, with positions rotated in.
+// Packs queries, keys and values in the layout of attention, and rotates the positional parts.
 class PackHeadsNode : public Node {
 public:
     PackHeadsNode(Edge& query, Edge& key_value, Edge& key, Edge& qkv)
@@ -157,7 +158,7 @@ public:
         };
         gradient_of("query gradient", query_, query_.value.layout);
         gradient_of("key value gradient", key_value_, key_value_.value.layout);
-        // Every head says something of the key that all share.
+        // Every head contributes to the gradient of the shared key.
         Layout terms = key_.value.layout;
         for (std::size_t digit = 0; digit < terms.size(); ++digit) {
             terms[digit] = dqkv.layout[digit] == sharded(kWidth) ? partial() : terms[digit];
@@ -202,7 +203,7 @@ public:
     void backward(BackwardPass& pass) override {
         BlockBuilder& b = pass.b;
         const Value& qkv = qkv_.value;
-        Layout ones = qkv.layout;  // each rank has terms of its own heads
+        Layout ones = qkv.layout;  // each rank has the terms of its own heads
         for (DigitPlacement& p : ones) {
             p = p == replicated() ? p : partial();
         }
@@ -261,7 +262,7 @@ LatentHeads add_latent_heads(Tape& tape, const Transformer& model, LayerParamete
     auto& up =
         tape.add<ColumnProductNode>("key value up", input, p.key_value_up, p.qkv_bias, key_value);
     auto& pack = tape.add<PackHeadsNode>(query, key_value, shared_key, qkv);
-    // No backward pass reads the heads themselves, but packed.
+    // Backward passes read the packed heads only.
     query_up.set_saved(Lifetime::slot);
     up.set_saved(Lifetime::slot);
     heads.qkv = &qkv;

@@ -47,23 +47,23 @@ std::vector<Parameter*> LayerParameters::present() {
 
 namespace {
 
-// The nodes of a layer between which recomputation chooses.
+// The nodes of a layer among which recomputation chooses.
 struct LayerNodes {
     NormNode* norm1 = nullptr;
-    Node* attention_reader = nullptr;  // the first on the way back to read norm 1's output
-    std::vector<Node*> latent_heads;   // that make heads from latent vectors
+    Node* attention_reader = nullptr;  // its backward pass is the first to read norm 1's output
+    std::vector<Node*> latent_heads;   // nodes that make heads from latent vectors
     BranchOutputNode* attention_output = nullptr;  // not in a parallel block
     NormNode* norm2 = nullptr;                     // not in a parallel block
     // Nodes of a layer with one MLP.
-    ColumnInputNode* mlp_input = nullptr;  // in a parallel block attention's
+    ColumnInputNode* mlp_input = nullptr;  // in a parallel block, the input of attention
     ColumnProductNode* fc1 = nullptr;
     ActivationNode* activation = nullptr;
     RowProductNode* fc2 = nullptr;
-    Node* tiled_mlp = nullptr;  // instead of these four
+    Node* tiled_mlp = nullptr;  // instead of these four nodes
     ExpertNodes experts;
     BranchOutputNode* output = nullptr;
     ColumnProductNode* qkv = nullptr;
-    std::vector<Node*> before_attention{};  // what makes Q, K and V of the product
+    std::vector<Node*> before_attention{};  // nodes between the product and Q, K and V
 
     const Node* mlp_reader() const {
         return mlp_input != nullptr ? mlp_input : tiled_mlp != nullptr ? tiled_mlp : experts.reader;
@@ -83,7 +83,7 @@ void choose_of_experts(Tape& tape, LayerParts parts, const LayerNodes& nodes) {
     }
 }
 
-// Drops the MLP's parts and returns their nodes.
+// Discards the outputs of these parts of the MLP and returns their nodes.
 std::vector<Node*> discard_of_mlp(LayerParts parts, const LayerNodes& nodes) {
     std::vector<Node*> again;
     if (parts.has(LayerPart::fc1 | LayerPart::up)) {
@@ -104,12 +104,12 @@ std::vector<Node*> discard_of_mlp(LayerParts parts, const LayerNodes& nodes) {
         again.push_back(nodes.activation);
     }
     if (parts.has(LayerPart::fc2) && nodes.norm2 != nullptr) {
-        again.push_back(nodes.output);  // a parallel block's sum is not of the MLP alone
+        again.push_back(nodes.output);  // in a parallel block the sum also has attention's branch
     }
     return again;
 }
 
-// What is between the products that a module keeps runs again in the order of the layer.
+// Everything between the products that a module keeps runs again, in the order of the layer.
 void choose_between_products(Tape& tape, LayerParts parts, const LayerNodes& nodes) {
     std::vector<Node*> again{nodes.norm1};
     nodes.norm1->discard();
@@ -138,7 +138,7 @@ void choose_between_products(Tape& tape, LayerParts parts, const LayerNodes& nod
     tape.run_again_before(*nodes.output, std::move(again));
 }
 
-// Chooses the nodes that run again; attention chooses its own (add_attention_branch).
+// Chooses the nodes that run again. Attention chooses its own (add_attention_branch).
 void choose_parts(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
     const LayerParts parts = recompute.parts;
     if (recompute.of_products) {
@@ -149,7 +149,7 @@ void choose_parts(Tape& tape, const LayerRecompute& recompute, const LayerNodes&
     if (parts.has(LayerPart::norms)) {
         NormNode* const mlp_norm = nodes.norm2 != nullptr ? nodes.norm2 : nodes.norm1;
         mlp_norm->discard_output();
-        // An MLP that runs again is the first to read its norm's output.
+        // If the MLP runs again, it is the first reader of its norm's output.
         const bool reads = parts.has(dense ? LayerPart::fc1 : LayerPart::experts);
         tape.run_again_before(reads ? *nodes.output : *nodes.mlp_reader(), {mlp_norm});
         if (mlp_norm != nodes.norm1) {
@@ -167,7 +167,7 @@ void choose_parts(Tape& tape, const LayerRecompute& recompute, const LayerNodes&
     tape.run_again_before(reader, std::move(again));
 }
 
-// Everything up to attention's output as the projection reads it.
+// Adds the nodes up to attention's output in the layout of the projection.
 Edge& add_attention_branch(Tape& tape,
                            const Transformer& model,
                            const LayerRecompute& recompute,
@@ -203,7 +203,7 @@ struct MlpProduct {
     RowProductNode* node = nullptr;
 };
 
-// The shared expert: an MLP like any other. Returns its nodes.
+// Adds the shared expert, which is an ordinary MLP, and returns its nodes.
 std::vector<Node*> add_shared_expert(Tape& tape, LayerParameters& p, Edge& x, MlpProduct& out) {
     Edge& fc1 = tape.edge();
     Edge& activated = tape.edge();
@@ -216,7 +216,7 @@ std::vector<Node*> add_shared_expert(Tape& tape, LayerParameters& p, Edge& x, Ml
     return {&input, &product, &activation};
 }
 
-// Adds everything of a layer with experts from the second norm's output on.
+// Adds the nodes of a layer with experts after the second norm.
 void add_expert_branch(Tape& tape,
                        const Transformer& model,
                        const ParallelPlan& plan,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transformer layer as a tape of nodes (models/blocks/tape.h). What is communicated follows from
-// the layouts (block_builder.h); this file knows the transformer, not the plan's sizes.
+// A transformer layer as a tape of nodes (models/blocks/tape.h). This file knows the transformer
+// but not the plan's sizes: communication follows from the layouts (block_builder.h).
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 
 namespace orrery {
 
-// What persists of a router beside its weights, with plan.moe_fused_kernels.
+// The persistent state of a router in addition to its weights, with plan.moe_fused_kernels.
 struct RouterState {
-    // fp32: tokens that chose each expert in a step, then the tokens that it took.
+    // fp32: the number of tokens that chose each expert in a step, then the number that it took.
     TensorId load{};
-    std::optional<TensorId> bias{};  // fp32, by which experts are chosen
+    std::optional<TensorId> bias{};  // fp32, added to the scores for the choice of experts
 };
 
 struct LayerParameters {
@@ -32,17 +32,18 @@ struct LayerParameters {
     Parameter fc2;
     Parameter fc2_bias;
 
-    // Norms of the heads of queries and keys.
+    // Norms of each head of queries and keys.
     Parameter query_norm;
     Parameter key_norm;
-    // Latent attention, instead of qkv; queries without a latent vector have query_up alone.
+    // Latent attention has these instead of qkv. Queries without a latent vector have only
+    // query_up.
     Parameter query_down;
     Parameter query_latent_norm;
     Parameter query_up;
     Parameter key_value_down;
     Parameter key_value_latent_norm;
     Parameter key_value_up;
-    // A layer with experts, instead of fc1 and fc2.
+    // A layer with experts has these instead of fc1 and fc2.
     Parameter router;
     Parameter router_bias;
     Parameter expert_fc1;
@@ -54,21 +55,20 @@ struct LayerParameters {
     Parameter shared_fc2;
     Parameter shared_fc2_bias;
 
-    // The parameters that the model has, in forward order.
+    // The parameters that exist in this layer, in forward order.
     std::vector<Parameter*> present();
 };
 
-// The parameters must stay where they are as long as the tape is used.
+// The tape points to `parameters`, which must not move while the tape is in use.
 Tape layer_tape(const Transformer& model,
                 const ParallelPlan& plan,
                 const LayerRecompute& recompute,
                 LayerParameters& parameters,
                 std::int64_t layer);
 
-// Adds attention proper, between the QKV product and the projection (attention_lowering.cpp).
-// Returns the edge of its output as the projection reads it; `before` gets the nodes that stand
-// before the kernels. `makers`: nodes that make qkv and run again before it is read on the way
-// back.
+// Adds attention between the QKV product and the projection (attention_lowering.cpp), and returns
+// the edge of its output in the projection's layout. `before` gets the nodes before the attention
+// kernels. `makers` are nodes that make qkv and run again before the backward pass reads it.
 Edge& add_attention(Tape& tape,
                     const LayerRecompute& recompute,
                     std::int64_t layer,

@@ -20,7 +20,7 @@ Value gather_input(BlockBuilder& b, std::string_view name, const Value& x, const
                       b.overlap_pieces(x.layout, needed));
 }
 
-// dy of a row-parallel product where both gradients read it.
+// dy of a row-parallel product, in a layout for both gradients.
 Value gather_gradient(BlockBuilder& b,
                       std::string_view name,
                       const Value& dy,
@@ -34,7 +34,7 @@ Value gather_gradient(BlockBuilder& b,
                       b.overlap_pieces(dy.layout, needed));
 }
 
-// The weight products of column_backward(), for later: x is gathered again then.
+// Defers the weight products of column_backward(). They gather x again.
 void defer_column_products(BlockBuilder& b,
                            const Value& x,
                            const Layout& needed,
@@ -65,8 +65,8 @@ void defer_column_products(BlockBuilder& b,
     deferred.push_back({.weights = std::move(weights), .run = run});
 }
 
-// Leaves a branch's output to be added to the stream, with the biases of the row-sharded products
-// that made it (added once, after their partial sums). Returns the mask that the addition will
+// Makes a branch's output the pending summand of the stream, with the biases of its row-sharded
+// products (added once, after the products' partial sums). Returns the mask that the addition will
 // make.
 Value set_pending(BlockBuilder& b,
                   ResidualStream& stream,
@@ -151,8 +151,8 @@ Value column_backward(BlockBuilder& b,
                       Deferred* deferred) {
     const std::string first{branches.front().name};
     const Layout needed = gemm_input(x.layout, branches.front().weight->layout);
-    // Megatron-LM hides the gather of x behind dX and the reduction of dX behind dW; without that,
-    // compute waits for each.
+    // Megatron-LM hides the gather of x behind dX and the reduction of dX behind dW. Without this
+    // option, compute waits for both.
     const bool async = b.plan.async_tensor_model_parallel_allreduce || b.plan.tp_comm_overlap;
     const auto wait_if_blocking = [&](const Value& before, const Value& after) {
         if (!async && before.tensor != after.tensor) {
@@ -215,7 +215,7 @@ void NormNode::run_again(ForwardPass& pass) {
     if (saved() == Lifetime::slot) {
         return forward(pass);
     }
-    // The sum that it is the norm of has been kept, and so have the statistics.
+    // The input of the norm has been kept, and so have the statistics.
     ForwardPass sum{pass.b, {.residual = before_.input, .pending = {}, .mask = {}}};
     NormActivations same;
     y_.value =
@@ -273,7 +273,7 @@ void ActivationNode::backward(BackwardPass& pass) {
     const Value* dweights = nullptr;
     if (weights_ != nullptr) {
         weights = &weights_->value;
-        Layout terms = weights->layout;  // where ranks with parts of x have the same weights
+        Layout terms = weights->layout;  // ranks with different parts of x have the same weights
         for (std::size_t digit = 0; digit < terms.size(); ++digit) {
             const bool same =
                 terms[digit] == replicated() && x_.value.layout[digit] != replicated();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a transformer layer (models/blocks/tape.h): norms, products that need a gather
-// before them or leave a sum behind them, the activation, and the sum of a branch that joins the
-// stream.
+// The nodes of a transformer layer (models/blocks/tape.h): norms, products with a gather before
+// them or a sum after them, the activation, and the addition of a branch to the stream.
 #pragma once
 
 #include <string>
@@ -13,8 +12,8 @@
 
 namespace orrery {
 
-// A product y = x w on the way back, where x had to be gathered: its own gradient, dx in the layout
-// of x, is the sum over all `branches` that read the same x (two in a parallel block).
+// The backward pass of products y = x w whose x had to be gathered. The result is dx in the layout
+// of x: the sum over all `branches`, which read the same x (two in a parallel block).
 struct ColumnBranch {
     std::string_view name;
     const Value* dy;
@@ -26,10 +25,10 @@ Value column_backward(BlockBuilder& b,
                       const std::vector<ColumnBranch>& branches,
                       Deferred* deferred);
 
-// Each node that reads an edge adds its gradient, in the order of the backward pass.
+// Adds the gradient of one reader to the edge, in the order of the backward pass.
 void add_gradient(BlockBuilder& b, Edge& edge, const Value& gradient);
 
-// dw += x^T dy, now or later.
+// dw += x^T dy, immediately, or later if `deferred` is not null.
 void weight_gradient_op(BlockBuilder& b,
                         std::string_view name,
                         const Value& x,
@@ -37,7 +36,7 @@ void weight_gradient_op(BlockBuilder& b,
                         Parameter& w,
                         Deferred* deferred);
 
-// y = norm(stream), where a pending branch is added to the stream first.
+// y = norm(stream). A pending branch is first added to the stream.
 class NormNode : public Node {
 public:
     NormNode(std::string_view name, Parameter& weight, Edge& y)
@@ -47,7 +46,7 @@ public:
     void backward(BackwardPass& pass) override;
     void run_again(ForwardPass& pass) override;
 
-    // Its output is not kept, but what its own backward pass reads.
+    // Keeps only the operands of the norm's own backward pass, not its output.
     void discard_output() { keeps_output_ = false; }
     void discard() {
         set_saved(Lifetime::slot);
@@ -62,8 +61,8 @@ private:
     NormActivations before_;
 };
 
-// x as column-parallel products read it. The products that read it say what they are on the way
-// back, so that their gradients of x are added up before they are reduced.
+// x in the layout that column-parallel products read. In the backward pass each of these products
+// registers a branch, so that their gradients of x are added before they are reduced.
 class ColumnInputNode : public Node {
 public:
     ColumnInputNode(std::string_view name, Parameter& weight, Edge& x)
@@ -103,7 +102,7 @@ public:
     void run_again(ForwardPass& pass) override;
 
     // This part of its columns (engine/program/program.h, Tensor::column_parts) is not kept and
-    // runs again; nothing if it has no parts.
+    // runs again. It has no effect if there are no parts.
     void run_part_again(std::int8_t part) { part_ = part; }
 
 private:
@@ -112,13 +111,13 @@ private:
     Parameter& weight_;
     Parameter& bias_;
     Edge& y_;
-    bool shared_heads_;  // y has slices of key-value heads that ranks share
+    bool shared_heads_;  // y has slices of key-value heads that several ranks share
     std::int8_t part_ = -1;
 };
 
 class ActivationNode : public Node {
 public:
-    // `weights`: of the rows of y, if given.
+    // `weights`: one factor for each row of y, or null.
     ActivationNode(Edge& x, Edge& y, Edge* weights = nullptr) : x_(x), y_(y), weights_(weights) {}
 
     void forward(ForwardPass& pass) override;
@@ -137,9 +136,10 @@ struct RowProduct {
     Edge* x;
 };
 
-// Row-parallel products of one sum, brought to the residual layout, and the sum left to be added to
-// the stream. In a parallel block both branches' products are added before one reduction: half the
-// tensor-parallel communication. `beside`: something in the residual layout that is added, too.
+// Row-parallel products whose results form one sum, in the residual layout. The sum stays pending,
+// to be added to the stream. In a parallel block, both branches' products are added before one
+// reduction, which halves the tensor-parallel communication. `beside` is a further summand in the
+// residual layout, or null.
 class BranchOutputNode : public Node {
 public:
     BranchOutputNode(std::string_view name,
@@ -157,7 +157,7 @@ public:
     void backward(BackwardPass& pass) override;
     void run_again(ForwardPass& pass) override;
 
-    // Gradients of one of the products.
+    // The gradients of one of the products.
     void backward_of(std::size_t product, BackwardPass& pass) const;
 
 private:
@@ -173,10 +173,11 @@ private:
     Value gathered_;
 };
 
-// The place on the way back of one of a branch output's products: right before what made its input.
+// The backward pass of one product of a branch output, directly before that of the node which made
+// its input.
 class RowProductNode : public Node {
 public:
-    void forward(ForwardPass&) override {}  // with the other products of the sum
+    void forward(ForwardPass&) override {}  // the BranchOutputNode runs all products of the sum
     void backward(BackwardPass& pass) override { output_->backward_of(product_, pass); }
     void set_output(const BranchOutputNode& output, std::size_t product) {
         output_ = &output;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kOfLinear = Cause::attention_inefficiency;
 
-// What a rank works on.
+// The shapes of one rank's work.
 class LinearShape {
 public:
     LinearShape(const BlockBuilder& b, const Value& qkv) : model_(b.model), dtype_(qkv.dtype) {
@@ -36,7 +36,7 @@ public:
                 .head_dim = model_.kv_channels,
                 .causal = true};
     }
-    // A block's keys times its values: its term of the matrix.
+    // A block's keys times its values: the block's term of the matrix.
     KernelCall to_matrix() const {
         return gemm(model_.kv_channels,
                     model_.kv_channels,
@@ -72,7 +72,7 @@ private:
     std::int64_t blocks_ = 0;
 };
 
-// The matrices of a rank's heads, one of each.
+// The matrices of a rank's heads, one for each head.
 Value matrices(BlockBuilder& b,
                std::string_view name,
                const LinearShape& shape,
@@ -95,7 +95,7 @@ Value matrices(BlockBuilder& b,
     return v;
 }
 
-// Passes `matrix` on to the rank `delta` further, and gets that of the other neighbour.
+// Sends `matrix` to the rank `delta` further, and returns the matrix of the opposite neighbour.
 Value pass_on(BlockBuilder& b,
               std::string_view name,
               const LinearShape& shape,
@@ -114,9 +114,9 @@ Value pass_on(BlockBuilder& b,
     return received;
 }
 
-// The sum of the matrices of all ranks on one side. LASP hands one sum from rank to rank, and the
-// last rank has it as many hops later as there are ranks before it. Here all ranks take part in
-// each hop, and add what is of that side: the same time at the last rank.
+// The sum of the matrices of all ranks on one side. LASP passes one sum from rank to rank; it
+// reaches the last rank after one hop for each rank before it. Here all ranks take part in each hop
+// and add the matrices of that side. The last rank needs the same time.
 Value sum_of_others(BlockBuilder& b,
                     std::string_view name,
                     const LinearShape& shape,
@@ -182,7 +182,7 @@ Value linear_attention_backward(BlockBuilder& b,
                                    qkv.layout,
                                    Lifetime::slot,
                                    TensorKind::activations);
-    // The matrix's gradient: queries times gradients of outputs.
+    // The gradient of the matrix: queries times gradients of outputs.
     b.kernel("linear attention state backward",
              shape.to_matrix(),
              kOfLinear,
@@ -202,8 +202,8 @@ Value linear_attention_backward(BlockBuilder& b,
         of_queries.push_back(&a.before);
         of_keys.push_back(&behind);
     }
-    // The matrices of earlier blocks are made again, for the gradients of queries; gradients of
-    // keys and of values follow from the later blocks' gradients of the matrix.
+    // The matrices of earlier blocks are computed again for the gradients of queries. Gradients of
+    // keys and values follow from the later blocks' gradients of the matrix.
     const Value again = matrices(
         b, "linear attention state", shape, qkv.layout, Lifetime::slot, TensorKind::activations);
     b.kernel("linear attention state again", shape.to_matrix(), kOfLinear, {&qkv}, {&again});

@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-// Experts come first in memory: each one's matrix is whole.
+// Experts are the slowest dimension in memory, so that the matrix of each is contiguous.
 std::vector<std::int64_t> stored_shape(const Parameter& p) {
     if (p.of_experts()) {
         return {p.shape[kExpert], p.shape[kInput], p.shape[kOutput]};
@@ -100,7 +100,7 @@ public:
         return p;
     }
 
-    // What one backward pass adds to: whole, even where only a shard of it persists.
+    // The gradient that a backward pass adds to. It is whole even if only a shard of it persists.
     TensorId gradient(const Parameter& p, std::string_view use) {
         const StateLayouts& state = state_of(layouts_, p);
         return tensor(p,
@@ -120,7 +120,7 @@ private:
         return tensor(p, suffix, layouts_.state.weight_dtype, kind, lifetime, held);
     }
 
-    // `held`: its layout along the digits that replicate the model.
+    // `held`: the layout along the digits that replicate the model.
     TensorId tensor(const Parameter& p,
                     std::string_view suffix,
                     Dtype dtype,
@@ -129,7 +129,7 @@ private:
                     const Layout& held) {
         const Layout model = stored_layout(p);
         const Layout layout = combined(model, held);
-        // The layout of the step, of what is whole but stepped by parts.
+        // The layout during the step, for tensors that are whole but stepped in parts.
         const Layout& optimizer = state_of(layouts_, p).optimizer;
         const bool steps =
             lifetime != Lifetime::slot && kind != TensorKind::communication && held != optimizer;
@@ -159,7 +159,7 @@ public:
                           std::int64_t layer)
         : make_(make), m_(model), l_(layouts), layer_(layer) {}
 
-    // In forward order, but for the biases, which come last.
+    // In forward order, except that biases come last.
     LayerParameters all() {
         const std::int64_t h = m_.hidden_size;
         const std::int64_t norm = m_.normalization == Normalization::layernorm ? 2 * h : h;
@@ -200,7 +200,7 @@ private:
     Parameter row(std::string_view name, std::int64_t input) {
         return make_.make(named(name), layer_, input, m_.hidden_size, l_.row_weight);
     }
-    // On every tensor-parallel rank.
+    // A weight that every tensor-parallel rank holds whole.
     Parameter whole(std::string_view name, std::int64_t input, std::int64_t output) {
         return make_.make(named(name), layer_, input, output, l_.vector_weight);
     }
@@ -406,7 +406,7 @@ void create_parameters(ProgramTables& tables,
             shared = &chunk;
         }
         if (shared != nullptr) {
-            chunk.output = shared->embedding;  // read the other way round
+            chunk.output = shared->embedding;  // read transposed
             chunk.shares_output = true;
             chunk.output.layer = behind_layers(model);
             chunk.output.layout = layouts.column_weight;

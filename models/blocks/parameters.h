@@ -6,7 +6,7 @@
 
 namespace orrery {
 
-// Fills the parameters of `chunk` (its shape is set). With `tied` the output weight shares the
+// Fills the parameters of `chunk`, whose shape must be set. With `tied` the output weight has the
 // tensors of that chunk's embedding.
 void create_parameters(ProgramTables& tables,
                        const Transformer& model,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module that predicts one token further (DeepSeek-V3, arXiv 2412.19437, section 2.2;
-// Megatron-Core, multi_token_prediction.py): the stream behind the last layer and the embedding of
-// the next token, each normed, side by side; a product back to the hidden size; a layer like the
-// last one. Its output passes the model's output layer again, for a loss of its own.
+// A module of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2; Megatron-Core,
+// multi_token_prediction.py). The stream after the last layer and the embedding of the next token
+// are each normed and concatenated. A product reduces them to the hidden size, and a layer like the
+// last one follows. Its output passes the model's output layer and has a loss of its own.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace orrery {
 
 struct PredictionParameters {
-    Parameter embedding;  // a copy of the model's, which lies on the first stage
+    Parameter embedding;  // a copy of the model's embedding, which is on the first stage
     Parameter embedding_norm;
     Parameter stream_norm;
     Parameter projection;  // (2 hidden, hidden)
@@ -23,8 +23,8 @@ struct PredictionParameters {
     std::vector<Parameter*> present();
 };
 
-// What stands before the module's layer: reads the stream and the ids of the next tokens, leaves
-// the layer's input in the stream.
+// The node before the module's layer. It reads the stream and the ids of the next tokens, and
+// leaves the layer's input in the stream.
 class PredictionInputNode : public Node {
 public:
     PredictionInputNode(PredictionParameters& parameters, Parameter& embedding, std::int64_t module)

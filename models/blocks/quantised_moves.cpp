@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-// DeepSpeed aims below 8,000 elements of weights a scale. Its own blocks are whole bytes of codes.
+// DeepSpeed aims at fewer than 8,000 weights for each scale. Its blocks have whole bytes of codes.
 constexpr std::int64_t kWeightsOfScale = kGatheredBlock;
 constexpr std::int64_t kWholeBytes = 8;
 constexpr int kWeightBits = 8;
@@ -44,12 +44,13 @@ std::int64_t elements_of(const BlockBuilder& b,
     return elements;
 }
 
-// Ranks that share the sum of a parameter's gradient.
+// The number of ranks that share the sum of a parameter's gradient.
 std::int64_t sharing_ranks(const BlockBuilder& b, const Parameter& p) {
     return StateLayouts::parts(state_of(b.layouts, p).gradients, b.layouts.mesh);
 }
 
-// As many scales as the longer side of each matrix has elements, but one for each rank.
+// The number of scales is the length of the longer side of each matrix, but at least one for each
+// rank.
 std::int64_t gradients_of_scale(const BlockBuilder& b,
                                 const ParameterSet& parameters,
                                 std::int64_t elements) {
@@ -61,7 +62,7 @@ std::int64_t gradients_of_scale(const BlockBuilder& b,
     return rounded_up((elements + scales - 1) / scales, 2);
 }
 
-// The order in which a first hop inside `inside` takes the parts of all ranks of `digits`.
+// The order of the parts of all ranks of `digits` for a first hop inside `inside`.
 PartOrder order_of(const Mesh& mesh, std::uint32_t digits, std::uint32_t inside) {
     if (inside == 0 || inside == digits) {
         return {};

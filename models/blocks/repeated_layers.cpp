@@ -14,25 +14,25 @@ namespace orrery {
 namespace {
 
 constexpr std::uint32_t kFew = kFewLayers;
-// In the order of a pass: the layer that stands for all in the middle. It and the one before it
-// have neighbours like theirs. What comes into a chunk is the residual stream of its first two
-// layers.
+// The position, in the order of a pass, of the layer that stands for all middle layers. This layer
+// and the one before it have neighbours of the same kind. The chunk's input is the residual stream
+// of its first two layers.
 constexpr std::uint32_t kMiddle = 3;
 constexpr std::uint32_t kNoNumber = UINT32_MAX;
 
-// Tensors that each layer has: its parameters, and what a pass makes for it.
+// Kinds of tensors of a layer: its parameters, and the results of each pass.
 enum TensorFamily : std::uint8_t { kParameters, kForward, kBackward, kWeight, kNumFamilies };
 
-// A tensor of the few layers: of a layer, or (kNumFamilies) outside of all.
+// A tensor of the few layers. It belongs to a layer, or to none (kNumFamilies).
 struct LayerTensor {
     std::uint8_t family = kNumFamilies;
     std::uint32_t layer = 0;
-    // From the layer's first parameter, or from the end of what the pass makes for it: the first
-    // layer of a pass may make less at its beginning.
+    // Distance from the layer's first parameter, or from the end of the pass's tensors for the
+    // layer, because the first layer of a pass may have fewer tensors at its beginning.
     std::uint32_t offset = 0;
 };
 
-// A pass: the places of its layers in the order in which it takes them.
+// A pass: the places of its layers, in the order of the pass.
 struct LayerPass {
     SegmentId segment{};
     const std::vector<LayerPlace>* places = nullptr;
@@ -146,8 +146,8 @@ private:
         return layer < kMiddle ? layer : layer + more_;
     }
 
-    // The tensor of the many layers for an op of `layer` (of the few) that stands for one `later`
-    // layers on; without a layer: for an op before or behind all layers.
+    // The tensor of the many layers for an op that stands `later` layers after an op of `layer` (of
+    // the few). Without a layer: for an op before or after all layers.
     TensorId tensor(TensorId id, std::optional<std::uint32_t> layer, std::uint32_t later) {
         const auto t = static_cast<std::uint32_t>(index(id));
         const LayerTensor& place = tensors_[t];
@@ -171,7 +171,7 @@ private:
         return numbered(t, of_layer);
     }
 
-    // Tensors at one place of several layers have one source.
+    // Tensors at the same place of several layers have the same source.
     std::uint32_t source_of_tensor(std::uint32_t t) {
         if (sources_[t] == kNoNumber) {
             const LayerTensor& place = tensors_[t];
@@ -196,7 +196,7 @@ private:
 
     // --- ops ---
 
-    // The layer of the few that stands for the k-th of the many, in the order of a pass.
+    // The layer of the few that stands for the k-th layer of the many, in the order of a pass.
     std::uint32_t source_of(std::uint32_t k) const {
         return k < kMiddle ? k : k > kMiddle + more_ ? k - more_ : kMiddle;
     }
@@ -235,8 +235,8 @@ private:
         return to_id<SegmentId>(to_.segments.size() - 1);
     }
 
-    // Where an awaited op of the few stands among the many, for an op `later` layers on, or behind
-    // all layers.
+    // The position among the many layers of an awaited op of the few, for an op `later` layers
+    // after, or after all layers.
     std::uint32_t moved(std::uint32_t wait,
                         const std::vector<LayerPlace>& places,
                         std::optional<std::uint32_t> later) const {
@@ -276,7 +276,7 @@ private:
             static_cast<std::uint32_t>(to_.operands.size()) - copied.first_operand;
     }
 
-    // The layer in the middle must do the same as the one before it, one layer apart.
+    // The middle layer must do the same as the previous layer, with tensors one layer apart.
     void check_middle(const std::vector<Op>& ops, const std::vector<LayerPlace>& places) {
         const LayerPlace& before = places[kMiddle - 1];
         const LayerPlace& middle = places[kMiddle];
@@ -335,14 +335,14 @@ private:
     Chunk& few_;
     Program& to_;
     Chunk& many_;
-    std::uint32_t more_;                     // layers than few
+    std::uint32_t more_;                     // number of additional layers
     std::uint32_t first_parameter_ = 0;      // tensor of the first layer
-    std::uint32_t parameters_of_layer_ = 0;  // tensors
-    std::uint32_t num_parameters_ = 0;       // tensors of all parameters of the few
+    std::uint32_t parameters_of_layer_ = 0;  // number of tensors
+    std::uint32_t num_parameters_ = 0;       // number of tensors of all parameters of the few
     std::vector<LayerTensor> tensors_;       // by tensor of the few
     std::vector<bool> kept_;                 // by tensor of the few
-    std::map<std::array<std::uint32_t, 3>, std::uint32_t> known_;  // sources, by place
-    std::vector<std::uint32_t> sources_;  // by tensor of the few, once asked for
+    std::map<std::array<std::uint32_t, 3>, std::uint32_t> known_;  // sources by place
+    std::vector<std::uint32_t> sources_;  // by tensor of the few; filled on demand
     std::vector<std::uint32_t> numbers_;  // tensors of the many, by source and layer
     std::vector<std::uint32_t> begins_;   // ops of the many, by layer in the order of the pass
     bool repeats_ = true;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kRotary = Cause::memory_bound_kernels;
 
-// Q and K are copied to fp32, rotated there and copied back, each on its own (plan.eager_rope).
+// Q and K are separately copied to fp32, rotated there and copied back (plan.eager_rope).
 void rotate_in_fp32(BlockBuilder& b,
                     const std::string& name,
                     const Value& qkv,

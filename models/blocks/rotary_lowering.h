@@ -8,9 +8,9 @@
 
 namespace orrery {
 
-// In place; `back` rotates a gradient by the negative angle, the rotation's transpose. Nothing for
-// models without it, and for latent attention, which rotates a part of each head where it makes Q
-// and K.
+// In place. `back` rotates a gradient by the negative angle, the rotation's transpose. Has no
+// effect for models without the embedding, or with latent attention, which rotates parts of heads
+// while it makes Q and K.
 void rotate(BlockBuilder& b, std::string_view name, const Value& qkv, bool back);
 
 }  // namespace orrery

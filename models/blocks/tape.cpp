@@ -5,7 +5,7 @@ namespace orrery {
 
 namespace {
 
-// Ops of the node are launched by the graph of its part, if the plan has one.
+// The graph of the node's part launches the node's ops, if the plan captures the part.
 void capture(BlockBuilder& b, const Node& node) {
     b.ops.capture(node.part() && b.plan.captures(*node.part()));
 }

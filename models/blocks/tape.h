@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block (a transformer layer) as a tape of nodes: products, norms, attention, activations,
-// changes of layout. The forward pass runs the nodes in order, the backward pass in reverse: there
-// is one backward pass for all blocks, and a new architecture is a list of nodes.
+// changes of layout. The forward pass runs the nodes in order, the backward pass in reverse. All
+// blocks share one backward pass, and a new architecture is a list of nodes.
 //
-// Nodes meet at edges. An edge has a value and, on the way back, the gradient of it. The residual
-// stream runs beside the edges through all nodes: norms read it, and branch outputs add to it.
+// Nodes meet at edges. An edge has a value and, in the backward pass, its gradient. The residual
+// stream passes through all nodes beside the edges: norms read it, and branch outputs are added to
+// it.
 //
-// Recomputation is a choice of nodes whose outputs live in the forward pass alone: the tape runs
-// them again before the first node whose backward pass reads these outputs, or all nodes before the
-// block's backward pass.
+// Recomputation is a choice of nodes whose outputs live only in the forward pass. The tape runs
+// them again before the first node whose backward pass reads these outputs, or runs all nodes again
+// before the block's backward pass.
 #pragma once
 
 #include <deque>
@@ -21,13 +22,13 @@
 
 namespace orrery {
 
-// Weight-gradient work that zero-bubble schedules run later, in a segment of its own.
+// Weight-gradient products that zero-bubble schedules run later, in a segment of their own.
 struct DeferredProducts {
     std::vector<Parameter*> weights;
     std::function<void(BlockBuilder&)> run;
 };
 using Deferred = std::vector<DeferredProducts>;
-// Emits what has been left for later.
+// Emits the deferred products.
 void run_delayed(BlockBuilder& b, Deferred& delayed);
 
 struct Edge {
@@ -43,8 +44,8 @@ struct ForwardPass {
 struct BackwardPass {
     BlockBuilder& b;
     Value stream_gradient;  // of the residual stream after the node
-    Deferred* deferred;     // takes weight products that run later; null: they run now
-    // The lifetime of what deferred weight products read.
+    Deferred* deferred;     // takes weight-gradient products that run later; null: they run now
+    // The lifetime of the operands of deferred weight-gradient products.
     Lifetime read_later() const {
         return deferred == nullptr ? Lifetime::slot : Lifetime::micro_batch;
     }
@@ -53,15 +54,15 @@ struct BackwardPass {
 class Node {
 public:
     virtual ~Node() = default;
-    // Emits the node's ops. What later backward passes read lives as long as `saved()`.
+    // Emits the node's ops. Operands of later backward passes have the lifetime `saved()`.
     virtual void forward(ForwardPass& pass) = 0;
     virtual void backward(BackwardPass& pass) = 0;
-    // Makes what has not been kept once more.
+    // Computes again the results that have not been kept.
     virtual void run_again(ForwardPass& pass) { forward(pass); }
 
     Lifetime saved() const { return saved_; }
     void set_saved(Lifetime lifetime) { saved_ = lifetime; }
-    // The part of the layer that the node belongs to; nothing if no graph of a part captures it.
+    // The part of the layer that the node belongs to; empty if no graph captures the part.
     std::optional<CudaGraphPart> part() const { return part_; }
     void set_part(std::optional<CudaGraphPart> part) { part_ = part; }
 
@@ -72,7 +73,7 @@ private:
 
 class Tape {
 public:
-    // `saved`: how long what nodes leave for the backward pass lives, unless they say otherwise.
+    // `saved`: the default lifetime of the operands that nodes leave for the backward pass.
     explicit Tape(Lifetime saved) : saved_(saved) {}
     Tape(Tape&&) = default;
     Tape& operator=(Tape&&) = default;
@@ -87,9 +88,10 @@ public:
         nodes_.push_back(std::move(node));
         return added;
     }
-    // Nodes added from here on belong to this part of the layer.
+    // Nodes added from now on belong to this part of the layer.
     void enter(std::optional<CudaGraphPart> part) { part_ = part; }
-    // Nodes to run again, in this order, before the backward pass of `reader`; or none.
+    // Runs `nodes` again, in this order, before the backward pass of `reader`. `nodes` may be
+    // empty.
     void run_again_before(const Node& reader, std::vector<Node*> nodes) {
         if (!nodes.empty()) {
             again_.push_back({&reader, std::move(nodes)});
@@ -98,11 +100,12 @@ public:
 
     // Leaves the block's output in `stream`.
     void forward(BlockBuilder& b, ResidualStream& stream);
-    // Runs all nodes once more on `stream`: the kept input of the unit's first block (input()), or
-    // what the block before has left.
+    // Runs all nodes again on `stream`: the kept input of the unit's first block (input()), or the
+    // output of the previous block.
     void run_again(BlockBuilder& b, ResidualStream& stream);
     const ResidualStream& input() const { return input_; }
-    // The gradient of the residual stream at the block's input, given that at its output.
+    // The gradient of the residual stream at the block's input. `dout` is the gradient at its
+    // output.
     Value backward(BlockBuilder& b, const Value& dout, Deferred* deferred);
 
 private:
@@ -116,7 +119,7 @@ private:
     Lifetime saved_;
     std::optional<CudaGraphPart> part_;
     ResidualStream input_;
-    std::deque<Edge> edges_;  // whose addresses nodes keep
+    std::deque<Edge> edges_;  // a deque, because nodes keep the addresses of edges
     std::vector<std::unique_ptr<Node>> nodes_;
     std::vector<Again> again_;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MLP of a layer, tile by tile of a rank's tokens (plan.mlp_tile_tokens): only its input and
-// its output are as long as the sequence. In the backward pass each tile runs again.
+// The MLP of a layer, tile by tile of a rank's tokens (plan.mlp_tile_tokens). Only its input and
+// output have the length of the sequence. The backward pass runs each tile again.
 #pragma once
 
 #include "models/blocks/layer_lowering.h"
 
 namespace orrery {
 
-// y = MLP(x), in the layout of x. The MLP has no biases, and ranks do not split it.
+// y = MLP(x), in the layout of x. The MLP must have no biases and must not be split over ranks.
 class TiledMlpNode : public Node {
 public:
     TiledMlpNode(LayerParameters& parameters, Edge& x, Edge& y)

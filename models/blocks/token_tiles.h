@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work on a rank's tokens tile by tile: what lies between the ops of a tile takes the memory of a
-// tile (Bekman et al., Arctic Long Sequence Training, arXiv 2506.13996, section 3.1). No rank
-// shares the weights of such work, so nothing moves.
+// Work on a rank's tokens, tile by tile. The intermediate results need the memory of one tile
+// (Bekman et al., Arctic Long Sequence Training, arXiv 2506.13996, section 3.1). The weights of
+// such work are not split over ranks, so nothing is communicated.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ namespace orrery {
 
 class TokenTiles {
 public:
-    // Equal tiles of at most `tokens` of the tokens that a rank has of `whole`; 0: one of all.
+    // Equal tiles of at most `tokens` of the rank's tokens of `whole`; 0: one tile.
     TokenTiles(BlockBuilder& b, const Value& whole, std::int64_t tokens);
 
     std::int64_t count() const { return count_; }
-    // A buffer that each tile in turn uses.
+    // A buffer that all tiles use in turn.
     Value buffer(std::string_view name, std::int64_t width, Dtype dtype, TensorKind kind) const;
-    // `whole` with the tokens of a tile: what a tile's op reads or writes of it.
+    // The part of `whole` that a tile's op reads or writes: the tokens of one tile.
     Value part_of(Value whole) const;
 
-    // y = x w of tile `tile`, or y = x w^T with `back`. x and y are parts of whole values or
-    // buffers.
+    // y = x w for tile `tile`, or y = x w^T with `back`. x and y are parts of whole values
+    // (part_of()) or buffers.
     void product(std::string_view name,
                  std::int64_t tile,
                  const Value& x,
                  const Parameter& w,
                  const Value& y,
                  bool back) const;
-    // A kernel of tile `tile`.
+    // A kernel for tile `tile`.
     void kernel(std::string_view name,
                 std::int64_t tile,
                 const KernelCall& call,
@@ -47,7 +47,7 @@ private:
 
     BlockBuilder& b_;
     std::int64_t count_ = 1;
-    std::int64_t sequence_ = 0;  // of a tile, all ranks together
+    std::int64_t sequence_ = 0;  // of a tile, on all ranks together
     std::vector<std::int64_t> shape_;
     Layout layout_;
 };

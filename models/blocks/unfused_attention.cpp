@@ -43,7 +43,7 @@ struct HeadOperand {
     bool transposed = false;
 };
 
-// result = x y for every head of every sequence; m, n, k of one.
+// result = x y for every head of every sequence; m, n and k are those of one head.
 void head_product(BlockBuilder& b,
                   std::string_view name,
                   const AttentionShape& s,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with stored scores: products of all heads as batched gemms, and softmax with its
-// dropout between them (kernels/softmax/softmax.h). What a product takes of Q, K and V are column
-// parts of the packed tensor.
+// Attention that stores its scores: batched GEMMs of all heads, and between them softmax with
+// dropout (kernels/softmax/softmax.h). The operands Q, K and V are column parts of the packed
+// tensor.
 #pragma once
 
 #include "kernels/attention/attention.h"
@@ -9,18 +9,17 @@
 
 namespace orrery {
 
-// What the backward pass of attention needs of its forward pass.
+// The operands of attention's backward pass from its forward pass.
 struct AttentionActivations {
-    Value context;        // its output
+    Value context;        // attention's output
     Value statistics;     // flash attention's log-sum-exp
-    Value last_block;     // of K and V in a ring: where the backward pass begins
+    Value last_block;     // of K and V in a ring, with which the backward pass begins
     Value probabilities;  // unfused attention only
-    Value score_mask;     // their dropout
+    Value score_mask;     // of their dropout
     Value dropped;        // probabilities after dropout
 };
 
-// Writes a.context; leaves in `a` what the backward pass needs, of which `internals` is how long
-// scores live.
+// Writes a.context, and the backward pass's operands to `a`. `internals` is the lifetime of scores.
 void unfused_attention_forward(BlockBuilder& b,
                                std::int64_t layer,
                                const AttentionShape& shape,

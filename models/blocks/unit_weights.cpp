@@ -13,11 +13,11 @@
 namespace orrery {
 namespace {
 
-// Buffers in the host's memory for weights from drives, but one.
+// The number of buffers in the host's memory for weights from drives, minus one.
 constexpr std::size_t kHostAhead = 2;
 
-// What a rank has of these parameters in a layout of the state: each one's shard is padded by
-// itself.
+// The number of a rank's elements of these parameters in a layout of the state. Each parameter's
+// shard is padded separately.
 auto elements_of(const BlockBuilder& b, const ParameterSet& parameters) {
     return [&b, parameters](const Layout& layout) {
         std::int64_t elements = 0;
@@ -35,14 +35,15 @@ bool moves_lists(const BlockBuilder& b) {
     return b.plan.fsdp_copy_out && b.plan.fsdp_unit_layers == 0;
 }
 
-// Smaller parameters stay whole there (stage3_param_persistence_threshold). What they would add to
-// a collective is nothing beside the parameter that they are counted with here.
+// Smaller parameters stay whole there (stage3_param_persistence_threshold). This file counts them
+// with a larger parameter, to whose collective they add next to nothing.
 constexpr std::int64_t kPersistentElements = 100'000;
 
 enum class Moved : std::uint8_t { weights, gradients };
 
-// What one collective moves: all parameters of a unit, but experts apart, or one. Nothing of
-// parameters that persist whole, unless their gradients leave the device.
+// The sets of parameters that one collective moves each: all parameters of a unit with experts
+// separate, or one parameter. Parameters that persist whole are left out, unless their gradients
+// leave the device.
 std::vector<ParameterSet> collectives_of(const BlockBuilder& b,
                                          const ParameterSet& parameters,
                                          Moved what) {
@@ -74,10 +75,11 @@ OpSpec named(std::string_view name) {
     return {.name = std::string{name}, .reads = {}, .writes = {}, .accumulates = {}};
 }
 
-// The host makes a view of each rank's part and copies it, in a loop of four operators: of a
-// gather in partition_parameters.py get_rank and narrow, in ProcessGroupNCCL.cpp select and copy_;
-// of a reduction view, narrow, select and copy_. The device waits meanwhile: the parameters'
-// coordinator synchronises it before and after each gather (stage3.py, _synchronize_communication).
+// The host makes a view of each rank's part and copies it, in a loop of four operators. For a
+// gather these are get_rank and narrow (partition_parameters.py), select and copy_
+// (ProcessGroupNCCL.cpp); for a reduction view, narrow, select and copy_. The device waits
+// meanwhile, because the parameters' coordinator synchronises it before and after each gather
+// (stage3.py, _synchronize_communication).
 void loop_over_parts(BlockBuilder& b, std::string_view name, std::int64_t ranks) {
     constexpr std::int64_t kOperators = 4;
     OpSpec spec = named(name);
@@ -86,7 +88,7 @@ void loop_over_parts(BlockBuilder& b, std::string_view name, std::int64_t ranks)
     b.ops.host({.duration = kEagerOperator * (kOperators * ranks)}, spec);
 }
 
-// Modules release their parameters behind them (release_sub_module): a pass that runs modules twice
+// Modules release their parameters after use (release_sub_module). A pass that runs modules twice
 // gathers them twice.
 std::int64_t gathers_of_lists(const BlockBuilder& b, UnitWeights::For pass) {
     const bool again = pass == UnitWeights::For::backward && moves_lists(b) &&
@@ -94,7 +96,7 @@ std::int64_t gathers_of_lists(const BlockBuilder& b, UnitWeights::For pass) {
     return again ? 2 : 1;
 }
 
-// Ranks that share the parameters' gathered or reduced tensors.
+// The number of ranks that share the parameters' gathered or reduced tensors.
 std::int64_t ranks_of_lists(const BlockBuilder& b, const ParameterSet& parameters) {
     const StateLayouts& state = state_of(b.layouts, *parameters.front());
     std::int64_t ranks = 1;
@@ -105,7 +107,7 @@ std::int64_t ranks_of_lists(const BlockBuilder& b, const ParameterSet& parameter
     return ranks;
 }
 
-// One micro-batch's gradients between two steps of their reduction.
+// The gradients of one micro-batch between two steps of their reduction.
 TensorId scattered_gradients(BlockBuilder& b,
                              const StateLayouts& state,
                              const RelayoutStep& step,
@@ -120,7 +122,7 @@ TensorId scattered_gradients(BlockBuilder& b,
                                   .bytes = Bytes{elements * size_bytes(state.gradient_dtype)}});
 }
 
-// One rank has reduced gradients as a pass makes them: they are the sum, or are added to it.
+// With one rank, the gradients of a pass are already reduced: they are the sum, or are added to it.
 TensorId added_to(BlockBuilder& b, const ParameterSet& parameters, TensorId sum) {
     const std::int64_t elements = elements_of(b, parameters)(b.layouts.state.whole);
     const Dtype dtype = b.layouts.state.gradient_dtype;
@@ -189,7 +191,7 @@ TensorId weights_in_fp8(BlockBuilder& b,
                                   .bytes = Bytes{elements}});
 }
 
-// The gathered values, in one buffer.
+// Returns the gathered values, in one buffer.
 TensorId gather_fp8(BlockBuilder& b,
                     const Layout& from,
                     const RelayoutStep& step,
@@ -210,8 +212,8 @@ TensorId gather_fp8(BlockBuilder& b,
     return gathered;
 }
 
-// FP8 products read FP8 weights, of which the one pass needs a transposed copy. It is made when the
-// unit is used: before, the kernels of the unit in use would wait for a gather that is on its way.
+// FP8 products read FP8 weights, and one pass needs a transposed copy of them. The copy is made
+// when the unit is used. Earlier, the kernels of the unit in use would wait for the gather.
 void transpose_weights(BlockBuilder& b, const ParameterSet& parameters, TensorId gathered) {
     OpSpec spec = named("weights transpose");
     spec.reads = {gathered};
@@ -222,16 +224,17 @@ void transpose_weights(BlockBuilder& b, const ParameterSet& parameters, TensorId
     b.ops.kernel(cast(elements, Dtype::fp8, Dtype::fp8), spec);
 }
 
-// Recipes of FP8 are for the layers' products alone.
+// FP8 recipes apply only to the layers' products.
 bool in_layer(const BlockBuilder& b, const ParameterSet& parameters) {
     return std::ranges::all_of(parameters, [&](const Parameter* p) {
         return p->layer >= 0 && p->layer < b.model.num_layers + b.model.mtp_num_layers;
     });
 }
 
-// Weights that were gathered in 16 bits become FP8 anew for each use: after their maximum is known
-// (tensorwise), or rows and columns apart. Delayed scaling casts them once a step (Transformer
-// Engine keeps them from the first micro-batch on), with what the optimizer writes.
+// Weights that were gathered in 16 bits are cast to FP8 before each use: after their maximum is
+// known (tensorwise), or rows and columns separately. Delayed scaling casts them once a step,
+// together with the optimizer's output (Transformer Engine keeps the cast weights from the first
+// micro-batch on).
 void cast_weights(BlockBuilder& b, UnitWeights::For pass, const ParameterSet& parameters) {
     const StateLayouts& state = b.layouts.state;
     const Fp8Recipe recipe = b.plan.fp8_recipe;
@@ -252,7 +255,7 @@ void cast_weights(BlockBuilder& b, UnitWeights::For pass, const ParameterSet& pa
     for (const Parameter* p : parameters) {
         spec.reads.push_back(p->weight);
     }
-    // Of columns, which the backward pass needs, the maximum is over all rows.
+    // The backward pass needs columns, whose maximum is over all rows.
     const bool of_columns = recipe == Fp8Recipe::rowwise && pass == UnitWeights::For::backward;
     if (recipe == Fp8Recipe::tensorwise || of_columns) {
         OpSpec maximum = spec;
@@ -319,7 +322,7 @@ UnitWeights::UnitWeights(BlockBuilder& b,
 
 void UnitWeights::add_offloaded() {
     const StateLayouts& state = b_.layouts.state;
-    // Backward passes use what forward passes have left on the device.
+    // Backward passes use the weights that forward passes have left on the device.
     const bool left = pass_ == For::backward && (state.keeps_secondary() || state.keeps_gathered());
     std::int64_t most = 0;
     std::vector<ParameterSet> fetched;
@@ -340,8 +343,8 @@ void UnitWeights::add_offloaded() {
     }
 }
 
-// A unit further than gathers are, so that a unit's parts come while others travel between ranks;
-// from drives yet another one further (ZeRO-Infinity, section 6.2).
+// Fetches one unit further ahead than the gathers, so that parts of a unit arrive while others
+// travel between ranks. Drives are read yet another unit ahead (ZeRO-Infinity, section 6.2).
 void UnitWeights::fetch(std::size_t unit) {
     if (!offloaded_weights_) {
         return;
@@ -356,7 +359,7 @@ std::size_t UnitWeights::units_ahead() const {
     return b_.plan.overlap_param_gather ? static_cast<std::size_t>(b_.plan.fsdp_prefetch_units) : 0;
 }
 
-// PyTorch's BACKWARD_POST: less memory, but nothing hides the gather.
+// PyTorch's BACKWARD_POST saves memory, but nothing hides the gather.
 bool UnitWeights::prefetches_behind() const {
     return pass_ == For::backward && b_.plan.prefetch_behind_backward;
 }
@@ -400,7 +403,7 @@ void UnitWeights::gather(std::size_t unit) {
     }
 }
 
-// A rank's part of the gathered weights, for the backward pass.
+// Keeps a rank's part of the gathered weights for the backward pass.
 void UnitWeights::keep_secondary(const Unit& unit) {
     OpSpec spec = named("secondary weights");
     std::int64_t elements = 0;

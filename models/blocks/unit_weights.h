@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZeRO 3 and PyTorch's fully_shard: weights that persist as shards are gathered before each use and
-// freed after it, unit by unit, and gradients are reduced to shards unit by unit (Zhao et al.,
-// PyTorch FSDP, VLDB 2023, section 3.3: the next unit is prefetched, at most two live). A unit is
-// the embedding, plan.fsdp_unit_layers layers, or the head. Other strategies keep weights whole:
-// there nothing here has an effect, unless weights or gradients leave the device
+// ZeRO 3 and PyTorch's fully_shard: weights persist as shards. Unit by unit, they are gathered
+// before each use and freed after it, and gradients are reduced to shards (Zhao et al., PyTorch
+// FSDP, VLDB 2023, section 3.3: the next unit is prefetched, at most two live). A unit is the
+// embedding, plan.fsdp_unit_layers layers, or the head. Other strategies keep weights whole. With
+// them this file has no effect, unless weights or gradients leave the device
 // (models/segments/offloaded_state.h).
 #pragma once
 
@@ -17,21 +17,22 @@
 
 namespace orrery {
 
-// The parameters of the embedding, of a layer or of the head: what is used at one time.
+// The parameters of the embedding, of a layer or of the head, which are used at the same time.
 using ParameterSet = std::vector<Parameter*>;
 
-// Gathers the weights of one pass over a chunk. `sets` in the order in which the pass uses them.
+// Gathers the weights of one pass over a chunk. `sets` are in the order in which the pass uses
+// them.
 class UnitWeights {
 public:
     enum class For : std::uint8_t { forward, backward };
-    // `layers`: whether each set is a layer, that is, may share a unit with its neighbours.
+    // `layers`: whether each set is a layer. Only layers may share a unit with their neighbours.
     UnitWeights(BlockBuilder& b,
                 For pass,
                 std::vector<ParameterSet> sets,
                 std::vector<bool> layers);
 
-    // Stand around the ops of the next set. `end` reduces the gradients of its parameters, except
-    // the ones in `without`, which the pass leaves for later.
+    // Calls before and after the ops of the next set. `end` reduces the gradients of its
+    // parameters, except the parameters in `without`, which the pass defers.
     void begin();
     void end(const ParameterSet& without = {});
 
@@ -40,7 +41,7 @@ private:
         std::size_t first = 0;  // sets
         std::size_t end = 0;
         ParameterSet parameters;
-        // What has been gathered in FP8, with the buffer of each gather.
+        // Parameters that were gathered in FP8, with the buffer of each gather.
         std::vector<std::pair<ParameterSet, TensorId>> in_fp8;
     };
     const Unit& unit_in_use() const { return units_[unit_]; }
@@ -55,16 +56,16 @@ private:
     For pass_;
     std::vector<Unit> units_;
     std::size_t set_ = 0;              // in use, or next
-    std::size_t unit_ = 0;             // of that set
-    std::size_t gathered_ = 0;         // units so far
-    ParameterSet later_;               // of the unit in use: gradients that the pass leaves
+    std::size_t unit_ = 0;             // the unit of that set
+    std::size_t gathered_ = 0;         // number of units up to now
+    ParameterSet later_;               // deferred gradients of the unit in use
     std::vector<std::uint32_t> ends_;  // last op of each unit used so far
     std::unique_ptr<OffloadedWeights> offloaded_weights_;
     std::unique_ptr<OffloadedGradients> offloaded_gradients_;
 };
 
-// Reduces these parameters' gradients to the shards that persist, on the device or where
-// `offloaded` takes them.
+// Reduces these parameters' gradients to the persistent shards, on the device or in the tier of
+// `offloaded`.
 void reduce_to_shards(BlockBuilder& b,
                       const ParameterSet& parameters,
                       OffloadedGradients* offloaded = nullptr);

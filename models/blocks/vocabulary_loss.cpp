@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-// All stages get the last one's norm. The others have nothing to read.
+// Sends the last stage's norm to all stages. The other stages have no operand to read.
 Value broadcast_norm(BlockBuilder& b, const Value& norm) {
     const LayoutAssignment& layouts = b.layouts;
     Value all = b.value("loss input",

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint32_t kCountPurpose = 0x6d6f67;
 constexpr int kHalvings = 100;
-// Steep popularities would underflow to zero, and experts that are never chosen would leave fewer
-// than a token needs.
+// A lower bound of likelihoods. Steep distributions would underflow to zero, and fewer experts than
+// a token needs could be chosen.
 constexpr double kLeastLikely = 1e-290;
 
 // The sum of scale (1 - exp(-c w)).
@@ -51,8 +51,8 @@ std::vector<double> chances_of(const std::vector<double>& likely,
 
 namespace {
 
-// What is too much in all, each gives up by its variance: the mean of normal numbers whose sum is
-// known.
+// Subtracts the excess of the sum in proportion to the variances: the mean of normal numbers whose
+// sum is known.
 void add_up(std::vector<double>& counts, const std::vector<double>& variances, double sum) {
     const double excess = std::accumulate(counts.begin(), counts.end(), 0.0) - sum;
     const double all = std::accumulate(variances.begin(), variances.end(), 0.0);
@@ -135,7 +135,7 @@ std::vector<double> ExpertCounts::of(std::uint32_t micro_batch,
     if (!is_drawn()) {
         return not_drawn(micro_batch, tokens);
     }
-    // A layer's draws are a stream each.
+    // The draws of a layer have a stream of random numbers of their own.
     const std::uint64_t number = std::uint64_t{micro_batch} << 24 | group;
     CounterRandom random(
         draw_.seed, static_cast<std::uint64_t>(layer_) << 48 ^ number, kCountPurpose);

@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-// Items by pack: the heaviest item that is left goes to the lightest pack that has room.
+// Items by pack. The heaviest remaining item goes to the lightest pack with space.
 std::vector<std::vector<std::size_t>> packed(std::span<const double> weights, std::int64_t packs) {
     const auto room = weights.size() / static_cast<std::size_t>(packs);
     std::vector<std::size_t> order(weights.size());
@@ -31,7 +31,7 @@ std::vector<std::vector<std::size_t>> packed(std::span<const double> weights, st
     return items;
 }
 
-// Each expert, and behind them one copy after the other of the expert whose copies have most to do.
+// All experts, followed by copies. Each copy is of the expert with the highest load per copy.
 std::vector<std::size_t> with_copies(std::span<const double> loads,
                                      std::size_t slots,
                                      std::vector<double>& copies) {

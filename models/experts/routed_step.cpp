@@ -28,7 +28,7 @@ std::int64_t rounded_rows(std::int64_t rows) {
     return (rows + unit / 2) / unit * unit;
 }
 
-// Amounts of work: the rows of a rank's experts.
+// Distinct amounts of work: the rows of a rank's experts.
 class Levels {
 public:
     std::uint32_t of(std::span<const double> rows) {
@@ -65,17 +65,17 @@ private:
     std::vector<std::int64_t> rows_;
 };
 
-// A kernel up to the rows that it works on.
+// A kernel call without the number of its rows.
 struct Column {
     KernelCall call;
     Cause cause{};
     bool grouped = false;
-    bool weights = false;    // of a grouped product: the gradient of the weights
-    std::int64_t rows = 1;   // of the router, as `call` has them
+    bool weights = false;    // a grouped product that computes the gradient of weights
+    std::int64_t rows = 1;   // the router's rows in `call`
     std::int64_t fixed = 0;  // bytes that do not depend on the rows
-    int row_dim = -1;        // which of the call's extents is in proportion to the rows
+    int row_dim = -1;        // the call's extent that is proportional to the rows
 
-    // Equal for kernels that take the same time for the same rows.
+    // Equal for kernels that take equal time for equal rows.
     std::vector<std::int64_t> key() const {
         std::vector<std::int64_t> key{static_cast<std::int64_t>(call.kind),
                                       static_cast<std::int64_t>(call.dtype),
@@ -172,7 +172,7 @@ private:
         return of_tensor_[index(operand.tensor)];
     }
 
-    // The layer whose router decides how much an op does; -1: none does.
+    // The layer whose router determines the work of an op; -1: no router does.
     std::int64_t layer_of(const Op& op, std::uint32_t etp_digits) const {
         const bool collective = op.kind() == OpKind::collective;
         if (op.kind() != OpKind::kernel && !collective) {
@@ -283,7 +283,7 @@ private:
         return column;
     }
 
-    // Where the ranks of a role stand among the ranks that share experts.
+    // The position of a role's ranks among the ranks that share experts.
     struct Place {
         RankId rank{};
         std::uint32_t group = 0;
@@ -413,7 +413,7 @@ private:
     const Transformer& model_;
     const ParallelPlan& plan_;
     const Program& program_;
-    std::vector<const RoutedTensor*> of_tensor_;  // by TensorId; null: its rows are known
+    std::vector<const RoutedTensor*> of_tensor_;  // by TensorId; null: its number of rows is known
     RouterDraw draw_;
     std::vector<StageParty> parties_;
     std::vector<std::uint32_t> draws_of_role_;

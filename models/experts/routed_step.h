@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rank's own rows in a step of a model with experts: the StepLoad of a lowered Program. The
+// The rows of every rank in a step of a model with experts: the StepLoad of a lowered Program. The
 // ranks that share a layer's experts draw together, once for each micro-batch.
 //
-// Rows of a rank are rounded to nine bits, a fifth of a percent, so that times are computed for a
-// few hundred amounts, whatever the number of ranks. Exchanges have the rows as they are counted.
-// Every sender's tokens choose alike; rows that are sent once for several experts grow as all rows.
+// A rank's number of rows is rounded to nine bits (0.2 %). Kernel times are then computed for a few
+// hundred numbers, whatever the number of ranks. Exchanges use the exact counts. The tokens of all
+// senders choose experts with the same likelihoods. Rows that are sent once for several experts are
+// scaled like all rows.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,14 @@ namespace orrery {
 
 struct RoutedStep {
     StepLoad load;
-    std::vector<KernelCall> kernels;   // behind Program::kernels
-    std::vector<Cause> causes;         // by column of the load: of its ops
-    std::vector<LayerRows> layers;     // role by role, by layer
-    std::vector<double> rows_of_rank;  // in a step, over the mean of its role; 0: it has none
+    std::vector<KernelCall> kernels;   // appended to Program::kernels
+    std::vector<Cause> causes;         // by column of the load: the cause of its ops
+    std::vector<LayerRows> layers;     // by role, then by layer
+    std::vector<double> rows_of_rank;  // in a step, over the mean of its role; 0: it has no rows
 };
 
-// None if all ranks have equally many rows, or if counts are known to kernels only
-// (plan.moe_fused_kernels). `routed` as lower() gives it.
+// Empty if all ranks have the same number of rows, or if only kernels know the counts
+// (plan.moe_fused_kernels). `routed` is the output of lower().
 std::optional<RoutedStep> route_step(const Transformer& model,
                                      const ParallelPlan& plan,
                                      const Program& program,

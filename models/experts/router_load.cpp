@@ -22,7 +22,8 @@ constexpr std::int64_t kDrawnTokens = 4096;
 // One update of the bias, in units of a score's logarithm (DeepSeek-V3, section 4.2: 0.001).
 constexpr double kBiasUpdate = 1e-3;
 
-// Draws of experts that are taken before: then the rest is too unlikely to be waited for.
+// Consecutive draws of experts that the token already has. After this number the likeliest free
+// expert is taken, because a draw would take too long.
 constexpr int kMissesMost = 1000;
 
 void shuffle(std::vector<std::size_t>& order, CounterRandom random) {
@@ -71,7 +72,7 @@ private:
         return static_cast<std::size_t>(
             std::min<std::ptrdiff_t>(found - ends_.begin(), std::ssize(ends_) - 1));
     }
-    // What is left once the others are all but certain to be drawn again.
+    // The likeliest free expert, for the case that draws almost certainly repeat the others.
     template <class IsOpen>
     std::size_t likeliest(const IsOpen& is_open) const {
         std::size_t best = likely_.size();
@@ -85,7 +86,8 @@ private:
     std::int64_t group_of(std::size_t expert) const {
         return static_cast<std::int64_t>(expert) * draw_.groups / draw_.experts;
     }
-    // As often as their experts are likely: groups with the best experts score best.
+    // Groups are chosen in proportion to the likelihood of their experts, because groups with the
+    // best experts have the best scores.
     std::vector<std::int64_t> chosen_groups() {
         std::vector<std::int64_t> groups;
         const auto is_new = [&](std::size_t expert) {
@@ -135,7 +137,7 @@ std::vector<double> in_order(const std::vector<double>& of_experts,
     return ordered;
 }
 
-// By what each expert of the layer has got in all micro-batches of the trace.
+// The order of the layer's experts by their tokens in all micro-batches of the trace.
 std::vector<std::int64_t> order_of_trace(const RouterDraw& draw, std::int64_t layer) {
     const auto experts = static_cast<std::size_t>(draw.experts);
     const std::size_t rows = draw.placed_by.size() / experts;
@@ -180,7 +182,7 @@ std::vector<double> loads_without_capacity(const RouterDraw& draw,
     return drawn_loads(draw, layer, tokens, mean);
 }
 
-// Every node of a layer asks for its load, and drawing it takes a while.
+// Every node of a layer needs its load, and a draw takes time: results are cached.
 using LoadKey = std::array<std::int64_t, 12>;
 constexpr std::size_t kKnownLoadsMost = 10'000;
 std::map<LoadKey, LayerLoad>& known_loads() {
@@ -217,7 +219,7 @@ std::vector<double> expert_likelihoods(const RouterDraw& draw, std::int64_t laye
     shuffle(order, CounterRandom{draw.seed, static_cast<std::uint64_t>(layer), kOrderPurpose});
     for (std::size_t i = 0; i < order.size(); ++i) {
         const double popularity = std::pow(static_cast<double>(i + 1), -draw.alpha);
-        // The bias has come to rest: one update too high or too low.
+        // The bias has converged: it is one update too high or too low.
         likely[order[i]] = draw.load == RouterLoad::zipf ? popularity
                            : draw.alpha == 0             ? 1
                                              : std::exp(i % 2 == 0 ? kBiasUpdate : -kBiasUpdate);

@@ -17,19 +17,19 @@ namespace {
 constexpr std::int64_t kBucketElementsMin = 40'000'000;
 constexpr std::int64_t kBucketElementsPerRank = 1'000'000;
 
-// Digits outside the data digits along which some gradients are partial sums: norms under sequence
-// parallelism.
+// The digits outside the data digits along which a gradient is a partial sum: those of norms with
+// sequence parallelism.
 std::uint32_t model_partial_digits(const Parameter& p, const StateLayouts& state) {
     return digits_with(p.gradient_layout, Placement::partial) & ~state.data_digits;
 }
 
-// The collectives between two layouts of `elements` elements side by side.
+// The collectives between two layouts of `elements` contiguous elements.
 struct Move {
     std::string_view name;
     Traffic traffic = Traffic::data;
     Layout from{};
     Layout to{};
-    std::int64_t elements = 0;  // all that the data digits leave a rank
+    std::int64_t elements = 0;  // of a rank, before data-parallel sharding
     Dtype dtype = Dtype::fp32;
 };
 
@@ -49,13 +49,13 @@ std::vector<Bucket> make_buckets(Chunk& chunk,
                                  const ParallelPlan& plan,
                                  const LayoutAssignment& layouts,
                                  BucketsOf what) {
-    // Megatron-LM makes one bucket of each chunk if a chunk's weights are gathered at once.
+    // Megatron-LM makes one bucket of each chunk if it gathers all weights of a chunk at once.
     const bool overlaps = (plan.overlap_grad_reduce || plan.overlap_param_gather) &&
                           !plan.overlap_param_gather_with_optimizer_step;
     std::vector<Parameter*> order = chunk.parameters();
     std::reverse(order.begin(), order.end());
     std::vector<Bucket> buckets;
-    // Experts have buckets of their own. A bucket's place is where its last gradient is made.
+    // Experts have buckets of their own. A bucket's position is that of its last gradient.
     std::array<Bucket, 2> open;
     const auto close = [&](Bucket& bucket) {
         if (!bucket.parameters.empty()) {
@@ -65,7 +65,7 @@ std::vector<Bucket> make_buckets(Chunk& chunk,
     for (Parameter* p : order) {
         const StateLayouts& state = state_of(layouts, *p);
         if (what == BucketsOf::weights ? state.by_unit() : state.gradients_by_unit()) {
-            continue;  // in the passes
+            continue;  // reduced in the passes
         }
         Bucket& bucket = open[p->of_experts() ? 1 : 0];
         const std::int64_t size =
@@ -126,16 +126,16 @@ void gather_parameters(SegmentBuilder& ops,
                {.name = "parameter gather",
                 .from = state.optimizer,
                 .to = state.whole,
-                // The shards are equally long: the last one is padded.
+                // All shards are equally long; the last one is padded.
                 .elements = (bucket.elements + parts - 1) / parts * parts,
                 .dtype = state.gathered_weights.dtype},
                spec);
     }
 }
 
-// Norms and biases of which every rank of the sequence-parallel group saw a part. It stands after
-// the buckets on their stream, as in Megatron-LM's finalize_model_grads: it has to wait for the
-// chunk's first layer, and they must not.
+// Reduces norms and biases of which each rank of the sequence-parallel group has a partial sum. As
+// in Megatron-LM's finalize_model_grads, it comes after the buckets on their stream. It waits for
+// the chunk's first layer, which the buckets must not do.
 void reduce_model_partials(SegmentBuilder& ops, Chunk& chunk, const LayoutAssignment& layouts) {
     std::int64_t elements = 0;
     std::uint32_t digits = 0;
@@ -191,8 +191,8 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
                                     const Chunk& chunk) {
     const Parameter& copy = chunk.shape.has_embedding ? chunk.embedding : chunk.output;
     SegmentBuilder b{tables, "tied embedding gradient"};
-    // All of it even where each data rank has reduced only its shard (as Megatron-LM does), unless
-    // no more than the shard persists.
+    // The whole gradient, even if each data rank has reduced only its shard (like Megatron-LM),
+    // unless only the shard persists.
     const Tensor& summed = tables.program().tensors[index(copy.gradient_shard)];
     const std::uint32_t stages = layouts.mesh.size(layouts.pipeline_digit);
     emit(b,

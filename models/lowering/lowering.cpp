@@ -23,7 +23,7 @@
 namespace orrery {
 namespace {
 
-// The messages of one chunk: what comes in and goes out in each direction.
+// The messages of one chunk, in both directions.
 struct ChunkMessages {
     SegmentId receive_forward{};
     SegmentId send_forward{};
@@ -79,7 +79,7 @@ private:
     void add_host_reads();
     std::optional<SegmentId> segment_of(const StageWork& work);
     std::uint32_t add_slot(SegmentId segment, const StageWork& work);
-    // The slots of a pass, or of two that take turns. Of each: its first and its last slot.
+    // The first and the last slot of a pass, also for two passes whose parts alternate.
     struct PassSlots {
         std::uint32_t first = 0;
         std::uint32_t last = 0;
@@ -91,7 +91,7 @@ private:
 
     ProgramTables& tables_;
     const Transformer& model_;
-    const ParallelPlan plan_;  // as if all stages were like this one
+    const ParallelPlan plan_;  // with the tensor-parallel size of this stage
     const std::vector<StageParty>& parties_;
     const LayoutAssignment& layouts_;
     std::int32_t stage_;
@@ -202,7 +202,7 @@ SegmentId StageLowering::lower_restart() {
 
 const OptimizerSegments& StageLowering::step_end() {
     if (!step_end_) {
-        std::vector<Chunk*> chunks;  // the last chunk's gradients come first
+        std::vector<Chunk*> chunks;  // the last chunk's gradients are ready first
         for (std::size_t c = chunks_.size(); c-- > 0;) {
             chunks.push_back(chunks_[c].get());
         }
@@ -211,9 +211,9 @@ const OptimizerSegments& StageLowering::step_end() {
     return *step_end_;
 }
 
-// If weights may still be on their way when the next step begins, the host waits for no more than
-// the gradient norm, which Megatron-LM reads in every step. A delayed step of the host's processors
-// runs beside the next one.
+// If weights may still be in transfer when the next step begins, the host waits only for the
+// gradient norm, which Megatron-LM reads in every step. A delayed step of the host's processors
+// runs beside the next step.
 void StageLowering::add_host_reads() {
     for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
         if ((plan_.overlap_param_gather_with_optimizer_step || plan_.delayed_param_update) &&
@@ -223,7 +223,7 @@ void StageLowering::add_host_reads() {
     }
 }
 
-// Nothing where a chunk has nothing to do.
+// Empty if the chunk has no such work.
 std::optional<SegmentId> StageLowering::segment_of(const StageWork& work) {
     const auto c = static_cast<std::size_t>(work.item.chunk);
     const bool forward = work.item.pass == Pass::forward;
@@ -284,7 +284,7 @@ std::uint32_t StageLowering::add_slot(SegmentId segment, const StageWork& work) 
     return static_cast<std::uint32_t>(role_.slots.size() - 1);
 }
 
-// The first op of `slot` waits for the last op of an earlier one.
+// Makes the first op of `slot` wait for the last op of an earlier slot.
 void StageLowering::wait_for(std::uint32_t slot, std::uint32_t earlier_slot) {
     const std::vector<Op>& ops = ops_of(role_.slots[earlier_slot].segment);
     ORRERY_CHECK(!ops.empty());
@@ -298,7 +298,7 @@ void StageLowering::add_slots() {
         return chunk->splits_backward && ops_of(chunk->backward_weight).empty();
     });
     const StageWalk walk = stage_work(rules, schedule_shape(), stage_);
-    std::vector<std::uint32_t> slot_of(walk.work.size());  // the last one of each
+    std::vector<std::uint32_t> slot_of(walk.work.size());  // the last slot of each task
     const auto wait = [&](std::size_t work, std::uint32_t slot) {
         for (const std::uint32_t earlier : walk.waits_of(walk.work[work])) {
             wait_for(slot, slot_of[earlier]);
@@ -328,8 +328,7 @@ const PassParts& StageLowering::parts_of(SegmentId segment) {
                : parts_.emplace(segment, parts_of_pass(tables_, segment)).first->second;
 }
 
-// Part by part: the first exchange of the backward pass is under way before the forward pass
-// begins.
+// Part by part: the first exchange of the backward pass starts before the forward pass begins.
 std::vector<StageLowering::PassSlots> StageLowering::add_passes(std::span<const StageWork> passes) {
     std::vector<PassSlots> added(passes.size());
     std::vector<const PassParts*> parts;

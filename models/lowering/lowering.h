@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// (model, plan) -> Program: what every rank does in one training step. Nothing here knows who will
-// run it. The plan must have passed validate_plan.h.
+// (model, plan) -> Program: the work of every rank in one training step. The Program is the same
+// for both executors. The plan must have passed check() (models/plan/validate_plan.h).
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@
 namespace orrery {
 
 Program lower(const Transformer& model, const ParallelPlan& plan);
-// The same. `routed`: its tensors whose rows routers decide.
+// The same. `routed` gets the tensors whose number of rows depends on a router.
 Program lower(const Transformer& model,
               const ParallelPlan& plan,
               std::vector<RoutedTensor>& routed);

@@ -19,7 +19,7 @@ MasterCopy master_copy_of(const ParallelPlan& plan) {
     return plan.main_params_dtype == Dtype::fp32 ? MasterCopy::fp32 : MasterCopy::none;
 }
 
-// A tensor of the step's end that belongs to no single parameter.
+// A tensor of the step's end that is not a parameter's.
 TensorId fp32_tensor(ProgramTables& tables,
                      std::string name,
                      Lifetime lifetime,
@@ -38,8 +38,8 @@ TensorId fp32_tensor(ProgramTables& tables,
                           .tier = tier});
 }
 
-// The digits whose ranks step other parameters: each adds its part of the norm. Ranks that have the
-// same dense parameters may have other experts: then they add their share of what is the same.
+// The digits whose ranks step different parameters; each rank adds its part of the norm. Ranks with
+// the same dense parameters may have different experts; each then adds its share of the dense part.
 std::uint32_t gradient_norm_digits(const LayoutAssignment& layouts) {
     const auto copies_of = [](const StateLayouts& state) {
         return state.data_digits & ~digits_with(state.optimizer, Placement::flat);
@@ -72,7 +72,7 @@ void round_stochastically(ProgramTables& tables, const std::vector<TensorId>& we
     }
 }
 
-// Optimizer state of the given number of elements.
+// A tensor of optimizer state for this number of elements.
 TensorId state_tensor(ProgramTables& tables,
                       const ParallelPlan& plan,
                       const LayoutAssignment& layouts,
@@ -111,7 +111,7 @@ OptimizerOperands operands_of(ProgramTables& tables,
     if (plan.bf16_stochastic_round) {
         round_stochastically(tables, out.weights);
     }
-    // Each window of a file has a state of its own, and so has each of two processors.
+    // Each window of a file has its own state, and so have the host and the device if both step.
     if (layouts.state.optimizer_tier != MemoryTier::nvme && !steps_on_both(plan)) {
         out.state = state_tensor(tables,
                                  plan,
@@ -124,7 +124,7 @@ OptimizerOperands operands_of(ProgramTables& tables,
 }
 
 // The first half of LAMB. Returns the squared norms of each tensor's weight and update, two fp32
-// numbers a tensor, whole: partial along the digits that shard a tensor until they are added.
+// numbers a tensor. They are summed over the ranks that shard the tensors.
 TensorId lower_lamb_update(SegmentBuilder& b,
                            const ParallelPlan& plan,
                            const LayoutAssignment& layouts,
@@ -152,7 +152,7 @@ TensorId lower_lamb_update(SegmentBuilder& b,
     return norms;
 }
 
-// Returns the position of the op that brings the last weights.
+// Returns the position of the op that brings the last weights to the device.
 std::uint32_t lower_host_step(SegmentBuilder& b,
                               const ParallelPlan& plan,
                               const LayoutAssignment& layouts,
@@ -228,7 +228,7 @@ OptimizerSegments lower_optimizer(ProgramTables& tables,
     const std::span<Chunk* const> all = chunks;
     const bool apart = plan.overlap_param_gather_with_optimizer_step;
     const std::string state_name = fmt::format("stage {} optimizer state", stage);
-    OptimizerOperands rest;  // all chunks but the first, which is the last one here
+    OptimizerOperands rest;  // all chunks but the first, which is last in this order
     if (apart) {
         rest = operands_of(tables, plan, layouts, state_name, all.first(all.size() - 1));
     }
@@ -247,7 +247,7 @@ OptimizerSegments lower_optimizer(ProgramTables& tables,
     const std::int64_t elements = rest.elements + first.elements;
     std::vector<TensorId> gradients = rest.gradients;
     gradients.insert(gradients.end(), first.gradients.begin(), first.gradients.end());
-    // What has left the device was measured there by unit, and is clipped where it is stepped.
+    // The norm of offloaded gradients is known by unit; clipping is part of their step.
     const bool left = layouts.state.gradients_tier != MemoryTier::hbm;
     OpSpec spec{.name = "gradient norm",
                 .cause = Cause::optimizer,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a step: gradient norm, clipping, and the optimizer on the shard that a rank keeps, by
-// the device, by its host (models/segments/host_optimizer.h), or by both.
+// The end of a step: gradient norm, clipping, and the optimizer's step on the rank's shard. The
+// device, its host (models/segments/host_optimizer.h) or both do the step.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace orrery {
 
 struct OptimizerSegments {
-    SegmentId first{};  // gradient norm, clipping, and the step of the chunks
-    // Position of the op whose end the host waits for where it waits for one: that of the norm, or
-    // the copy of weights that the host has stepped.
+    SegmentId first{};  // gradient norm, clipping, and the step of all chunks or of the first one
+    // The position of the op that a waiting host waits for: the norm, or the copy of weights that
+    // the host has stepped.
     std::uint32_t read = 0;
-    std::optional<SegmentId> rest{};  // the step of the chunks but the first, if it is apart
+    std::optional<SegmentId> rest{};  // the step of the other chunks, if it is separate
 };
 // The end of the step over all chunks of a stage.
 OptimizerSegments lower_optimizer(ProgramTables& tables,

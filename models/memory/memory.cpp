@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLargestBuffers = 8;
 
-// Everything that `slot` needs at the op where its own tensors take most.
+// The tensors that live at the op of `slot` at which its own tensors need most.
 std::vector<TensorId> alive_in(const RoleLifetimes& lifetimes, const Role& role, std::uint32_t s) {
     std::vector<TensorId> alive;
     for (const auto& [tensor, micro_batch] : lifetimes.whole_step) {
@@ -63,7 +63,7 @@ RoleMemory role_memory(const Program& program, RoleId role_id, Bytes workspace) 
     RoleMemory memory{.role = role_id, .peak = Bytes{plan.bytes()} + workspace};
     MemoryByKind now = whole_step(program, lifetimes);
     now[TensorKind::workspace] += workspace;
-    std::vector<std::vector<std::uint32_t>> ends(role.slots.size());  // groups
+    std::vector<std::vector<std::uint32_t>> ends(role.slots.size());  // groups that end, by slot
     auto next = lifetimes.blocks.begin();
     for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
         for (; next != lifetimes.blocks.end() && next->begin == s; ++next) {
@@ -97,7 +97,7 @@ Bytes largest_plan(const Program& program) {
 
 Bytes host_bytes(const Program& program, RoleId role_id) {
     const Role& role = program.roles[index(role_id)];
-    // The first and the last slot that uses each tensor, by the micro-batch that it lives for.
+    // The first and the last slot that uses each tensor instance.
     std::map<TensorInstance, std::pair<std::size_t, std::size_t>> reaches;
     for (std::size_t s = 0; s < role.slots.size(); ++s) {
         const Slot& slot = role.slots[s];

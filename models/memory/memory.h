@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of a role's memory plan: what it allocates, and of that what is in use, when and by what.
+// Figures of a role's memory plan: the allocated bytes, the bytes in use over time, and their
+// kinds.
 #pragma once
 
 #include <cstdint>
@@ -14,40 +15,39 @@ namespace orrery {
 struct LargeBuffer {
     std::string name;
     TensorKind kind = TensorKind::activations;
-    Bytes bytes;  // of all copies together
+    Bytes bytes;  // all copies together
     std::int64_t copies = 1;
 };
 
 struct RoleMemory {
     RoleId role{};
     Bytes peak;  // MemoryPlan::bytes() and the workspace
-    // The most that tensors and workspace take at once: no more than `peak`, which also has the
-    // gaps that packing leaves.
+    // The most bytes that tensors and workspace use at one time. `peak` is larger by the gaps that
+    // packing leaves.
     Bytes in_use;
-    MemoryByKind at_peak;  // adds up to `in_use`
-    // The moment: the slot during which most is in use.
+    MemoryByKind at_peak;  // the kinds of `in_use`, which they add up to
+    // The slot in which most is in use.
     std::uint32_t slot = 0;
-    std::vector<LargeBuffer> largest;   // in use then, largest first
-    std::vector<MemoryByKind> by_slot;  // the most that each slot needs
+    std::vector<LargeBuffer> largest;   // in use in that slot, largest first
+    std::vector<MemoryByKind> by_slot;  // the peak of each slot
 };
 
-// Ranks of a role are alike. `workspace` is added to every role: library workspaces.
+// All ranks of a role need the same. `workspace` (library workspaces) is added to each role.
 RoleMemory role_memory(const Program& program, RoleId role, Bytes workspace);
 
-// The bytes of the role that needs most, without any workspace: what the largest rank allocates for
-// tensors.
+// The most bytes that a rank of any role allocates for tensors, without a workspace.
 Bytes largest_plan(const Program& program);
 
-// The most that a role's tensors take of its host's memory.
+// The peak bytes of a role's tensors in the memory of its host.
 Bytes host_bytes(const Program& program, RoleId role);
 
-// What a role's tensors take of its host's drives.
+// The bytes of a role's tensors on its host's drives.
 Bytes file_bytes(const Program& program, RoleId role);
 
-// The largest tensor of a role in this tier; its `bytes` are zero if it has none there.
+// The largest tensor of a role in this tier. Its `bytes` are 0 if the role has no tensor there.
 LargeBuffer largest_in(const Program& program, RoleId role, MemoryTier tier);
 
-// The state of one rank: weights and the optimizer's tensors that persist.
+// The bytes of one rank's persistent state: weights and the optimizer's tensors.
 Bytes state_bytes(const Program& program, RoleId role);
 
 }  // namespace orrery

@@ -20,10 +20,10 @@ struct Place {
     std::int64_t end = 0;
 };
 
-// What is placed already, by time: an interval meets what overlaps it, and nothing else is looked
-// at. Times are numbers of beginnings. A place lies in the nodes of a segment tree that cover it:
-// what is there at a time lies between that time's leaf and the root. What begins while the
-// interval lasts is listed by its beginning.
+// The placed intervals by time. A look-up visits only intervals that overlap the given one. Times
+// are indices of beginnings. A place is in the nodes of a segment tree that cover it. The places
+// that live at a time are on the path from that time's leaf to the root. Places that begin during
+// the interval are listed by their beginning.
 class PlacesInTime {
 public:
     explicit PlacesInTime(std::span<const Interval> intervals) {
@@ -52,7 +52,7 @@ public:
         }
     }
 
-    // By offset, until the next call.
+    // Sorted by offset; valid until the next call.
     std::span<const Place> overlapping(const Interval& interval) {
         found_.clear();
         const auto take = [&](const std::vector<std::uint32_t>& numbers) {
@@ -80,14 +80,15 @@ private:
         return static_cast<std::size_t>(std::ranges::upper_bound(begins_, end) - begins_.begin());
     }
 
-    std::vector<std::int64_t> begins_;  // ascending, each once
+    std::vector<std::int64_t> begins_;  // ascending, without repetition
     std::vector<Place> places_;
     std::vector<std::vector<std::uint32_t>> nodes_;      // of places_; the root is node 1
     std::vector<std::vector<std::uint32_t>> beginning_;  // of places_
     std::vector<Place> found_;
 };
 
-// The smallest hole of `size` between places that lie by offset; without one, behind all of them.
+// The offset of the smallest hole with at least `size` between `places`, which are sorted by
+// offset. Without such a hole: the end of all places.
 std::int64_t best_offset(std::span<const Place> places, std::int64_t size) {
     std::int64_t smallest = INT64_MAX;
     std::int64_t best = -1;
@@ -116,9 +117,9 @@ std::vector<std::size_t> order_of(std::span<const Interval> intervals, PackingOr
     return sorted;
 }
 
-// The most that lives at one time.
+// The most bytes that live at one time.
 std::int64_t most_at_once(std::span<const Interval> intervals) {
-    std::vector<std::pair<std::int64_t, std::int64_t>> changes;  // when, by how much
+    std::vector<std::pair<std::int64_t, std::int64_t>> changes;  // time and change
     for (const Interval& interval : intervals) {
         changes.emplace_back(interval.begin, aligned(interval.bytes));
         changes.emplace_back(interval.end + 1, -aligned(interval.bytes));
@@ -150,7 +151,7 @@ Packing pack(std::span<const Interval> intervals, PackingOrder order) {
 }
 
 Packing pack_tightly(std::span<const Interval> intervals) {
-    constexpr std::size_t kFew = 4000;  // intervals that take milliseconds
+    constexpr std::size_t kFew = 4000;  // number of intervals whose packing takes milliseconds
     Packing best = pack(intervals, PackingOrder::by_begin);
     if (intervals.size() <= kFew && best.bytes > most_at_once(intervals) / 100 * 101) {
         for (const PackingOrder order : {PackingOrder::by_size, PackingOrder::by_length}) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the tensors of a rank lie in one arena, by their lifetimes
-// (models/memory/tensor_lifetimes.h). The real executor allocates this arena, and a simulation
-// prints its size as the peak of memory.
+// Places of a rank's tensors in one arena, by their lifetimes (models/memory/tensor_lifetimes.h).
+// The real executor allocates this arena, and a simulation prints its size as the peak of memory.
 //
-// First come the tensors that live through the step, then the blocks of tensors that live for some
-// slots, then, on top of what lives during a slot, the tensors of that slot alone.
+// First come the tensors that live through the whole step, then the blocks of tensors that live for
+// some slots. The tensors of a single slot come last, above the blocks that live during that slot.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +16,26 @@
 
 namespace orrery {
 
-// Something that needs `bytes` from `begin` to `end`, both included.
+// A request for `bytes` from time `begin` to `end`, both included.
 struct Interval {
     std::int64_t bytes = 0;
     std::int64_t begin = 0;
     std::int64_t end = 0;
 };
 struct Packing {
-    std::vector<std::int64_t> offsets;  // of each interval, aligned
-    std::int64_t bytes = 0;             // of all together
+    std::vector<std::int64_t> offsets;  // of each interval; multiples of kTensorAlignment
+    std::int64_t bytes = 0;             // of the whole packing
 };
-// Each interval gets the best fit among those placed before it. The largest first packs tightest
-// (Pisarchyk and Lee 2020, "Efficient memory management for deep neural net inference", greedy by
-// size). An interval takes time in proportion to what overlaps it and to the beginnings while it
-// lasts.
+// The order in which intervals are placed; each gets the best fit among the intervals placed before
+// it. by_size packs most tightly (Pisarchyk and Lee 2020, "Efficient memory management for deep
+// neural net inference", greedy by size). The time for one interval grows with the number of
+// intervals that overlap it and of those that begin during it.
 enum class PackingOrder : std::uint8_t { by_size, by_begin, by_length };
 Packing pack(std::span<const Interval> intervals, PackingOrder order);
-// By their beginnings, unless that leaves gaps and another order smaller ones: where micro-batches
-// overtake one another (DualPipe), what lives long lies between what does not. Other orders are
-// tried for a few thousand intervals only: what lives long overlaps much.
+// Packs by_begin, unless this leaves gaps and another order leaves fewer. Such gaps occur when
+// micro-batches overtake one another (DualPipe): long-lived tensors then lie between short-lived
+// ones. Other orders are tried only for a few thousand intervals, because long-lived intervals
+// overlap many others and cost time.
 Packing pack_tightly(std::span<const Interval> intervals);
 
 inline constexpr std::int64_t kTensorAlignment = 64;
@@ -48,14 +48,15 @@ public:
     std::int64_t bytes() const { return bytes_; }
     const RoleLifetimes& lifetimes() const { return lifetimes_; }
 
-    // Offset of a tensor that an op of this slot touches.
+    // The offset of a tensor that an op of this slot uses, in bytes.
     std::int64_t offset(std::uint32_t slot, TensorId tensor) const;
-    // The offset of a tensor that outlives slots; -1 if the role has none.
+    // The offset, in bytes, of a tensor that outlives slots; -1 if the role does not have it.
     std::int64_t offset_of_instance(TensorId tensor, std::int32_t micro_batch) const;
-    // Every tensor that outlives slots.
+    // All tensors that outlive slots.
     std::vector<TensorInstance> instances() const;
 
-    // What a step begins with as zeros: gradients that persist and tensors of the step.
+    // The tensors that are zero at the beginning of a step: persistent gradients and tensors of the
+    // step.
     std::vector<TensorId> cleared_before_step() const;
     Bytes cleared_bytes() const;
 
@@ -75,7 +76,7 @@ private:
     std::vector<std::int64_t> blocks_;  // offsets of RoleLifetimes::blocks
     std::map<std::int32_t, std::vector<std::uint32_t>> blocks_of_;  // by micro-batch
     std::map<SegmentId, std::map<TensorId, std::int64_t>> in_slot_;
-    std::vector<std::int64_t> slots_;  // where each slot's own tensors begin
+    std::vector<std::int64_t> slots_;  // the offset at which each slot's own tensors begin
     std::int64_t bytes_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-// The most that a segment's own tensors take at once.
+// Finds the op at which a segment's own tensors need most bytes.
 void find_peak(const Program& program, std::size_t num_ops, SegmentTensors& tensors) {
     std::vector<std::vector<TensorId>> starts(num_ops);
     std::vector<std::vector<TensorId>> ends(num_ops);
@@ -37,7 +37,7 @@ void find_peak(const Program& program, std::size_t num_ops, SegmentTensors& tens
 }
 
 SegmentTensors used_tensors(const Program& program, const Segment& segment) {
-    std::vector<std::pair<TensorId, std::uint32_t>> uses;  // by which op
+    std::vector<std::pair<TensorId, std::uint32_t>> uses;  // tensor and op
     for (std::uint32_t o = 0; o < segment.ops.size(); ++o) {
         const Op& op = segment.ops[o];
         for (std::uint32_t i = 0; i < op.num_operands; ++i) {
@@ -93,7 +93,7 @@ public:
     }
 
 private:
-    // The first and the last of some slots.
+    // The first and the last of a set of slots.
     struct Reach {
         std::uint32_t first = UINT32_MAX;
         std::uint32_t last = 0;

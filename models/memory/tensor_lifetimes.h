@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensors of a role live when, in slots of its step and, inside a slot, in ops. Memory plan
-// and memory figures both follow from this, and from nothing else.
+// Lifetimes of a role's tensors, in slots of its step and, inside a slot, in ops. Memory plan and
+// memory figures follow from these lifetimes alone.
 //
-// A tensor of Lifetime::slot lives from its first to its last use in each slot. One of a
-// micro-batch lives from the first to the last slot of that micro-batch that touches it, and so
-// does, over all slots, a gradient of Lifetime::step: its first sum finds zeros. All
-// others live through the whole step: what persists, inputs (written before the step, and the step
-// may run once more), and what the host reads after the step (the loss, norms).
+// A tensor of Lifetime::slot lives from its first to its last use in each slot. A tensor of a
+// micro-batch lives from the first to the last slot of that micro-batch that uses it. A gradient of
+// Lifetime::step lives likewise over all slots, because its first sum begins at zero. All others
+// live through the whole step: persistent tensors, inputs (they are written before the step, which
+// may run once more), and tensors that the host reads after the step (the loss, norms).
 #pragma once
 
 #include <array>
@@ -28,10 +28,10 @@ struct MemoryByKind {
     MemoryByKind& operator-=(const MemoryByKind& other);
 };
 
-// A tensor, and of one that each micro-batch has anew the micro-batch, else -1.
+// A tensor, and the micro-batch if each micro-batch has its own instance, else -1.
 using TensorInstance = std::pair<TensorId, std::int32_t>;
 
-// What the ops of a segment touch.
+// The tensors that the ops of a segment use.
 struct SegmentTensors {
     struct Span {
         TensorId tensor{};
@@ -41,12 +41,12 @@ struct SegmentTensors {
     std::vector<Span> own;               // of Lifetime::slot, by tensor
     std::vector<TensorId> micro_batch;   // of Lifetime::micro_batch, ascending
     std::vector<TensorId> longer_lived;  // of the other lifetimes, ascending
-    // The op at which `own` takes most, and what lives then.
+    // Their bytes at the op at which `own` needs most, and the tensors that live then.
     MemoryByKind own_peak;
     std::vector<TensorId> own_at_peak;
 };
 
-// Tensors that begin and end with the same slots.
+// Tensors that begin and end in the same slots.
 struct TensorGroup {
     std::vector<TensorId> tensors;
     MemoryByKind bytes;
@@ -59,15 +59,15 @@ struct TensorBlock {
 };
 
 struct RoleLifetimes {
-    std::map<SegmentId, SegmentTensors> segments;  // that the role runs
+    std::map<SegmentId, SegmentTensors> segments;  // of the segments that the role runs
     std::vector<TensorInstance> whole_step;
-    std::vector<TensorGroup> groups;  // micro-batches that pass the same segments share them
+    std::vector<TensorGroup> groups;  // shared by micro-batches that pass the same segments
     std::vector<TensorBlock> blocks;  // by begin
 };
 RoleLifetimes tensor_lifetimes(const Program& program, RoleId role);
 
-// Whether it is a gradient that lives for a part of the step: it begins at zero with the first op
-// that adds to it.
+// Whether the tensor is a gradient that lives for a part of the step. It begins at zero with the
+// first op that adds to it.
 bool is_passing_gradient(const Tensor& tensor);
 
 }  // namespace orrery

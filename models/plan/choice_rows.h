@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A choice of the plan as a table: a row has a value, its word, what it means, and what the choice
-// does. The words of the key and the sentence that explains it follow from the rows.
+// A choice of the plan as a table. A row has a value, its word, its meaning and its effect. The
+// words of the key and the sentence that explains it follow from the rows.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-// The words of the rows; of bits, T is their integer.
+// The words of the rows. If the values are bits, T is their integer type.
 template <class T, const auto& kRows>
 inline constexpr auto kChoicesOf = [] {
     std::array<Choice<T>, std::size(kRows)> choices{};
@@ -58,7 +58,7 @@ inline constexpr auto kText = [] {
 
 }  // namespace choice_rows_detail
 
-// The sentence of a key that has these choices.
+// The sentence that explains a key with these choices.
 template <const auto& kRows, const std::string_view& kBegin>
 inline constexpr std::string_view kMeaningOf{choice_rows_detail::kText<kRows, kBegin>.data(),
                                              choice_rows_detail::kText<kRows, kBegin>.size()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How elements are written while they travel: in a dtype, and where that is a quantised one, in
-// blocks with an fp32 scale each (Dettmers et al., 8-bit optimizers, ICLR 2022, section 2.1).
+// The encoding of elements while they travel: a dtype and, if it is quantised, blocks with one fp32
+// scale each (Dettmers et al., 8-bit optimizers, ICLR 2022, section 2.1).
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@ struct Codec {
         : dtype(in), block(elements_of_block) {}
 
     Dtype dtype = Dtype::bf16;
-    std::int64_t block = 0;  // elements that share a scale; 0: there are none
+    std::int64_t block = 0;  // elements that share a scale; 0: no scales
     auto operator<=>(const Codec&) const = default;
 
     Bytes bytes(std::int64_t elements) const {

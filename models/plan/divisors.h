@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The divisors of a number: what a parallel size may be, for hints and for the search.
+// Divisors of a number: the possible parallel sizes, for hints and for the search.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ ForwardFlops forward_flops(const Transformer& model) {
     const auto tokens = static_cast<double>(model.seq_length);
     double visible = 0;
     double full = 0;
-    double mlp_weights = 0;  // of all layers, that a token meets
+    double mlp_weights = 0;  // parameters of all layers that one token uses
     for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
         const auto pairs = static_cast<double>(visible_attention_pairs(model, layer));
         visible += pairs;
@@ -64,8 +64,8 @@ ForwardFlops forward_flops(const Transformer& model) {
             .logits = 2.0 * tokens * hidden * static_cast<double>(model.vocab_size)};
 }
 
-// A module that predicts a further token adds a layer like the last one, its own two products and
-// the output layer once more.
+// A multi-token prediction module adds a layer like the last one, its own two products, and the
+// output layer again.
 ForwardFlops with_predictions(const Transformer& model) {
     ForwardFlops all = forward_flops(model);
     if (model.mtp_num_layers == 0) {
@@ -91,8 +91,8 @@ ForwardFlops with_predictions(const Transformer& model) {
 
 std::int64_t visible_attention_pairs(const Transformer& model, std::int64_t layer) {
     if (model.layer_is_linear(layer)) {
-        // A key and a value give their term of the matrix, and a query reads it: two products of
-        // head_dim x head_dim, as many FLOP as head_dim pairs.
+        // A key and a value make their term of the matrix, and a query reads it: two products of
+        // head_dim x head_dim. That is the FLOP of head_dim query-key pairs.
         return model.seq_length * model.kv_channels;
     }
     return visible_pairs(

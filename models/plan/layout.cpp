@@ -83,7 +83,8 @@ Layout from_neighbour(Layout layout, std::uint32_t digit, int hops, const Mesh& 
 
 std::vector<LayoutStep> transition(const Layout& from, const Layout& to) {
     ORRERY_CHECK(from.size() == to.size());
-    // In the order in which they run. Scattering comes first: hybrid sharding all-reduces shards.
+    // In the order of execution. Scattering comes first, because hybrid sharding all-reduces
+    // shards.
     std::array<LayoutStep, 4> steps{{{CollectiveKind::reduce_scatter, 0},
                                      {CollectiveKind::all_reduce, 0},
                                      {CollectiveKind::all_to_all, 0},

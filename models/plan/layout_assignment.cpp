@@ -22,7 +22,8 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan,
     a.context_digit = static_cast<std::uint32_t>(std::countr_zero(cp));
     a.state = state_layouts(plan, ranks);
 
-    // A ring's blocks are balanced; a head exchange gathers the sequence, in its order.
+    // A ring's blocks are balanced (mirrored pieces). A head exchange gathers the sequence in
+    // order.
     const bool ring = plan.context_parallel_comm == ContextParallelComm::ring;
     const Layout batch = along(mesh, mesh.axis("dp"), sharded(kBatch));
     a.tokens =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layout every class of tensor has under a plan. This is the only place of the lowering that
-// knows what tensor, sequence, context and data parallelism are: everything else derives its
-// communication from the layouts that stand here.
+// The layout of every class of tensor under a plan. In the lowering only this file knows tensor,
+// sequence, context and data parallelism. All communication is derived from these layouts.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +16,14 @@ struct LayoutAssignment {
     Mesh mesh;
     std::uint32_t pipeline_digit = 0;
     std::int32_t chunks = 1;  // model chunks of each pipeline stage
-    std::uint32_t context_digit = 0;  // the first, where experts cut the axis into several
+    std::uint32_t context_digit = 0;  // the first one, if the axes of experts cut it into several
     std::uint32_t head_digits = 0;  // ranks that share a key-value head
 
     // Activations (sequence, batch, width).
     Layout residual;  // between blocks: the residual stream and its gradient
     Layout pipeline;  // as sent from stage to stage
     Layout query;     // Q as attention reads it, and attention's output
-    // K and V as attention reads them: whole heads. Ranks that share one are replicas of it.
+    // K and V as attention reads them: whole heads. Ranks that share a head hold replicas of it.
     Layout key_value;
     std::int64_t ranks_of_head() const { return mesh.combined_size(head_digits); }
     Layout tokens;  // ids and labels, per token
@@ -35,11 +34,11 @@ struct LayoutAssignment {
     Layout vector_weight;  // norms and biases of row-sharded products
     Layout embedding;      // (vocabulary, hidden)
 
-    // How the digits that replicate the model hold its state, in addition to the above.
+    // The state on the digits that replicate the model, in addition to the layouts above.
     StateLayouts state;
 
     // Rows of tokens as their experts read them, and all tokens of the ranks that share the
-    // experts; the weights of experts (input width, output width, experts), and their state.
+    // experts. The weights of experts (input width, output width, experts), and their state.
     Layout expert_rows;
     Layout expert_tokens;
     Layout expert_column_weight;
@@ -49,11 +48,12 @@ struct LayoutAssignment {
     std::uint32_t expert_digits = 0;         // ranks that share the experts
     std::uint32_t expert_tensor_digits = 0;  // ranks that split each expert
 
-    // K and V arrive as a ring of blocks while attention works (instead of one all-gather).
+    // K and V arrive block by block along a ring while attention computes, instead of by one
+    // all-gather.
     bool stream_key_value = false;
 };
 
-// As digits_of_plan().
+// Parameters as for digits_of_plan().
 LayoutAssignment assign_layouts(const ParallelPlan& plan,
                                 std::int64_t ranks_of_head = 1,
                                 RankId first_rank = RankId{});

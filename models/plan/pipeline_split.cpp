@@ -11,8 +11,8 @@
 namespace orrery {
 namespace {
 
-// Places for layers that the even split hands out. Modules that predict further tokens lie behind
-// the last layer, and count where embedding and loss do.
+// The number of layer places in the even split. Prediction modules come after the last layer, and
+// have places if embedding and loss have them.
 std::int64_t places(const Transformer& model, const ParallelPlan& plan) {
     return model.num_layers + (plan.embedding_and_loss_as_layers ? 2 + model.mtp_num_layers : 0);
 }
@@ -40,7 +40,8 @@ Errors check_layout(const Transformer& model, const ParallelPlan& plan) {
     }
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < layout.size(); ++i) {
-        // The first and the last have the embedding and the loss to do.
+        // The first and the last virtual stage may have no layer, because they have the embedding
+        // and the loss.
         const bool at_end = i == 0 || i + 1 == layout.size();
         if (layout[i] < (at_end ? 0 : 1) || layout[i] > model.num_layers) {
             errors.push_back({where,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of ParallelPlan's fields. From it come the keys of the section `plan`, what reads and
-// writes them, `orrery keys plan`, the names of `search` and of its results, the columns of tables,
-// Megatron-LM's flags, and the keys of caches: those of a part of a plan reset the fields that the
-// part does not depend on and use the plan that is left.
+// The table of ParallelPlan's fields. From it follow the keys of the section `plan` with their
+// reader and writer, `orrery keys plan`, the names of `search` and of its results, the columns of
+// tables, and Megatron-LM's flags. Keys of caches follow from it, too: the key of a part of a plan
+// is the plan with all fields reset that the part does not depend on.
 //
-// A new key: a member of ParallelPlan with its default (models/plan/plan.h), a row here, and the
-// code that the key is for; its words, if it has any, in models/plan/plan_words.h. A member without
-// a row does not compile. Its rules with other keys are in models/plan/validate_plan.cpp;
-// tests/fields wants a row that shows its effect.
+// A new key needs a member of ParallelPlan with its default (models/plan/plan.h), a row here, its
+// words, if it has any, in models/plan/plan_words.h, and its effect. A member without a row does
+// not compile. Rules between keys are in models/plan/validate_plan.cpp. tests/fields demands a row
+// that shows the effect.
 #pragma once
 
 #include <array>
@@ -21,13 +21,13 @@
 
 namespace orrery {
 
-// The smallest part of a step whose ops, or whose host time, a field shapes. Where a part is given
-// that is smaller than need be, caches hold equal entries; a part that is too large makes them
-// return times of another plan.
+// The smallest part of a step whose ops or host time a field shapes. If a row names a smaller part
+// than necessary, caches hold equal entries. If it names a larger part, caches return times of
+// another plan.
 enum class PlanScope : std::uint8_t {
     pass,   // a chunk's forward or backward pass of one micro-batch
-    chunk,  // what a chunk does beside its passes: gradients, gathered weights, optimizer
-    step,   // only the order of the passes, and what moves between them
+    chunk,  // the work of a chunk outside its passes: gradients, gathered weights, optimizer
+    step,   // only the order of the passes and the messages between them
 };
 
 template <class T>
@@ -38,13 +38,13 @@ struct PlanField {
     FieldUse use = FieldUse::optional;
     std::string_view meaning;  // one sentence
     typename FieldValues<T>::Type values{};
-    std::string_view unit{};        // of a number
-    std::string_view short_name{};  // the literature's, in tables: "tp"
+    std::string_view unit{};        // of numbers
+    std::string_view short_name{};  // the literature's abbreviation, for tables: "tp"
     bool searched = false;          // `orrery search` varies it
-    // Megatron-LM's flags with the field's value. Of a switch, a flag that begins with "--no-" or
-    // "--disable-" turns it off and any other turns it on.
+    // Megatron-LM's flags that have the field's value. For a switch, a flag that begins with
+    // "--no-" or "--disable-" turns it off, and any other turns it on.
     FlagNames flags{};
-    FlagNames translated_flags{};  // what they say of the field takes more than copying
+    FlagNames translated_flags{};  // flags whose value must be translated
 };
 
 inline constexpr IntegerRange kPlanSizes{1, 4'000'000};
@@ -421,7 +421,7 @@ constexpr bool plan_fields_differ() {
 static_assert(kNumPlanFields == field_count<ParallelPlan>(), "a field of ParallelPlan has no row");
 static_assert(plan_fields_differ(), "a field of ParallelPlan has two rows");
 
-// The plan with every field of a wider scope at its default.
+// The plan with all fields of a wider scope than `scope` at their defaults.
 inline ParallelPlan within(ParallelPlan plan, PlanScope scope) {
     const ParallelPlan defaults;
     for_each_plan_field([&](const auto& field) {

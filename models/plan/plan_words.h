@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a plan's choices, as scenarios, tables and reports spell them. Those of choices that
-// are tables are beside their rows (models/plan/recompute_choices.h,
-// models/plan/sharding_strategy.h).
+// The words of a plan's choices in scenarios, tables and reports. Choices that are tables have
+// their words in their rows (models/plan/recompute_choices.h, models/plan/sharding_strategy.h).
 #pragma once
 
 #include "engine/base/field.h"
@@ -15,7 +14,7 @@ inline constexpr Choice<Recompute> kRecomputes[] = {
     {"full", Recompute::full},
 };
 
-// Bits.
+// The values are bits.
 inline constexpr Choice<std::uint32_t> kCudaGraphParts[] = {
     {"attn", static_cast<std::uint32_t>(CudaGraphPart::attn)},
     {"mlp", static_cast<std::uint32_t>(CudaGraphPart::mlp)},
@@ -51,7 +50,7 @@ inline constexpr Choice<AttentionKernel> kAttentionKernels[] = {
 inline constexpr Choice<RankOrder> kRankOrders[] = {
     {"tp-cp-dp-pp", RankOrder::tp_cp_dp_pp},
     {"tp-cp-pp-dp", RankOrder::tp_cp_pp_dp},
-    {"tp-cp-ep-dp-pp", RankOrder::tp_cp_dp_pp},  // as Megatron-LM writes it
+    {"tp-cp-ep-dp-pp", RankOrder::tp_cp_dp_pp},  // Megatron-LM's spelling
     {"tp-cp-ep-pp-dp", RankOrder::tp_cp_pp_dp},
 };
 

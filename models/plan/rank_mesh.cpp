@@ -19,11 +19,12 @@ struct DigitOfAxis {
 
 class MeshOfPlan {
 public:
-    // `cuts`: consecutive ranks of a stage at which a digit ends whatever its axis, ascending.
+    // `cuts`, ascending: numbers of consecutive ranks of a stage after which a digit of any axis
+    // ends.
     explicit MeshOfPlan(std::vector<std::int64_t> cuts) : cuts_(std::move(cuts)) {}
 
-    // Digits of one axis, the least significant first. Returns the bits of each; one of size one is
-    // left out and has none.
+    // Adds the digits of one axis, the least significant first. Returns the bits of each; a digit
+    // of size one is left out and has no bits.
     std::vector<std::uint32_t> axis(const char* name,
                                     const std::vector<DigitOfAxis>& given,
                                     bool of_stage = true) {
@@ -42,7 +43,7 @@ public:
         axes_.push_back(std::move(axis));
         return bits;
     }
-    // Another name for the digits between two numbers of consecutive ranks of a stage.
+    // Names the digits between two numbers of consecutive ranks of a stage.
     std::uint32_t view(const char* name, std::int64_t first, std::int64_t end, bool named) {
         std::uint32_t digits = 0;
         for (const auto& [bit, stride] : of_stage_) {
@@ -86,13 +87,13 @@ private:
     }
 
     std::vector<std::int64_t> cuts_;
-    std::int64_t stride_ = 1;  // ranks of a stage that the digits so far make up
+    std::int64_t stride_ = 1;  // number of a stage's ranks that the present digits span
     std::vector<std::pair<std::uint32_t, std::int64_t>> of_stage_;  // bits and strides
     std::vector<MeshDigit> digits_;
     std::vector<MeshAxis> axes_;
 };
 
-// Where the axes of the experts end.
+// The numbers of consecutive ranks at which the axes of the experts end.
 std::vector<std::int64_t> expert_cuts(const ParallelPlan& plan) {
     const std::int64_t tensor = plan.expert_tensor_size();
     std::vector<std::int64_t> cuts{tensor, tensor * plan.expert_model_parallel_size};
@@ -155,7 +156,7 @@ RankMesh digits_of_plan(const ParallelPlan& plan, std::int64_t ranks_of_head, Ra
     }
     const std::int64_t expert_tensor = plan.expert_tensor_size();
     const std::int64_t experts = expert_tensor * plan.expert_model_parallel_size;
-    // Where experts read the ranks as the rest does, no axis is named twice.
+    // If experts use the ranks like the rest of the model, the axes need no second names.
     const bool apart = plan.expert_model_parallel_size > 1 || expert_tensor != tensor;
     result.expert_tensor_digits = make.view("etp", 1, expert_tensor, apart);
     result.expert_digits = make.view("ep", expert_tensor, experts, apart);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank's own rows of tokens take in memory. A Program has those of a rank that is the
-// busiest of every layer.
+// The memory for the rows of tokens of one particular rank. A Program has the rows of a rank that
+// is the busiest in every layer.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@
 
 namespace orrery {
 
-// The rank of each role whose experts have most rows to keep: the largest micro-batches of its
-// layers, added up.
+// For each role the rank whose experts keep the most rows: the sum over its layers of the largest
+// micro-batch.
 std::vector<RankId> fullest_ranks(const Program& program, const StepLoad& load);
 
-// The program with tensors as large as these ranks, one of each role, need them for the largest of
-// their micro-batches.
+// The Program with smaller tensors: `ranks`, one of each role, need them for their largest
+// micro-batch.
 Program with_rows_of(const Program& program,
                      std::span<const RoutedTensor> routed,
                      const StepLoad& load,

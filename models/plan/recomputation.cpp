@@ -32,7 +32,7 @@ bool layers_recompute_alike(const ParallelPlan& plan) {
 
 namespace {
 
-// The part of latent attention's linear products that makes heads.
+// The share of latent attention's linear products that makes heads from latent vectors.
 double latent_up_share(const Transformer& m) {
     if (!m.multi_latent_attention) {
         return 0;
@@ -45,7 +45,7 @@ double latent_up_share(const Transformer& m) {
     return static_cast<double>(up) / static_cast<double>(up + rest);
 }
 
-// The recomputed shares of a layer's linear products around attention, and of its MLP's.
+// The recomputed shares of a layer's linear products, around attention and in its MLP.
 struct LinearShare {
     double attention = 0;
     double mlp = 0;
@@ -61,7 +61,7 @@ LinearShare linear_share(const Transformer& model,
     const auto queries = static_cast<double>(model.query_size());
     const auto keys = static_cast<double>(model.kv_size());
     const double all = 2 * (queries + keys);
-    // In a parallel block both last products are terms of one sum, which does not run again.
+    // In a parallel block both last products belong to one sum, which does not run again.
     const double last = model.parallel_block ? 0 : 1;
     LinearShare share;
     share.attention = of(LayerPart::qkv, (queries + 2 * keys) / all) +

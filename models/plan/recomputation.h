@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which activations a plan computes again in the backward pass instead of keeping them, layer by
-// layer: Megatron-LM's --recompute-granularity, -method, -num-layers and -modules, and PyTorch's
-// selective activation checkpointing (every k-th layer, every second product).
+// The activations that the backward pass computes again, layer by layer: Megatron-LM's
+// --recompute-granularity, -method, -num-layers and -modules, and PyTorch's selective activation
+// checkpointing (every k-th layer, every second product).
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@
 namespace orrery {
 
 struct LayerRecompute {
-    UnitLayer whole;           // of full recomputation
-    LayerParts parts;          // that run again, if not the whole layer
-    bool of_products = false;  // they run again together (ModuleRow)
+    UnitLayer whole;           // for full recomputation
+    LayerParts parts;          // the parts that run again if not the whole layer does
+    bool of_products = false;  // the parts run again together (ModuleRow::of_products)
 
-    // What came in is kept as one tensor, for its layer or its unit to begin with.
+    // Whether the layer's input is kept as one tensor, from which the layer or its unit runs again.
     bool keeps_input() const { return whole.begins_unit || of_products; }
 };
 
-// What layer `layer` (from 0) of a chunk of `layers` computes again.
+// The recomputation of layer `layer` (from 0) of a chunk of `layers` layers.
 LayerRecompute recompute_of_layer(const ParallelPlan& plan,
                                   std::int64_t layer,
                                   std::int64_t layers);
 
-// Whether all layers of a chunk keep the same.
+// Whether all layers of a chunk keep the same activations.
 bool layers_recompute_alike(const ParallelPlan& plan);
 
-// The part of a step's forward work that runs again.
+// The shares of a step's forward work that run again.
 struct RecomputedShare {
-    double attention = 0;          // of all layers' attention cores, all pairs counted
-    double visible_attention = 0;  // the same, only the pairs that a mask and a window leave
+    double attention = 0;          // of all layers' attention cores, all query-key pairs counted
+    double visible_attention = 0;  // the same, only visible pairs counted
     double attention_linear = 0;  // of all layers' linear products before and after attention
     double mlp = 0;               // of all layers' MLP products
     double logits = 0;            // of the output layer

@@ -14,17 +14,17 @@
 
 namespace orrery {
 
-// What a layer makes on its way forward, as bits.
+// The results of a layer's forward pass, as bits.
 enum class LayerPart : std::uint32_t {
     norms = 1,         // outputs of the norms
     qkv = 2,           // the product that makes Q, K and V
-    key = 4,           // of that product K alone
+    key = 4,           // only K of that product
     latent_heads = 8,  // Q, K and V made from latent vectors
     heads = 16,        // Q, K and V as core attention reads them: rotated, exchanged
     core = 32,         // core attention
-    projection = 64,   // the product behind attention
+    projection = 64,   // the product after attention
     fc1 = 128,         // the MLP's first product
-    up = 256,          // of that product up alone, where it has a gate
+    up = 256,          // only up of that product, if it has a gate
     activation = 512,  // the MLP's activation
     fc2 = 1024,        // the MLP's second product
     expert_activation = 2048,
@@ -67,11 +67,11 @@ struct ModuleRow {
     std::string_view word;
     std::string_view meaning;
     LayerParts again;
-    // Modules of this kind stand alone. They keep products: everything between these runs again,
-    // all of it before the layer's backward pass. Other modules run again each before the first
-    // backward pass that reads them.
+    // Modules of this kind cannot be combined with others. They keep products, and everything
+    // between these runs again, all of it before the layer's backward pass. Other modules each run
+    // again before the first backward pass that reads their results.
     bool of_products = false;
-    bool of_megatron = false;  // --recompute-modules knows it
+    bool of_megatron = false;  // --recompute-modules has it
 };
 
 inline constexpr ModuleRow kModuleRows[] = {
@@ -114,7 +114,7 @@ inline constexpr ModuleRow kModuleRows[] = {
      .meaning = "the experts, from the router on",
      .again = LayerPart::experts,
      .of_megatron = true},
-    // torchtitan's "op" option with its and Hugging Face's Llama.
+    // torchtitan's "op" option with torchtitan's and Hugging Face's Llama.
     {.value = RecomputeModule::every_second_projection,
      .word = "every_second_projection",
      .meaning = "every_second_product where Q, K, V, gate and up are products of their own: K, "
@@ -130,7 +130,7 @@ inline constexpr ModuleRow kModuleRows[] = {
      .of_products = true},
 };
 
-// What lowering can run again of each kind of module.
+// The parts that lowering can run again for each kind of module.
 inline constexpr LayerParts kBetweenProducts =
     LayerPart::norms | LayerPart::projection | LayerPart::activation;
 inline constexpr LayerParts kExpertParts = LayerPart::expert_activation | LayerPart::experts;
@@ -144,7 +144,7 @@ static_assert(std::ranges::all_of(kModuleRows, [](const ModuleRow& row) {
                                   kExpertParts);
 }));
 
-// The rows of the modules of a plan of which `has` is true, as bits.
+// The modules whose row makes `has` true, as bits.
 template <class Has>
 constexpr std::uint32_t modules_where(Has&& has) {
     std::uint32_t bits = 0;
@@ -155,11 +155,11 @@ constexpr std::uint32_t modules_where(Has&& has) {
 }
 inline constexpr std::uint32_t kProductModules =
     modules_where([](const ModuleRow& row) { return row.of_products; });
-// The modules of these parts alone.
+// The modules whose parts are all in `parts`.
 constexpr std::uint32_t modules_within(LayerParts parts) {
     return modules_where([&](const ModuleRow& row) { return row.again.within(parts); });
 }
-// The modules of any of these parts.
+// The modules that have at least one of these parts.
 constexpr std::uint32_t modules_with(LayerParts parts) {
     return modules_where([&](const ModuleRow& row) { return row.again.has(parts); });
 }
@@ -185,11 +185,11 @@ inline std::string words_of_modules(std::uint32_t modules) {
     return words;
 }
 
-// Which layers full recomputation is of.
+// The layers that full recomputation runs again.
 enum class RecomputeMethod : std::uint8_t { uniform, block, every };
 
-// What a layer is of the units that run again together, from what came into the first of their
-// layers.
+// A layer's role in a unit. The layers of a unit run again together, from the kept input of the
+// first one.
 struct UnitLayer {
     bool again = false;
     bool begins_unit = false;
@@ -201,7 +201,7 @@ struct MethodRow {
     RecomputeMethod value;
     std::string_view word;
     std::string_view meaning;
-    // Layer `layer` (from 0) of a chunk of `layers`; `n` is recompute_num_layers.
+    // The role of layer `layer` (from 0) of a chunk of `layers`; `n` is recompute_num_layers.
     UnitLayer (*of)(std::int64_t layer, std::int64_t layers, std::int64_t n);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor with rows of tokens of which a layer's router decides how many there are.
+// A tensor with rows of tokens whose number a layer's router decides.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace orrery {
 struct RoutedTensor {
     TensorId tensor{};
     std::int64_t layer = 0;
-    std::int64_t rows = 0;      // of a rank, as the Program has them
-    bool with_experts = false;  // they are on the ranks of their experts
+    std::int64_t rows = 0;      // rows of a rank in the Program
+    bool with_experts = false;  // the rows are on the ranks of their experts
 };
 
 }  // namespace orrery

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZeRO 0, 1, 2, 3 (Rajbhandari et al., SC 2020): what the data-parallel ranks share. A strategy is
-// an enumerator and a row; keys, layouts, rules of plans and the search look it up.
+// ZeRO 0, 1, 2, 3 (Rajbhandari et al., SC 2020): the state that the data-parallel ranks shard. A
+// strategy is an enumerator and a row. Keys, layouts, rules of plans and the search look the row
+// up.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace orrery {
 
 enum class ShardingStrategy : std::uint8_t { no_shard, optim, optim_grads, optim_grads_params };
 
-// Whether each rank has all of a state, or the ranks that share a copy of it a part each.
+// Whether each rank holds the whole of a state, or the ranks that share a copy hold a part each.
 enum class Held : std::uint8_t { whole, shard };
 
 struct ShardingRow {
@@ -21,10 +22,9 @@ struct ShardingRow {
     std::string_view word;
     std::string_view meaning;
     Held weights = Held::whole;    // shard: gathered for each use
-    Held gradients = Held::whole;  // once they are reduced
+    Held gradients = Held::whole;  // after their reduction
     Held optimizer = Held::whole;
-    // What a rank has made of gradients that are not its shard is freed, after the step at the
-    // latest.
+    // A rank frees its gradients outside its shard, at the latest after the step.
     bool frees_gradients = false;
 };
 
@@ -60,7 +60,7 @@ static_assert(std::ranges::all_of(kShardingRows, [](const ShardingRow& row) {
     return &row_of(row.value) == &row;
 }));
 
-// The first strategy of the same layouts, which frees gradients or not.
+// The first strategy with the same layouts. It may differ in frees_gradients.
 constexpr ShardingStrategy with_equal_layouts(ShardingStrategy strategy) {
     const ShardingRow& row = row_of(strategy);
     return std::ranges::find_if(kShardingRows,

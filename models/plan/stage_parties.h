@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline stages with tensor-parallel sizes of their own (plan.stage_tensor_model_parallel_sizes):
-// neighbouring stages of one size are a party of the Program (engine/program/program.h), with a
-// mesh of their own. All parties have the same data-parallel and context-parallel ranks.
+// Pipeline stages with tensor-parallel sizes of their own (plan.stage_tensor_model_parallel_sizes).
+// Neighbouring stages of equal size are a party of the Program (engine/program/program.h), with a
+// mesh of their own. All parties have the same data-parallel and context-parallel sizes.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace orrery {
 
-// The plan with the tensor-parallel size of this stage, as if all stages were like it.
+// The plan if all stages had the tensor-parallel size of this stage.
 ParallelPlan plan_of_stage(const ParallelPlan& plan, std::int64_t stage);
 
-// Why stages can't have these sizes; empty if they can. What each size demands of the model is not
-// among it (models/plan/validate_plan.h).
+// The reasons that prevent these sizes; empty if they are possible. models/plan/validate_plan.h
+// checks the demands of each size on the model.
 Errors check_stage_parties(const Transformer& model, const ParallelPlan& plan);
 
 struct StageParty {
@@ -31,7 +31,7 @@ struct StageParty {
     }
 };
 
-// By first stage; one where all stages are alike.
+// By first stage. There is one party if all stages have the same size.
 std::vector<StageParty> stage_parties(const Transformer& model, const ParallelPlan& plan);
 
 std::int32_t num_stages(const std::vector<StageParty>& parties);

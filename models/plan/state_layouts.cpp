@@ -14,7 +14,7 @@ MemoryTier tier_of(StateTier tier) {
 
 }  // namespace
 
-// Equal parts of any row of layers do; the embedding counts as the layer before the first.
+// The offloaded layers are spread evenly. The embedding counts as the layer before the first.
 bool StateLayouts::offloads(std::int64_t layer) const {
     const auto place = static_cast<double>(layer + 1);
     return weights_tier != MemoryTier::hbm &&
@@ -48,7 +48,7 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
     s.weights_tier = tier_of(plan.param_offload_tier);
     s.offloaded_layers = plan.param_offload_fraction;
     s.gradients_tier = tier_of(plan.grad_offload_tier);
-    // One rank that has all keeps it, whatever the strategy says of shards.
+    // A rank that holds the whole state keeps it, even if the strategy shards.
     const bool freed = row.frees_gradients && row.weights == Held::whole;
     s.gradient_buffer = s.gradients_by_unit() ? Lifetime::slot
                         : freed               ? Lifetime::step

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a plan for the number format of attention's products.
+// Rules of a plan for the number format of attention's products.
 #pragma once
 
 #include "engine/base/result.h"
@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-// Each error names a key. `shared`: ranks share a sequence.
+// Each error names a key. `shared`: ranks share a sequence (context parallelism).
 Errors check_attention(const Transformer& model, const ParallelPlan& plan, bool shared);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which plans a model with experts, or with latent attention, can have.
+// Rules of plans for models with experts or with latent attention.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace orrery {
 
-// Part of check() (models/plan/validate_plan.h), after the ranges of all other keys.
+// A part of check() (models/plan/validate_plan.h). It assumes that the ranges of all other keys
+// have been checked.
 Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a plan for sequences longer than memory: tiles, and inputs in host memory.
+// Rules of a plan for sequences longer than memory: tiles, and layer inputs in host memory.
 #pragma once
 
 #include "engine/base/result.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a plan whose optimizer, weights or gradients lie in the host's memory or on its
+// Rules of a plan whose optimizer state, weights or gradients lie in the host's memory or on its
 // drives.
 #pragma once
 

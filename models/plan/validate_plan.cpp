@@ -20,8 +20,9 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kSizeMax = 1'000'000'000;    // of any count: products of two stay in range
-constexpr std::int64_t kMicroBatchesMax = 100'000;  // each is simulated: beyond, for minutes
+constexpr std::int64_t kSizeMax = 1'000'000'000;  // of any count: the product of two stays in range
+// More would take minutes, because each is simulated
+constexpr std::int64_t kMicroBatchesMax = 100'000;
 std::string list(const std::vector<std::int64_t>& values) {
     return fmt::format("{}", fmt::join(values, ", "));
 }
@@ -35,7 +36,7 @@ std::string valid_divisors(std::int64_t n, std::int64_t limit, std::int64_t unit
     return list(valid);
 }
 
-// The multiples of `unit` next to n.
+// The nearest multiples of `unit` below and above n.
 std::string nearest_multiples(std::int64_t n, std::int64_t unit) {
     const std::int64_t below = n / unit * unit;
     return below == 0 ? fmt::format("{}", unit) : fmt::format("{} or {}", below, below + unit);
@@ -127,7 +128,7 @@ void Rules::query_groups_divide_heads() {
     }
 }
 
-// What a stage's tensor-parallel size demands of the model.
+// The demands of each stage's tensor-parallel size on the model.
 void Rules::stages() {
     std::vector<std::int64_t> sizes = plan.stage_tensor_model_parallel_sizes;
     if (sizes.empty()) {
@@ -197,8 +198,8 @@ void Rules::tensor_parallel_extras() {
 void Rules::sequence() {
     const std::int64_t cp = plan.context_parallel_size;
     const std::int64_t tp = plan.sequence_parallel ? plan.tensor_model_parallel_size : 1;
-    // A ring rank holds one piece from the front and its mirror image from the back, so that causal
-    // attention is balanced.
+    // Each rank of a ring holds one piece from the front and the mirrored piece from the back,
+    // which balances causal attention.
     const bool mirrored = cp > 1 && plan.context_parallel_comm == ContextParallelComm::ring;
     if (mirrored && model.seq_length % (2 * cp) != 0) {
         reject("plan.context_parallel_size",
@@ -236,8 +237,8 @@ void Rules::context_parallel_heads() {
     }
 }
 
-// A ring merges blocks by the log-sum-exp that flash kernels keep, and its balanced halves are
-// those of a causal mask without a window (Transformer Engine has the same two limits).
+// A ring merges blocks by the log-sum-exp that flash kernels keep. Its balanced halves fit a causal
+// mask without a window (Transformer Engine has the same two limits).
 void Rules::context_parallel_ring() {
     if (plan.context_parallel_size == 1 ||
         plan.context_parallel_comm != ContextParallelComm::ring) {
@@ -447,7 +448,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.ranges();
     rules.number_formats();
     if (!rules.errors.empty()) {
-        return rules.errors;  // the rest divides by what is out of range
+        return rules.errors;  // the other rules divide by values that are out of range
     }
     rules.query_groups_divide_heads();
     rules.stages();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a plan fits a model and a number of GPUs: every rule that a divisibility or a missing
-// partner breaks, as one Error each, with the key path and the values that would do. The rules are
-// Megatron-LM's, with two liberties: interleaving does not need the micro-batches to divide by the
-// stages (models/schedule/interleaved_1f1b.cpp), and tensor parallelism may exceed the query groups
-// where it is a multiple of them (their weights are then replicated).
+// The rules that a plan must obey for a model and a number of GPUs. Each broken rule is one Error
+// with the key's path and the values that would fit. The rules are Megatron-LM's, with two
+// exceptions. The number of micro-batches of interleaved schedules need not be a multiple of the
+// stages (models/schedule/interleaved_1f1b.cpp). Tensor parallelism may exceed the query groups if
+// it is a multiple of them (their weights are then replicated).
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace orrery {
 
-// All errors, none if the plan is good. plan.data_parallel_size is not read but derived from
+// All errors; empty if the plan is valid. plan.data_parallel_size is not read; it follows from
 // num_gpus.
 Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus);
 
-// What the plan asks of a device that the device does not have: number formats, attention kernels.
+// The demands of the plan that the device cannot meet: number formats and attention kernels.
 Errors check_device(const ParallelPlan& plan, const DeviceSpec& device);
 
-// What is left for data parallelism; 0 if tensor x pipeline x context does not divide num_gpus.
+// num_gpus / (tensor x pipeline x context); 0 if the product does not divide num_gpus.
 std::int64_t derived_data_parallel_size(const ParallelPlan& plan, std::int64_t num_gpus);
 
 }  // namespace orrery

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// DeepSeek's conditions (DualPipe's repository): micro-batches come in from both ends in pairs.
+// DeepSeek's conditions (DualPipe's repository): micro-batches enter from both ends in pairs.
 void check_dual_pipe(const Transformer& model,
                      const ParallelPlan& plan,
                      std::int64_t num_gpus,

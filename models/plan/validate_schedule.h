@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of schedules that pair passes, and of modules behind the last layer.
+// Rules of schedules that pair passes, and of multi-token prediction modules.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-// Errors of a plan whose sizes and batch are valid (models/plan/validate_plan.h).
+// The errors of a plan whose sizes and batch are valid (models/plan/validate_plan.h).
 Errors check_paired_schedule(const Transformer& model,
                              const ParallelPlan& plan,
                              std::int64_t num_gpus);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breadth-first pipeline (Lamy-Poirier, "Breadth-First Pipeline Parallelism", 2022): layers loop
 // over the stages in chunks as in the interleaved schedule, but a chunk works on all micro-batches
-// before the next chunk starts. So a chunk's parameters are gathered and its gradients reduced once
-// a step under ZeRO 2 and 3. All micro-batches are in flight; the bubble is (p-1)/(v m) if m >= p.
+// before the next chunk starts. A chunk's parameters are therefore gathered, and its gradients
+// reduced, once a step under ZeRO 2 and 3. All micro-batches are in flight; the bubble is (p-1)/(v
+// m) if m >= p.
 #include "models/schedule/schedule.h"
 
 namespace orrery {

@@ -10,14 +10,14 @@
 namespace orrery {
 namespace {
 
-// What a rank does, in the eight phases of deepseek-ai/DualPipe. `near` is the direction whose
+// The steps of a rank, in the eight phases of deepseek-ai/DualPipe. `near` is the direction whose
 // first stage is closer to the rank, or chunk 0.
 class DualOrder {
 public:
     explicit DualOrder(std::int32_t near) : near_(near) {}
 
-    // `half`: ranks on one side; `place`: of these, counted from the end of the pipeline; `pairs`:
-    // twice as many fused pairs of both kinds run in the middle.
+    // `half` is the number of ranks on one side, and `place` the rank's index among them, counted
+    // from the end of the pipeline. The middle phase has 2 x `pairs` fused pairs, of both kinds.
     std::vector<DualStep> make(std::int32_t half, std::int32_t place, std::int32_t pairs) {
         const std::int32_t rest = half - place - 1;
         for (std::int32_t i = 0; i < 2 * rest; ++i) {
@@ -33,7 +33,7 @@ public:
             forward(1);
         }
         for (std::int32_t i = 0; i < pairs; ++i) {
-            if (i == 0 && rest == 0) {  // the backward pass needs this very forward pass
+            if (i == 0 && rest == 0) {  // the backward pass is of this very forward pass
                 forward(0);
                 backward(1, false);
             } else {

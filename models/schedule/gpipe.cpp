@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPipe (Huang et al., NeurIPS 2019, figure 2): all micro-batches forward, then all backward in
-// reverse order. Every micro-batch's activations are in flight at once; the bubble is (p-1)/m of
-// the ideal time.
+// reverse order. The activations of all micro-batches are in flight at once. The bubble is (p-1)/m
+// of the ideal time.
 #include "engine/base/check.h"
 #include "models/schedule/schedule.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interleaved 1F1B (Narayanan et al., SC 2021, section 2.2): a stage holds v chunks and takes turns
-// on them in groups of p micro-batches. Stage s warms up with 2(p-s-1) + (v-1)p forward passes, as
-// Megatron-LM does, then alternates one forward and one backward; the bubble is (p-1)/(v m).
+// Interleaved 1F1B (Narayanan et al., SC 2021, section 2.2): a stage holds v chunks and alternates
+// between them in groups of p micro-batches. Stage s warms up with 2(p-s-1) + (v-1)p forward
+// passes, like Megatron-LM. Then forward and backward passes alternate. The bubble is (p-1)/(v m).
 //
-// Megatron-LM wants p | m. A last group of fewer than p micro-batches would deadlock or stall, so
-// here m is cut into floor(m/p) groups whose sizes differ by one at most, the larger first, and the
-// warm-up covers v-1 turns of the largest: the same schedule if p | m. With m < p all passes are
-// warm-up.
+// Megatron-LM requires p | m. A last group of fewer than p micro-batches would deadlock or stall.
+// Here m is cut into floor(m/p) groups whose sizes differ by one at most, the larger first, and the
+// warm-up covers v-1 turns of the largest. If p | m, the schedule is Megatron-LM's. If m < p, all
+// passes are warm-up.
 #include <algorithm>
 
 #include "models/schedule/schedule.h"

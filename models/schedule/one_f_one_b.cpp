@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 1F1B with a flush (PipeDream-Flush; Narayanan et al., SC 2021, section 2.2): stage s runs p-s-1
-// forward passes to warm up, then alternates one forward and one backward. At most p-s
-// micro-batches are in flight; the bubble is GPipe's, (p-1)/m of the ideal time.
+// 1F1B with a flush (PipeDream-Flush; Narayanan et al., SC 2021, section 2.2): stage s warms up
+// with p-s-1 forward passes. Then forward and backward passes alternate. At most p-s micro-batches
+// are in flight. The bubble is GPipe's, (p-1)/m of the ideal time.
 #include <algorithm>
 
 #include "engine/base/check.h"

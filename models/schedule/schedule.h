@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pipeline schedule is a pure function: the order in which one stage works on (pass, chunk,
-// micro-batch). Communication is not part of it: the lowering derives receives and sends from who
-// computes the neighbouring chunk.
+// micro-batch). It has no communication: the lowering derives receives and sends from the stages of
+// the neighbouring chunks.
 #pragma once
 
 #include <cstdint>
@@ -12,42 +12,44 @@
 
 namespace orrery {
 
-// Which part of the model a chunk of a stage is, and where its neighbours are.
+// The part of the model that a chunk of a stage holds, and the places of its neighbours.
 enum class ChunkPlacement : std::uint8_t {
-    looping,    // chunk c of stage s is part c * stages + s; the first stage is behind the last
-    v_shape,    // two chunks: there and back, parts s and 2 * stages - 1 - s (DualPipeV)
-    both_ends,  // two chunks: part s, and a copy of part stages - 1 - s for the micro-batches that
-                // come in at the other end (DualPipe)
+    looping,  // chunk c of stage s is part c * stages + s; the last stage sends on to the first
+    v_shape,  // two chunks, down and back: parts s and 2 * stages - 1 - s (DualPipeV)
+    // Two chunks: part s, and a copy of part stages - 1 - s for the micro-batches that enter at the
+    // other end (DualPipe)
+    both_ends,
 };
 ChunkPlacement placement_of(ScheduleKind kind);
 
 struct ScheduleShape {
     std::int32_t stages = 1;
-    std::int32_t chunks = 1;  // model chunks a stage
+    std::int32_t chunks = 1;  // model chunks of each stage
     std::int32_t micro_batches = 1;
     ChunkPlacement placement = ChunkPlacement::looping;
-    bool shares_loss = false;  // all stages work on the loss of each micro-batch together
+    bool shares_loss = false;  // all stages compute the loss of each micro-batch together
     bool operator==(const ScheduleShape&) const = default;
 
-    // Parts of the model, and the part that a chunk is.
+    // The number of parts of the model, and the part that a chunk holds.
     std::int32_t virtual_stages() const {
         return placement == ChunkPlacement::both_ends ? stages : stages * chunks;
     }
     std::int32_t virtual_stage(std::int32_t stage, std::int32_t chunk) const;
-    // Forward passes of the chunk send to the next stage; else to the one before.
+    // Whether forward passes of the chunk send to the next stage. Otherwise they send to the
+    // previous stage.
     bool ascends(std::int32_t chunk) const {
         return placement == ChunkPlacement::looping || chunk == 0;
     }
-    // The stage has this chunk and the part behind it: nothing is sent between them.
+    // Whether the stage holds this chunk and the following part: nothing is sent between the two.
     bool turns_at(std::int32_t stage) const {
         return placement == ChunkPlacement::v_shape && stage == stages - 1;
     }
 };
 
-// pass is forward, backward (both gradients), backward_input or backward_weight. Where all stages
-// share the loss (ScheduleShape::shares_loss), loss_forward is a stage's part up to what all must
-// know of it, and loss_backward, with the sums over all stages, the gradient of the last stage's
-// output.
+// The pass is forward, backward (both gradients), backward_input or backward_weight. With
+// ScheduleShape::shares_loss there are two more. loss_forward is a stage's part up to the
+// statistics that all stages exchange. loss_backward uses their sums and computes the gradient of
+// the last stage's output.
 struct WorkItem {
     Pass pass = Pass::forward;
     std::int32_t chunk = 0;
@@ -57,7 +59,7 @@ struct WorkItem {
 
 using StageOrder = std::vector<WorkItem>;
 
-// One file each.
+// Each schedule has a file of its own.
 StageOrder gpipe(const ScheduleShape& shape, std::int32_t stage);
 StageOrder one_f_one_b(const ScheduleShape& shape, std::int32_t stage);
 StageOrder shared_loss_1f1b(const ScheduleShape& shape, std::int32_t stage);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// 1F1B where all stages work on the loss of each micro-batch together (after Yeung et al., arXiv
-// 2411.05288): when the last stage has a micro-batch's forward pass, each stage does its part of
-// the output layer; when all have done it, each makes its gradients; and when these are added up,
-// the last stage's backward pass begins.
+// 1F1B whose stages compute the loss of each micro-batch together (after Yeung et al., arXiv
+// 2411.05288). After the last stage's forward pass of a micro-batch, each stage computes its part
+// of the output layer. When all stages have done so, each computes its gradients. When these have
+// been added, the last stage's backward pass begins.
 //
-// Every stage works in turns of equal length, and in turn k on both parts of the loss of
-// micro-batch k. A forward and a backward pass follow, of the micro-batches that the neighbours had
-// a turn before: p - s ahead of the loss, and p - s - 1 behind it. No stage waits inside a turn,
-// whatever its passes take, and what all stages exchange has one order. The price is that up to
-// 2 (p - s) micro-batches are in flight, twice those of 1F1B.
+// Every stage works in turns of equal length. In turn k it works on both parts of the loss of
+// micro-batch k. One forward and one backward pass follow, of the micro-batches that the neighbours
+// had one turn before: p - s ahead of the loss, and p - s - 1 behind it. No stage waits inside a
+// turn, however long its passes take, and the exchanges between all stages have one order. The
+// price is memory: up to 2 (p - s) micro-batches are in flight, twice those of 1F1B.
 #include "engine/base/check.h"
 #include "models/schedule/schedule.h"
 

@@ -8,21 +8,22 @@ bool is_forward(const WorkItem& item) {
     return item.pass == Pass::forward;
 }
 
-// Whether the pass stands between two stages.
+// Whether the pass has messages between stages.
 bool moves(const WorkItem& item) {
     return item.pass == Pass::forward || item.pass == Pass::backward ||
            item.pass == Pass::backward_input;
 }
 
-// DualPipe's pairs send and receive together (its repository, _commit_and_wait_comm()).
+// Two passes of a DualPipe pair send and receive together (its repository,
+// _commit_and_wait_comm()).
 bool shares_messages(const ScheduleShape& shape, const WorkItem& item, const WorkItem& next) {
     return shape.placement != ChunkPlacement::looping && item.pass == Pass::backward &&
            is_forward(next);
 }
 
-// Between the warm-up and the last passes, Megatron-LM's interleaved schedule exchanges once for a
-// forward and the backward pass behind it, in both directions together. It wants p | m, and has no
-// such pairs if m = p.
+// Between the warm-up and the last passes, Megatron-LM's interleaved schedule exchanges messages
+// once for a forward pass and the following backward pass, in both directions together. It requires
+// p | m, and has no such pairs if m = p.
 bool shares_exchange(const StageRules& rules,
                      const ScheduleShape& shape,
                      const WorkItem& item,
@@ -40,9 +41,9 @@ public:
 
     StageWalk walk() {
         if (rules_.overlap_param_gather && !rules_.overlap_param_gather_with_optimizer_step) {
-            // Gathered at the start of the step, the parameters arrive while the first
-            // micro-batches run; nothing precedes them in the step, so the last step's optimizer
-            // has ended (the host waits for it).
+            // Parameters that are gathered at the start of the step arrive while the first
+            // micro-batches run. The gather has no predecessor in the step, because the host has
+            // waited for the last step's optimizer.
             gather_parameters({});
         }
         add_passes();
@@ -68,7 +69,7 @@ private:
     void add_passes() {
         const StageOrder order = stage_order(rules_.schedule, shape_, stage_);
         walk_.work.reserve(4 * order.size());
-        // How many passes each chunk still has that make gradients.
+        // The number of remaining passes of each chunk that make gradients.
         std::vector<std::int64_t> left(static_cast<std::size_t>(shape_.chunks), 0);
         for (const WorkItem& item : order) {
             left[static_cast<std::size_t>(item.chunk)] += is_forward(item) ? 0 : 1;
@@ -95,7 +96,7 @@ private:
         }
     }
 
-    // Neither reads what the other makes: a backward pass, and a forward pass of a later
+    // Whether the two passes are independent: a backward pass, and a forward pass of a later
     // micro-batch or another chunk.
     bool runs_together(const WorkItem& item, const WorkItem& next) const {
         return rules_.pairs_passes && item.pass == Pass::backward && is_forward(next);
@@ -105,9 +106,9 @@ private:
         for (const WorkItem& item : turn) {
             add_receive(item);
         }
-        // Without overlap the host waits until the device is idle after every exchange
-        // (Megatron-LM, p2p_communication.py: torch.cuda.synchronize() behind batch_isend_irecv):
-        // whatever it has to do before the first kernel of the next turn is then exposed.
+        // Without overlap the host waits after every exchange until the device is idle
+        // (Megatron-LM, p2p_communication.py: torch.cuda.synchronize() behind batch_isend_irecv()).
+        // The host's work before the first kernel of the next turn is then exposed.
         if (!exchange_.empty()) {
             add_of_chunk(StageTask::restart, -1, exchange_);
             exchange_.clear();
@@ -122,10 +123,11 @@ private:
         }
     }
 
-    // With overlap, posted when the pass before the previous one is done: one pass ahead of its
-    // use. Its sender, which runs one pass ahead too, then finds it posted and does not stall.
-    // Without overlap, posted behind the previous pass, in one call with what that pass sends: the
-    // device has nothing else to run meanwhile (Megatron-LM, send_forward_recv_backward()).
+    // With overlap, a receive is posted when the pass before the previous one has ended, one pass
+    // ahead of its use. The sender also runs one pass ahead; it finds the receive posted and does
+    // not stall. Without overlap, the receive is posted after the previous pass, in one call with
+    // that pass's send, because the device has nothing else to run (Megatron-LM,
+    // send_forward_recv_backward()).
     void add_receive(const WorkItem& item) {
         if (!receives(shape_, stage_, item)) {
             return;
@@ -150,8 +152,8 @@ private:
             return;
         }
         const std::uint32_t message = add(StageTask::send, item, last_pass());
-        // What goes round to the other end of the pipeline may have to lie there for many turns
-        // (all micro-batches of a chunk in a breadth-first order): the sender goes on meanwhile.
+        // A message to the other end of the pipeline may wait there for many turns (all
+        // micro-batches of a chunk in a breadth-first order). The sender continues meanwhile.
         const bool wraps = shape_.placement == ChunkPlacement::looping &&
                            stage_ == (is_forward(item) ? shape_.stages - 1 : 0);
         if (!wraps) {
@@ -162,7 +164,7 @@ private:
     void add_end() {
         for (std::int32_t c = shape_.chunks; c-- > 0 && !rules_.overlap_grad_reduce;) {
             add_of_chunk(
-                StageTask::reduce_gradients, c, last_pass());  // the last chunk's are first
+                StageTask::reduce_gradients, c, last_pass());  // the last chunk's are ready first
         }
         if (shape_.placement == ChunkPlacement::both_ends) {
             // Both stages of a pair begin with the same part of the model.
@@ -180,8 +182,8 @@ private:
         }
         const std::uint32_t optimizer = add_of_chunk(StageTask::optimizer, -1, {});
         if (rules_.overlap_param_gather_with_optimizer_step) {
-            // The first chunk's parameters arrive while the others' are stepped, these while the
-            // next step's first micro-batches run (Megatron-LM, ChainedOptimizer).
+            // The first chunk's parameters arrive while the other chunks are stepped, the others'
+            // while the next step's first micro-batches run (Megatron-LM, ChainedOptimizer).
             add_of_chunk(StageTask::gather_parameters, 0, {&optimizer, 1});
             const std::uint32_t rest = add_of_chunk(StageTask::optimizer_of_rest, -1, {});
             gather_parameters({&rest, 1}, 1);
@@ -202,7 +204,7 @@ private:
     const ScheduleShape& shape_;
     std::int32_t stage_;
     StageWalk walk_;
-    std::vector<std::uint32_t> passes_;    // so far, in order
+    std::vector<std::uint32_t> passes_;    // all up to now, in order
     std::vector<std::uint32_t> exchange_;  // messages that the next turn waits for
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024, section 2): 1F1B with the
-// backward pass split into input gradients (B) and weight gradients (W). Nothing waits for W, so
-// stage s keeps s of them back and fills its drain with them. It then holds p micro-batches at
-// most, as 1F1B's first stage does; the bubble is (p-1)(F + max(B-W, 0)) instead of (p-1)(F+B+W).
+// backward pass split into input gradients (B) and weight gradients (W). No pass waits for W, so
+// stage s defers s of them and fills its drain with them. It then holds p micro-batches at most,
+// like 1F1B's first stage. The bubble is (p-1)(F + max(B-W, 0)) instead of (p-1)(F+B+W).
 #include <algorithm>
 
 #include "engine/base/check.h"

@@ -12,11 +12,11 @@
 namespace orrery {
 namespace {
 
-// What moves an exchange that is overlapped piece by piece: the defaults of Transformer Engine's
-// user buffers (transformer_engine/pytorch/module/base.py, initialize_ub). A gather is a
-// `ring_exchange` with use_ce: cudaMemcpyAsync moves the data, and kernels of one thread the flags
-// (userbuffers.cu, userbuffers_send). A reduce-scatter is a `pipeline` on 16 SMs, which the
-// products beside it leave free (set_sm_margin).
+// The hardware that moves the pieces of an overlapped exchange: the defaults of Transformer
+// Engine's user buffers (transformer_engine/pytorch/module/base.py, initialize_ub). A gather is a
+// `ring_exchange` with use_ce: cudaMemcpyAsync moves the data, and kernels of one thread set the
+// flags (userbuffers.cu, userbuffers_send). A reduce-scatter is a `pipeline` on 16 SMs, which the
+// concurrent products do not use (set_sm_margin).
 constexpr std::uint16_t kOverlappedReduceSms = 16;
 
 Mover mover_of_pieces(CollectiveKind kind) {
@@ -28,7 +28,7 @@ std::string piece_name(std::string_view name, std::size_t i, std::size_t pieces)
     return pieces == 1 ? std::string{name} : std::string{name} + "[" + std::to_string(i) + "]";
 }
 
-// How many rows each matrix has, where that is data.
+// Adds the tensor with each matrix's number of rows, if that is data.
 void add_counts(OpSpec& spec, const Value& x, const Parameter& w) {
     if (w.of_experts() && x.rows.counts) {
         spec.reads.push_back(x.rows.counts->held);
@@ -74,7 +74,7 @@ Value BlockBuilder::value(std::string_view name,
                           Dtype dtype,
                           TensorKind kind,
                           std::size_t pieces) {
-    // Blocks of what is gathered over the ranks that share the residual stream's sequence.
+    // The number of blocks that a gather over the ranks of the residual stream's sequence collects.
     const std::int64_t blocks = local_extent(model.seq_length, kSequence, layout) /
                                 local_extent(model.seq_length, kSequence, layouts.residual);
     const std::vector<std::int64_t> shape{model.seq_length, batch_of_all_ranks(), width};
@@ -201,7 +201,7 @@ Value BlockBuilder::relayout(std::string_view name,
     };
     Value now = v;
     for (const RelayoutStep& step : relayout_steps(v.layout, to, elements)) {
-        // An exchange of heads wants all tokens.
+        // An exchange of heads needs all tokens.
         const bool exchange = step.step.kind == CollectiveKind::all_to_all;
         const std::size_t chunks = exchange ? 1 : std::max(pieces, now.pieces);
         Value moved = value_like(v,
@@ -235,7 +235,7 @@ Value BlockBuilder::relayout(std::string_view name,
         }
         now = std::move(moved);
     }
-    now.layout = to;  // what is left is taking slices
+    now.layout = to;  // only slices remain to be taken
     return now;
 }
 
@@ -256,8 +256,8 @@ Value BlockBuilder::quantised(std::string_view name,
     const std::string text = std::string{name} + " cast";
     Value y = value_like(x, text, x.shape[kWidth], x.layout, lifetime, Dtype::fp8);
     const std::int64_t elements = local_tokens(x) * local_width(x);
-    // The maximum has to be known before the first value is cast. A compiler takes that of the
-    // tensor where x is made; those of columns are over all rows, of which x is made one by one.
+    // The maximum must be known before the first value is cast. A compiler computes a tensor's
+    // maximum where it makes x. The maxima of columns are over all rows, but x is made row by row.
     const bool rowwise = plan.fp8_recipe == Fp8Recipe::rowwise;
     if (rowwise || (plan.fp8_recipe == Fp8Recipe::tensorwise && !plan.compiled)) {
         const Value maximum = value_like(x,
@@ -273,7 +273,7 @@ Value BlockBuilder::quantised(std::string_view name,
                {&x},
                {&maximum});
     }
-    // Rows and columns have scales of their own, and are cast apart.
+    // Rows and columns have scales of their own, and are cast separately.
     if (rowwise) {
         const KernelCall half = cast(elements, x.dtype, Dtype::fp8);
         kernel(text + " of rows", half, Cause::memory_bound_kernels, {&x}, {&y});

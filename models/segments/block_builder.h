@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vocabulary in which a transformer is lowered: values with layouts, matrix products, and the
-// communication that a change of layout needs. A product and the collective before or after it can
-// run in chunks on two streams (tensor-parallel overlap): the pieces of a Value.
+// The vocabulary for lowering a transformer: values with layouts, matrix products, and the
+// communication for changes of layout. A product and the collective before or after it can run in
+// chunks on two streams (tensor-parallel overlap). The chunks are the pieces of a Value.
 #pragma once
 
 #include <algorithm>
@@ -20,19 +20,19 @@
 
 namespace orrery {
 
-// Rows of tokens, each as often as it has experts: of the value in all, while they lie with their
-// tokens and while they lie with their experts, of which all ranks then are taken to have as many
-// as the one with most.
+// Numbers of rows of tokens; a token has a row for each of its experts. The numbers are those of
+// the whole value, while rows lie with their tokens and while they lie with their experts. In the
+// second case every rank is assumed to have as many rows as the busiest one.
 struct TokenRows {
     std::int64_t with_tokens = 0;
     std::int64_t with_experts = 0;
-    std::int64_t layer = -1;  // whose router decides how many; -1: none does
-    // The part of that rank's rows that each of its experts takes; empty: equal parts.
+    std::int64_t layer = -1;  // the layer whose router decides the number; -1: no router does
+    // The share of that rank's rows that each of its experts takes; empty: equal shares.
     std::vector<double> of_experts{};
-    // With plan.moe_fused_kernels: the experts of each token, the tokens that the rank has for each
-    // expert, the rows that each of the ranks sharing them has for each of this rank's experts, and
-    // the rows that lie with the experts in the end: all that the ranks splitting each expert
-    // received.
+    // With plan.moe_fused_kernels, tensors of counts. `chosen`: the experts of each token. `sent`:
+    // this rank's tokens for each expert. `received`: the rows for each of this rank's experts from
+    // each rank that shares them. `held`: the rows that finally lie with the experts, from all
+    // ranks that split each expert.
     struct Counts {
         TensorId chosen{};
         TensorId sent{};
@@ -40,20 +40,22 @@ struct TokenRows {
         TensorId held{};
     };
     std::optional<Counts> counts{};
-    std::int64_t most = 0;  // with `counts`: rows of one rank that another one's experts may get
+    // With `counts`: the most rows of one rank that another rank's experts can receive
+    std::int64_t most = 0;
 };
 
 // An activation.
 struct Value {
     TensorId tensor{};
-    // In how many pieces of its tokens it is made (engine/program/program.h, Tensor), usually one;
-    // 0: no value.
+    // The number of pieces of its tokens in which it is made (engine/program/program.h, Tensor),
+    // usually one; 0: no value.
     std::size_t pieces = 0;
     Layout layout;
     std::vector<std::int64_t> shape;  // global (sequence, batch, width)
     Dtype dtype = Dtype::bf16;
     std::vector<std::int64_t> column_parts{};  // of the width (engine/program/program.h, Tensor)
-    TokenRows rows{};  // of what experts work on, whose sequence has these instead of the model's
+    // For values of experts, whose sequence has these rows instead of the model's tokens
+    TokenRows rows{};
     bool of_experts() const { return rows.with_tokens > 0; }
     bool empty() const { return pieces == 0; }
 };
@@ -61,24 +63,25 @@ struct Value {
 // A weight matrix or vector with its gradient.
 struct Parameter {
     std::string name;
-    std::int64_t layer = 0;           // -1 embedding, num_layers: output side
-    Layout layout;                    // along the model digits
-    std::vector<std::int64_t> shape;  // global (input, output); vectors (1, n); experts third
-    Layout gradient_layout;     // as the backward pass produces it: partial along token digits
-    std::int64_t elements = 0;  // of one rank, all data ranks together
-    bool transposed = false;    // stored as (output, input): a tied output layer
+    std::int64_t layer = 0;  // -1: embedding, num_layers: output side
+    Layout layout;           // along the model digits
+    // Global (input, output); vectors (1, n); experts are the third dimension
+    std::vector<std::int64_t> shape;
+    Layout gradient_layout;     // from the backward pass: partial along the digits of tokens
+    std::int64_t elements = 0;  // of one rank, before data-parallel sharding
+    bool transposed = false;    // stored as (output, input), as a tied output layer is
     std::vector<std::int64_t>
         column_parts;  // of the output dimension (engine/program/program.h, Tensor)
-    // The tensors of a parameter. Their layouts are those of its state
+    // The tensors of the parameter. Their layouts are those of its state
     // (models/plan/state_layouts.h).
-    TensorId stored{};          // what persists
-    TensorId weight{};          // what products read: `stored`, or gathered from it
-    TensorId secondary{};       // what a forward pass keeps for the backward pass, if anything
-    TensorId gradient{};        // what the backward pass adds to
-    TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard
-    bool in_16_bits = false;    // FP8 recipes keep its products in 16 bits, too
+    TensorId stored{};          // persists
+    TensorId weight{};          // operand of products: `stored`, or gathered from it
+    TensorId secondary{};       // copy that a forward pass keeps for the backward pass, if any
+    TensorId gradient{};        // the backward pass adds to it
+    TensorId gradient_shard{};  // the persistent part of the gradient: the same tensor, or a shard
+    bool in_16_bits = false;    // its products stay in 16 bits with FP8 recipes, too
     bool of_experts() const { return shape.size() > kExpert; }
-    // Products read a copy that is made for each use.
+    // Whether products read a copy that is gathered for each use.
     bool gathered() const { return weight != stored; }
 };
 
@@ -99,14 +102,15 @@ public:
     const LayoutAssignment& layouts;
     SegmentBuilder ops;
 
-    // Forward kernels emitted while this is on count as recomputation and their results live for
-    // the slot only.
+    // While this is on, emitted forward kernels count as recomputation, and their results live only
+    // for the slot.
     bool recomputing = false;
-    // Calls of the framework that each product takes which is emitted while this is more than one
+    // The framework's calls for each emitted product; above one for products that are not fused
     // (plan.fused_projections).
     std::uint8_t calls_of_products = 1;
-    std::uint8_t calls_of_kernels = 1;  // the same of kernel()
-    // Products that the parts of a weight are where nothing fuses them.
+    std::uint8_t calls_of_kernels = 1;  // the same for kernel()
+    // The number of products that multiply by `w`: one, or one for each column part if the plan
+    // fuses none.
     std::uint8_t projections_of(const Parameter& w) const {
         const bool apart = !plan.fused_projections && w.column_parts.size() > 1;
         return static_cast<std::uint8_t>(apart ? w.column_parts.size() : 1);
@@ -123,20 +127,20 @@ public:
         return local_extent(v.shape[kWidth], kWidth, v.layout);
     }
     std::int64_t local_extent(std::int64_t extent, int dim, const Layout& layout) const;
-    // Rank-local extents of a parameter.
+    // Extents of a rank's part of a parameter.
     std::int64_t local_input(const Parameter& p) const {
         return local_extent(p.shape[kInput], kInput, p.layout);
     }
     std::int64_t local_output(const Parameter& p) const {
         return local_extent(p.shape[kOutput], kOutput, p.layout);
     }
-    // Matrices of it side by side on a rank: 1 but of experts. A product with it is one grouped
-    // product.
+    // The number of experts whose matrices a rank holds; 1 if the parameter is not of experts. A
+    // product with several is one grouped product.
     std::int64_t local_experts(const Parameter& p) const {
         return p.of_experts() ? local_extent(p.shape[kExpert], kExpert, p.layout) : 1;
     }
 
-    // A new activation, to be made in `pieces` pieces of its tokens.
+    // A new activation that will be made in `pieces` pieces of its tokens.
     Value value(std::string_view name,
                 std::int64_t width,
                 const Layout& layout,
@@ -149,7 +153,7 @@ public:
                 Dtype dtype,
                 TensorKind kind,
                 std::size_t pieces = 1);
-    // Rows of tokens on their way to experts.
+    // A new value of rows of tokens on their way to experts.
     Value rows_value(std::string_view name,
                      TokenRows rows,
                      std::int64_t width,
@@ -157,7 +161,7 @@ public:
                      Lifetime lifetime,
                      Dtype dtype,
                      TensorKind kind = TensorKind::activations);
-    // A value of as many tokens, or rows, as `x` has.
+    // A new value with the tokens or rows of `x`.
     Value value_like(const Value& x,
                      std::string_view name,
                      std::int64_t width,
@@ -167,35 +171,37 @@ public:
                      TensorKind kind = TensorKind::activations,
                      std::size_t pieces = 1);
 
-    // Heads of Q, K and V, …: every shard of the width has its part of each.
+    // The parts are, for example, the heads of Q, K and V. Every shard of the width has its share
+    // of each part.
     void set_column_parts(Value& v, std::vector<std::int64_t> parts);
-    // The dropout that the value is the mask of, or that the kernel which writes it applies.
+    // Names the dropout of which the value is the mask, or which the kernel that writes the value
+    // applies.
     void set_random(const Value& v, RandomPurpose purpose, std::int64_t layer);
-    // What kernels that apply dropout read besides: nothing if the model has none.
+    // The additional operands of kernels that apply dropout; empty if the model has none.
     std::vector<TensorId> dropout_scalars();
-    // Another slot of the same micro-batch reads the value too.
+    // The value is also read by another slot of the same micro-batch.
     void outlive_slot(const Value& v);
 
-    // Key-value heads of all tensor-parallel ranks, one that several share counted for each, and
-    // their columns in packed Q, K and V as attention reads them.
+    // The number of key-value heads of all tensor-parallel ranks, where a head that several ranks
+    // share counts once for each of them, and the columns of these heads in packed Q, K and V.
     std::int64_t key_value_heads() const { return model.key_heads() * layouts.ranks_of_head(); }
     std::int64_t key_value_size() const { return model.kv_size() * layouts.ranks_of_head(); }
-    // Ranks that exchange heads want whole ones. Where there are fewer key-value heads than ranks,
-    // each head is sent as often as ranks share it (DeepSpeed's SequenceParallel for groups).
+    // Ranks that exchange heads need whole heads. If there are fewer key-value heads than ranks,
+    // each head is sent to every rank that shares it (DeepSpeed's SequenceParallel for groups).
     std::int64_t head_exchange_copies() const {
-        std::int64_t ranks = 1;  // that attend to different heads
+        std::int64_t ranks = 1;  // ranks that attend to different heads
         for (std::uint32_t digit = 0; digit < layouts.query.size(); ++digit) {
             ranks *= layouts.query[digit] == sharded(kWidth) ? layouts.mesh.size(digit) : 1;
         }
         return std::max<std::int64_t>(ranks / key_value_heads(), 1);
     }
-    // The lifetime of a product of slices of such heads, which is not needed once the heads are
-    // whole.
+    // The lifetime of a product that makes slices of shared heads. The slices are not needed after
+    // the heads have been gathered.
     Lifetime of_slices(Lifetime of_whole) const {
         return layouts.ranks_of_head() > 1 ? Lifetime::slot : of_whole;
     }
 
-    // A kernel over whole values.
+    // Appends a kernel on whole values.
     void kernel(std::string_view name,
                 const KernelCall& call,
                 Cause cause,
@@ -204,30 +210,31 @@ public:
                 const std::vector<TensorId>& weights = {},
                 const std::vector<TensorId>& accumulates = {});
 
-    // The value in another layout: itself if nothing is to be done or a slice does, else the
-    // collectives that the transition needs. With `pieces` > 1 the first collective is chunked.
+    // The value in another layout. It is the value itself if the layouts need no collective;
+    // otherwise the collectives are appended. With `pieces` > 1 the first collective is chunked.
     Value relayout(std::string_view name,
                    const Value& v,
                    const Layout& to,
                    Lifetime lifetime = Lifetime::slot,
                    std::size_t pieces = 1,
                    Reduction reduction = Reduction::sum);
-    // The same of rows of tokens, which `exchange` says how to move; `launches`: host calls of the
-    // exchange.
+    // The same for rows of tokens. `exchange` says how they move; `launches` is the exchange's
+    // number of host calls.
     Value relayout_rows(std::string_view name,
                         const Value& v,
                         const Layout& to,
                         Lifetime lifetime,
                         const RowExchange& exchange,
                         std::uint8_t launches);
-    // Chunks that overlap a transition with its product: 1 if overlap is off or nothing moves.
+    // The number of chunks that overlap a transition with its product: 1 without overlap or if
+    // nothing moves.
     std::size_t overlap_pieces(const Layout& from, const Layout& to) const;
     std::uint8_t launches_of_piece(std::size_t i) const;
 
-    // y = x w, in the layout that the product leaves (x must fit). Chunked like x; with
-    // `output_pieces` > 1 chunked so that a following collective can start early. With `into` the
-    // product is added to that value (beta = 1), piece by piece. `bias` is added to each row if the
-    // model has it.
+    // y = x w, in the layout that follows from x and w (x must be in the layout of gemm_input()).
+    // It has the chunks of x. With `output_pieces` > 1 it is chunked so that a following collective
+    // can start early. With `into`, the product is added to that value piece by piece (beta = 1).
+    // `bias` is added to each row if the model has biases.
     Value product(std::string_view name,
                   const Value& x,
                   const Parameter& w,
@@ -235,35 +242,35 @@ public:
                   std::size_t output_pieces = 1,
                   const Value* into = nullptr,
                   const Parameter* bias = nullptr);
-    // The columns of one part of w's output once more (Parameter::column_parts).
+    // Computes the columns of one part of w's output again (Parameter::column_parts).
     void product_part(std::string_view name, const Value& x, const Parameter& w, std::int8_t part);
-    // The value lives until the backward pass; its tensor no longer counts this part.
+    // The value lives until the backward pass, without the memory of this part.
     void keep_without(const Value& v, std::int8_t part);
     // dx = dy w^T.
     Value gradient_product(std::string_view name,
                            const Value& dy,
                            const Parameter& w,
                            const Value* into = nullptr);
-    // x in the element type that products with w read: itself, or cast to FP8 (with the transposed
-    // copy for the backward pass). Cast before it is gathered, it travels as one byte an element
-    // (Transformer Engine's FP8 all-gather).
+    // x in the element type of products with w: x itself, or x cast to FP8 (with the transposed
+    // copy for the backward pass). If the cast comes before the gather, an element travels as one
+    // byte (Transformer Engine's FP8 all-gather).
     Value quantised(std::string_view name,
                     const Value& x,
                     const Parameter& w,
                     Lifetime lifetime = Lifetime::slot);
-    // A value that the forward pass has cast already.
+    // The same for a value that the forward pass has already cast.
     Value as_quantised(Value x, const Parameter& w) const;
     // dw += x^T dy.
     void weight_product(std::string_view name, const Value& x, const Value& dy, Parameter& w);
     // db += column sums of dy.
     void bias_gradient(std::string_view name, const Value& dy, Parameter& bias);
 
-    // The traffic of activations that are moved over these digits.
+    // The traffic class of activations that move over these digits.
     Traffic traffic_over(std::uint32_t digits) const;
 
 private:
     bool holds_rows_of_others(const Layout& layout) const;
-    // Ranks whose rows such a layout brings together.
+    // The number of ranks whose rows such a layout brings together.
     std::int64_t sources_of_rows(const Layout& layout) const;
     std::int64_t batch_of_all_ranks() const;
     Value shaped_value(std::string_view name,
@@ -276,7 +283,7 @@ private:
     struct GemmExtent {
         std::int64_t n;  // of one rank
         std::int64_t k;
-        bool transposed;        // B is the stored weight's transpose
+        bool transposed;        // B is the transpose of the stored weight
         const Parameter* bias;  // or null
     };
     void chunked_gemm(std::string_view name,
@@ -286,7 +293,7 @@ private:
                       GemmExtent extent,
                       bool accumulate);
     Dtype gemm_dtype(const Parameter& w) const;
-    // The rows of x that each expert of the rank has; w is of experts.
+    // The number of rows of x for each expert of the rank. w must be of experts.
     std::vector<std::int64_t> rows_of_experts(const Value& x, const Parameter& w) const;
     KernelCall product_call(const Value& x,
                             const Parameter& w,

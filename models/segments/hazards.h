@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op has to wait for because of a tensor: the last writer of what it reads, and of what it
-// writes or accumulates into also the readers since. Waits inside a segment
-// (models/segments/segment_builder.h) and between slots (models/segments/slot_waits.h) both follow
-// from this rule.
+// The waits of an op because of a tensor. A read waits for the last writer. A write or an
+// accumulation also waits for the readers since then. This rule gives the waits inside a segment
+// (models/segments/segment_builder.h) and between slots (models/segments/slot_waits.h).
 #pragma once
 
 #include <array>
@@ -14,13 +13,13 @@ namespace orrery {
 
 inline constexpr std::size_t kNumStreams = 18;  // models/segments/lanes.h names them
 
-// The uses so far of one tensor, or of a piece of it. A Place says where in program order an op is;
-// Place{} is nowhere.
+// The uses of one tensor, or of a piece of it, up to now. A Place is an op's position in program
+// order; Place{} means none.
 template <class Place>
 class TensorUses {
 public:
-    // Calls visit(place, stream) for all that an op with this access waits for: one op a stream,
-    // the ops before it on the stream are implied.
+    // Calls visit(place, stream) for each op that an op with this access waits for. One op a stream
+    // is enough, because a stream runs in order. `place` may be Place{}.
     template <class Visit>
     void for_each_wait(Access access, Visit visit) const {
         visit(writer_, writer_stream_);
@@ -46,8 +45,8 @@ public:
 private:
     Place writer_{};
     StreamId writer_stream_{};
-    bool read_ = false;                       // since it was written
-    std::array<Place, kNumStreams> readers_;  // then: the last one of each stream
+    bool read_ = false;                       // since the last write
+    std::array<Place, kNumStreams> readers_;  // valid if read_: the last reader on each stream
 };
 
 }  // namespace orrery

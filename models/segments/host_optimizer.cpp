@@ -64,7 +64,8 @@ public:
         return last;
     }
 
-    // The weights of the step before come first: then the host may work until the next step's end.
+    // The weights of the previous step come first. The host may then work until the end of the next
+    // step.
     std::uint32_t delayed(const OptimizerOperands& operands) {
         const Buffers buffers =
             make_buffers(" of the step before", operands.elements, Lifetime::persistent);
@@ -82,8 +83,8 @@ public:
                      .launches = 0});
         }
         step(operands, {buffers.gradients}, {buffers.weights}, operands.state, kHostStream);
-        // What waits for the segment's last op, such as a gather of weights, does not wait for the
-        // host.
+        // An op that waits for the segment's last op, such as a gather of weights, must not wait
+        // for the host.
         b_.host({.duration = Time{}},
                 {.name = "weights are here",
                  .stream = kFetchStream,
@@ -95,8 +96,8 @@ public:
         return last;
     }
 
-    // Windows of gradients, weights and state in whatever tier: copies of one window beside the
-    // step of another.
+    // Windows of gradients, weights and state in any tier. Copies of one window overlap the step of
+    // another.
     std::uint32_t in_tiers(const OptimizerOperands& all) {
         std::vector<OptimizerOperands> windows = offload_windows(all);
         const bool in_file = layouts_.optimizer_tier == MemoryTier::nvme;
@@ -200,7 +201,7 @@ private:
             store_copy(operands.elements, state, std::move(weights), stream);
         }
     }
-    // The copy has a buffer of its own, whose lines a processor reads before it writes them.
+    // The copy has a buffer of its own. A processor reads its cache lines before it writes them.
     void store_copy(std::int64_t elements,
                     TensorId state,
                     std::vector<TensorId> weights,
@@ -227,7 +228,7 @@ private:
                     traffic);
     }
 
-    // What the host needs of a window in its memory.
+    // Brings the operands of a window into the host's memory.
     void bring(const OptimizerOperands& window, const Buffers& buffers, TensorId state) {
         if (layouts_.optimizer_tier == MemoryTier::nvme) {
             read(window, state, Traffic::drive_read);

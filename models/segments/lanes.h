@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream, the communicator and the cause in the waterfall that each kind of traffic has: one
-// table. Traffic on communicators of its own does not have to wait for its turn behind others.
+// The table of traffic kinds: the stream, the communicator and the waterfall's cause of each.
+// Traffic with a communicator of its own need not wait for other traffic.
 #pragma once
 
 #include <cstdint>
@@ -23,36 +23,36 @@ inline constexpr StreamId kBackwardReceiveStream{6};
 inline constexpr StreamId kBackwardSendStream{7};
 inline constexpr StreamId kExpertStream{8};
 // A chunk is descending if its forward passes send to the previous stage (DualPipe's second chunk).
-// Its messages have streams of their own: in one stream with the first chunk's messages, two stages
-// could wait for each other.
+// Its messages have streams of their own. If they shared a stream with the first chunk's messages,
+// two stages could wait for each other.
 inline constexpr StreamId kDescendingForwardReceiveStream{9};
 inline constexpr StreamId kDescendingForwardSendStream{10};
 inline constexpr StreamId kDescendingBackwardReceiveStream{11};
 inline constexpr StreamId kDescendingBackwardSendStream{12};
-// Streams of states that lie in a host's memory or files: copies to the device, from it, to and
-// from its drives, and what the host's processors do beside the device's passes.
+// Streams for states in a host's memory or files: copies to the device, copies from it, reads and
+// writes of the drives, and work of the host's processors beside the device's passes.
 inline constexpr StreamId kFetchStream{13};
 inline constexpr StreamId kStoreStream{14};
 inline constexpr StreamId kDriveReadStream{15};
 inline constexpr StreamId kDriveWriteStream{16};
 inline constexpr StreamId kHostStream{17};
 
-// A Program has these streams, and the ones before them, only if it uses them.
+// Optional streams. A Program that uses one of them also has the streams with lower ids.
 struct StreamNeeds {
     bool experts = true;      // kExpertStream
     bool descending = false;  // the four streams of descending chunks
     bool tiers = false;       // the last five
 };
-// Names of the streams, in StreamId order.
+// The names of the streams, in the order of StreamId.
 std::vector<std::string> stream_names(const StreamNeeds& needs = {});
 
 enum class Traffic : std::uint8_t {
-    tensor,         // activations between the ranks of a layer
-    context,        // activations between the ranks of a sequence
+    tensor,         // activations between tensor-parallel ranks
+    context,        // activations between ranks that share a sequence
     context_ring,   // blocks of keys and values from neighbour to neighbour
     data,           // weights and gradients between data-parallel ranks
-    norm_gradient,  // gradients of norms between the ranks that share a sequence
-    step_scalar,    // what the end of the step adds up over all ranks: norms
+    norm_gradient,  // gradients of norms between ranks that share a sequence
+    step_scalar,    // norms that are summed over all ranks at the end of the step
     offload,        // between a device and its host
     tied_gradient,  // of the embedding, between the stages that hold a copy
     receive_forward,
@@ -66,9 +66,9 @@ enum class Traffic : std::uint8_t {
     expert,              // rows of tokens between the ranks that share a layer's experts
     activation_offload,  // inputs of layers between a device and its host
     fetch,               // weights and gradients from the host's memory to the device
-    store,               // and from the device
+    store,               // the same from the device to the host's memory
     drive_read,          // from the host's drives to its memory
-    drive_write,         // and back
+    drive_write,         // from the host's memory to its drives
 };
 
 struct TrafficLane {

@@ -164,8 +164,8 @@ void OffloadedGradients::store(const std::vector<Parameter*>& parameters,
                                std::int64_t elements) {
     const Dtype dtype = b_.layouts.state.gradient_dtype;
     const Bytes bytes{elements * size_bytes(dtype)};
-    // DeepSpeed makes the norm of what it is about to copy (stage3.py and stage_1_and_2.py,
-    // set_norm_for_param_grad_in_gpu).
+    // DeepSpeed computes the norm of the gradients before it copies them (stage3.py and
+    // stage_1_and_2.py, set_norm_for_param_grad_in_gpu).
     b_.ops.kernel(gradient_norm(elements, dtype),
                   {.name = "gradient norm of unit",
                    .cause = Cause::optimizer,

@@ -13,7 +13,7 @@ bool exchanges_rows(const Program& program, const Op& op) {
            program.collective(op).kind == CollectiveKind::all_to_all && op.stream == kExpertStream;
 }
 
-// Where parts end: positions behind their last ops.
+// The ends of the parts: positions after their last ops.
 std::vector<std::uint32_t> ends_of_parts(const Program& program, const std::vector<Op>& ops) {
     std::vector<std::uint32_t> ends;
     bool exchanged = false;

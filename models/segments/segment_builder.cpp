@@ -220,7 +220,7 @@ void SegmentBuilder::next_waits_for(std::uint32_t op) {
     extra_waits_.push_back(op);
 }
 
-// The uses of the part of the tensor that the op takes.
+// The uses of the part of the tensor that the op uses.
 std::span<TensorUses<SegmentBuilder::Place>> SegmentBuilder::uses_of(TensorId tensor,
                                                                      const OpSpec& spec) {
     if (index(tensor) >= place_of_.size()) {
@@ -285,7 +285,7 @@ std::uint32_t SegmentBuilder::append(Payload payload, const OpSpec& spec) {
     add_operands(spec);
     op.num_operands = static_cast<std::uint32_t>(program.operands.size()) - op.first_operand;
     const auto operands = std::span{program.operands}.subspan(op.first_operand);
-    // The latest op to wait for on each stream: earlier ones on that stream are implied.
+    // The latest op to wait for on each stream. It implies the earlier ones on that stream.
     std::array<Place, kNumStreams> latest{};
     const auto depend = [&](Place on, StreamId stream) {
         latest[index(stream)] = std::max(latest[index(stream)], on);

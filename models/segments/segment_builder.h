@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends ops to one segment of a Program. Equal payloads share one table entry, and waits follow
-// from the operands (models/segments/hazards.h); only a wait for a resource is given by hand.
+// Appends ops to one segment of a Program. Equal payloads share one table entry. Waits follow from
+// the operands (models/segments/hazards.h); only waits for resources are given explicitly.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@
 
 namespace orrery {
 
-// A Program under construction: tables with equal entries shared.
+// A Program under construction. Equal entries of its tables are shared.
 class ProgramTables {
 public:
     explicit ProgramTables(Program& program) : program_(program) {}
 
     Program& program() { return program_; }
-    // What follows belongs to this party of the Program.
+    // All later calls belong to this party of the Program.
     void enter(std::uint32_t party);
     std::uint32_t name(std::string_view text);
     KernelId kernel(const KernelCall& call);
@@ -35,10 +35,10 @@ public:
     HostWorkId host_work(const HostWork& work);
     // The group that spans these mesh digits of the party.
     GroupId group(std::uint32_t digits);
-    // The group over `digit` that only these coordinates of it take part in.
+    // The group over `digit` of only these coordinates.
     GroupId group(std::uint32_t digit, std::vector<std::uint32_t> subset);
-    // The group that spans these digits and all stages, of whatever party. Along the other digits,
-    // which all parties have alike, ranks are in groups of their own.
+    // The group that spans these digits and all stages, of all parties. The coordinates along the
+    // other digits, which all parties have in common, distinguish the groups.
     GroupId group_over_stages(std::uint32_t digits);
     TensorId tensor(Tensor tensor);
     // A buffer in the host's memory.
@@ -48,7 +48,7 @@ public:
                          const Layout& layout,
                          Bytes bytes,
                          Lifetime lifetime = Lifetime::step);
-    // Tensors whose rows routers decide, in the order in which they were added.
+    // Tensors whose number of rows a router decides, in the order in which they were added.
     std::vector<RoutedTensor>& routed() { return routed_; }
     // The device scalar block (engine/program/device_scalars.h), one a party.
     TensorId scalars();
@@ -64,7 +64,7 @@ private:
     std::map<std::string, std::uint32_t, std::less<>> names_;
     std::map<std::vector<std::int64_t>, KernelId> kernels_;
     std::map<std::vector<std::int64_t>, CollectiveId> collectives_;
-    std::vector<std::int64_t> key_;  // of what is asked for
+    std::vector<std::int64_t> key_;  // scratch memory for the key of a look-up
     std::vector<RoutedTensor> routed_;
 };
 
@@ -77,10 +77,11 @@ struct OpSpec {
     std::vector<TensorId> accumulates;
     std::uint8_t launches = 1;
     std::vector<TensorId> transposed{};  // operands that the op takes transposed
-    // Which column part of each operand the op works with (engine/program/program.h); empty: all.
+    // The column part of each operand that the op uses (engine/program/program.h); empty: all
+    // columns.
     std::vector<std::int8_t> read_parts{};
     std::vector<std::int8_t> write_parts{};
-    // Operands of which the op takes only piece `piece` of `pieces` (engine/program/program.h).
+    // Operands of which the op uses only piece `piece` of `pieces` (engine/program/program.h).
     std::vector<TensorId> in_pieces{};
     std::uint16_t piece = 0;
     std::uint16_t pieces = 1;
@@ -90,24 +91,24 @@ class SegmentBuilder {
 public:
     SegmentBuilder(ProgramTables& tables, std::string name);
 
-    // Position of the new op in the segment.
+    // Each appends an op and returns its position in the segment.
     std::uint32_t kernel(const KernelCall& call, const OpSpec& spec);
     std::uint32_t collective(const CollectiveCall& call, const OpSpec& spec);
     std::uint32_t send_recv(const SendRecvCall& call, const OpSpec& spec);
     std::uint32_t copy(const CopyCall& call, const OpSpec& spec);
     std::uint32_t host(const HostWork& work, const OpSpec& spec);
 
-    // Whether a CUDA graph launches the ops that follow: the host launches it with its first op.
-    // The graph ends where ops follow that it does not launch.
+    // Whether a CUDA graph launches the following ops. The host launches the graph with its first
+    // op. capture(false) ends the graph.
     void capture(bool in_graph) {
         graph_launched_ = graph_launched_ && in_graph;
         in_graph_ = in_graph;
     }
-    // The next op appended also waits for this one (a resource, not a datum).
+    // The next appended op also waits for this one, for a resource rather than for data.
     void next_waits_for(std::uint32_t op);
-    // What the ops so far do with one tensor they do with another, which none of them has.
+    // Replaces a tensor in all ops up to now. No op may use `to` yet.
     void rename(TensorId from, TensorId to);
-    // Position of the last op so far on this stream, or nothing.
+    // The position of the last op on this stream, if there is one.
     std::optional<std::uint32_t> last_on(StreamId stream) const;
     std::uint32_t size() const { return static_cast<std::uint32_t>(segment_.ops.size()); }
     ProgramTables& tables() { return tables_; }

@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    // A step whose slots are numbered from `first` on.
+    // Visits the slots of one step, numbered from `first`.
     void walk(std::int64_t first) {
         for (std::size_t s = 0; s < role_.slots.size(); ++s) {
             Slot& slot = role_.slots[s];
@@ -102,7 +102,7 @@ private:
     void add_wait(Slot& slot, Point here, Point on) {
         const bool carried = here.slot >= num_slots_ && on.slot < num_slots_;
         if (carried && on <= known_) {
-            return;  // what precedes the read of the host has ended
+            return;  // all ops before the host's read have ended
         }
         const auto in_step = static_cast<std::uint32_t>(on.slot % num_slots_);
         const auto is_given = [&](const SlotWait& wait) {
@@ -125,7 +125,7 @@ private:
     const Program& program_;
     Role& role_;
     const std::int64_t num_slots_ = static_cast<std::int64_t>(role_.slots.size());
-    Point known_;  // in the first of two steps: the last op that the host reads
+    Point known_;  // in the first of two steps: the last op for which the host waits
     std::vector<bool> shared_;
     std::unordered_map<std::uint64_t, TensorUses<Point>> uses_;
     // waited_[a][b]: the latest op of stream b that stream a has waited for.

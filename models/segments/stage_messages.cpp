@@ -20,7 +20,7 @@ const StageParty& party_of_stage(const std::vector<StageParty>& parties, std::in
     return *found;
 }
 
-// The rank of a stage with all coordinates 0. Ranks of a stage follow one another.
+// The rank of a stage whose coordinates are all 0. The ranks of a stage are consecutive.
 RankId first_rank(const StageParty& party, std::int32_t stage) {
     const Mesh& mesh = party.layouts.mesh;
     return mesh.shifted(mesh.first_rank(), party.layouts.pipeline_digit, stage - party.first_stage);

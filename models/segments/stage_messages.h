@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between neighbouring pipeline stages. A boundary tensor is cut along its sequence on
-// both sides; where the stages have different tensor-parallel sizes, a rank of the coarser side
-// exchanges consecutive pieces of its part with several ranks of the finer side.
+// both sides. If the stages have different tensor-parallel sizes, a rank of the smaller size
+// exchanges consecutive pieces of its part with several ranks of the larger size.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace orrery {
 
-// One of them, seen from one side. The last stage and the first are neighbours, too.
+// One side of a message. The last stage and the first are neighbours, too.
 struct StageMessage {
     bool is_send = true;
     std::int32_t stage = 0;
-    bool with_next = true;  // or with the stage before it
-    Bytes bytes{};          // of the rank's part of the boundary tensor
+    bool with_next = true;  // otherwise with the previous stage
+    Bytes bytes{};          // the rank's part of the boundary tensor
     std::uint16_t communicator = 0;
-    std::uint32_t slice_digits = 0;  // SendRecvPart's
+    std::uint32_t slice_digits = 0;  // see SendRecvPart
 };
-// Its parts; appends to program.peers where the stages are of different parties.
+// The parts of the message. Appends to program.peers if the stages belong to different parties.
 std::vector<SendRecvPart> stage_message_parts(Program& program,
                                               const std::vector<StageParty>& parties,
                                               const StageMessage& message);

@@ -47,7 +47,7 @@ BatchShape share_of_rank(const BatchShape& shape, const ServingPlan& plan) {
     share.generating_context = std::max(part_of(share.generating_context, ranks), share.generating);
     share.tokens = share.generating + share.drafted;
     for (PromptChunk& chunk : share.chunks) {
-        // As many pairs as the ranks have in the mean.
+        // The mean number of query-key pairs of a rank.
         const std::int64_t own = part_of(chunk.new_tokens, ranks);
         chunk.context += (chunk.new_tokens - own) / 2;
         chunk.new_tokens = own;
@@ -79,11 +79,11 @@ void add_context_exchange(const Transformer& model,
                        .count = layers,
                        .of_context = true});
     } else if (rows > 0) {
-        // Every block comes home at the end, as the source counts it.
+        // Every block returns to its rank at the end, as in the source's count.
         ops.push_back(ring_over_context(
             "context ring", shape.generating_context * key_values, ranks * layers));
     }
-    std::int64_t seen = 0;  // by all ranks, of prompts
+    std::int64_t seen = 0;  // tokens of prompts that all ranks attend to
     for (const PromptChunk& chunk : shape.chunks) {
         seen += chunk.context + chunk.new_tokens + (ranks - 1) * chunk.new_tokens / 2;
     }

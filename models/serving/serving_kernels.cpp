@@ -61,7 +61,7 @@ KernelCall moved_rows(std::int64_t rows, std::int64_t other, std::int64_t width)
 }
 
 KernelCall expert_order(std::int64_t rows) {
-    constexpr std::int64_t kNumber = 2;  // of 32 bits, in elements of 16
+    constexpr std::int64_t kNumber = 2;  // a number of 32 bits, in elements of 16 bits
     return transpose(rows, kNumber, kServedStream);
 }
 

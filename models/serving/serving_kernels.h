@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of inference steps that training has not.
+// Kernels that only inference steps have.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace orrery {
 
 inline constexpr Dtype kServedStream = Dtype::bf16;  // of activations between products
 
-// A product by weights, and one by the weights of experts: of these rows each, or of `rows` rows
-// for each of `groups` experts.
+// A product with weights, and a grouped product with the weights of experts. The experts have the
+// elements of `rows` as their numbers of rows, or each of `groups` experts has `rows` rows.
 KernelCall served_product(const ServingPlan& plan,
                           std::int64_t rows,
                           std::int64_t columns,
@@ -27,31 +27,31 @@ KernelCall served_experts(const ServingPlan& plan,
                           std::int64_t columns,
                           std::int64_t depth);
 
-// A kernel that reads the operand of an FP8 or FP4 product in 16 bits and writes it in theirs.
+// The cast of a product's operand from 16 bits to FP8 or FP4.
 KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision);
 
-// Keys and values of tokens, `width` elements each, on their way into the cache.
+// The kernel that writes keys and values of tokens, `width` elements each, into the cache.
 KernelCall written_cache(std::int64_t tokens, std::int64_t width, Dtype stored);
 
-// `rows` rows of a step's tokens that experts get, or that they give back; the `other` side has
-// those of the tokens themselves.
+// The move of rows to experts or back. `rows` is the number of rows on the experts' side, `other`
+// that on the tokens' side.
 KernelCall moved_rows(std::int64_t rows, std::int64_t other, std::int64_t width);
 
-// Which rows are of which expert: vLLM counts and sorts them by two kernels before the products
-// (csrc/moe/moe_align_sum_kernels.cu). This is one of them.
+// The assignment of rows to experts. vLLM counts and sorts the rows by two kernels before the
+// products (csrc/moe/moe_align_sum_kernels.cu). This is one of the two.
 KernelCall expert_order(std::int64_t rows);
 
-// Around latent attention of sequences that generate, where no other kernel does it on the way: the
-// two parts of queries are joined, the parts of a split context, and the heads of outputs put in
-// order (vllm/v1/attention/backends/mla). Each is a kernel.
+// One of the copies around latent attention of generating sequences, if no other kernel includes
+// them: joining the two parts of queries, joining the parts of a split context, and reordering the
+// heads of outputs (vllm/v1/attention/backends/mla).
 KernelCall ordered_heads(std::int64_t heads, std::int64_t width);
 
-// Between the products of an MLP.
+// The activation between the products of an MLP.
 KernelCall served_activation(const Transformer& model, std::int64_t rows, std::int64_t width);
 
-// x A B for the adapters of a batch: the rows of each are a group of a product into `rank` columns,
-// and of one out of them whose result is added to the projection's (Chen et al., Punica, MLSys
-// 2024: SGMV).
+// x A B for the adapters of a batch, as two grouped products; each adapter's rows are a group. `in`
+// computes x A with `rank` columns. `out` multiplies by B and adds to the result of the projection
+// (Chen et al., Punica, MLSys 2024: SGMV).
 struct AdapterKernels {
     KernelCall in;
     KernelCall out;

@@ -19,7 +19,8 @@ std::int64_t share_of_ranks(std::int64_t elements, std::int64_t ranks) {
     return (elements + ranks - 1) / ranks;
 }
 
-// Elements of keys and values of a token in a layer, on one of `ranks` ranks that share the heads.
+// The number of elements of a token's keys and values in a layer, on one of `ranks` ranks that
+// share the heads.
 std::int64_t key_value_elements(const Transformer& model, std::int64_t ranks) {
     if (model.multi_latent_attention) {
         return model.kv_lora_rank + model.qk_pos_emb_head_dim;
@@ -35,7 +36,7 @@ std::int64_t first_layer(const Transformer& model, const ServingPlan& plan, std:
     return first;
 }
 
-// Routed experts of a layer.
+// The number of parameters of a layer's routed experts.
 std::int64_t expert_elements(const Transformer& model) {
     return model.num_experts * (model.gated_mlp() ? 3 : 2) * model.hidden_size *
            model.expert_ffn_size();
@@ -157,7 +158,7 @@ double experts_reached_in_turn(const Transformer& model, std::int64_t tokens) {
 
 namespace {
 
-// Quantile of a density that falls as x^-skew between two bounds.
+// The quantile of a density that falls as x^-skew between two bounds.
 double load_at(double share, double skew, double least, double most) {
     constexpr double kLogarithmic = 1e-9;
     const double power = 1 - skew;
@@ -168,9 +169,9 @@ double load_at(double share, double skew, double least, double most) {
     return std::pow(from + (std::pow(most, power) - from) * share, 1 / power);
 }
 
-// Scales ascending loads to this sum, none above `most`.
+// Scales ascending loads to this sum; no load exceeds `most`.
 void scale_to(std::vector<double>& loads, double sum, double most) {
-    std::size_t below = loads.size();  // the others have `most`
+    std::size_t below = loads.size();  // number of loads below `most`
     double left = sum;
     for (bool capped = true; capped && below > 0;) {
         double of_all = 0;
@@ -205,7 +206,7 @@ std::vector<std::int64_t> rows_of_experts(const Transformer& model,
         loads[i] = load_at(share, skew, least, most);
     }
     scale_to(loads, static_cast<double>(rows), static_cast<double>(tokens));
-    // Whole rows whose sums up to each expert are nearest.
+    // Whole rows whose cumulative sums are nearest to those of the loads.
     std::vector<std::int64_t> whole(experts);
     double sum = 0;
     std::int64_t given = 0;
@@ -221,7 +222,8 @@ std::vector<std::int64_t> rows_of_experts(const Transformer& model,
 std::vector<std::int64_t> expert_rows_of_rank(const Transformer& model,
                                               const ServingPlan& plan,
                                               std::int64_t tokens) {
-    // Experts that all but certainly are all reached are a few bits fewer.
+    // Rounding slightly down absorbs the error of `reached` when almost certainly all experts are
+    // reached.
     constexpr double kRounding = 1 - 1e-9;
     const std::int64_t ranks = plan.expert_model_parallel_size;
     if (plan.expert_skew <= 0) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an instance of an inference engine holds a model: the split over its GPUs, the bits of
-// weights and of cached keys and values, and what follows for a GPU's memory.
+// The plan of an instance of an inference engine: the split of the model over its GPUs, the bits of
+// weights and of cached keys and values, and the memory of a GPU that follows.
 //
-// An instance has data x pipeline x tensor ranks. Data-parallel ranks hold attention whole, have
-// keys and values of their own requests, and step together. Experts are spread over the data and
-// tensor ranks of a stage: `expert` of them hold different experts, the others parts of each.
+// An instance has data x pipeline x tensor ranks. A data-parallel rank holds whole attention blocks
+// and the keys and values of its own requests. All data-parallel ranks step together. Experts are
+// spread over the data and tensor ranks of a stage: `expert` groups of ranks hold different
+// experts, and the ranks of a group hold parts of each.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,15 @@
 
 namespace orrery {
 
-// In which products are computed. FP4 products exist on devices with a peak for it.
+// The number format of products. FP4 products need a device with a peak for FP4.
 enum class ProductPrecision : std::uint8_t { bf16, fp16, fp8, fp4 };
-// The type of the operands as kernels know them; FP4 is computed at a rate and with bytes of its
-// own.
+// The operands' type for kernels. FP4 has no type of its own there; its rate and bytes are set
+// separately.
 Dtype dtype_of(ProductPrecision precision);
 std::int64_t bits_of(ProductPrecision precision);
 
-// What ranks that share a sequence's cache by position exchange: what their parts of attention come
-// to, or the cache itself (models/serving/serving_context.h).
+// The exchange between ranks that share a sequence's cache by position: partial results of
+// attention (tree), or the cache itself (ring) (models/serving/serving_context.h).
 enum class ContextExchange : std::uint8_t { tree, ring };
 
 struct ServingPlan {
@@ -33,33 +34,33 @@ struct ServingPlan {
     std::int64_t pipeline_model_parallel_size = 1;
     std::int64_t data_parallel_size = 1;          // of attention
     std::int64_t expert_model_parallel_size = 1;  // divides tensor x data
-    // Ranks with all weights that share the cache of each sequence by position; then the other
-    // sizes but tensor_model_parallel_size are 1.
+    // The number of ranks that share the cache of each sequence by position; each holds all
+    // weights. If it is above 1, all other sizes but tensor_model_parallel_size are 1.
     std::int64_t context_parallel_size = 1;
     ContextExchange context_parallel_comm = ContextExchange::tree;
     ProductPrecision precision = ProductPrecision::bf16;
-    // Ranks that hold all experts, beside the others, which hold all else; 0: the others hold the
-    // experts, too (Zhang et al., Janus, arXiv:2512.13525).
+    // Ranks that hold all experts, in addition to the ranks that hold the rest of the model; 0: no
+    // such ranks, the others also hold the experts (Zhang et al., Janus, arXiv:2512.13525).
     std::int64_t expert_ranks = 0;
-    std::int64_t weight_bits = 16;  // 4 where weights are unpacked on the way to the product
-    // FP8 operands have a scale for each 128 elements of a row, or 128 x 128 of a weight
-    // (kernels/gemm/grouped_gemm.h).
+    std::int64_t weight_bits = 16;  // 4 if the product unpacks its weights
+    // FP8 operands have a scale for every 128 elements of a row, and for every 128 x 128 elements
+    // of a weight (kernels/gemm/grouped_gemm.h).
     bool block_scaled = false;
     Dtype key_value_precision = Dtype::bf16;
     AttentionGeneration attention = AttentionGeneration::flash_2;
-    // Norms and activations write the operands of FP8 products themselves (TensorRT-LLM's plugins).
-    // Otherwise kernels of their own do.
+    // Norms and activations write the operands of FP8 products (TensorRT-LLM's plugins). false:
+    // separate kernels cast them.
     bool fused_casts = false;
-    // Rotary embedding or attention write keys and values into the cache; otherwise a kernel of
-    // their own does.
+    // Rotary embedding or attention writes keys and values into the cache. false: a separate kernel
+    // does.
     bool fused_cache_write = false;
-    // Kernels around the products of experts run over the rows of all experts, and the products
-    // write zeros for those of other ranks (vLLM's fused experts with an expert map). Otherwise a
-    // rank has the rows of its own experts alone.
+    // Kernels around the experts' products run over the rows of all experts, and the products write
+    // zeros for the rows of other ranks' experts (vLLM's fused experts with an expert map). false:
+    // a rank has only the rows of its own experts.
     bool masks_experts = false;
-    // Tokens take experts in turn, as timed layers of experts do; otherwise at random.
+    // Tokens are assigned to experts in turn, as in benchmarks of expert layers. false: at random.
     bool balanced_experts = false;
-    // How unequally they do (rows_of_experts()); 0: all experts are equally likely.
+    // The imbalance of experts (rows_of_experts()); 0: all experts are equally likely.
     double expert_skew = 0;
 
     // The rank of low-rank adapters of every projection: y = x W + x A B (Hu et al., LoRA, ICLR
@@ -71,57 +72,60 @@ struct ServingPlan {
         return ranks_of_stage() * pipeline_model_parallel_size * context_parallel_size +
                expert_ranks;
     }
-    // Ranks that share each expert.
+    // The number of ranks that split each expert.
     std::int64_t expert_tensor_size() const {
         return ranks_of_stage() / expert_model_parallel_size;
     }
     bool operator==(const ServingPlan&) const = default;
 };
 
-// The layers of a stage: as equal as possible, the first ones larger.
+// The number of layers of a stage. The numbers are as equal as possible; the first stages have the
+// larger ones.
 std::int64_t layers_of_stage(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
-// Kinds of layers among them.
+// The numbers of layers of a stage by kind.
 struct StageLayers {
     std::int64_t all = 0;
-    std::int64_t windowed = 0;  // attention sees Transformer::sliding_window tokens
+    std::int64_t windowed = 0;  // attention covers Transformer::sliding_window tokens
     std::int64_t experts = 0;
 };
 StageLayers stage_layers(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
 
-// Keys and values of a token, of all layers and heads, each once.
+// The keys and values of one token, for all layers and heads, without copies.
 Bytes key_value_bytes(const Transformer& model, const ServingPlan& plan);
 // The same on one rank of a stage. Ranks beyond the number of key-value heads hold copies, and all
 // ranks hold the whole latent vector of latent attention.
 Bytes key_value_bytes_of_rank(const Transformer& model,
                               const ServingPlan& plan,
                               std::int64_t stage);
-// Weights on one rank of a stage. Embedding and output layer keep 16 bits.
+// The weights on one rank of a stage. Embedding and output layer have 16 bits.
 Bytes serving_weight_bytes(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
 
-// Experts on one of the ranks that hold nothing else.
+// The weights on one of the ranks that hold only experts.
 Bytes expert_rank_bytes(const Transformer& model, const ServingPlan& plan);
 
-// What a step of at most `tokens` tokens and `samples` sampled rows needs beside weights and cache:
-// the residual stream, the widest product with its operands, and logits in 16 and 32 bits.
+// The memory of a step of at most `tokens` tokens and `samples` sampled rows, without weights and
+// cache: the residual stream, the widest product with its operands, and logits in 16 and 32 bits.
 Bytes serving_activation_bytes(const Transformer& model,
                                const ServingPlan& plan,
                                std::int64_t tokens,
                                std::int64_t samples);
 
-// Experts of a layer that `tokens` tokens reach if all are equally likely: E (1 - (1 - k/E)^t).
+// The expected number of a layer's experts that get at least one of `tokens` tokens, if all experts
+// are equally likely: E (1 - (1 - k/E)^t).
 double experts_reached(const Transformer& model, std::int64_t tokens);
-// The same if they are taken in turn: min(E, k t).
+// The same if tokens take experts in turn: min(E, k t).
 double experts_reached_in_turn(const Transformer& model, std::int64_t tokens);
-// Rows of each expert, ascending, of a batch whose experts have loads of this law: their density
-// falls as the load to the power of -skew, between one row and 0.8 of the tokens, or between 0.01
-// and 2 where there are no more rows than experts; no expert has more rows than there are tokens
-// (AIConfigurator, collector/helper.py). Its quantiles, so that equal batches are equal.
+// The number of rows of each expert, ascending. The density of an expert's load falls as the load
+// to the power of -skew. Loads lie between one row and 0.8 of the tokens, or between 0.01 and 2 if
+// there are no more rows than experts. No expert has more rows than there are tokens
+// (AIConfigurator, collector/helper.py). The loads are quantiles of this law rather than random, so
+// that equal batches have equal rows.
 std::vector<std::int64_t> rows_of_experts(const Transformer& model,
                                           std::int64_t tokens,
                                           double skew);
-// Those of the experts of one rank: of the rank with most rows, of ranks that share the experts out
-// in an order that says nothing about their loads. Where all experts are equally likely, as many
-// experts as a rank has on average that the tokens reach, each with equally many rows.
+// The numbers of rows of one rank's experts. With a skew, experts are dealt to ranks in a random
+// order, and the result is for the rank with most rows. Without a skew, the result has the average
+// number of experts of a rank that get tokens, with equal rows each.
 std::vector<std::int64_t> expert_rows_of_rank(const Transformer& model,
                                               const ServingPlan& plan,
                                               std::int64_t tokens);

@@ -12,21 +12,21 @@ std::int64_t norm_parameters(const Transformer& model) {
                                                            : model.hidden_size;
 }
 
-// A weight of (outputs, inputs) and, where linear layers have one, a bias.
+// A weight of (outputs, inputs) and a bias if linear layers have one.
 std::int64_t linear_parameters(const Transformer& model,
                                std::int64_t inputs,
                                std::int64_t outputs) {
     return inputs * outputs + (model.add_bias_linear ? outputs : 0);
 }
 
-// `copies` MLPs side by side.
+// `copies` MLPs of equal size.
 std::int64_t mlp_parameters(const Transformer& model, std::int64_t ffn, std::int64_t copies = 1) {
     const std::int64_t hidden = model.hidden_size;
     const std::int64_t fc1 = model.gated_mlp() ? 2 * ffn : ffn;
     return copies * (linear_parameters(model, hidden, fc1) + linear_parameters(model, ffn, hidden));
 }
 
-// A norm of n elements without a bias, as the norms of latents and heads are.
+// Norms of latent vectors and heads have no bias.
 std::int64_t latent_attention_parameters(const Transformer& m) {
     const std::int64_t latent = m.kv_lora_rank;
     const std::int64_t up = m.num_attention_heads * (m.qk_head_dim + m.v_head_dim);
@@ -48,7 +48,7 @@ std::int64_t attention_parameters(const Transformer& model) {
            (model.qk_layernorm ? 2 * model.kv_channels : 0);
 }
 
-// With `experts` of its experts.
+// Counts `experts` of the layer's experts.
 std::int64_t layer_parameters_with(const Transformer& model,
                                    std::int64_t layer,
                                    std::int64_t experts) {
@@ -68,7 +68,7 @@ std::int64_t parameters_with(const Transformer& model, std::int64_t experts) {
     for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
         sum += layer_parameters_with(model, layer, experts);
     }
-    // A module that predicts a further token: a layer, three norms, and a product of two streams.
+    // A multi-token prediction module: a layer, three norms, and a product of two streams.
     return sum + model.mtp_num_layers *
                      (layer_parameters_with(model, model.num_layers, experts) +
                       3 * norm_parameters(model) + 2 * model.hidden_size * model.hidden_size);

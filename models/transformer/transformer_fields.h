@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of Transformer's fields: from it come the keys of the section `model`, what reads them,
-// `orrery keys model`, Megatron-LM's flags, and the description of a model in a checkpoint.
+// The table of Transformer's fields. From it follow the keys of the section `model` with their
+// reader, `orrery keys model`, Megatron-LM's flags, and the description of a model in a checkpoint.
 //
-// A new key: a member of Transformer with its default (models/transformer/transformer.h), a row
-// here, and the code that the key is for. A member without a row does not compile.
+// A new key needs a member of Transformer with its default (models/transformer/transformer.h), a
+// row here, and its effect. A member without a row does not compile.
 #pragma once
 
 #include <cstddef>
@@ -41,17 +41,17 @@ inline constexpr Choice<RouterScoreFunction> kRouterScoreFunctions[] = {
 
 template <class T>
 struct ModelField {
-    std::string_view field;  // the member's name, which checkpoints have
+    std::string_view field;  // the member's name, which checkpoints use
     std::string_view name;   // of the key
     T Transformer::*member;
     FieldUse use = FieldUse::optional;
     std::string_view meaning;  // one sentence
     typename FieldValues<T>::Type values{};
-    std::string_view unit{};          // of a number
-    std::string_view default_from{};  // other fields that the default follows from
+    std::string_view unit{};          // of numbers
+    std::string_view default_from{};  // the fields from which the default follows
     bool inverted = false;            // the key is true where the field is false
-    std::string_view short_name{};    // the literature's, in tables
-    FlagNames flags{};                // as PlanField's (models/plan/plan_fields.h)
+    std::string_view short_name{};    // the literature's abbreviation, for tables
+    FlagNames flags{};                // like PlanField's (models/plan/plan_fields.h)
     FlagNames translated_flags{};
 };
 

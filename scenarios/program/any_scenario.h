@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a scenario for commands that take every kind: of a step, of several jobs, of a served load,
-// or of a network alone.
+// Reads a scenario for commands that take every kind: a step, several jobs, a served load, or only
+// a network.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace orrery {
 
-// A file with a cluster and neither a model, a plan nor jobs is a network alone.
+// A file that has a cluster but no model, plan or jobs describes only a network.
 ResultOrErrors<Scenario> read_any_scenario(const std::string& file,
                                            const std::vector<std::string>& overrides);
 
-// A scenario of another kind is an error that names the kind.
+// A scenario of any other kind is an error that names its kind.
 ResultOrErrors<Scenario> read_served_load(const std::string& file,
                                           const std::vector<std::string>& overrides);
 
 // Whether the file has the section `serving`.
 bool is_served_load(const std::string& file);
 
-// Whether there is no step to simulate.
+// Whether the scenario has only a network, and so no step to simulate.
 bool is_network_alone(const Scenario& scenario);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery calibrate RUN... -o FILE`: what recorded runs say about the machine, as a profile.
+// `orrery calibrate RUN... -o FILE`: makes a profile of the machine from recorded runs.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file behind --calibration: the factors that a prediction uses with it, and what a result says
-// of it.
+// The file of --calibration: its factors for predictions, and its entry in the provenance of
+// results.
 #pragma once
 
 #include <string>
@@ -13,14 +13,15 @@
 
 namespace orrery {
 
-inline constexpr std::string_view kCalibrationOption = "calibration";  // of a provenance
+// Key in a provenance's options
+inline constexpr std::string_view kCalibrationOption = "calibration";
 
-// The catalogue's factors of a step, with those of the file if it is named. Notes on standard
-// error where the calibration is of other devices or other software than the scenario's.
+// The catalogue's factors of a step, combined with those of `file` unless it is empty. Prints notes
+// on standard error if the calibration is for other devices or other software than the scenario's.
 ResultOrErrors<EfficiencyTable> calibrated_step_table(const std::string& file,
                                                       const Scenario* scenario = nullptr);
 
-// Returns the same provenance.
+// Adds the file and returns the same provenance.
 Provenance& add_calibration(Provenance& provenance, const std::string& file);
 
 }  // namespace orrery

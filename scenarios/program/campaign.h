@@ -12,14 +12,14 @@ namespace orrery {
 struct CampaignArguments : ViewArguments {
     std::string file;
     std::vector<std::string> overrides;
-    std::string replayed_events;  // of a supervised run; empty: none
-    std::uint32_t jobs = 0;       // seeds at a time; 0: one a core
+    std::string replayed_events;  // event log of a supervised run; empty: none
+    std::uint32_t jobs = 0;       // seeds that run at the same time; 0: one a core
 };
 
 // Returns the exit status.
 int campaign_command(const CampaignArguments& arguments);
 
-// Of a served load or of a training, by the kind of the file. Returns the exit status.
+// For a served load or a training, depending on the kind of the file. Returns the exit status.
 int any_campaign_command(const CampaignArguments& arguments);
 
 }  // namespace orrery

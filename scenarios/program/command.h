@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command of `orrery` tells about itself: its options with the variables that they set, and
-// what it does then. The command line, the help and the shell completion are made of these.
+// The description of a command of `orrery`: its options with the variables that they set, and its
+// function. Command line, help and shell completion are made from these descriptions.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace orrery {
 
 struct CommandOption {
-    // A variable that outlives parsing: a bool is a flag without a value, a vector an option that
-    // can be repeated (or, without a dash in `names`, the words that are left).
+    // A variable that outlives parsing. A bool is a flag without a value. A vector is an option
+    // that may be repeated, or, without a dash in `names`, all remaining words.
     using Target = std::variant<bool*,
                                 std::string*,
                                 std::vector<std::string>*,
@@ -22,18 +22,18 @@ struct CommandOption {
                                 std::int64_t*,
                                 std::uint64_t*,
                                 double*>;
-    std::string names;  // "-o,--output"; without a dash: a word in its place; "!--no-x": clears
+    std::string names;  // "-o,--output"; without a dash: a positional word; "!--no-x": clears
     Target target;
     std::string help;
     std::string type_name = {};  // "FILE"; empty: by the target's type
     bool required = false;
-    std::int64_t least = 0;  // of a whole number, where most > least
+    std::int64_t least = 0;  // range of a whole number; valid if most > least
     std::int64_t most = 0;
-    std::string now = {};  // of an old spelling: the option that replaced it
-    bool general = false;  // every command has it
+    std::string now = {};  // for an old spelling: the option that replaces it
+    bool general = false;  // whether every command has it
 };
 
-// What a command is for, in the order of `orrery --help`.
+// The purpose of a command, in the order of `orrery --help`.
 enum class CommandGroup : std::uint8_t {
     scenarios,
     predict,
@@ -50,12 +50,12 @@ struct Command {
     CommandGroup group = CommandGroup::help;
     std::string help;  // one line
     std::vector<CommandOption> options;
-    std::vector<std::string> examples;  // what follows "orrery "
-    std::function<int()> run;           // returns the exit status; owns what the options set
+    std::vector<std::string> examples;  // without the leading "orrery "
+    std::function<int()> run;  // returns the exit status; owns the variables of the options
 };
 
-// In the order of `orrery --help`: by group, with the options of every command. Each call gives
-// commands with variables of their own. CMakeLists.txt has the list.
+// In the order of `orrery --help`: by group, with the options of every command. Each call returns
+// commands with their own variables. CMakeLists.txt has the list.
 std::vector<Command> all_commands();
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a command line that cannot be read.
+// The error for an invalid command line.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace orrery {
 
-// `words` has one or more. What is wrong with words that the command line does not take: an unknown
-// command or option with the nearest that is known, else the first option that the command needs
-// and that is not `given`, else `what`.
+// The error for words that the command line does not accept; `words` is not empty. It names an
+// unknown command or option with the nearest known one. Otherwise it names the first required
+// option that is not `given`, or else is `what`.
 Error command_line_error(const std::vector<Command>& commands,
                          const std::vector<std::string>& words,
                          const std::string& what,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a command line that sets what a command's variables hold: what a process starts its
-// ranks with.
+// The command line that sets the present values of a command's variables. A process starts its
+// ranks with it.
 #pragma once
 
 #include <initializer_list>
@@ -12,8 +12,8 @@
 
 namespace orrery {
 
-// `name`: of the command. Options without a value, in an old spelling or named in `without` are
-// left out; "--nproc" is one of its flags.
+// `name` is the command's. Options without a value, options in an old spelling, and options with a
+// flag in `without` ("--nproc") are left out.
 std::vector<std::string> command_words(const std::string& name,
                                        const std::vector<CommandOption>& options,
                                        std::initializer_list<std::string_view> without);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that commands share, each described once: the same word means the same everywhere.
+// Options that several commands share. Each is described once, so that a word has the same meaning
+// in all commands.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@
 
 namespace orrery {
 
-// The lists one after the other: a command's own options and shared ones.
+// The concatenated lists: a command's own options and shared ones.
 std::vector<CommandOption> joined(std::initializer_list<std::vector<CommandOption>> lists);
 
-// A scenario file in its place; "-" is standard input.
+// A positional scenario file; "-" is standard input.
 CommandOption scenario_option(std::string& file, const std::string& remark = {});
 // --set of every command that reads a scenario.
 CommandOption override_option(std::vector<std::string>& overrides);
-// --jobs of commands that simulate many things in one process.
+// --jobs, for commands that simulate many cases in one process.
 CommandOption jobs_option(std::uint32_t& jobs);
 // --calibration of commands that predict steps.
 CommandOption calibration_option(std::string& file);
@@ -33,19 +34,19 @@ CommandOption number_option(const char* names,
                             std::int64_t most) {
     return {names, &target, help, type_name, false, least, most};
 }
-// --output of a command's product; "-" is standard output.
+// --output, for the product of a command; "-" is standard output.
 CommandOption output_option(std::string& file, const std::string& product, bool required = false);
 // --device of commands that use this machine: auto, cpu or cuda.
 CommandOption device_option(std::string& device, const std::string& help);
 // --nproc of commands that start processes.
 CommandOption processes_option(std::uint32_t& processes, const std::string& help);
-// An old spelling of `now`, which goes on working for one release and says so when it is used.
+// An old spelling of `now`. It works for one more release and prints a note when it is used.
 CommandOption old_option(const std::string& name, const std::string& now, CommandOption option);
 
-// --quiet, --verbose, --color and --no-progress, where the command has none of its own.
+// --quiet, --verbose, --color and --no-progress, unless the command has its own.
 void add_general_options(Command& command);
 
-// A line on standard error for an option that was given in its old spelling.
+// Prints a line on standard error if the option was given in its old spelling.
 void note_old_spelling(const CommandOption& option);
 
 }  // namespace orrery

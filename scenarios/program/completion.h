@@ -21,20 +21,22 @@ Result<std::string> completion_script(const std::string& shell,
 
 int completion_command(const std::string& shell);
 
-// What the completion of every shell offers: options, keys of --set, names of the catalogue.
+// The content of the completion for every shell: options, keys of --set, names of the catalogue.
 struct CompletedFlag {
     std::string name;  // "--json"
     std::string help;
     bool has_value = false;
 };
 
-// Of a command, without old spellings; "-o,--output" is two, "!--no-fold" is one that clears.
+// The flags of a command, without old spellings. "-o,--output" gives two; "!--no-fold" gives one
+// that clears.
 std::vector<CompletedFlag> completed_flags(const Command& command);
-// Inside single quotes, of every shell here.
+// The text in single quotes, valid for each of these shells.
 std::string shell_quoted(const std::string& text);
-// Keys that --set takes; of a list's items the program knows no numbers.
+// The keys that --set takes. Items of a list have no numbers, because the number of items is
+// unknown.
 std::string keys_to_set();
-// All entries of the catalogue, behind its sections.
+// All entries of the catalogue, after its sections.
 std::string catalogue_names();
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery diff A B`: two scenarios, or two results of --json.
+// `orrery diff A B`: compares two scenarios, or two results of --json.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace orrery {
 struct DiffArguments : ViewArguments {
     std::string before;
     std::string after;
-    std::vector<std::string> overrides;  // of `after`
+    std::vector<std::string> overrides;  // apply to `after`
     bool run = false;                    // also simulate both
 };
 

@@ -9,7 +9,7 @@
 namespace orrery {
 
 struct DiscoverArguments : ViewArguments {
-    std::string topology_file;  // that NCCL wrote; empty: none
+    std::string topology_file;  // written by NCCL; empty: none
     std::string device;         // "cpu" or "cuda"; empty: GPUs if there are any
 };
 

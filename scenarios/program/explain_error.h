@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery explain-error CASE`: one published case, predicted beside measured: where the predicted
-// step goes, and which of the inputs that the source does not state would move it most.
+// `orrery explain-error CASE`: compares prediction and measurement of one published case. It shows
+// the parts of the predicted step, and the unstated inputs that would change it most.
 #pragma once
 
 #include <string>

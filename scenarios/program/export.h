@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery export CHECKPOINT -o FILE`: the weights of a training run's checkpoint as a safetensors
-// file with the names and layouts of Hugging Face transformers, and a config.json beside it.
+// `orrery export CHECKPOINT -o FILE`: writes the weights of a training run's checkpoint as a
+// safetensors file with the names and layouts of Hugging Face transformers, and a config.json in
+// the same folder.
 #pragma once
 
 #include <string>

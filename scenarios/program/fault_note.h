@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command says about faults of its scenario that it does not use, and about old keys.
+// Notes on the faults of a scenario that a command does not use, and on old keys.
 #pragma once
 
 #include "scenarios/format/specs/fault_use.h"
@@ -7,11 +7,11 @@
 
 namespace orrery {
 
-// A line on standard error for each key in its old spelling.
+// Prints a line on standard error for each key in its old spelling.
 void note_old_keys(const Scenario& scenario);
 
-// The old keys, and one line on standard error if there are such faults: reports on standard output
-// stay what they are.
+// Prints the notes on old keys, and one line on standard error if the command does not use all
+// faults. Reports on standard output do not change.
 void note_faults_left_out(const Scenario& scenario, FaultUser user);
 void note_faults_left_out(const std::vector<FaultLeftOut>& left_out);
 

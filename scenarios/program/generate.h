@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery generate CHECKPOINT --prompt TEXT` writes how a trained model goes on from a text.
+// `orrery generate CHECKPOINT --prompt TEXT`: continues a text with a trained model.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 namespace orrery {
 
 struct GenerateArguments : ViewArguments {
-    std::string checkpoint;  // a run's folder, or that of one step
+    std::string checkpoint;  // folder of a run, or of one step
     std::string prompt = "\n";
     std::int64_t tokens = 200;
     double temperature = 0.8;
     std::int64_t top_k = 0;  // 0: all
     std::uint64_t seed = 1;
-    std::string tokenizer;  // folder with merges.txt; empty: that of the checkpoint, else bytes
+    // Folder with merges.txt; empty: the checkpoint's tokenizer, or bytes without one
+    std::string tokenizer;
 };
 
 // Returns the exit status.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery gpu-bench`: everything about the GPU of this machine in one go
-// (scenarios/studies/measure/gpu_bench.h). What a stage found is printed and written at once.
-// Without a GPU it says so and stops.
+// `orrery gpu-bench`: all measurements of this machine's GPU in one command
+// (scenarios/studies/measure/gpu_bench.h). The results of each stage are printed and written at
+// once. Without a GPU the command reports that and stops.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ struct GpuBenchArguments : ViewArguments {
     GpuBenchSpec spec;
 };
 
-// Returns the exit status: kExitUserError without a GPU, kExitCheckFailed where a stage failed or
-// found a kernel that computes wrongly.
+// Returns the exit status: kExitUserError without a GPU, kExitCheckFailed if a stage failed or
+// found a wrong kernel.
 int gpu_bench_command(const GpuBenchArguments& arguments);
 
 inline constexpr int kExitCheckFailed = kStatusOfWrongResults;

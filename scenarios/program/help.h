@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of --help, made of what commands say about themselves.
+// The texts of --help, made from the descriptions of commands.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// `orrery --help`: the commands by group, and where to begin.
+// `orrery --help`: the commands by group, and a first example.
 std::string program_help(const std::vector<Command>& commands);
 // `orrery COMMAND --help`
 std::string command_help(const Command& command);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery import FORMAT`: what other programs write, as a scenario or a profile.
+// `orrery import FORMAT`: converts files of other programs to a scenario or a profile.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct ImportArguments {
     std::string node = "dgx-h100";
     std::string fabric;  // empty: ndr400-rail
     std::uint32_t nodes = 0;
-    std::int64_t seq_length = 0;  // 0: as many as the model takes
-    std::string software;         // that runs the job; empty: as the format tells
+    std::int64_t seq_length = 0;  // 0: the model's maximum
+    std::string software;         // the software that runs the job; empty: from the format
     std::string device;
     std::string collective;
     std::uint32_t ranks = 0;
     double nic_gbps = 0;             // of a GPU; 0: assumed
-    std::int64_t gpus_per_node = 8;  // of a log
+    std::int64_t gpus_per_node = 8;  // for a log
 };
 
 int import_command(const ImportArguments& arguments);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery init FILE`: a first scenario, from options or from the answers to a few questions.
+// `orrery init FILE`: writes a first scenario, from options or from answers to a few questions.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace orrery {
 
 struct InitArguments {
     std::string file;
-    FirstScenario scenario{};  // what it lacks is asked for on a terminal
+    FirstScenario scenario{};  // missing values are asked for on a terminal
     bool overwrite = false;
 };
 

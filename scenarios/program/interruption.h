@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C in a command that has something to show before its end.
+// Ctrl-C in commands that can show a result before their end.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// The first SIGINT, SIGTERM or SIGHUP ends the work with what it has found, another one the
+// The first SIGINT, SIGTERM or SIGHUP ends the work with its present result. A second one ends the
 // process.
 class Interruption {
 public:
@@ -17,7 +17,7 @@ public:
     bool come();
 
 private:
-    // Until the first signal has come.
+    // Empty after the first signal.
     std::optional<StopSignals> signals_{std::in_place};
     bool come_ = false;
 };

@@ -17,13 +17,14 @@ struct KeysArguments : ViewArguments {
 
 int keys_command(const KeysArguments& arguments);
 
-// The keys that a word of the command line means.
+// The keys that match a word of the command line.
 using Keys = std::vector<ScenarioKey>;
 
-// By its path ("faults[].mtbf", "faults.mtbf"), else by its own name ("mtbf") or short name.
+// Matches by path ("faults[].mtbf", "faults.mtbf"), else by the key's own name ("mtbf") or short
+// name.
 Keys keys_named(const Keys& all, const std::string& name);
 
-// Those of the map under a key.
+// The keys in the map under a key.
 Keys keys_below(const Keys& all, const ScenarioKey& map);
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery man`: manual pages, made of what commands say about themselves. `cmake --install` writes
-// all of them.
+// `orrery man`: manual pages, made from the descriptions of commands. `cmake --install` writes all
+// of them.
 #pragma once
 
 #include <string>

@@ -21,8 +21,8 @@ struct NetworkArguments : ViewArguments {
     std::string profile_file;
     std::uint32_t ranks = 0;
     std::string simgrid_file;
-    std::string topology_file;  // to write
-    std::string store_file;     // congestion-control factors, to write
+    std::string topology_file;  // file to write
+    std::string store_file;     // file for congestion-control factors
 };
 
 // Returns the exit status.
@@ -31,10 +31,10 @@ int network_command(const NetworkArguments& arguments);
 // The options of `orrery network`.
 std::vector<CommandOption> network_options(NetworkArguments& arguments);
 
-// The files for NCCL and SimGrid that the arguments name.
+// Writes the files for NCCL and SimGrid that the arguments name.
 Result<void> write_exports(const NetworkArguments& arguments, const Scenario& scenario);
 
-// Measures and keeps factors of congestion controls, in place of one pattern. Returns the exit
+// Measures and stores factors of congestion controls, instead of one pattern. Returns the exit
 // status.
 int export_congestion(const NetworkArguments& arguments, const Scenario& scenario);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery replay TRACE CLUSTER.yaml`: a step that another tool described, on a cluster of ours.
+// `orrery replay TRACE CLUSTER.yaml`: runs a step that another tool described on a cluster of a
+// scenario.
 #pragma once
 
 #include <string>

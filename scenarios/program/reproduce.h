@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery reproduce [NAME…]`: published systems, simulated again, with a verdict for each.
+// `orrery reproduce [NAME…]`: simulates published systems, with a verdict for each.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace orrery {
 
 struct ReproduceArguments : ViewArguments {
-    std::vector<std::string> names;  // of rooms, or files; none: all rooms
-    bool list = false;               // of the rooms, without simulating
-    std::uint32_t jobs = 0;          // simulations at a time; 0: one a core
+    std::vector<std::string> names;  // of reproductions, or files; empty: all reproductions
+    bool list = false;               // list the reproductions without simulating
+    std::uint32_t jobs = 0;          // simulations at the same time; 0: one a core
 };
 
 int reproduce_command(const ReproduceArguments& arguments);

@@ -13,13 +13,14 @@
 
 namespace orrery {
 
-// A name that ends in "/".
+// Whether the name ends in "/".
 bool names_folder(const std::string& file);
 
-// Makes the folder of the pages. Called before the work: a wrong place is an error at once.
+// Makes the folder of the pages. It is called before the work, so that an invalid path is reported
+// at once.
 Result<void> make_folder(const std::filesystem::path& folder);
 
-// `made_of`: what a page of these rooms is made of.
+// `made_of` returns the provenance of a page of these reproductions.
 Result<void> write_room_pages(
     const std::filesystem::path& folder,
     const std::vector<RoomOutcome>& outcomes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery validate --family`: the rows of the families that were asked for, of any kind of table.
+// `orrery validate --family`: selects the rows of the named families, from any kind of table.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// All rows if no family was asked for. Error: a family that no row is of.
+// All rows if no family is named. Error: a family without rows.
 template <class Row>
 Result<std::vector<Row>> rows_of_families(const ValidateArguments& arguments,
                                           std::vector<Row> rows) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `orrery train --record` and `--trace` do on every rank: writes down what the rank did, and
-// at the end the files (scenarios/studies/measure/recorded_run.h), and on rank 0 the picture of the
-// whole run.
+// `orrery train --record` and `--trace` on each rank: records the rank's ops, and at the end writes
+// the files (scenarios/studies/measure/recorded_run.h). Rank 0 also writes the picture of the whole
+// run.
 #pragma once
 
 #include <filesystem>
@@ -21,17 +21,17 @@ class Executor;
 struct RecordOptions {
     std::filesystem::path folder;        // of the recording; empty: not kept
     std::filesystem::path trace_file;    // empty: none
-    const Scenario* scenario = nullptr;  // that is run; outlives the recorder
-    std::string profile_file;            // that the prediction in the trace uses; empty: none
+    const Scenario* scenario = nullptr;  // the scenario of the run; must outlive the recorder
+    std::string profile_file;            // profile for the prediction in the trace; empty: none
 };
 
 class RunRecorder {
 public:
-    // Null if nothing is wanted.
+    // Null if neither a recording nor a trace is asked for.
     static Result<std::unique_ptr<RunRecorder>> start(const RecordOptions& options,
                                                       const ProcessWorld& world,
                                                       Executor& executor);
-    // All ranks together.
+    // All ranks must call it together.
     ResultOrErrors<void> finish();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every command with an answer does around its study. It opens the files of the views before
-// the work, shows a progress bar, reports errors with their place, and shows the answer.
+// The steps around the study of every command. They open the files of the views before the work,
+// show a progress bar, report errors with their place, and show the answer.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@
 
 namespace orrery {
 
-// The work itself; it calls `progress` with the share that is done.
+// The work itself. It calls `progress` with the finished share, 0 … 1.
 using RunnableStudy =
     std::function<ResultOrErrors<StudyOutput>(const std::function<void(double)>& progress)>;
 
-// `source`: the place of errors that have none, the scenario's file. `label`: of the progress bar,
-// "simulating". Returns the exit status.
+// `source` is the place of errors without a place: the scenario's file. `label` names the progress
+// bar, for example "simulating". Returns the exit status.
 int run_study(const ViewArguments& views,
               const std::string& source,
               const std::string& label,
               const RunnableStudy& study);
 
-// Errors without a place are of `source`.
+// The errors, with `source` as the place of errors without one.
 Errors placed(Errors errors, const std::string& source);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery serve FILE`: requests, the instances that serve them, and how long they wait.
+// `orrery serve FILE`: requests, the instances that serve them, and the latencies.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,11 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
 // `orrery serve --real` with an instance of several ranks: the command line of each.
 std::vector<std::string> words_of_ranks(ServeArguments arguments);
 
-// The same command line, once more for each rank. Returns the exit status.
+// Starts the same command line for each rank. Returns the exit status.
 int start_serving_ranks(const ServeArguments& arguments, std::int64_t num_ranks);
 
-// `orrery serve --real --listen`: an endpoint of OpenAI's API before the instances.
-// Until a signal comes, or the model can no longer be computed.
+// `orrery serve --real --listen`: an endpoint with OpenAI's API in front of the instances. Runs
+// until a signal comes, or the model cannot be computed any more.
 Result<void> serve_clients(const ServeArguments& arguments,
                            const Scenario& scenario,
                            const RealInstances& instances);

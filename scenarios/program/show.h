@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery show FILE`: the scenario as it is simulated, as YAML.
+// `orrery show FILE`: prints the scenario with overrides, catalogue entries and defaults, as YAML.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows an answer in the forms that were asked for: the one renderer of all commands.
+// Shows an answer in the requested forms. All commands use this renderer.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,18 @@ namespace orrery {
 // An answer, ready to be shown.
 struct StudyOutput {
     Report report;
-    std::string json;  // one object, without its provenance; empty: the report's
+    std::string json;  // one object, without its provenance; empty: made from the report
     Provenance provenance;
-    std::string text{};     // the table form; empty: the report's
-    std::string html{};     // the page; empty: the report's
-    std::string csv{};      // empty: the report's
-    std::string product{};  // what ViewArguments::output gets
-    // Writes the trace to a file; empty: the study has written it.
+    std::string text{};     // the table form; empty: made from the report
+    std::string html{};     // the page; empty: made from the report
+    std::string csv{};      // empty: made from the report
+    std::string product{};  // content of ViewArguments::output
+    // Writes the trace to a file. Empty if the study has written it.
     std::function<Result<void>(const std::string& file)> write_trace{};
-    int status = 0;  // of the command, if all was written
+    int status = 0;  // exit status, if everything was written
 };
 
-// The form on standard output, and the open files of the product and the views.
+// The form for standard output, and the open files of the product and the views.
 struct OpenViews {
     OutputFormat format = OutputFormat::table;
     std::unique_ptr<OutputFile> product{};
@@ -36,13 +36,13 @@ struct OpenViews {
     std::unique_ptr<OutputFile> csv{};
 };
 
-// Before the work, so that an unknown form or an unwritable place is reported at once.
+// Called before the work, so that an unknown form or an unwritable file is reported at once.
 Result<OpenViews> open_views(const ViewArguments& views);
 
-// Writes product and views and prints the answer. A file that is named "-" is standard output,
-// which then has nothing else. Returns the exit status.
+// Writes product and views and prints the answer. A file named "-" is standard output, on which
+// nothing else is then written. Returns the exit status.
 int show_output(const ViewArguments& views, OpenViews& open, const StudyOutput& output);
-// Of work that is done: opens the files, too.
+// For finished work: opens the files, too.
 int show_output(const ViewArguments& views, const StudyOutput& output);
 
 }  // namespace orrery

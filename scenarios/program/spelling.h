@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How options and commands are spelt, for --help, manual pages and the completion of shells.
+// The spelling of options and commands in --help, manual pages and shell completion.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace orrery {
 
-// "-o" and "--output" of "-o,--output", "--no-x" of "!--no-x"; none of a word in its place.
+// "-o" and "--output" for "-o,--output", "--no-x" for "!--no-x"; none for a positional word.
 std::vector<std::string> flags_of(const CommandOption& option);
 
 // "orrery simulate [OPTIONS] file"
 std::string usage_of(const Command& command);
-// "--set KEY=VALUE"; of a word in its place its name alone.
+// "--set KEY=VALUE"; for a positional word only its name.
 std::string spelling_of(const CommandOption& option);
-// What its help says, with the range of a number.
+// The help of the option, with the range of a number.
 std::string meaning_of(const CommandOption& option);
-// A word in its place: it has no dash.
+// Whether the option is a positional word, without a dash.
 bool is_word(const CommandOption& option);
 
 // The words of a command line; `orrery help COMMAND` is `orrery COMMAND --help`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard input as a file, for readers that look at a file more than once.
+// Standard input as a file, for readers that read a file more than once.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace orrery {
 
 class SpooledInput {
 public:
-    // What was read from standard input lies in a temporary file if the name is "-".
+    // If the name is "-", standard input is copied to a temporary file.
     static Result<SpooledInput> of(const std::string& name);
     ~SpooledInput();
     SpooledInput(SpooledInput&& other) noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery sweep STUDY.yaml`: the points of a study, on all cores, under mpirun, or a shard of them.
+// `orrery sweep STUDY.yaml`: computes the points of a study, on all cores, under mpirun, or as a
+// shard.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +24,14 @@ int sweep_command(const SweepArguments& arguments);
 // The options of `orrery sweep`.
 std::vector<CommandOption> sweep_options(SweepArguments& arguments);
 
-// Whether every point failed: the study's mistake.
+// Whether every point failed. The study is then wrong.
 bool no_answers(const SweepOutcome& outcome);
 
-// Notes the faults that no point uses, of the scenarios as they are; a point that changes them says
-// so in its own answer.
+// Prints a note on the faults of the scenarios that no point uses. A point that changes them
+// reports it in its own answer.
 void note_faults_of_study(const Study& study);
 
-// Prints the outcome, or the mistake. Returns the exit status.
+// Prints the outcome or the error. Returns the exit status.
 int show_outcome(const SweepArguments& arguments, const Study& study, const SweepOutcome& outcome);
 
 }  // namespace orrery

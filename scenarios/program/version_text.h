@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery --version`: the version, and what this build is made of.
+// `orrery --version`: the version, and the parts of this build.
 #pragma once
 
 #include <string>

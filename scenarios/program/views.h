@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms that an answer is shown in, the same for every command that prints one: --format and
-// --json choose the form on standard output; --html, --csv and --trace name files.
+// The forms of an answer, which are the same for every command. --format and --json choose the form
+// on standard output; --html, --csv and --trace name files.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace orrery {
 
-// What a command shows of its answer, and where: a report on standard output, and files with its
-// product and other views. Arguments of commands derive from it. "-" is standard output.
+// The outputs of a command: a report on standard output, and files with its product and other
+// views. Arguments of commands derive from it. "-" is standard output.
 struct ViewArguments {
-    bool json = false;   // short for format "json"
+    bool json = false;   // same as format "json"
     std::string format;  // "table", "json", "csv", "md"; empty: table
     std::string output;  // the product's file; empty: none
     std::string html_file;
@@ -23,7 +23,7 @@ struct ViewArguments {
     std::string trace_file;
 };
 
-// Which files a command writes of its answer, with the help of each; an empty one is not offered.
+// The files that a command can write, with the help of each; an empty one is not offered.
 struct OfferedViews {
     std::string html{};
     std::string csv{};
@@ -33,18 +33,18 @@ inline constexpr const char* kPageHelp = "Write a page with pictures";
 
 enum class OutputFormat : std::uint8_t { table, json, csv, md };
 
-// Complains about an unknown form, and about --json with another one.
+// An error for an unknown form, and for --json with another form.
 Result<OutputFormat> output_format(const ViewArguments& arguments);
 
-// The options that name standard output ("-") as their file.
+// The options whose file is standard output ("-").
 std::vector<std::string> options_to_standard_output(const ViewArguments& views);
-// Complains about two things that would go there; one that is asked for by --json or --format
-// counts.
+// An error if two outputs would go to standard output. The output of --json or --format counts as
+// one.
 Result<void> check_standard_output(const ViewArguments& views);
 
 std::vector<CommandOption> view_options(ViewArguments& arguments, const OfferedViews& offered);
 
-// Has the command complain about an unknown form before it does anything.
+// Makes the command check the form before its work.
 void check_form_first(Command& command);
 
 }  // namespace orrery

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue as tables, one entry with the source of every figure, or all of it as JSON.
+// Reports on the catalogue: tables, one entry with the source of every figure, or everything as
+// JSON.
 #pragma once
 
 #include <string>
@@ -10,12 +11,11 @@
 
 namespace orrery {
 
-// A section of the catalogue is a table with a line an entry, with the figures that tell its
-// entries apart.
+// A table for each section, with a line for each entry. The columns distinguish the entries.
 Report catalogue_sections(const std::vector<CatalogueEntry>& entries);
-// Every figure with its source. Entries of one name, at least one.
+// Every figure with its source. `entries` have one name, and there is at least one.
 Report entry_sections(const std::vector<CatalogueEntry>& entries);
-// The same entry for a terminal: sources below their figures.
+// The same for a terminal, with the sources below their figures.
 std::string catalogue_page(const CatalogueEntry& entry);
 std::string catalogue_json(const std::vector<CatalogueEntry>& entries);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `orrery check` tells of a file: its errors, or a line about what it says.
+// The output of `orrery check` for a file: its errors, or a one-line summary.
 #pragma once
 
 #include <string>

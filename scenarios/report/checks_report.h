@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `orrery diagnose` found, as reports and JSON.
+// The results of `orrery diagnose` as reports and JSON.
 #pragma once
 
 #include <string>

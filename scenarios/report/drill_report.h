@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stops of a supervised run beside what a simulated campaign predicts for the same faults
-// under the same policies: the step reached, the step resumed from, the steps lost and the actions
-// must be equal; how long it took to see them and to train again is listed.
+// Compares the stops of a supervised run with those of a simulated campaign with the same faults
+// and policies. The step reached, the step resumed from, the lost steps and the actions must be
+// equal. The times of detection and of restart are listed.
 #pragma once
 
 #include <map>

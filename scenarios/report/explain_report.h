@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What limits a step, in words; and an explanation as JSON.
+// The limits of a step in words, and an explanation as JSON.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct LossOfMfu {
 // The largest first.
 std::vector<LossOfMfu> limits(const Answer& answer);
 
-// The group of causes that loses most ("kernels"), and what it loses.
+// The group of causes that loses most ("kernels"), and its loss.
 std::pair<std::string, double> main_limit(const Answer& answer);
 
 std::string explain_json(const Explanation& explanation);

@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// `name` is the key in JSON and the column in CSV: "gemm_flops_per_s". Of unit count, number or
+// `name` is the key in JSON and the column in CSV: "gemm_flops_per_s". The unit is count, number or
 // words.
 struct Fact {
     std::string name;

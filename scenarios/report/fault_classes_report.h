@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can fail, how many there are of it and how often: a table for console, page and JSON.
+// Classes of faults with their numbers of components and their rates: a table for console, page and
+// JSON.
 #pragma once
 
 #include <string>
@@ -10,9 +11,9 @@
 
 namespace orrery {
 
-// What is expected is so in `of` ("30.0 d").
+// `of` is the time for which faults are expected ("30.0 d").
 ReportSection fault_classes_section(const std::vector<FaultClass>& classes, const std::string& of);
-// A list.
+// A JSON list.
 std::string fault_classes_json(const std::vector<FaultClass>& classes);
 
 }  // namespace orrery

@@ -12,17 +12,17 @@
 
 namespace orrery {
 
-// Of each key a line with its default and its values, and its meaning below.
+// For each key a line with its default and its values, and its meaning below.
 std::string keys_report(const std::vector<ScenarioKey>& keys);
-// All that is known of one key.
+// The complete description of one key.
 std::string key_page(const ScenarioKey& key);
-// A table of the same.
+// The same as a table.
 Report keys_sections(const std::vector<ScenarioKey>& keys);
 std::string keys_json(const std::vector<ScenarioKey>& keys);
 
-// JSON Schema (draft 2020-12) of a kind of file, for editors; made from the tables of its keys.
-// Names of the catalogue's entries complete the keys that take one. What one key asks of another is
-// the reader's business: a file that the schema refuses is wrong, not the other way round.
+// The JSON Schema (draft 2020-12) of a kind of file, for editors, made from the tables of its keys.
+// Keys that take a catalogue entry list the entries' names. Only the reader checks rules between
+// keys. A file that the schema refuses is therefore wrong, but an accepted file need not be right.
 std::string keys_schema(const FileKind& kind, const Catalogue& catalogue);
 
 }  // namespace orrery

@@ -11,14 +11,14 @@ namespace orrery {
 // A document as JSON.
 std::string document_text(const DocumentNode& document);
 
-// {command, build, catalogue, scenario: {file, effective}, overrides, seed, options, inputs}, of
-// several scenarios `scenarios`: a list. Parts that there are none of are left out.
+// {command, build, catalogue, scenario: {file, effective}, overrides, seed, options, inputs}.
+// Several scenarios are a list `scenarios`. Empty parts are left out.
 std::string provenance_json(const Provenance& provenance);
 
-// The JSON object `json` with the key "provenance" at its end.
+// The JSON object `json` with "provenance" as its last key.
 std::string with_provenance(const std::string& json, const Provenance& provenance);
 
-// The page with a section at its end that unfolds.
+// The page with a foldable section at its end.
 std::string page_with_provenance(const std::string& html, const Provenance& provenance);
 
 }  // namespace orrery

@@ -11,7 +11,7 @@
 namespace orrery {
 
 std::string recording_json(const RunDescription& run, const Provenance& provenance);
-// When all ranks have written their recordings.
+// Must be called after all ranks have written their recordings.
 Result<void> write_run_description(const std::filesystem::path& folder,
                                    const Scenario& scenario,
                                    const RunDescription& run);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about one software on one cluster that a few measured steps tell and no catalogue knows: by
-// how much its kernels, transfers and host calls take longer than predicted, and what a step costs
-// besides. A file of kind calibration holds them; the reader and `orrery validate --calibrate-with`
-// share the table of facts below. A calibration becomes rows of the table of a step's factors
+// Facts about one software on one cluster, fitted to a few measured steps: the ratios of its
+// kernel, transfer and host times to the predicted ones, and a constant time of each step. A file
+// of kind calibration holds them. The reader and `orrery validate --calibrate-with` share the table
+// of facts below. A calibration becomes rows of the table of a step's factors
 // (scenarios/catalogue/step_efficiency.csv), which every prediction reads.
 #pragma once
 
@@ -18,29 +18,28 @@ namespace orrery {
 
 struct Calibration {
     std::string name;
-    std::string software;    // without its version: the lower-case word of a stack
+    std::string software;    // the lower-case word of a stack, without its version
     std::string generation;  // of the devices
-    std::string precision;   // class of element types: fp16 (stands for bf16 too), fp8, fp32
-    std::int64_t steps = 0;  // measured steps that it rests on
-    double products = 1;     // times of kernels / predicted
+    std::string precision;   // class of element types: fp16 (includes bf16), fp8, fp32
+    std::int64_t steps = 0;  // number of measured steps
+    double products = 1;     // time of kernels / predicted time
     double element_wise = 1;
     double communication = 1;
     double host_calls = 1;
-    Time step;          // of every step, beside all that is modelled
+    Time step;          // added to every step
     double spread = 0;  // relative standard deviation of the calibrated predictions
 };
 
-// A factor of a calibration. Widths are relative, of a factor around the one that all of them
-// share: twice the spread that the published tables show within one software, since a stack that
-// was never seen may differ by more.
+// A factor of a calibration. Widths are relative to the common factor. They are twice the spread
+// that the published tables show within one software, because an unknown stack may differ by more.
 //   products       5 %: families of training.csv, by factors fitted on the others (step.residual)
 //   element_wise   15 %: the same kernels, fused or not (the two halves of megascale_ablation.csv)
 //   communication  25 %: collectives below 1 MiB, by the model (collectives.csv)
 //   host_calls     19 %: versions of one framework (host_bound.csv)
 struct CalibrationFactor {
-    std::string_view name;  // key of the file
+    std::string_view name;  // the file's key
     double Calibration::*member;
-    std::string_view row;  // of the table of factors
+    std::string_view row;  // of the table of a step's factors
     std::string_view meaning;
     double width;
 };
@@ -67,21 +66,22 @@ inline constexpr std::array<CalibrationFactor, 4> kCalibrationFactors{
       "calibration.host_calls",
       "Host time of a framework's call / predicted time.",
       0.4}}};
-// The rows of the two figures that are no factors.
+// Rows of the step's constant time and of the spread, which are not factors.
 inline constexpr std::string_view kCalibratedStepRow = "calibration.step_us";
-inline constexpr std::string_view kCalibratedSpreadRow = "calibration.spread.";  // + software
+// Followed by the software
+inline constexpr std::string_view kCalibratedSpreadRow = "calibration.spread.";
 
 // Adds the calibration's rows to a table of factors, for its generation of devices.
 void apply_calibration(const Calibration& calibration, EfficiencyTable& table);
 
-// What a table with a calibration says of these devices.
+// The value for these devices in a table with a calibration.
 double calibrated_factor(const EfficiencyTable& table,
                          const CalibrationFactor& factor,
                          std::string_view generation);
 const CalibrationFactor& calibration_factor(std::string_view name);
 Time calibrated_step(const EfficiencyTable& table, std::string_view generation);
 
-// The file's text; `source` says how it was made.
+// The file's text; `source` describes its origin.
 std::string calibration_text(const Calibration& calibration, const std::string& source);
 
 }  // namespace orrery

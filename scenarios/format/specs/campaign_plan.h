@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scenario says about faults, recovery and a campaign: the sections `faults`, `recovery` and
-// `campaign`. Filled by read_faults.cpp, read_recovery.cpp and read_campaign.cpp; made into
-// engine/campaign/campaign.h by run_campaign.h.
+// The sections `faults`, `recovery` and `campaign` of a scenario. Filled by read_faults.cpp,
+// read_recovery.cpp and read_campaign.cpp; run_campaign.h converts them to
+// engine/campaign/campaign.h.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,24 @@
 
 namespace orrery {
 
-// In the middle of a simulated step.
+// A fault during a simulated step.
 struct StepFault {
     FaultKind kind = FaultKind::slow_gpu;
     Component at;
-    std::string link;   // of the fabric, instead of a place
-    WallTime time;      // after the step's begin
+    std::string link;   // a link of the fabric, instead of a place
+    WallTime time;      // from the step's beginning
     WallTime duration;  // 0: until the step's end
-    double factor = 0;  // slowdown; 0: the kind's
+    double factor = 0;  // slowdown; 0: the default of the kind
     bool operator==(const StepFault&) const = default;
 };
 
 struct FaultPlan {
     std::vector<FaultProcess> processes;
     std::vector<StepFault> in_step{};
-    std::vector<FaultEntry> entries{};  // of the list, for what a command leaves out
-    double daily_variance = 0;  // variance over mean of the daily count of faults; 0: independent
+    // Entries of the list, for the note on entries that a command does not use
+    std::vector<FaultEntry> entries{};
+    // Variance of the daily number of faults over its mean; 0: independent faults
+    double daily_variance = 0;
     bool operator==(const FaultPlan&) const = default;
 };
 
@@ -40,7 +42,7 @@ struct CheckpointPlan {
     IntervalRule rule = IntervalRule::exact;
     WallTime interval;
     CheckpointMode mode = CheckpointMode::async;
-    // Instead of what the model's size and the bandwidths say:
+    // Given times replace those that follow from the model's size and the bandwidths.
     std::optional<WallTime> stall{};
     std::optional<WallTime> write{};
     std::optional<WallTime> load{};
@@ -51,7 +53,7 @@ struct RecoveryPlan {
     std::string name;
     std::vector<PolicySpec> policies;  // in the order of the ladder; the cluster is filled in later
     CheckpointPlan checkpoint;
-    std::optional<DetectionSpec> detection{};  // instead of the campaign's
+    std::optional<DetectionSpec> detection{};  // replaces the campaign's
     std::uint32_t attempts_max = RecoveryLimits{}.attempts_max;
     bool operator==(const RecoveryPlan&) const = default;
 };
@@ -61,23 +63,25 @@ struct StoragePlan {
     Bandwidth read = Bandwidth::bytes_per_second(200'000'000'000);
     bool shared = false;              // with the training network
     double bytes_per_parameter = 14;  // bf16 weights, fp32 master weights and two moments
-    // Before each load all ranks tell one of them what they need, who tells each what to read:
-    // where the checkpoint's layout need not be the job's (ByteCheckpoint, NSDI 2025).
+    // Before each load, all ranks send their needs to one rank, and this rank tells each rank which
+    // parts to read. This allows a checkpoint with another layout than the job's (ByteCheckpoint,
+    // NSDI 2025).
     WallTime planning{};
     bool operator==(const StoragePlan&) const = default;
 };
 
-// Where processes meet, and how often all wait for all (start_up.h).
+// The key-value store for rendezvous, and the groups after which all ranks meet at a barrier
+// (start_up.h).
 enum class StoreKind : std::uint8_t { blocking, asynchronous };
 enum class BarrierRule : std::uint8_t { every_group, every_kind };
 
 struct StartUpPlan {
     StoreKind store = StoreKind::asynchronous;
     BarrierRule barriers = BarrierRule::every_kind;
-    std::optional<WallTime> store_operation{};  // instead of the store's published one
-    std::optional<WallTime> processes{};        // instead of the published table
-    std::optional<WallTime> full{};             // instead of processes and communicators
-    // Of processes, to which communicators come.
+    std::optional<WallTime> store_operation{};  // replaces the store's published time
+    std::optional<WallTime> processes{};        // replaces the published table
+    std::optional<WallTime> full{};             // replaces processes and communicators
+    // Times of processes; communicators are added to them.
     WallTime in_place = WallTime::seconds(60);
     WallTime reconfigure = WallTime::seconds(60);
     WallTime swap = WallTime::seconds(30);
@@ -89,11 +93,11 @@ struct CampaignPlan {
     bool present = false;
     WallTime length = WallTime::days(30);
     std::uint32_t seeds = 30;
-    std::optional<WallTime> step_time{};  // instead of simulating a step
-    double tokens = 0;                    // to train on, for the time that it takes; 0: not asked
-    ClusterShape shape;                   // what can fail (cluster_shape.h)
-    std::optional<std::uint32_t> nodes_per_rack{};  // instead of the NVLink domain's trays
-    std::optional<std::uint32_t> nodes_per_leaf{};  // instead of the fabric's
+    std::optional<WallTime> step_time{};  // replaces the simulated step
+    double tokens = 0;                    // tokens to train on, for the finish time; 0: none
+    ClusterShape shape;                   // the components that can fail (cluster_shape.h)
+    std::optional<std::uint32_t> nodes_per_rack{};  // replaces the NVLink domain's trays
+    std::optional<std::uint32_t> nodes_per_leaf{};  // replaces the fabric's
     DetectionSpec detection;
     RepairSpec repair;
     Forecast forecast;

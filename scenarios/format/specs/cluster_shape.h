@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a cluster can fail, and which nodes share a fate: the counts that faults refer to.
+// The components of a cluster that can fail, and the groups of nodes that fail together. Faults
+// refer to these counts.
 #pragma once
 
 #include "engine/faults/component.h"
@@ -9,9 +10,9 @@
 namespace orrery {
 
 // The plan's domains (racks, power feeds, pods) with the cluster's nodes, GPUs, NICs and switches.
-// Of nodes that are NVLink domains of several trays, the trays count as nodes, for they fail alone,
-// and an NVLink domain is a rack unless the plan says otherwise. Trays of the last domain that the
-// job leaves out do not count: what happens to them does not concern it.
+// If nodes are NVLink domains of several trays, each tray counts as a node, because it fails alone.
+// A domain is then a rack unless the plan gives another size. Trays of the last domain that the job
+// does not use do not count, because their faults do not affect it.
 ClusterShape cluster_shape(const ClusterSpec& cluster, const CampaignPlan& campaign);
 
 }  // namespace orrery

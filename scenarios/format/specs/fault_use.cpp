@@ -37,7 +37,7 @@ constexpr std::array<std::array<std::string_view, kNumFaultForms>, kNumFaultUser
     {kUsed, kUsed, kServed, kServed, kUsed, kUsed, kUsed},
 }};
 
-// Whether it slows kernels or links of a simulated step down, or ends it.
+// Whether the fault slows kernels or links of a simulated step, or ends the step.
 bool acts_on_a_step(FaultKind kind) {
     return slows_gpus(kind) || slows_adapters(kind) || info(kind).effect == FaultEffect::stop;
 }
@@ -95,7 +95,7 @@ std::vector<FaultLeftOut> faults_left_out(const std::vector<FaultEntry>& entries
 }
 
 std::string faults_left_out_line(const std::vector<FaultLeftOut>& left_out) {
-    constexpr std::size_t kNamed = 4;  // of one reason
+    constexpr std::size_t kNamed = 4;  // entries named for one reason
     std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
     for (const FaultLeftOut& one : left_out) {
         std::size_t r = 0;

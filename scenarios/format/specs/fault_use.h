@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which commands use which entries of a scenario's list `faults`. One scenario may serve several
-// commands; each says what it leaves out. The one table of this is fault_use.cpp.
+// The commands that use each entry of a scenario's list `faults`. Several commands may share one
+// scenario; each reports the entries that it does not use. fault_use.cpp has the only table of
+// this.
 #pragma once
 
 #include <cstdint>
@@ -12,48 +13,48 @@
 
 namespace orrery {
 
-// When an entry's faults come.
+// The time at which an entry's faults occur.
 enum class FaultForm : std::uint8_t {
-    standing,  // from the start on: neither t, step, time nor process
-    at_time,   // t: after so long a training
-    at_step,   // step: in the middle of the step after this many
-    in_step,   // time: so long after a step's begin
-    process,   // process: again and again, or a catalogue of such classes
+    standing,  // from the start: without t, step, time and process
+    at_time,   // t: after this time of training
+    at_step,   // step: in the middle of the step after this number of steps
+    in_step,   // time: after this time from a step's beginning
+    process,   // process: repeatedly; also a catalogue of such classes
     trace,     // process: trace
-    bursts,    // daily_variance: of the counts of all processes
+    bursts,    // daily_variance: of the numbers of all processes
 };
 inline constexpr std::size_t kNumFaultForms = 7;
-// The key that makes it: "t", "step"; of standing faults "from the start on".
+// The key that chooses the form: "t", "step"; for standing faults "from the start on".
 std::string_view name(FaultForm form);
 FaultForm form_of(const FaultProcess& process);
 
-// An entry of the list, or the part of one that has this form.
+// An entry of the list, or the part of an entry that has this form.
 struct FaultEntry {
     std::string path;  // "faults[2]"
     std::string what;  // "gpu_lost", or a catalogue's name
     FaultForm form = FaultForm::standing;
-    FaultKind kind = FaultKind::node_crash;  // of a catalogue: of its first class
+    FaultKind kind = FaultKind::node_crash;  // for a catalogue the kind of its first class
     bool operator==(const FaultEntry&) const = default;
 };
 
-// Commands that use the same entries are one user.
+// The commands of one user use the same entries.
 enum class FaultUser : std::uint8_t {
-    step,            // simulate, explain, sweep, diagnose of a scenario
+    step,            // simulate, explain, sweep, and diagnose for a scenario
     campaign,        // campaign
-    search,          // search by anything but goodput
-    search_goodput,  // search by goodput
+    search,          // search with any objective but goodput
+    search_goodput,  // search with the objective goodput
     network,         // network, replay
     real_run,        // train, profile, diagnose --nproc
     drill,           // train --supervise
-    recorded_run,    // compare, calibrate, diagnose of a recorded run
+    recorded_run,    // compare, calibrate, and diagnose for a recorded run
     serving,         // serve
 };
 inline constexpr std::size_t kNumFaultUsers = 9;
 
-// Whether a fault of this kind stops or slows instances that serve, or transfers between them.
+// Whether a fault of this kind stops or slows serving instances, or transfers between them.
 bool acts_on_instances(FaultKind kind);
 
-// Empty: the user uses such an entry; else why it does not, and where it counts.
+// Empty if the user uses such an entry. Otherwise the reason, and the commands that use it.
 std::string_view why_left_out(FaultUser user, FaultForm form, FaultKind kind);
 
 struct FaultLeftOut {
@@ -63,7 +64,7 @@ struct FaultLeftOut {
 };
 std::vector<FaultLeftOut> faults_left_out(const std::vector<FaultEntry>& entries, FaultUser user);
 // "faults left out: faults[0] (gpu_lost, t) and faults[2] (node_crash, step): …; …", in one line;
-// empty if none is.
+// empty if the list is empty.
 std::string faults_left_out_line(const std::vector<FaultLeftOut>& left_out);
 
 }  // namespace orrery

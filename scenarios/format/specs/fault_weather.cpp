@@ -6,7 +6,8 @@ namespace orrery {
 FaultWeather fault_weather(const FaultPlan& plan, const ClusterShape& shape, WallTime span) {
     FaultWeather weather;
     if (plan.daily_variance > 1) {
-        // A day's count is then Poisson with a gamma intensity: variance/mean = 1 + mean/shape.
+        // A day's number of faults is then Poisson with a gamma intensity: variance/mean = 1 +
+        // mean/shape.
         double daily = 0;
         for (const FaultProcess& process : plan.processes) {
             daily += process.once || process.once_step >= 0 || !process.events.empty()

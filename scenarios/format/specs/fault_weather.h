@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all components of a cluster share in the time of their faults: bursts.
+// Bursts of faults: an intensity that all components of a cluster share.
 #pragma once
 
 #include "engine/faults/fault_process.h"
@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-// The intensity of a day that gives the plan's daily variance over a span on this cluster.
+// The daily intensity that results in the plan's daily variance over a span on this cluster.
 FaultWeather fault_weather(const FaultPlan& plan, const ClusterShape& shape, WallTime span);
 
 }  // namespace orrery

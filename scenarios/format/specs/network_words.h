@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a fabric and of its congestion control, for those who read them and those who write
-// them.
+// The words of a fabric and of its congestion control, for readers and writers.
 #pragma once
 
 #include <string_view>

@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-// By role: how many of its ranks are on nodes of each kind.
+// By role: the number of its ranks on each kind of node.
 std::vector<std::map<std::uint32_t, std::uint32_t>> ranks_of_roles(const Program& program,
                                                                    const ClusterSpec& cluster) {
     std::vector<std::map<std::uint32_t, std::uint32_t>> kinds(program.roles.size());
@@ -23,7 +23,7 @@ std::vector<std::map<std::uint32_t, std::uint32_t>> ranks_of_roles(const Program
     return kinds;
 }
 
-// By role: what the kernels that count in the MFU take at peak in a step
+// By role: the time at peak of the kernels of a step that count in the MFU
 // (engine/world/kernel_runs.h).
 std::vector<double> useful_seconds(const Program& program, const DeviceTimings& device) {
     std::vector<double> seconds(program.roles.size(), 0);

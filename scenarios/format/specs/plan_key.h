@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of the section `plan` as overrides and messages name them.
+// Keys of the section `plan` in the spelling of overrides and messages.
 #pragma once
 
 #include <string>

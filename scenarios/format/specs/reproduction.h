@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A published system that is simulated again (a file under scenarios/reproductions): variants of a
-// scenario, and comparisons of their figures with published ones. The rule of a verdict follows
-// from the class of a comparison alone (studies/reproduce/verdict.h), never from the file.
+// A published system that is simulated again (a file in scenarios/reproductions): variants of a
+// scenario, and comparisons of their figures with published ones. The rule of a verdict depends
+// only on the class of a comparison (studies/reproduce/verdict.h), never on the file.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace orrery {
 
 enum class ReproductionClass : std::uint8_t { absolute, ratio, direction };
 
-// A figure of a study's answer (studies/reproduce/metrics.cpp says which).
+// A figure of a study's answer; studies/reproduce/metrics.cpp defines each.
 enum class ReproducedMetric : std::uint8_t {
     // of a step
     iteration_s,
@@ -39,16 +39,15 @@ enum class ReproducedMetric : std::uint8_t {
     checkpoint_stall_s,
     checkpoint_copy_s,
     checkpoint_load_s,
-    // of the memory of a step: the most tokens of a sequence that fit, the most layers
+    // of a step's memory: the longest sequence that fits, in tokens; the largest number of layers
     longest_sequence,
     most_layers,
     // of a search's best plan
     best_tokens_per_s,
     best_fits,
-    // of the order of the nodes that annealing finds: how many times as fast the step is in it
+    // of a search for an order of nodes: the speed with this order over the speed without
     placement_gain,
-    // of the fewest layers that run again and fit: how many times as fast the step is as one in
-    // which all layers run again
+    // of the fewest recomputed layers that fit: the speed over that with all layers recomputed
     layer_plan_gain,
     // of a served load: means
     ttft_s,
@@ -64,11 +63,11 @@ enum class ReproducedMetric : std::uint8_t {
 
 struct ReproducedVariant {
     std::string name;
-    std::string scenario;        // a file, relative to the room's
+    std::string scenario;        // a file, relative to the reproduction's
     std::string published_case;  // "TABLE/CASE" of the catalogue's published steps
     Settings set;
     SettingPlaces places;
-    std::string where;  // in the file
+    std::string where;  // place in the file
 };
 
 struct ReproducedComparison {
@@ -77,8 +76,8 @@ struct ReproducedComparison {
     ReproductionClass kind = ReproductionClass::absolute;
     ReproducedMetric metric = ReproducedMetric::iteration_s;
     std::string variant;
-    std::string baseline;  // the figure is the variant's over this one's; empty: the variant's own
-    std::optional<double> published;  // else from the published cases
+    std::string baseline;  // if given, the figure is the variant's divided by this variant's
+    std::optional<double> published;  // empty: the figure is in the published cases
     std::optional<double> least;      // range of a direction
     std::optional<double> most;
     std::string where;
@@ -90,9 +89,9 @@ struct Reproduction {
     std::string title;
     std::string source;
     std::string url;
-    std::string mechanism;                                 // what makes the gain
-    std::string falls_short;                               // why comparisons fail, if any do
-    ReproductionClass kind = ReproductionClass::absolute;  // of comparisons that say none
+    std::string mechanism;    // the cause of the gain
+    std::string falls_short;  // the reason why comparisons fail, if some do
+    ReproductionClass kind = ReproductionClass::absolute;  // for comparisons without a class
     std::filesystem::path file;
     std::vector<ReproducedVariant> variants;
     std::vector<ReproducedComparison> comparisons;

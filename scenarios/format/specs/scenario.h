@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that a simulation needs to know: the cluster, the model, how the model is spread over
-// the cluster, and how closely the network is looked at. Read from a scenario file by
-// scenarios/format/read/reader.h, or made from a row of published measurements by
-// scenarios/studies/validate/published_cases.h.
+// The input of a simulation: the cluster, the model, the plan and the network's fidelity. It is
+// read from a scenario file by scenarios/format/read/reader.h, or made from a row of published
+// measurements by scenarios/studies/validate/published_cases.h.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +27,10 @@ namespace orrery {
 struct ScenarioOrigin;  // scenarios/format/read/effective_scenario.h
 
 struct Job {
-    std::uint32_t steps = 2;  // simulated; the last step's period is the answer
+    std::uint32_t steps = 2;  // number of simulated steps; the answer is the period of the last one
     std::uint64_t seed = 0;
-    TrainingJob training;         // without a dataset: a job that is only simulated
-    bool drill = false;           // faults may be injected into a real run of it
+    TrainingJob training;         // without a dataset the job can only be simulated
+    bool drill = false;           // a real run of the job may have injected faults
     std::string dataset_where{};  // place of job.dataset in the scenario file
     bool operator==(const Job&) const = default;
 };
@@ -41,33 +40,34 @@ struct Scenario;
 // One of several jobs that share a cluster.
 struct ClusterJob {
     Time start;
-    // The job as if it were alone, on its part of the cluster (ClusterSpec::gpu_of_rank).
+    // The job by itself, on its part of the cluster (ClusterSpec::gpu_of_rank).
     std::shared_ptr<const Scenario> scenario;
 };
 
 struct Scenario {
     std::string name;
-    std::string software{};  // that runs the job, with or without its version: "nemo-24.05"
+    // The software that runs the job, with or without its version: "nemo-24.05"
+    std::string software{};
     ClusterSpec cluster;
     std::string cluster_where{};        // place of cluster.nodes (or kinds) in the scenario file
     DeviceSpec device;                  // of the first kind of nodes
     std::vector<DeviceSpec> devices{};  // by kind of node; empty: all nodes have `device`
     Transformer model;
-    // What model.hf_config says and the model cannot, and what was assumed.
+    // Information of model.hf_config that the model does not represent, and assumptions.
     std::vector<std::string> model_remarks{};
     ParallelPlan plan;
     NetworkFidelity network = NetworkFidelity::fluid;
     NetworkSettings network_settings;
     Job job;
-    std::vector<ClusterJob> jobs{};  // not empty: then `model`, `plan` and `software` say nothing
+    std::vector<ClusterJob> jobs{};  // if not empty, `model`, `plan` and `software` are unused
     SearchSpec search;               // without clusters if the scenario has no such section
-    // As read from its file, changes by the command line included; null if it has no file.
+    // The scenario's file with the changes of the command line; null without a file.
     std::shared_ptr<const DocumentNode> document{};
-    std::shared_ptr<const ScenarioOrigin> origin{};  // null likewise
+    std::shared_ptr<const ScenarioOrigin> origin{};  // null without a file
     FaultPlan faults;
     std::vector<RecoveryPlan> recovery;
     CampaignPlan campaign;
-    ServingSpec serving{};  // of a file of kind serving, with its load
+    ServingSpec serving{};  // for a file of kind serving, with its load
     WorkloadSpec workload{};
     PoolSearch pool_search{};
 
@@ -94,7 +94,8 @@ inline std::string words_of(const ClusterSpec& cluster) {
     return text;
 }
 
-// The same job on Orrery's own runtime, which launches from C++: what its profiles and runs are of.
+// The same job on Orrery's own runtime, which launches ops from C++. Profiles and runs are of such
+// jobs.
 inline Scenario on_own_runtime(Scenario scenario) {
     scenario.plan = scenario.plan.launched_from_cpp();
     return scenario;

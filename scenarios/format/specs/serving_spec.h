@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serving as a scenario says it: how instances of an engine hold the model and choose their
-// batches, and the load that arrives.
+// Serving in a scenario: the instances of an engine with their plans and schedulers, and the load.
 #pragma once
 
 #include <algorithm>
@@ -20,75 +19,78 @@
 
 namespace orrery {
 
-// Facts about the software that serves, and its defaults: an entry of the catalogue's engines.
+// Facts about the serving software and its defaults: an entry of the catalogue's engines.
 struct ServingEngine {
     std::string name{};
     Time host_per_step{};      // scheduling, sampling, launching
     Time host_per_sequence{};  // of each sequence in the batch
-    // Of each kernel and collective of a step that is not replayed from a graph: of every step, or
-    // of those with prompts.
+    // For each kernel and collective of a step that is not replayed from a graph. Depending on
+    // captures_generation these are all steps, or the steps with prompts.
     Time host_per_launch{};
-    // Of a request, outside of its steps: the server's front end reads and tokenises the prompt
-    // before it is queued.
+    // For each request, outside of its steps: the server's front end reads and tokenises the prompt
+    // before the request is queued.
     Time host_per_request{};
-    std::int64_t front_ends = 1;  // requests that an instance's front end handles at a time
-    // The host prepares the next step while the device works: a step takes the longer of the two,
-    // else their sum. Requests that come meanwhile wait for the step after it.
+    // Number of requests that an instance's front end handles at a time
+    std::int64_t front_ends = 1;
+    // The host prepares the next step while the device works, so that a step takes the longer of
+    // the two times. Requests that arrive meanwhile wait for the step after the next. false: a step
+    // takes the sum.
     bool asynchronous = true;
-    // Sums of tensor parallelism by the engine's own kernel where that is faster than NCCL
+    // The engine's own kernel does all-reduces of tensor parallelism if it is faster than NCCL
     // (network/collectives/direct_all_reduce.h).
     bool direct_all_reduce = true;
-    // models/serving/serving_plan.h: the same of ServingPlan
+    // Same as in ServingPlan (models/serving/serving_plan.h).
     bool fused_casts = false;
     bool fused_cache_write = false;
     bool masks_experts = false;
-    // Requests for different adapters share a step. Otherwise those for one adapter do, which is
-    // part of the weights meanwhile.
+    // Requests for different adapters share a step. false: only requests for one adapter share a
+    // step, and the adapter is merged into the weights meanwhile.
     bool mixes_adapters = true;
-    // Of an attention kernel that reads a paged cache, beyond the device's kernel_latency: block
-    // tables, and a second kernel that joins the parts of a split context.
+    // For each attention kernel that reads a paged cache, in addition to the device's
+    // kernel_latency: block tables, and a second kernel that joins the parts of a split context.
     Time attention_latency{};
-    // Of a kernel that generates, on one SM: a key-value head of a sequence beside the reading of
-    // its cache, with a cache of 16 bits; twice as long with one of 8 bits, whose tiles hold twice
-    // as many tokens.
+    // For each generating attention kernel, on one SM: the time for a key-value head of a sequence,
+    // without reading its cache. The time is for a cache of 16 bits. With 8 bits it is twice as
+    // long, because a tile holds twice the tokens.
     Time attention_block{};
-    // Query heads that share a key-value head in the one shape whose shared keys and values are
-    // read once (with 128 elements a head); in others every query head reads them, by way of the L2
-    // cache. 0: all shapes share.
+    // The number of query heads for each key-value head in the only shape whose shared keys and
+    // values are read once (with 128 elements a head). In other shapes every query head reads them,
+    // through the L2 cache. 0: all shapes share.
     std::int64_t shared_query_heads = 0;
-    // Shares of the device's peak that kernels of experts reach at most: of plain weights, of FP8
-    // weights with scales of blocks, and of weights that are unpacked on the way; 0: what the
-    // curves of products say.
+    // The highest share of the device's peak for kernels of experts: with plain weights, with
+    // block-scaled FP8 weights, and with weights that the kernel unpacks. 0: the curves of
+    // products.
     double expert_peak = 0;
     double scaled_expert_peak = 0;
     double unpacked_expert_peak = 0;
-    // Memory of each GPU that neither weights, keys and values nor activations get: captured
-    // graphs, the CUDA context.
+    // Memory of each GPU for captured graphs and the CUDA context, which weights, caches and
+    // activations cannot use.
     Bytes reserved_memory{};
-    double memory_share = 0.9;         // of a GPU's memory that the engine may use (vLLM) ...
-    bool share_of_rest = false;        // ... or of what weights and the engine leave (TensorRT-LLM)
+    double memory_share = 0.9;  // share of a GPU's memory that the engine may use (vLLM) …
+    // … or share of the memory that weights and engine leave free (TensorRT-LLM)
+    bool share_of_rest = false;
     bool captures_generation = false;  // steps that only generate are replayed from graphs
-    // max_num_seqs are of each stage of a pipeline, otherwise of all together.
+    // max_num_seqs applies to each pipeline stage. false: to all stages together.
     bool seqs_of_each_stage = false;
-    // Steps that generate between two looks at the queue (vLLM v0's option); the host prepares them
-    // together.
+    // The number of generating steps between two looks at the queue (vLLM v0's option). The host
+    // prepares them together.
     std::uint32_t num_scheduler_steps = 1;
-    // For schedulers whose steps hold prompts alone (AMD's vLLM of MLPerf): prompts begin when this
-    // many prompts wait and this share of the cache is free.
+    // For schedulers whose prompt steps have only prompts (AMD's vLLM of MLPerf): prompts start
+    // when this number of prompts waits and this share of the cache is free.
     std::uint32_t prompts_together = 1;
     double prompt_free_share = 0;
     QueueOrder queue_order = QueueOrder::arrival;
     std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
     std::int64_t max_num_seqs = 1024;
     std::int64_t max_num_batched_tokens = 8192;
-    // max_num_batched_tokens are of all data-parallel ranks together, otherwise of each.
+    // max_num_batched_tokens applies to all data-parallel ranks together. false: to each.
     bool tokens_of_all_ranks = false;
-    // With data-parallel attention, steps for which prompts wait until there is one for each rank
-    // (TensorRT-LLM's attention_dp_config: timeout_iters).
+    // With data-parallel attention: the number of steps for which prompts wait until each rank has
+    // one (TensorRT-LLM's attention_dp_config: timeout_iters).
     std::uint32_t prompt_wait_steps = 0;
 };
 
-// What the instances of a pool do.
+// The work of a pool's instances.
 enum class PoolRole : std::uint8_t { aggregated, prefill, decode };
 
 constexpr std::string_view name(PoolRole role) {
@@ -97,7 +99,7 @@ constexpr std::string_view name(PoolRole role) {
                                       : "aggregated";
 }
 
-// How layers lie on nodes that differ (studies/serve/layer_chain.h).
+// The distribution of layers over unequal nodes (studies/serve/layer_chain.h).
 enum class LayerChain : std::uint8_t {
     none,  // instances have equal ranks
     one_node,
@@ -115,16 +117,17 @@ constexpr std::string_view name(LayerChain chain) {
 struct ServingPoolSpec {
     PoolRole role = PoolRole::aggregated;
     LayerChain chain = LayerChain::none;
-    double weight_scale_bits = 0;  // of a chain: beside ServingPlan::weight_bits of each weight
+    // With a chain: bits of scales, added to ServingPlan::weight_bits of each weight
+    double weight_scale_bits = 0;
     std::int64_t instances = 1;
     ServingPlan plan;
-    // num_blocks 0: as many as the memory holds.
+    // num_blocks 0: as many blocks as fit in memory.
     SchedulerLimits limits;
     std::string router = "least_requests";  // engine/serving/request_router.h
 };
 
-// How many times as long as alone on an idle instance of the first pool 50, 90 and 99 of 100
-// requests may take (Patel et al., Splitwise, ISCA 2024, section V); zero: no objective.
+// The largest allowed slowdown of 50, 90 and 99 % of the requests, relative to an idle instance of
+// the first pool (Patel et al., Splitwise, ISCA 2024, section V). Zero: no objective.
 struct SlowdownObjective {
     double p50 = 0;
     double p90 = 0;
@@ -132,55 +135,57 @@ struct SlowdownObjective {
     bool any() const { return p50 > 0 || p90 > 0 || p99 > 0; }
 };
 
-// What a request must reach to count as good; zero: no objective.
+// The objectives that a good request meets; zero: no objective.
 struct ServingObjectives {
     Time ttft{};  // to the first token
-    Time tpot{};  // of an output token, mean over the request
+    Time tpot{};  // time of an output token, mean over the request
     Time e2e{};
-    Time tbt{};  // between output tokens: mean of the longest tenth of a request's (Mooncake)
-    // Of all requests together: goodput counts no request by these.
+    // Between output tokens: mean of the longest tenth of the request's gaps (Mooncake)
+    Time tbt{};
+    // Objectives of all requests together. Goodput does not use them.
     SlowdownObjective ttft_slowdown{};
-    SlowdownObjective tbt_slowdown{};  // of all times between two tokens
+    SlowdownObjective tbt_slowdown{};  // of all gaps between two tokens
     SlowdownObjective e2e_slowdown{};
     bool any_slowdown() const {
         return ttft_slowdown.any() || tbt_slowdown.any() || e2e_slowdown.any();
     }
 };
 
-// Speculative decoding (Leviathan et al., ICML 2023): a draft proposes tokens, which the next step
-// of the sequence verifies together.
+// Speculative decoding (Leviathan et al., ICML 2023): a draft proposes tokens, and the sequence's
+// next step verifies them together.
 struct Speculation {
     std::int64_t draft_tokens = 0;  // 0: none
-    // Probability that a proposal is accepted if those before it were.
+    // The probability that a proposal is accepted if all earlier ones were.
     double acceptance = 0.7;
-    // Proposes on the same GPUs, one step a proposal. Without layers, proposals cost nothing:
-    // prompt lookup works like that.
+    // The model that proposes, on the same GPUs, one step for each proposal. Without layers,
+    // proposals cost nothing (prompt lookup).
     Transformer draft_model{.num_layers = 0};
     bool has_model() const { return draft_tokens > 0 && draft_model.num_layers > 0; }
 };
 
-// Reads images before the model reads the prompt of which they become a part.
+// An encoder of images. It runs before the model reads the prompt with the encoded images.
 struct EncoderSpec {
     Transformer model{.num_layers = 0};  // no layers: no encoder
-    std::int64_t patches = 1025;         // tokens that it reads of an image
-    // Of its own, each with the next request that waits; 0: instances of the first pool encode the
-    // images of a prompt in the step in which the prompt begins (Qiu et al., ModServe,
-    // arXiv:2502.00937).
+    std::int64_t patches = 1025;         // tokens of an image in the encoder
+    // Separate instances for encoding; each takes the next waiting request. 0: instances of the
+    // first pool encode a prompt's images in the step in which the prompt begins (Qiu et al.,
+    // ModServe, arXiv:2502.00937).
     std::int64_t instances = 0;
-    // Ranks that share an image. The other ranks of an instance of a pool do the same work.
+    // The number of ranks that share an image. In a pool's instance, the other ranks repeat the
+    // same work.
     std::int64_t tensor_model_parallel_size = 1;
     bool present() const { return model.num_layers > 0; }
     std::int64_t num_gpus() const { return instances * tensor_model_parallel_size; }
     ServingPlan plan() const { return {.tensor_model_parallel_size = tensor_model_parallel_size}; }
 };
 
-// What follows a fault of an instance's nodes.
+// The consequences of a fault of an instance's nodes.
 struct ServingRecovery {
     DetectionSpec detection{};
-    // A fault of no stated duration: a spare node takes the place at once.
-    // Of an instance, until it serves: processes start, graphs are captured (assumed) ...
+    // If a fault has no stated duration, a spare node takes the place at once. Time until an
+    // instance serves again: processes start and graphs are captured (assumed) …
     WallTime start_up = WallTime::seconds(30);
-    // ... and every node reads its weights at this rate (assumed: NVMe disks).
+    // … and every node reads its weights at this rate (assumed: NVMe disks).
     Bandwidth weight_loading = Bandwidth::bytes_per_second(5'000'000'000);
     LostCache lost_cache = LostCache::recompute;
 };
@@ -195,17 +200,18 @@ struct ServingSpec {
     std::string admission = "all";  // engine/serving/admission.h
     AutoscalerSpec autoscaler{};
     RowPowerSpec power{};
-    // One aggregated pool, or one that computes prompts and then one that generates. Their
-    // instances stand on the cluster's GPUs in this order.
+    // One aggregated pool, or one that computes prompts followed by one that generates. Their
+    // instances occupy the cluster's GPUs in this order.
     std::vector<ServingPoolSpec> pools{1};
-    // Of two pools: SplitPools::layer_wise_tokens.
+    // With two pools: SplitPools::layer_wise_tokens.
     std::int64_t layer_wise_tokens = 0;
     std::uint64_t seed = 0;
-    // Of the GPUs that the instances take; 0: not known.
+    // For each GPU of the instances; 0: unknown.
     double price_per_gpu_hour = 0;
-    double busy_watts = 0;  // with the GPU's share of the server
+    double busy_watts = 0;  // includes the GPU's share of the server
     double idle_watts = 0;
-    // Of a real run: a checkpoint's folder or a safetensors file; empty: drawn from the seed.
+    // For a real run: a checkpoint's folder or a safetensors file; empty: weights are drawn from
+    // the seed.
     std::filesystem::path weights{};
 
     bool has_chain() const {
@@ -221,54 +227,59 @@ struct ServingSpec {
     }
 };
 
-// Which adapter a request is for.
+// The choice of a request's adapter.
 enum class AdapterPopularity : std::uint8_t {
     in_turn,  // one after the other
-    uniform,  // drawn, all alike
-    zipf,     // drawn: the n-th has the weight 1 / n^adapter_alpha
+    uniform,  // drawn, all equally likely
+    zipf,     // drawn; the n-th has the weight 1 / n^adapter_alpha
 };
 
-// Tokens of a request or a step at most, and the largest seed.
+// The most tokens of a request or a step, and the largest seed.
 inline constexpr std::int64_t kMostTokens = 1'000'000'000;
-// No request arrives later, because Time ends at 9.2e6 s: neither one of a trace nor a drawn one.
+// The latest arrival in a trace or a drawn load, in seconds. A Time ends at 9.2e6 s.
 inline constexpr double kLongestLoad_s = 5e6;
 
 // A load: a trace, or a synthetic one whose lengths are drawn uniformly from `length_spread`
 // times the stated length to the stated length.
 struct WorkloadSpec {
     std::int64_t num_requests = 1000;
-    std::int64_t users = 0;   // of a closed load, each with one request at a time
-    double request_rate = 0;  // open: Poisson arrivals a second; 0: all at once
+    std::int64_t users = 0;  // of a closed load; each has one request at a time
+    // Of an open load: Poisson arrivals a second; 0: all requests arrive at once
+    double request_rate = 0;
     double input_tokens = 1024;
     double output_tokens = 128;
     double length_spread = 1;  // 1: all equal
-    // Of the times between arrivals, their standard deviation over their mean: 1 is Poisson's,
-    // otherwise they are gamma distributed.
+    // The standard deviation of the times between arrivals over their mean. 1 is a Poisson process,
+    // other values give gamma distributions.
     double arrival_variation = 1;
-    // share,input_tokens,output_tokens: shares of requests with at most these lengths. Prompts and
-    // outputs are drawn from it independently, instead of the two lengths; empty: no table.
+    // A table with the columns share,input_tokens,output_tokens: the share of requests with at most
+    // these lengths. It replaces the two lengths; prompts and outputs are drawn independently.
+    // Empty: no table.
     std::filesystem::path lengths{};
-    // Of a predictor of output lengths: standard deviation of the logarithm of predicted over true.
+    // For a predictor of output lengths: the standard deviation of the logarithm of predicted over
+    // true length.
     double prediction_error = 0;
     std::uint64_t seed = 0;
-    std::int64_t adapters = 0;  // low-rank adapters that requests are for; 0: none
+    std::int64_t adapters = 0;  // number of low-rank adapters; 0: none
     AdapterPopularity adapter_popularity = AdapterPopularity::uniform;
     double adapter_alpha = 1.5;
     std::filesystem::path trace{};  // read_request_trace.h; empty: synthetic
-    // Tokens of the blocks whose hashes a trace names (Mooncake's: 512).
+    // The number of tokens in a block whose hash a trace names (Mooncake's: 512).
     std::int64_t trace_block_tokens = 512;
-    // Requests are turns of conversations: the prompt of a turn is that of the turn before, its
-    // output, and new tokens of the stated lengths. Mean number of turns; 1: no conversations.
+    // The mean number of turns of a conversation; 1: no conversations. The prompt of a turn is the
+    // previous turn's prompt and output, followed by new tokens of the stated lengths.
     double turns = 1;
-    double turn_tokens = 0;  // mean of the new tokens of later turns, exponential; 0: as the first
-    Time turn_gap = Time::seconds(30);  // mean, from the arrival of a turn to that of the next one
-    std::int64_t system_tokens = 0;     // with which all prompts begin, besides
+    // Mean number of new tokens in later turns, exponential; 0: as in the first turn
+    double turn_tokens = 0;
+    Time turn_gap = Time::seconds(30);  // mean time between the arrivals of two turns
+    std::int64_t system_tokens = 0;     // additional tokens at the beginning of all prompts
     bool has_conversations() const { return turns > 1 || system_tokens > 0; }
-    std::int64_t images = 0;  // of each request that has some; 0: none has
-    double image_share = 1;   // of the requests, drawn
-    // Of the prompt, besides its own: what an image becomes for the model.
+    std::int64_t images = 0;  // of each request with images; 0: no request has images
+    double image_share = 1;   // share of requests with images, drawn
+    // The number of prompt tokens that an image becomes, in addition to the prompt's own.
     std::int64_t image_prompt_tokens = 0;
-    // A table of clients (client_table.h) and one of its workloads; empty: one kind of requests.
+    // A table of clients (client_table.h) and one of its workloads; empty: all requests are of one
+    // kind.
     std::filesystem::path clients{};
     std::string client_group{};
 };

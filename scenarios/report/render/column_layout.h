@@ -14,10 +14,10 @@ struct ColumnLayout {
     std::size_t gap = 2;  // between columns
 };
 
-// Columns of words shrink until a line is as wide as a report, between words first; numbers never
-// do. Next the columns move together, words are broken, and titles of numbers take several lines.
-// Where that is not enough, all stay as wide as their cells.
-// The first row is the head; `right` says which columns hold numbers.
+// Fits a table into the width of a report. Columns of words shrink first, and break between words;
+// columns of numbers never shrink. Then the gaps shrink, words are broken, and titles of numbers
+// take several lines. If that is not enough, all columns keep the width of their cells. The first
+// row is the head; `right` says which columns hold numbers.
 ColumnLayout column_layout(const std::vector<TextRow>& rows, const std::vector<bool>& right);
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTML page that needs no network. Its parts are the files of scenarios/report/page, put in at
-// build time; what it shows is the object of to_html (report/report.h).
+// One HTML page that needs no network. Its parts are the files of scenarios/report/page, which are
+// built into the program. Its data is the object of to_html (report/report.h).
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ struct PageAssets {
     std::string_view html;
     std::string_view css;
     std::string_view charts;  // uPlot, with its licence
-    std::string_view shared;  // what draws
-    std::string_view page;    // what is drawn
+    std::string_view shared;  // drawing functions
+    std::string_view page;    // content of the page
 };
 PageAssets page_assets();
 
-// Text as it stands between two tags.
+// Text escaped for a place between two tags.
 std::string html_text(const std::string& text);
 
-// The page of this title and data (a JSON object).
+// The page with this title and this data (a JSON object).
 std::string filled_page(const std::string& title, const std::string& data);
 
 }  // namespace orrery

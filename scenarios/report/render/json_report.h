@@ -20,7 +20,7 @@ std::string json_report(const CampaignAnswer& campaign);
 // Keys rows, flows, packets and links; seconds, bytes and bytes a second.
 std::string json_report(const NetworkAnswer& answer);
 
-// Which rank waits for which in a step that a loss stopped, as a JSON object.
+// The ranks that wait for each other in a step that a loss stopped, as a JSON object.
 std::string hang_json(const StepHang& hang);
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress on standard error: a bar on a terminal, once the work has taken longer than a second;
-// elsewhere a line a minute, from half a minute on.
+// Progress on standard error. On a terminal it is a bar, shown once the work has taken more than a
+// second. Elsewhere it is a line a minute, from half a minute on.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@ public:
     static constexpr double kBetweenLinesS = 60;
 
     explicit ProgressBar(std::string label);
-    // `terminal`: whether to show anything at all.
+    // `terminal`: whether progress is shown.
     ProgressBar(std::string label, bool terminal);
     ~ProgressBar() { finish(); }
     ProgressBar(const ProgressBar&) = delete;
     ProgressBar& operator=(const ProgressBar&) = delete;
 
     void show(double share);  // 0 … 1
-    void finish();            // wipes the bar; nothing is shown after that
+    void finish();            // removes the bar; later calls show nothing
 
 private:
     std::string label_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command shows of an answer, whatever the form: a title, figures, and sections of
-// paragraphs, tables with typed columns, bars, curves, heat maps and timelines. A builder makes a
-// Report of a study's plain structs (report/study_sections.h); to_html, to_text, to_markdown and
-// to_csv draw it. A section that is added to a builder is in every form.
+// The form-independent answer of a command: a title, figures, and sections of paragraphs, tables
+// with typed columns, bars, curves, heat maps and timelines. A builder makes a Report from a
+// study's plain structs (report/study_sections.h); to_html, to_text, to_markdown and to_csv draw
+// it. A section that is added to a builder appears in every form.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace orrery {
 
-// Of a value: how people read it, and what CSV calls it. Cells hold seconds, bytes, bytes a second,
-// and shares of 1.
+// The unit of a value: its form for people, and its name in CSV. Cells hold seconds, bytes, bytes a
+// second, and shares of 1.
 enum class Unit : std::uint8_t {
     words,
-    number,     // with `digits` behind the point
+    number,     // with `digits` decimals
     count,      // "12,288"
     seconds,    // "1.31 s", of a step
     wall_time,  // "3.2 d": seconds of a campaign
@@ -33,7 +33,7 @@ enum class Unit : std::uint8_t {
     change,     // "+3.2 %", a share with its sign
 };
 
-// Nothing, words, or a value in the unit of its column.
+// Empty, words, or a value in the unit of its column.
 struct Cell {
     std::variant<std::monostate, std::string, double> value;
 
@@ -49,7 +49,7 @@ struct Cell {
     bool empty() const { return std::holds_alternative<std::monostate>(value); }
 };
 
-// A mean or a time of nothing is zero: its cell is empty.
+// An empty cell for 0, which means that there was nothing to measure.
 inline Cell known_cell(double value) {
     return value > 0 ? Cell{value} : Cell{};
 }
@@ -58,32 +58,33 @@ struct Column {
     std::string title;
     Unit unit = Unit::words;
     int digits = 1;
-    bool right = false;      // words that are numbers
-    bool page_only = false;  // a terminal is too narrow for it
+    bool right = false;      // right-aligned words (numbers in words)
+    bool page_only = false;  // a terminal is too narrow for this column
 };
 
 struct ReportTable {
     std::vector<Column> columns;
     std::vector<std::vector<Cell>> rows{};
-    // A terminal shows the first rows, and counts the rest: "and 5 smaller ones". Zero: all rows.
+    // A terminal shows this number of rows, and counts the rest: "and 5 smaller ones". Zero: all
+    // rows.
     std::size_t shown = 0;
     std::string rest = "more";
-    // What else there is to say of a row: below it on a terminal, else in a last column. None, or
-    // one for each row.
+    // A remark on each row: below the row on a terminal, in a last column elsewhere. Empty, or one
+    // for each row.
     std::vector<std::string> notes{};
 
     bool empty() const { return columns.empty(); }
 };
 
-// Rows of words; the first is the head. The columns behind the first `left` are right-aligned.
+// Rows of words; the first is the head. All columns after the first `left` are right-aligned.
 ReportTable words_table(std::vector<TextRow> rows, std::size_t left = 1);
 
-// "44.8 %". Of an empty cell nothing.
+// "44.8 %"; empty for an empty cell.
 std::string cell_text(const Cell& cell, Unit unit, int digits = 1);
-// With the head.
+// Includes the head.
 std::vector<TextRow> text_rows(const ReportTable& table);
 bool is_right(const Column& column);
-// With the notes as a last column, if there are any.
+// The table with the notes as a last column, if there are any.
 ReportTable with_notes(const ReportTable& table);
 
 // One number of the answer, in words.
@@ -97,7 +98,7 @@ struct Figure {
 // "iteration time, ± 3.2 %".
 std::string figure_words(const Figure& figure);
 
-// A name with what it stands for: "cluster", "16 GPUs …".
+// A named fact: "cluster", "16 GPUs …".
 struct ReportFact {
     std::string name;
     std::string value;
@@ -107,9 +108,9 @@ struct ReportBar {
     std::string name;
     std::string text;
     std::string more;
-    double share = 0;    // of the track: where the bar ends
-    double begin = 0;    // where it begins
-    std::string help{};  // what the name means, on a page
+    double share = 0;    // length of the bar, as a share of the track
+    double begin = 0;    // beginning of the bar
+    std::string help{};  // meaning of the name, for a page
 };
 
 // Units: "", "s", "bytes", "share", "days", "GB/s".
@@ -119,9 +120,9 @@ struct PageAxis {
 };
 struct PageSeries {
     std::string name;
-    std::vector<std::optional<double>> values;  // as many as the chart has xs
+    std::vector<std::optional<double>> values;  // one for each x of the chart
     bool points = false;
-    std::vector<std::string> labels{};  // of the values, which the read-out names; or none
+    std::vector<std::string> labels{};  // names of the values for the read-out, or empty
 };
 struct PageChart {
     PageAxis x;
@@ -129,47 +130,48 @@ struct PageChart {
     bool log = false;        // the x axis
     std::vector<double> xs;  // ascending
     std::vector<PageSeries> series;
-    bool stacked = false;  // each series on top of the ones before it
+    bool stacked = false;  // each series is drawn on top of the previous ones
     bool lines = false;    // a terminal draws each series as a line of blocks
 };
 
 struct PageHeatRow {
     std::string name;
     std::vector<double> values;  // 0 … 1
-    std::vector<std::string> labels{};  // what a page says at each value, or nothing
-    std::vector<std::string> cells{};   // names of the values of a map of shares, or nothing
+    std::vector<std::string> labels{};  // texts of a page for each value, or empty
+    std::vector<std::string> cells{};   // names of the values in a map of shares, or empty
 };
 
 struct PageSpan {
     std::size_t kind = 0;  // index into kinds
     std::int64_t begin = 0;
     std::int64_t length = 0;
-    std::size_t name = 0;           // index into names, if there are any
+    std::size_t name = 0;           // index into names; unused if names is empty
     std::int32_t micro_batch = -1;  // or -1
 };
 struct PageLane {
     std::string name;
     std::vector<PageSpan> spans{};
-    std::string owner{};  // lanes of one owner stand together; the first of them names it
+    std::string owner{};  // lanes of one owner are adjacent; the first one shows its name
     bool first = false;
 };
 struct PageTimeline {
-    double scale = 1;  // a unit of time in seconds
+    double scale = 1;  // unit of time in seconds
     std::vector<std::string> kinds;
     std::vector<PageLane> lanes;
-    std::vector<std::string> names{};  // of spans; empty: of their kinds
+    std::vector<std::string> names{};  // names of spans; empty: the names of their kinds
 };
 
-// Any of its parts.
+// All parts are optional.
 struct ReportSection {
     std::string title;
     std::string note{};
     std::vector<ReportFact> facts{};
     std::vector<ReportBar> bars{};
-    bool stacked = false;  // a page draws the bars as parts of one; a share of 1 is marked in it
+    // A page draws the bars as parts of one bar, in which a share of 1 is marked
+    bool stacked = false;
     std::optional<PageChart> chart{};
     std::vector<PageHeatRow> heat{};
-    std::vector<std::string> heat_scale{};  // what 0 and 1 stand for; shares of use if empty
+    std::vector<std::string> heat_scale{};  // meanings of 0 and 1; empty: shares of use
     std::optional<PageTimeline> timeline{};
     ReportTable table{};
     std::vector<std::string> after{};  // sentences below the table
@@ -181,21 +183,22 @@ struct Report {
     std::vector<Figure> cards;
     std::vector<ReportSection> sections;
     std::string footer;               // lines
-    std::vector<ReportFact> facts{};  // stand above the lines
-    ReportTable result{};             // of one row or more: the figures with their units, for CSV
+    std::vector<ReportFact> facts{};  // shown above the lines
+    ReportTable result{};             // one row or more: the figures with their units, for CSV
 };
 
 std::string to_html(const Report& report);
-// At most 100 columns wide; without timelines, and without curves and heat maps that need a page.
+// At most 100 columns wide. Timelines are left out, and so are curves and heat maps that need a
+// page.
 std::string to_text(const Report& report);
 std::string to_markdown(const Report& report);
-// `result`, or the first table if there is none: a head with units, and the values themselves.
+// `result`, or the first table without it: a head with units, and the raw values.
 std::string to_csv(const Report& report);
 std::string to_csv(const ReportTable& table);
 
-// The JSON of a command that has no object of its own: its report.
-// {"title", "figures": {WHAT: VALUE}, "sections": [{"title", "rows": [{COLUMN: VALUE}]}]}, with the
-// values of cells in seconds, bytes and shares of 1.
+// The JSON of a command without an object of its own: its report, {"title", "figures": {WHAT:
+// VALUE}, "sections": [{"title", "rows": [{COLUMN: VALUE}]}]}. Values of cells are in seconds,
+// bytes and shares of 1.
 std::string to_json(const Report& report);
 
 }  // namespace orrery

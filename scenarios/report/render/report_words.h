@@ -15,10 +15,10 @@ namespace orrery {
 // The width of a report on a terminal.
 inline constexpr std::size_t kReportColumns = 100;
 
-// How all reports call a cause: "exposed tensor-parallel".
+// The name of a cause in all reports: "exposed tensor-parallel".
 std::string words_for(Cause cause);
-// "precision bf16, schedule 1f1b": what a step was simulated with although the scenario does not
-// say it; empty if the scenario says all.
+// "precision bf16, schedule 1f1b": assumed values of keys that the scenario does not give; empty if
+// it gives all.
 std::string assumed_words(const Answer& answer);
 
 // "reduce_scatter on dp" -> "reduce scatter on dp"

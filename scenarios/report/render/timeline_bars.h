@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A traced step as bars for a picture: a lane per stream of a rank, a bar per stretch of one kind
-// of work in one slot. Ops that follow each other without a gap are one bar, so that a step of many
-// thousand ops stays small and quick to draw.
+// The bars of a traced step for a picture: a lane for each stream of a rank, a bar for consecutive
+// work of one kind in one slot. Ops without a gap between them are one bar. A step of many thousand
+// ops is then small and quick to draw.
 #pragma once
 
 #include <cstdint>

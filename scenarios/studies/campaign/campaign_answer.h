@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a campaign tells: the fields of its console report and of --json.
+// The answer of a campaign: the fields of its console report and of --json.
 #pragma once
 
 #include <array>
@@ -14,23 +14,24 @@
 
 namespace orrery {
 
-// What a full restart and the loading after it are made of (start_up.h, state_times.h).
+// The parts of a full restart and of the following loading (start_up.h, state_times.h).
 struct StartUpAnswer {
-    bool given = false;  // by the scenario, as one figure: the parts are what the model says
+    bool given = false;  // the scenario gives the total; the parts are those of the model
     WallTime processes;
-    WallTime communicators;  // with the rendezvous
+    WallTime communicators;  // includes the rendezvous
     std::int64_t groups = 0;
     std::int64_t store_operations = 0;
-    WallTime planning;  // of a load
-    WallTime read;      // of the store; none: loading is given, too
+    WallTime planning;  // before a load
+    WallTime read;      // from the store; empty if the scenario gives the loading time, too
     WallTime broadcast;
 };
 
 // One recovery plan over all seeds.
 struct PlanAnswer {
     std::string name;
-    std::vector<std::string> policies;                             // the ladder
-    std::vector<std::pair<std::string, std::string>> not_covered;  // policy, what it leaves
+    std::vector<std::string> policies;  // the ladder
+    // Policy, and the faults that it does not cover
+    std::vector<std::pair<std::string, std::string>> not_covered;
     std::uint32_t spares = 0;
     WallTime interval;  // between checkpoints, at the start
     CheckpointTiming checkpoint;
@@ -38,24 +39,25 @@ struct PlanAnswer {
     StartUpAnswer start_up;
     Statistic interruptions;
     Statistic ettr;
-    Statistic goodput;        // kept work over wall time, in the healthy job's pace
+    Statistic goodput;        // kept work over wall time, at the healthy job's pace
     Statistic effective_mfu;  // MFU x goodput
     Statistic restarts;
     Statistic evictions;
     Statistic false_evictions;
     Statistic operator_calls;
-    std::optional<double> mttf_h{};  // wall time of all runs over all interruptions, if any
-    Statistic lost_h;                // training thrown away
-    Statistic finish_days;           // of the tokens asked for
-    Statistic undetected;            // 1: wrong numbers were not noticed
-    double mttr_s = 0;               // from a fault to training, mean over all of them
+    // Wall time of all runs over all interruptions, if there are any
+    std::optional<double> mttf_h{};
+    Statistic lost_h;       // training that was lost
+    Statistic finish_days;  // days until the requested tokens are trained
+    Statistic undetected;   // 1: wrong numbers were not noticed
+    double mttr_s = 0;      // from a fault until training resumes, mean over all faults
     double recovery_p50_s = 0;
     double recovery_p95_s = 0;
     double recovery_max_s = 0;
     double loss_p50_s = 0;  // of a restart
     double loss_p95_s = 0;
-    double down_most = 0;                          // nodes in repair at once, the worst run
-    std::array<double, kNumNodeUses> gpu_hours{};  // mean of runs
+    double down_most = 0;  // most nodes in repair at the same time, in the worst run
+    std::array<double, kNumNodeUses> gpu_hours{};           // mean of runs
     std::array<double, kNumNodeUses> per_interruption_s{};  // of the job's wall time
     std::vector<double> ettr_values;                        // by seed
     std::vector<std::pair<std::string, double>> faults;     // by class, mean of runs

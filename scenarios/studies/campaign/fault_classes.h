@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of a scenario's faults with the components that each can strike, for reports: how
-// many there are, and how many faults are expected of all of them.
+// The classes of a scenario's faults for reports, with the components that each can strike, their
+// number, and the expected number of faults.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct FaultClass {
     std::uint32_t population = 1;  // of these
     std::string when;              // "one every 2.03 d", "after 3.0 d", "from the start on"
     double expected = 0;           // faults in the campaign's length
-    bool stops = false;            // the job
-    bool from_new = false;         // its components age, and are all new at the start
+    bool stops = false;            // whether the faults stop the job
+    bool from_new = false;         // its components age, and all are new at the start
     bool operator==(const FaultClass&) const = default;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event log of a supervised run (runtime/supervisor/event_log.h), read back: what its recovery
-// machine heard and ordered. A machine that hears the same must order the same.
+// Reads the event log of a supervised run (runtime/supervisor/event_log.h): the observations and
+// orders of its recovery machine. A machine with the same observations must give the same orders.
 #pragma once
 
 #include <filesystem>
@@ -17,11 +17,11 @@ struct RecordedEvents {
     std::uint32_t nodes = 0;
     std::vector<std::string> policies;
     std::vector<Observation> observations;
-    std::string actions;  // a line each
+    std::string actions;  // one line each
 };
 
 ResultOrErrors<RecordedEvents> read_events(const std::filesystem::path& path);
-// What a machine with these policies orders that hears the same, a line each.
+// The orders of a machine with these policies for the same observations, one line each.
 std::string replay_events(const RecordedEvents& events,
                           PolicyLadder ladder,
                           const RecoveryLimits& limits);

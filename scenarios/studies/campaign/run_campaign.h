@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a scenario to a campaign's answer: simulates the steps that it needs, works out what
-// checkpoints and restarts take, and runs every recovery plan over the same seeds.
+// From a scenario to a campaign's answer: simulates the required steps, computes the times of
+// checkpoints and restarts, and runs every recovery plan with the same seeds.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace orrery {
 
 struct CampaignRunOptions {
     std::uint32_t threads = 1;
-    std::function<void(double)> progress{};  // of the steps' simulation
+    std::function<void(double)> progress{};  // of the simulation of steps
 };
 
-// The engine's campaign of one plan; an empty plan list of the scenario is the default plan.
+// The engine's campaign for one plan. A scenario without plans has the default plan.
 CampaignSpec campaign_spec(const Scenario& scenario,
                            const RecoveryPlan& plan,
                            const DegradedSteps& steps);
-// Faults a second that stop the job, expected.
+// The expected number of faults a second that stop the job.
 double expected_rate(const Scenario& scenario);
 
 Result<CampaignAnswer> run_campaign_scenario(const Scenario& scenario,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who computes longer than the others? Kernel times of every rank over those of the median rank of
-// its role, in the order of nodes: of a simulated step, or of a recorded run, where a rank's time
-// is that of its best half of steps. What is slow on all of a node's devices is the host's fault.
-// (MegaScale, NSDI 2024, section 5.1, finds its slow hosts so; no test of single GPUs shows them.)
+// Finds ranks that compute longer than others: kernel times of every rank over those of the median
+// rank of its role, in the order of nodes. The times are those of a simulated step or of a recorded
+// run; there a rank's time is the mean of its best half of steps. If all devices of a node are
+// slow, the host is the cause. (MegaScale, NSDI 2024, section 5.1, finds its slow hosts in this
+// way; no test of single GPUs shows them.)
 #pragma once
 
 #include <string>
@@ -31,7 +32,7 @@ HeatMap heat_map(std::string title,
                  const std::vector<std::uint32_t>& place,
                  std::uint32_t ranks_per_node);
 
-Result<HeatMap> heat_map_of(const Scenario& scenario);  // of its simulated step
+Result<HeatMap> heat_map_of(const Scenario& scenario);  // for its simulated step
 HeatMap heat_map_of(const RecordedRun& run);
 
 }  // namespace orrery

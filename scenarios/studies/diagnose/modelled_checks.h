@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pre-flight checks of `orrery diagnose` on a modelled cluster with its scenario's faults: a
 // fixed kernel on every GPU, loopback through every NIC, NIC to NIC of the next node (the same
-// rail), all-to-all inside each node, all-reduce with the next node. Those that stand from the
-// start on and those in the middle of the step are there all the time. What a test takes follows
-// from the links on its way; who is far from the median is a suspect. Trays of an NVLink domain
-// are nodes in all but the last two tests, which are of the domains.
+// rail), all-to-all inside each node, all-reduce with the next node. Faults from the start and
+// faults in the middle of the step are present all the time. The time of a test follows from the
+// links on its path. A result far from the median is suspect. Trays of an NVLink domain are nodes,
+// except in the last two tests, which use the whole domains.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct ModelledCheck {
     double median = 0;
     double worst = 0;
     std::string worst_at;      // "node 3 nic 2 to node 4 nic 2"
-    std::uint32_t failed = 0;  // no way, or no answer
+    std::uint32_t failed = 0;  // no path, or no answer
     std::uint32_t count = 0;
 };
 

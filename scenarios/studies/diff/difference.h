@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where two documents differ: two scenarios as they are simulated, or two results.
+// The differences of two documents: two scenarios as they are simulated, or two results.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@
 
 namespace orrery {
 
-// A key whose values differ; no value where one of the documents lacks the key.
+// A key whose values differ. A document without the key has no value.
 struct Difference {
     std::string key;  // "plan.micro_batch_size", "faults[0].kind"
     std::optional<std::string> before;
     std::optional<std::string> after;
 
-    // After over before less 1, where both are numbers of the same unit and `before` is not zero.
+    // after / before - 1, if both are numbers of the same unit and `before` is not zero.
     std::optional<double> change() const;
 };
 
-// Every scalar with its path, in order; a list of scalars is one value: "[1, 2]".
+// Every scalar with its path, in order. A list of scalars is one value: "[1, 2]".
 std::vector<std::pair<std::string, std::string>> leaves_of(const DocumentNode& document);
 
-// In the order of `before`, keys that only `after` has last. `left_out`: keys of the first level
-// that are not compared.
+// In the order of `before`; keys that only `after` has come last. `left_out`: keys of the first
+// level that are not compared.
 std::vector<Difference> differences(const DocumentNode& before,
                                     const DocumentNode& after,
                                     const std::vector<std::string_view>& left_out = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scenario as it is simulated, in one document: overrides applied, entries of the catalogue in
-// the place of their names, and the defaults of keys that it does not give.
+// A scenario as it is simulated, in one document: with overrides, with catalogue entries in place
+// of their names, and with the defaults of missing keys.
 #pragma once
 
 #include "scenarios/format/document/document_node.h"
@@ -8,8 +8,8 @@
 
 namespace orrery {
 
-// Of a scenario that a reader made. Read again it is the same scenario. A default is marked by its
-// remark, kDefaultRemark.
+// The document of a scenario that a reader made. Reading the document gives the same scenario.
+// Defaults have the remark kDefaultRemark.
 inline constexpr const char* kDefaultRemark = "default";
 DocumentNode shown_scenario(const Scenario& scenario);
 

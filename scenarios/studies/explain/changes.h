@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What could be changed about a scenario, one step at a time: a size of the plan halved or doubled,
-// a switch turned, a part of the cluster twice as fast. Whether a change is admitted, fits and
-// helps is for a simulation to say.
+// Possible changes of a scenario, one step each: a size of the plan halved or doubled, a switch
+// turned, a part of the cluster twice as fast. A simulation decides whether a change is allowed,
+// fits and helps.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 namespace orrery {
 
 enum class ChangeKind : std::uint8_t {
-    plan,   // costs nothing but another start
-    batch,  // trains something else
+    plan,   // costs only a restart
+    batch,  // changes the training
     hardware,
 };
 
 struct Change {
     ChangeKind kind = ChangeKind::plan;
     std::string words;                   // "tensor_model_parallel_size 8 -> 4"
-    std::vector<std::string> overrides;  // as --set takes them
+    std::vector<std::string> overrides;  // in the form of --set
 };
 
 std::vector<Change> possible_changes(const Scenario& scenario);

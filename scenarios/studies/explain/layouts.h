@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tensors of one pipeline stage lie on its ranks, phase by phase, and the transfers that
-// change that: read off the lowered Program.
+// The layouts of the tensors of one pipeline stage, phase by phase, and the transfers that change
+// them, read from the lowered Program.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace orrery {
 
-// A collective or message that takes tensors of a row to another layout or another rank.
+// A collective or message that moves tensors of a row to another layout or another rank.
 struct LayoutTransfer {
     std::string name;  // of the op: "gradient reduce"
     std::string kind;  // "reduce_scatter", "send"
     std::string over;  // the group, or the digit of the neighbour
     Dtype wire = Dtype::bf16;
-    Bytes bytes;             // one rank's, a step, in all
+    Bytes bytes;             // one rank's bytes in a step, all transfers together
     std::int64_t times = 0;  // a step
     bool operator==(const LayoutTransfer&) const = default;
 };
 
-// Tensors that are alike. Those of all layers are one: "layers.*.mlp.linear_fc1.weight".
+// Tensors of equal layout. All layers share one row: "layers.*.mlp.linear_fc1.weight".
 struct LayoutRow {
     std::string phase;  // "between steps", or the pass that makes it: "forward"
     TensorKind kind = TensorKind::activations;
     std::vector<std::string> tensors;
     std::string placement;       // "tp/output dp/elements": by digit
-    std::string step_placement;  // at the end of the step, if another one
+    std::string step_placement;  // at the end of the step, if it differs
     std::string tier;            // of memory
-    Dtype codec = Dtype::bf16;   // as it lies in memory
+    Dtype codec = Dtype::bf16;   // in memory
     Lifetime lifetime = Lifetime::slot;
-    Bytes bytes;  // one rank's, of all these tensors, each held once
+    Bytes bytes;  // one rank's bytes of all these tensors, each counted once
     std::vector<LayoutTransfer> transfers;
 };
 

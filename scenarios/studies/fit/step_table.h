@@ -12,21 +12,21 @@
 namespace orrery {
 
 struct StepTableInputs {
-    std::filesystem::path steps;                // the factors were fitted on
-    std::vector<std::filesystem::path> unseen;  // of other software
-    std::filesystem::path experts;              // of models with experts
-    std::filesystem::path host_bound;           // for the cost of a framework's calls
-    std::filesystem::path kernels;  // the table of kernel efficiencies under the factors
+    std::filesystem::path steps;                // the steps on which the factors were fitted
+    std::vector<std::filesystem::path> unseen;  // steps of other software
+    std::filesystem::path experts;              // steps of models with experts
+    std::filesystem::path host_bound;           // for the time of a framework's calls
+    std::filesystem::path kernels;  // the table of kernel efficiencies below the factors
 };
 
 // The files that ship with the catalogue.
 StepTableInputs catalogue_inputs(const std::filesystem::path& root);
 
-// One line an input: "training.csv 0123456789abcdef0123456789abcdef". A table whose lines differ
-// was made from other files.
+// One line for each input: "training.csv 0123456789abcdef0123456789abcdef". A table with other
+// lines was made from other files.
 std::string fingerprints(const StepTableInputs& inputs);
 
-// The file's text. `command`: what to type, without the program: "fit steps.csv -o FILE".
+// The file's text. `command` is the command line without the program: "fit steps.csv -o FILE".
 std::string step_efficiency_csv(const EfficiencyTable& table,
                                 const std::string& command,
                                 const StepTableInputs& inputs);

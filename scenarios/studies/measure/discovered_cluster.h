@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a machine says and measures of itself to a scenario's document that has the section
-// `cluster` alone.
+// Makes a scenario's document with only the section `cluster` from the description and measurements
+// of a machine.
 #pragma once
 
 #include <optional>
@@ -16,23 +16,23 @@
 
 namespace orrery {
 
-// One node, its devices the cores. The rates stand in the device `cpu-core`, whose name a profile
-// of this machine uses, and messages in its links.
+// One node, whose devices are the cores. The rates are those of the device `cpu-core`, which
+// profiles of this machine name. Messages are in the node's links.
 DocumentNode cpu_cluster(const HostMachine& machine, const MachineRates& rates);
 
-// One node, its devices the GPUs, which must be of one kind that the catalogue has.
+// One node, whose devices are the GPUs. They must be of one kind, and the catalogue must have it.
 Result<DocumentNode> gpu_cluster(const std::vector<NvmlGpu>& gpus,
                                  const std::optional<NcclMachine>& topology);
 
-// An error if measurements of this GPU must not be filed under the catalogue's `device`: because it
-// is another GPU's name.
+// An error if `gpu` is another GPU than the catalogue's `device`, so that its measurements must not
+// be stored under that name.
 Result<void> check_filed_under(const std::string& device,
                                const std::string& gpu,
                                std::uint64_t memory_bytes);
-// The same of this machine's first GPU; an error also if it has none.
+// The same for this machine's first GPU. It is also an error if the machine has none.
 Result<void> check_gpu_is(const std::string& device);
 
-// The override of a scenario that makes its node one GPU of the catalogue's.
+// The override that makes a scenario's node one GPU of the catalogue.
 std::string node_of_one_gpu(const std::string& device);
 
 }  // namespace orrery

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `orrery discover` finds of this machine: its GPUs, or else its CPU cores with measured
-// rates.
+// The result of `orrery discover` for this machine: its GPUs, or its CPU cores with measured rates.
 #pragma once
 
 #include <string>
@@ -19,7 +18,7 @@ struct Discovery {
     std::string cluster;  // YAML: the `cluster:` part of a scenario
 };
 
-// `device`: "cpu" or "cuda"; empty: GPUs if there are any. `topology_file`: that NCCL wrote; empty:
+// `device`: "cpu" or "cuda"; empty: GPUs if there are any. `topology_file`: written by NCCL; empty:
 // none.
 Result<Discovery> discover(const std::string& device, const std::string& topology_file);
 

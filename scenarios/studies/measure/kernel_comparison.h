@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel of small models on a device, beside the CPU's. Each comparison is numbered and is
-// announced before it begins, so that the log tells which one ended the process.
+// Compares every kernel of small models on a device with the CPU's. Each comparison has a number,
+// which is printed before it begins. The log therefore shows which comparison ended the process.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@
 
 namespace orrery {
 
-// Of models with heads that tensor cores take, in bf16 and fp32.
+// Kernels of models whose heads suit tensor cores, in bf16 and fp32.
 std::vector<KernelCall> kernels_to_compare();
 
-// Compares the kernels from number `first` on (from 0) until all are done or one cannot be run, and
-// returns how many are wrong. `print` gets what there is to say, in pieces of lines.
+// Compares the kernels from number `first` (from 0) until all are done or one cannot be run.
+// Returns the number of wrong kernels. `print` gets the text in parts of lines.
 Result<int> compare_kernels_from(std::size_t first,
                                  DeviceChoice device,
                                  const std::function<void(const std::string&)>& print);

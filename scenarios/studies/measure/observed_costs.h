@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the steps of a recorded run to the rows of a profile: kernels and collectives as they were
-// inside real steps, with whatever other ranks and earlier ops did to caches, memory and processors
-// at that time, and the host's time between ops and at the ends of steps.
+// Makes the rows of a profile from the steps of a recorded run. The times of kernels and
+// collectives are those inside real steps, with the effects of other ranks and earlier ops on
+// caches, memory and processors. The host's times between ops and at the ends of steps are
+// included.
 #pragma once
 
 #include <string>
@@ -13,14 +14,15 @@
 
 namespace orrery {
 
-// Medians over the steps, ranks and ops of equal calls. `ranks_on_node`: how many of the ranks
+// Medians over the steps, ranks and ops of equal calls. `ranks_on_node`: the number of ranks that
 // share a node.
 MachineProfile observed_costs(const Program& program,
                               const std::vector<const MeasuredStep*>& steps,
                               const std::string& device,
                               std::uint32_t ranks_on_node);
 
-// Rows of several runs together; of equal ones the median of the medians, the samples added up.
+// The rows of several runs. Equal rows become one with the median of the medians and the sum of the
+// samples.
 MachineProfile merged(const std::vector<MachineProfile>& profiles);
 
 }  // namespace orrery

@@ -15,9 +15,11 @@ namespace orrery {
 
 struct PredictedRun {
     Answer answer;
-    std::vector<TracedOp> ops;  // of the last step, by (rank, start); counted from its begin
-    Time host_per_op;     // that an op's time holds (scenarios/studies/simulate/program_order.h)
-    Bytes tensor_memory;  // at the peak, of the rank that has most; no library's workspace
+    // Of the last step, by (rank, start); times from the step's beginning
+    std::vector<TracedOp> ops;
+    // Host time included in an op's time (scenarios/studies/simulate/program_order.h)
+    Time host_per_op;
+    Bytes tensor_memory;  // the peak of the rank with most, without library workspaces
     std::span<const TracedOp> of_rank(RankId rank) const;
 };
 

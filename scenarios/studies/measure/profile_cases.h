@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small models whose training steps `orrery profile` measures: shapes about an octave apart in
-// every dimension, both families (GPT and Llama), and for several ranks every way in which they can
-// share the work, so that all kernels and collectives appear in the sizes that such models have.
+// The small models whose training steps `orrery profile` measures. Their shapes are about an octave
+// apart in every dimension. They include both families (GPT and Llama) and, for several ranks,
+// every way to share the work. All kernels and collectives therefore occur in the sizes of such
+// models.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,14 @@ struct ProfileCase {
     std::string name;
     std::uint32_t ranks = 1;
     std::int64_t vocabulary = 256;
-    DocumentNode scenario;  // but for job.dataset
+    DocumentNode scenario;  // complete but for job.dataset
 };
 
 // `ranks`: of one node. `precision`: fp32 or bf16.
 std::vector<ProfileCase> profile_cases(std::uint32_t ranks, const std::string& precision);
 
-// The same for GPUs, with models that fill one for a moment and fit 16 GiB; `cluster` is a document
-// with the section of that name (scenarios/studies/measure/discovered_cluster.h).
+// The same for GPUs, with models that keep a GPU busy for a moment and fit in 16 GiB. `cluster` is
+// a document with that section (scenarios/studies/measure/discovered_cluster.h).
 std::vector<ProfileCase> gpu_profile_cases(std::uint32_t ranks,
                                            const std::string& precision,
                                            const DocumentNode& cluster);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that `orrery train --record FOLDER` wrote down: the scenario that it was of, and what every
-// rank did (runtime/measure/recording.h). run.json is an object of:
-//   1. machine     where it ran, in words
-//   2. ranks       how many
+// A run recorded by `orrery train --record FOLDER`: its scenario, and the ops of every rank
+// (runtime/measure/recording.h). run.json is an object with
+//   1. machine     the machine, in words
+//   2. ranks       the number of ranks
 //   3. overlaps    whether the ranks' devices work beside the processes, on several streams
 //   4. provenance  the effective scenario and the build (format/provenance/provenance.h)
-// It needs no file outside its folder: it can be moved, and the scenario file may change.
+// It needs no file outside its folder. The folder can be moved, and the scenario file may change.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +26,10 @@ struct RunDescription {
     std::string machine;
     std::uint32_t ranks = 1;
     bool overlaps = false;
-    BuildIdentity build{};  // that recorded it
+    BuildIdentity build{};  // the build that recorded it
 };
 
-// Makes the folder, and takes away the description of an older run.
+// Makes the folder and removes the description of an older run.
 Result<void> begin_run_folder(const std::filesystem::path& folder);
 // The file of that folder that describes the run.
 std::filesystem::path run_description_file(const std::filesystem::path& folder);
@@ -41,7 +41,8 @@ struct RecordedRun {
     std::vector<MeasuredStep> steps;
     std::vector<RankRecording> ranks;
 
-    // How many processes share the machine that a kernel ran on: a GPU is its rank's alone.
+    // The number of processes that share the machine on which a kernel ran. A GPU is used by its
+    // rank alone.
     std::uint32_t sharing_ranks() const {
         return description.overlaps
                    ? 1

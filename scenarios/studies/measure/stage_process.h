@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of a long measurement in a process of its own: one that crashes, hangs or leaves a GPU's
-// context unusable costs its own time only. The process and all that it starts end with its limits,
-// and with this process.
+// Runs a part of a long measurement in a process of its own. A part that crashes, hangs or leaves a
+// GPU's context unusable then costs only its own time. The process and its children end when its
+// limits are reached, and when this process ends.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,15 @@
 namespace orrery {
 
 struct StageCommand {
-    std::vector<std::string> words;                                // program and arguments
-    std::vector<std::pair<std::string, std::string>> environment;  // beside this process's own
-    std::chrono::milliseconds limit{600'000};                      // of the whole
-    std::chrono::milliseconds quiet_limit{600'000};                // without any output
+    std::vector<std::string> words;  // program and arguments
+    // In addition to this process's own
+    std::vector<std::pair<std::string, std::string>> environment;
+    std::chrono::milliseconds limit{600'000};        // for the whole stage
+    std::chrono::milliseconds quiet_limit{600'000};  // for a time without output
 };
 
 struct StageEnd {
-    int status = 0;  // as a shell tells it: 128 + signal; 127 if it cannot be started
+    int status = 0;  // as in a shell: 128 + signal; 127 if it cannot be started
     bool timed_out = false;
     double seconds = 0;
     bool ok() const { return status == 0 && !timed_out; }
@@ -30,8 +31,8 @@ struct StageEnd {
     std::string words() const;
 };
 
-// Runs it to its end. `output` gets what it writes (standard output and error together), as it
-// comes; pieces need not be lines.
+// Runs the process to its end. `output` gets its standard output and error together as they arrive;
+// the pieces need not be lines.
 Result<StageEnd> run_stage(const StageCommand& command,
                            const std::function<void(const std::string&)>& output);
 

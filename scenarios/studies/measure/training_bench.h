@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a scenario's model trains on a device of this machine, on made-up tokens, beside what
-// the simulator predicts: once from its tables, once with the kernel times that this run measured.
+// The training speed of a scenario's model on a device of this machine, with random tokens,
+// compared with two predictions: from the simulator's tables, and from the kernel times of this
+// run.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,7 @@ namespace orrery {
 
 struct TrainingBench {
     std::string device;
-    double drawing_s = 0;  // of the initial weights
+    double drawing_s = 0;  // for drawing the initial weights
     std::int64_t parameters = 0;
     std::int64_t tokens_per_step = 0;
     std::int64_t steps = 0;
@@ -24,17 +25,17 @@ struct TrainingBench {
     double slowest_s = 0;
     double first_loss = 0;
     double last_loss = 0;
-    double mfu_causal = 0;  // 6 N and the attention that the mask leaves
-    double mfu_full = 0;    // 6 N and all of it
+    double mfu_causal = 0;  // 6 N and the unmasked part of attention
+    double mfu_full = 0;    // 6 N and all attention
     double predicted_s = 0;
     double predicted_with_profile_s = 0;
     std::vector<MeasuredKind> kernels;
-    std::vector<std::string> notes;  // of the executor
+    std::vector<std::string> notes;  // notes of the executor
     double tokens_per_second() const { return static_cast<double>(tokens_per_step) / step_s; }
 };
 
-// Trains a scenario of one device: a few steps in which kernels are timed, then `steps` that count.
-// `on_step` gets each as it is done. Writes the kernels' times to `profile_file`.
+// Trains a scenario with one device: first a few steps in which kernels are timed, then `steps`
+// that count. `on_step` is called after each. Writes the kernels' times to `profile_file`.
 Result<TrainingBench> bench_training(
     const Scenario& scenario,
     DeviceChoice device,
@@ -44,7 +45,7 @@ Result<TrainingBench> bench_training(
 
 std::string bench_report(const Scenario& scenario, const TrainingBench& bench);
 
-// A table of benches, one a line: what the columns are called, and a line.
+// The header of a table of benches, and a row.
 std::string bench_columns();
 std::string bench_row(const Scenario& scenario,
                       const TrainingBench& bench,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective as NCCL would run it, or messages between ranks, as coupled flows: one a channel,
-// or one for channels that load the same links. Where links change meanwhile every channel is a
-// flow of its own, and is laid anew when the switches have learnt of a dead link: what is left of
-// its bytes goes on over other links.
+// A collective as NCCL would run it, or messages between ranks, as coupled flows: one for each
+// channel, or one for all channels that load the same links. If links change during the run, every
+// channel is a flow of its own. After the switches have learnt of a dead link, the flow gets a new
+// path for its remaining bytes.
 #pragma once
 
 #include <array>
@@ -20,20 +20,21 @@ namespace orrery {
 
 class CollectiveFlows {
 public:
-    // `links_change`: whether channels stay apart. Both outlive this.
+    // `links_change`: whether each channel is a flow of its own. `network` and `members` must
+    // outlive the object.
     CollectiveFlows(const NcclNetwork& network, std::span<const RankId> members, bool links_change)
         : network_(network), members_(members), links_change_(links_change) {}
 
-    // Each fills in what NCCL chose.
+    // Both set the fields of the row that NCCL's choice determines.
     std::vector<FlowEnd> run_collective(FlowRunner& runner,
                                         const CollectiveCall& call,
                                         NetworkRow& row);
     // Every rank sends to the next one.
     std::vector<FlowEnd> run_messages(FlowRunner& runner, Bytes size, NetworkRow& row);
 
-    // A name for each of the last run's flows, for messages and tracks.
+    // The name of each flow of the last run, for messages and tracks.
     const std::vector<std::string>& names() const { return names_; }
-    // A track a flow.
+    // Draws a track for each flow.
     void draw(const FlowRunner& runner, NetworkTrace& trace) const;
 
 private:
@@ -41,7 +42,7 @@ private:
     std::vector<FlowEnd> run_parts(FlowRunner& runner,
                                    const std::vector<TransferPart>& parts,
                                    const std::vector<Time>& starts);
-    // `channels` gives as many as there are starts.
+    // `channels` must return one channel for each start.
     std::vector<FlowEnd> run_channels(FlowRunner& runner,
                                       const ChannelsOf& channels,
                                       const std::vector<Time>& starts);
@@ -56,7 +57,7 @@ private:
     std::vector<std::string> names_;
 };
 
-// "channel 3 waits for 'leaf 0 -> spine 1', which is down": of the first few that gave up.
+// "channel 3 waits for 'leaf 0 -> spine 1', which is down", for the first few flows that gave up.
 std::vector<std::string> wait_notes(const Fabric& fabric,
                                     std::span<const std::string> names,
                                     std::span<const FlowEnd> ends);

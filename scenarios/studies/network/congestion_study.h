@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures congestion-control factors (network/congestion_factors.h): three patterns at two sizes,
-// on packets and at max-min fair shares of the same flows on the same paths. With the times f1, f2
-// and p1, p2 of the last flow, efficiency = (f2 - f1) / (p2 - p1), queueing delay = p1 -
-// f1 / efficiency, at least zero. Both sides count headers alike: only queues, marks, windows and
-// losses are between them.
+// as packets and as max-min fair shares of the same flows on the same paths. From the times f1, f2
+// (fair shares) and p1, p2 (packets) of the last flow, efficiency = (f2 - f1) / (p2 - p1) and
+// queueing delay = p1 - f1 / efficiency, at least zero. Both sides count headers alike, so that
+// only queues, marks, windows and losses make the difference.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@
 namespace orrery {
 
 struct CongestionRequest {
-    Bytes small{2 << 20};  // of each message; an all_to_all's of a NIC together
+    Bytes small{2 << 20};  // of each message; for an all_to_all of all messages of a NIC together
     Bytes large{16 << 20};
-    std::uint32_t ranks = 0;  // the first ones; 0: all
+    std::uint32_t ranks = 0;  // the number of ranks, from the first; 0: all
 };
 
 struct CongestionRow {
@@ -38,7 +38,7 @@ struct CongestionStudy {
 Result<CongestionStudy> measure_congestion(const Scenario& scenario,
                                            const CongestionRequest& request);
 
-// Of one pattern. Not finite or not positive differences: an efficiency of one.
+// For one pattern. If a difference is not finite or not positive, the efficiency is one.
 CongestionFactor fitted_factor(const CongestionRow& row);
 
 // A catalogue entry (scenarios/format/read/read_congestion.cpp).

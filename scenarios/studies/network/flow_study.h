@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain flows between ranks, each a connection of as many queue pairs as the fabric gives it, each
-// queue pair on a path of its own with its share of the bytes. A message is there when its last
-// queue pair is.
+// Plain flows between ranks. Each is a connection with the fabric's number of queue pairs. Each
+// queue pair has a path of its own and its share of the bytes. A message arrives with its last
+// queue pair.
 #pragma once
 
 #include <string>
@@ -19,16 +19,17 @@ class FlowStudy {
 public:
     FlowStudy(const Fabric& fabric, std::vector<RankPair> pairs);
 
-    // One end a queue pair.
+    // One end for each queue pair.
     std::vector<FlowEnd> run(FlowRunner& runner, Bytes size);
     FlowTimes times(Bytes size, const std::vector<FlowEnd>& ends) const;
-    // A track a message, with what its slowest queue pair did.
+    // Draws a track for each message, with the events of its slowest queue pair.
     void draw(const FlowRunner& runner,
               const std::vector<FlowEnd>& ends,
               NetworkTrace& trace) const;
-    // Of each flow of run().
+    // The name of each flow of run().
     std::vector<std::string> names() const;
-    // What the message takes alone: its latency, then its bytes over the narrowest of its links.
+    // The time of a message in an empty network: its latency, then its bytes over its narrowest
+    // link.
     Time unloaded(const RankPair& pair, Bytes size) const;
 
 private:
@@ -43,7 +44,7 @@ private:
     std::uint32_t queue_pairs_;
 };
 
-// The bytes of queue pair `q` of `n`: as even as whole bytes can be.
+// The bytes of queue pair `q` of `n`, as even as whole bytes allow.
 Bytes share_of_queue_pair(Bytes bytes, std::uint32_t q, std::uint32_t n);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion times of many flows in a few numbers.
+// A summary of the completion times of many flows.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 namespace orrery {
 
 struct FlowTime {
-    Time time;      // from its start to its end, or to when it gave up
+    Time time;      // from its start to its end, or to the time at which it gave up
     Time unloaded;  // in an empty network
     Time stalled;
     bool finished = true;
     bool moved = false;
 };
 
-// Percentiles by nearest rank. Times and slowdowns are those of finished flows.
+// Percentiles by nearest rank. Times and slowdowns include only finished flows.
 FlowTimes summarise(Bytes size, std::span<const FlowTime> flows);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// network.events on the links of a fabric.
+// Applies network.events to the links of a fabric.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,8 @@
 
 namespace orrery {
 
-// A cable's event changes both its directions. The error is the first link that the fabric lacks.
+// An event of a cable changes both directions. The error names the first link that the fabric does
+// not have.
 Result<std::vector<LinkChange>> link_changes(const Fabric& fabric,
                                              const std::vector<LinkEvent>& events);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a pattern used the links of a fabric: per class of links, the busiest ones, and over time.
+// A pattern's use of the links of a fabric: by class of links, of the busiest links, and over time.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace orrery {
 
-inline constexpr std::size_t kHeatCells = 1024;  // of a class of links: a page is no wider
+// Most cells for a class of links: the width of a page
+inline constexpr std::size_t kHeatCells = 1024;
 
-// Utilisation = bytes / (capacity x duration), with the capacities of the fabric.
+// Utilisation = bytes / (capacity x duration), with the fabric's capacities.
 std::vector<LinkClassUse> use_by_class(const Fabric& fabric,
                                        std::span<const std::int64_t> bytes,
                                        Time duration);
-// The most utilised first, at most `most`; none that carried nothing.
+// The most utilised links, at most `most`, in descending order. Unused links are left out.
 std::vector<LinkId> busiest_links(const Fabric& fabric,
                                   std::span<const std::int64_t> bytes,
                                   std::size_t most);
-// By class, without classes that carried nothing. Of a class with more than `most` links, each
-// value is the largest of neighbouring ones, and its link is the first that has it.
+// By class; unused classes are left out. If a class has more than `most` links, each value is the
+// maximum of neighbouring links, and its link is the first with that value.
 std::vector<LinkHeat> heat_by_class(const Fabric& fabric,
                                     std::span<const std::int64_t> bytes,
                                     Time duration,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transfers of a profile that are of one device.
+// The transfers of a profile that belong to one device.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-// None of a profile without a name; an error if a profile has none of the device.
+// Empty without a profile's name; an error if the profile has no transfers of the device.
 ResultOrErrors<std::vector<MeasuredTransfer>> measured_transfers(const std::string& profile,
                                                                  const std::string& device);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `orrery network` finds out: times of collectives as nccl-tests prints them, completion times
-// of flows, and how the links were used.
+// The answer of `orrery network`: times of collectives in the form of nccl-tests, completion times
+// of flows, and the use of links.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// One size of a pattern. GB/s are 1e9 bytes a second: algbw is size / time; busbw is comparable
+// One size of a pattern. GB/s are 1e9 bytes a second. algbw is size / time; busbw is comparable
 // with the bandwidth of a link (nccl-tests, PERFORMANCE.md).
 struct NetworkRow {
     Bytes size;
@@ -23,19 +23,19 @@ struct NetworkRow {
     Time time;
     double algbw = 0;
     double busbw = 0;
-    double nccl_us = 0;    // NCCL's own estimate; 0: it has none
-    Time measured;         // by the request's transfers; zero: they do not say
-    bool finished = true;  // false: a link stayed dead, and the pattern gave up
+    double nccl_us = 0;    // NCCL's own estimate; 0: none
+    Time measured;         // time from the request's transfers; zero: none
+    bool finished = true;  // false: a link stayed down and the pattern gave up
 };
 
-// Of the flows of one size. A slowdown is a completion time over that of the same flow in an empty
+// The flows of one size. A slowdown is a completion time over that of the same flow in an empty
 // network. Times run from the start to the arrival of the last byte.
 struct FlowTimes {
     Bytes size;
     std::size_t flows = 0;
     std::size_t finished = 0;
-    std::size_t moved = 0;    // to another path
-    std::size_t stalled = 0;  // stood still for a while
+    std::size_t moved = 0;    // flows that moved to another path
+    std::size_t stalled = 0;  // flows that stopped for a while
     Time min;
     Time median;
     Time p99;
@@ -46,7 +46,7 @@ struct FlowTimes {
     Time stalled_max;
 };
 
-// Of the packet model.
+// Counts of the packet model.
 struct PacketCounts {
     Bytes size;
     std::int64_t packets = 0;
@@ -57,7 +57,7 @@ struct PacketCounts {
     std::int64_t pauses = 0;
     Time paused_max;       // of one port
     Bytes queue_max;       // of one port
-    std::string queue_at;  // which
+    std::string queue_at;  // the port with the longest queue
     std::uint64_t events = 0;
 };
 
@@ -65,11 +65,11 @@ struct LinkClassUse {
     std::string link_class;
     std::size_t links = 0;
     std::size_t used = 0;
-    double mean = 0;  // utilisation: of all links of the class
+    double mean = 0;  // utilisation of all links of the class
     double max = 0;
 };
 
-// Of all links of a class, in the fabric's order. Each value belongs to the link of the same place.
+// All links of a class, in the fabric's order. Values and links have equal indices.
 struct LinkHeat {
     std::string link_class;
     std::vector<double> utilisation;
@@ -80,7 +80,7 @@ struct BusyLink {
     std::string link;
     double utilisation = 0;
     std::int64_t bytes = 0;
-    std::uint32_t flows = 0;  // that crossed it
+    std::uint32_t flows = 0;  // number of flows that crossed it
 };
 
 struct NetworkAnswer {
@@ -93,12 +93,13 @@ struct NetworkAnswer {
     std::vector<NetworkRow> rows;
     std::vector<FlowTimes> flows;  // of flow patterns
     std::vector<PacketCounts> packets;
-    // Of the largest size, over its time.
+    // Of the largest size, over its whole time.
     Bytes links_size;
     std::vector<LinkClassUse> classes;
     std::vector<BusyLink> busiest;
-    std::vector<LinkHeat> heat;      // classes that were used; of a large fabric the links' maxima
-    std::vector<std::string> notes;  // links that changed, batches, what gave up
+    // Of used classes; in a large fabric the maxima of neighbouring links
+    std::vector<LinkHeat> heat;
+    std::vector<std::string> notes;  // changed links, batches, flows that gave up
     std::int64_t rate_solves = 0;
     double wall_s = 0;
     std::string version;

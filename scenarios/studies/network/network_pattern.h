@@ -20,7 +20,7 @@ struct NetworkPattern {
 
 const std::vector<NetworkPattern>& all_network_patterns();
 
-// nccl-tests: what a bus bandwidth is of the algorithm's.
+// nccl-tests' ratio of bus bandwidth to algorithm bandwidth.
 double bus_factor(std::optional<CollectiveKind> kind, std::uint32_t ranks);
 
 }  // namespace orrery

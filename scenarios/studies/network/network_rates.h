@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which implementation of SharedRates a fidelity is.
+// The implementation of SharedRates for each fidelity.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace orrery {
 
-// Whether this program has it: SimGrid is optional when it is built.
+// An error if this program lacks the fidelity: SimGrid is optional in a build.
 Result<void> check_fidelity(NetworkFidelity fidelity);
 
-// Not for packet, which has no rates.
+// Must not be called for packet, which has no rates.
 std::unique_ptr<SharedRates> make_rates(NetworkFidelity fidelity, std::span<const LinkInfo> links);
 
 }  // namespace orrery

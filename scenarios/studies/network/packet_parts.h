@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the packet model needs of a scenario: its fabric with every cable a link of its own, that as
-// a topology of ports, and the parameters, spraying as the fabric's routing says unless given.
+// The packet model's view of a scenario: its fabric with every cable as a link of its own, the same
+// as a topology of ports, and the parameters. Unless given, spraying follows the fabric's routing.
 #pragma once
 
 #include "engine/base/result.h"

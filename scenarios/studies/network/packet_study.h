@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs messages between NICs on the packet model, while links and NICs do what network.events say.
-// Where the fabric sprays, its packets do; else every message takes the path that the fabric's
-// routing gives it, or, if links change, the one that the switches hash it to. Inside servers
-// nothing is a packet: NVLink and PCIe cost no time here.
+// Runs messages between NICs on the packet model, while links and NICs follow network.events. If
+// the fabric sprays, its packets do so. Otherwise a message takes the path of the fabric's routing,
+// or, if links change, the path that the switches hash it to. Transfers inside servers are not
+// packets: NVLink and PCIe take no time here.
 #pragma once
 
 #include <functional>
@@ -29,42 +29,43 @@ struct NicMessage {
     NicPort to;
     Bytes bytes;
     std::uint64_t label = 0;
-    std::string name;  // of its track
-    // Of a connection's queue pair: its number, and the path on which it was opened. None: the
+    std::string name;  // of the message's track
+    // For one queue pair of a connection: its number, and the path of its opening. Empty: the
     // message is split over all queue pairs, each on a path of its own.
     std::optional<std::uint32_t> queue_pair{};
     std::vector<LinkId> links{};
 };
 
-// What a transfer sends from NIC to NIC: its bytes on each connection of the plan. The network
-// numbers its connections, and its fabric is the one on which the messages run.
+// A transfer's messages from NIC to NIC: its bytes on each connection of the plan. The numbers of
+// connections are the network's, and the messages must run on its fabric.
 std::vector<NicMessage> messages_of_transfer(const NcclNetwork& network,
                                              const TransferCall& call,
                                              std::span<const RankId> members);
-// Between ranks of different nodes; within one there is no network.
+// Messages between ranks of different nodes; pairs within a node are left out.
 std::vector<NicMessage> messages_of_pairs(const Fabric& fabric,
                                           const std::vector<RankPair>& pairs,
                                           Bytes bytes);
 
 struct PacketRun {
-    std::vector<FlowTime> flows;  // a message each, from the start to its last byte's arrival
-    Time end;                     // of the last
+    std::vector<FlowTime> flows;  // by message, from the start to the arrival of the last byte
+    Time end;                     // end of the last message
     bool finished = true;
     PacketCounts counts;
-    // By the links of fabric(); the usable share of what was on the wire, as capacities are.
+    // By link of fabric(): the usable share of the bytes on the wire. Capacities are usable shares,
+    // too.
     std::vector<std::int64_t> link_bytes;
-    std::vector<std::string> waits;  // what did not end, and where
+    std::vector<std::string> waits;  // connections that did not end, with their place
 };
 
 class PacketStudy {
 public:
-    // The error says which number, link or NIC cannot be.
+    // The error names an invalid number, link or NIC.
     static Result<PacketStudy> make(const ClusterSpec& cluster, const NetworkSettings& settings);
 
     // The scenario's fabric, with every cable a link of its own.
     const Fabric& fabric() const { return *fabric_; }
-    // All messages start at once. With a trace the run is made twice, to know what to look at.
-    // `progress` hears the share of the bytes that are on their way, now and then.
+    // All messages start at the same time. With a trace the run is repeated, because the first run
+    // shows which parts to draw. `progress` is called with the share of bytes sent.
     Result<PacketRun> run(const std::vector<NicMessage>& messages,
                           NetworkTrace* trace,
                           const std::function<void(double)>& progress = {}) const;
@@ -82,7 +83,7 @@ private:
     };
     PacketStudy(Fabric fabric, packet::Topology topology);
     Result<void> take_events(const NetworkSettings& settings);
-    // Flows of a message.
+    // The number of flows of a message.
     std::uint32_t flows_of(const NicMessage& message) const {
         return message.queue_pair ? 1 : queue_pairs_;
     }
@@ -100,8 +101,7 @@ private:
     std::unique_ptr<Fabric> fabric_;
     packet::Topology topology_;
     packet::PacketParameters parameters_;
-    std::uint32_t queue_pairs_ =
-        1;  // flows a message is split over: those with a path of their own
+    std::uint32_t queue_pairs_ = 1;  // number of flows of a message; each has a path of its own
     std::vector<PortChange> changes_;
     std::vector<HostPause> pauses_;
     std::vector<std::uint32_t> link_of_port_;

@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-// "1MiB..8GiB" (each twice the one before), "64KiB,1MiB", "4 MiB", or several of these.
+// "1MiB..8GiB" (each twice the previous one), "64KiB,1MiB", "4 MiB", or several of these.
 Result<std::vector<Bytes>> parse_sizes(std::string_view text);
 
 }  // namespace orrery

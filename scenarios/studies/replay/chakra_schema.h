@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Field numbers and values of MLCommons Chakra execution traces (schema/protobuf/et_def.proto,
-// schema version 0.0.4). A file is a GlobalMetadata and then Nodes, each behind its length. The
-// attributes are what ASTRA-sim reads; names with "orrery" are ours, since Chakra's own times
-// are whole microseconds.
+// schema version 0.0.4). A file is a GlobalMetadata followed by Nodes, each with its length before
+// it. ASTRA-sim reads the same attributes. Names with "orrery" are extensions, because Chakra's own
+// times are whole microseconds.
 #pragma once
 
 #include <array>

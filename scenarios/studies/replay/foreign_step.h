@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of a job as other tools describe it: for each rank a graph of compute of a known
-// duration, collectives of a number of bytes, and messages. It becomes a Program whose roles are
-// its ranks, which the simulated executor then runs on the network of a scenario.
+// One step of a job as other tools describe it. Each rank has a graph of compute of known duration,
+// collectives of a number of bytes, and messages. The step becomes a Program with one role for each
+// rank, which the simulated executor runs on a scenario's network.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct ForeignOp {
     std::string name;
     Time duration;  // of compute
     CollectiveKind collective = CollectiveKind::all_reduce;
-    Bytes bytes;             // as CollectiveCall counts them
+    Bytes bytes;             // counted as in CollectiveCall
     std::string group;       // empty: all ranks
     std::uint32_t peer = 0;  // of a message
     std::int64_t tag = 0;
@@ -36,7 +36,7 @@ struct ForeignStep {
     std::map<std::string, std::vector<RankId>> groups;
 };
 
-// Ops in an order in which each comes after what it waits for, by id where that leaves a choice.
+// Each op comes after the ops that it waits for; other ops are ordered by id.
 ResultOrErrors<Program> program_of(const ForeignStep& step);
 
 }  // namespace orrery

@@ -19,7 +19,7 @@ struct ReplayAnswer {
     Time messages;
     Time contention;
     RankId slowest{};
-    Time compute_mean;  // of a rank, whether something waits for it or not
+    Time compute_mean;  // of a rank, on the critical path or not
     std::int64_t flows = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the figures of reproductions are: the study that answers with each, and where.
+// Definitions of the figures of reproductions: the study that computes each, and the field of its
+// answer.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ enum class ReproducedStudy : std::uint8_t {
     most_layers,
 };
 
-// One of them, of the study that was asked for.
+// The answer of one study: the requested one.
 struct VariantAnswer {
     std::optional<Answer> step;
     std::optional<CampaignAnswer> campaign;
@@ -43,13 +44,14 @@ struct VariantAnswer {
 };
 
 ReproducedStudy study_of(ReproducedMetric metric);
-// Of a study that takes files of kind serving.
+// Whether the figure belongs to a study of files of kind serving.
 bool is_served(ReproducedMetric metric);
-// Does a comparison of the room ask for such a figure of the variant?
+// Whether a comparison of the reproduction uses such a figure of the variant.
 bool is_served(const Reproduction& room, const std::string& variant);
 // "s", "tokens/s", ""
 std::string_view unit_of(ReproducedMetric metric);
-// The answer is of the metric's study. Of a job without interruptions, their mean distance is none.
+// The figure in the answer of the metric's study. Empty for the mean time between interruptions of
+// a job without interruptions.
 std::optional<double> value_of(ReproducedMetric metric, const VariantAnswer& answer);
 
 }  // namespace orrery

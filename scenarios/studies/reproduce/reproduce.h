@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the rooms of the museum: every variant is simulated once, every comparison gets the
-// published figure, the simulated one and a verdict (verdict.h).
+// Runs reproductions. Every variant is simulated once. Every comparison gets the published figure,
+// the simulated one and a verdict (verdict.h).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace orrery {
 
-// What a cause takes of a step, in both variants, for as many tokens as the baseline's step has.
+// A cause's time of a step in both variants, scaled to the tokens of the baseline's step.
 struct CauseChange {
     Cause cause = Cause::useful_compute;
     double baseline_s = 0;
@@ -29,8 +29,8 @@ struct ComparisonOutcome {
     double published = 0;
     std::optional<double> simulated{};
     bool pass = false;
-    std::string error{};  // why there is no figure
-    // From the baseline's step to the variant's, of causes that either has; empty where the figures
+    std::string error{};  // the reason for a missing figure
+    // From the baseline's step to the variant's, for causes of either step; empty if the figures
     // are not of steps.
     std::vector<CauseChange> causes{};
 };
@@ -38,7 +38,7 @@ struct ComparisonOutcome {
 struct RoomOutcome {
     Reproduction room;
     std::vector<ComparisonOutcome> comparisons;  // at least one; the first is the headline
-    double wall_s = 0;                           // of its simulations, shared ones included
+    double wall_s = 0;                           // of its simulations, including shared ones
 
     std::size_t passed() const;
     bool pass() const { return passed() == comparisons.size(); }
@@ -46,18 +46,19 @@ struct RoomOutcome {
 
 struct ReproduceOptions {
     std::filesystem::path catalogue = default_catalogue();
-    std::uint32_t jobs = 1;  // simulations at a time; 0: one a core. The answer is the same
+    // Simulations at the same time; 0: one a core. The answer does not depend on it
+    std::uint32_t jobs = 1;
     std::function<void(double)> progress{};
 };
 
-// The files of a folder, in the order of their names.
+// The files of a folder, sorted by name.
 std::vector<std::filesystem::path> room_files(const std::filesystem::path& folder);
-// Names of rooms in `folder`, or files: a name that ends in .yaml is a file. No names: all rooms.
+// `names` are reproductions in `folder`, or files if they end in .yaml. Empty: all reproductions.
 ResultOrErrors<std::vector<Reproduction>> find_rooms(const std::filesystem::path& folder,
                                                      const std::vector<std::string>& names);
 
-// Errors of scenarios and cases come all at once, before anything is simulated; a simulation that
-// fails is an error of its comparisons.
+// Errors of scenarios and cases are returned together, before any simulation. A failed simulation
+// is an error of its comparisons.
 ResultOrErrors<std::vector<RoomOutcome>> reproduce(const std::vector<Reproduction>& rooms,
                                                    const ReproduceOptions& options = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a variant of a reproduction means as a scenario: a file with changed keys, or a row of the
+// The scenario of a variant of a reproduction: a file with changed keys, or a row of the
 // catalogue's published steps with changed keys of its plan.
 #pragma once
 
@@ -18,17 +18,17 @@
 namespace orrery {
 
 struct PreparedVariant {
-    std::string identity;  // equal ones are simulated once
+    std::string identity;  // variants of equal identity are simulated once
     Scenario scenario;
-    double measured_s = 0;  // published iteration of a case; 0: the variant is a file
+    double measured_s = 0;  // published iteration time of a case; 0: the variant is a file
 };
 
-// Reads every table of published steps once.
+// Reads each table of published steps once.
 class PublishedTables {
 public:
     explicit PublishedTables(std::filesystem::path catalogue) : catalogue_(std::move(catalogue)) {}
     const std::filesystem::path& catalogue() const { return catalogue_; }
-    // "training/MS-256-M"; errors are at `where`.
+    // `name` is for example "training/MS-256-M"; `where` is the place of errors.
     ResultOrErrors<const PublishedCase*> find(const std::string& name, const std::string& where);
 
 private:
@@ -36,7 +36,7 @@ private:
     std::map<std::string, ResultOrErrors<std::vector<PublishedCase>>> tables_;
 };
 
-// `served`: figures of a served load are asked for, so that the file is of kind serving.
+// `served`: a figure of a served load is requested, so that the file must be of kind serving.
 ResultOrErrors<PreparedVariant> prepare(const ReproducedVariant& variant,
                                         const std::filesystem::path& folder,
                                         PublishedTables& tables,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a figure is reproduced, by a rule that follows from the class alone:
+// Whether a figure is reproduced. The rule follows from the class alone:
 //   absolute    simulated within 20 % of published
 //   ratio       a figure over its baseline's, within 15 % of the published ratio
 //   direction   in the published range, and a ratio on the published side of 1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model chunk as a folded step (engine/folded/folded_step.h) needs it: its passes as timings, and
-// what its messages and data ops wait for (scenarios/studies/search/lowered_chunk.h makes them).
+// A model chunk in the form of a folded step (engine/folded/folded_step.h): its passes as timings,
+// and the ops that its messages and data ops wait for (made by
+// scenarios/studies/search/lowered_chunk.h).
 #pragma once
 
 #include <optional>
@@ -27,7 +28,7 @@ struct ChunkDataOp {
     std::vector<ChunkPlace> after{};
 };
 
-// An exchange that waits for none of its pass's ops (engine/folded/folded_step.h, EarlyOp).
+// An exchange that waits for no op of its pass (engine/folded/folded_step.h, EarlyOp).
 struct ChunkEarlyOp {
     std::uint8_t stream = 0;
     std::uint32_t launch = 0;  // of the pass
@@ -36,8 +37,8 @@ struct ChunkEarlyOp {
     bool after_message = false;
 };
 
-// "Op `op` of the pass not before number `number` of its early ops on a stream, or of the chunk's
-// parameters."
+// Op `op` of the pass starts after number `number` of the early ops on a stream, of its pass or of
+// the chunk's parameters.
 struct ChunkGate {
     std::uint32_t op = 0;
     std::uint8_t stream = 0;
@@ -48,12 +49,13 @@ struct ChunkPassTiming {
     const PassTiming* timing = nullptr;
     std::vector<ChunkEarlyOp> early{};
     std::vector<ChunkGate> early_gates{};
-    bool starts_early = false;  // what comes first is an early op
+    bool starts_early = false;  // the first op is an early op
     bool waits_for_message = false;
-    std::vector<std::uint32_t> message_gates{};  // ops that wait for it, if not the first one
+    // Ops that wait for the message, if they are not the first one
+    std::vector<std::uint32_t> message_gates{};
 };
 
-// With where each of its segment's ops stands in `timing`.
+// A pass with the position in `timing` of each op of its segment.
 inline constexpr std::uint32_t kEarly = UINT32_MAX;
 struct PlacedPass {
     ChunkPassTiming timing{};
@@ -61,8 +63,8 @@ struct PlacedPass {
 };
 
 struct ChunkTiming {
-    std::uint32_t content = 0;    // equal chunks have the same number
-    ChunkPassTiming passes[3]{};  // by ChunkPass; backward_weight is none if nothing splits it off
+    std::uint32_t content = 0;    // equal chunks have equal numbers
+    ChunkPassTiming passes[3]{};  // by ChunkPass; backward_weight is empty if it is not split off
     ChunkPlace sends_forward{};
     ChunkPlace sends_backward{};
     bool backward_waits_for_send = false;
@@ -75,21 +77,21 @@ struct ChunkTiming {
     const ChunkPassTiming& pass(ChunkPass p) const { return passes[static_cast<std::size_t>(p)]; }
 };
 
-// The ops of a segment as a timing; nothing if groups of one kind differ. `first`: of the ops in
-// their segment.
+// The ops of a segment as a timing; empty if groups of one kind differ. `first` is the position of
+// `ops` in the segment.
 std::optional<PassTiming> time_segment(const Program& program,
                                        std::span<const Op> ops,
                                        std::uint32_t first,
                                        const DeviceTimings& device,
                                        StagePrices& prices);
 
-// Takes early ops out of a timing: exchanges at the head of their stream that wait for nothing.
-// Nothing if the rest is not closed (engine/folded/pass_timing.h).
+// Removes early ops from a timing: exchanges at the head of their stream that wait for nothing.
+// Empty if the rest is not closed (engine/folded/pass_timing.h).
 std::optional<PlacedPass> without_early_ops(const PassTiming& whole,
                                             std::uint32_t num_sms,
                                             TimingPool& pool);
 
-// All of it as numbers, but its own.
+// The chunk's content as numbers, without its own number.
 std::vector<std::int64_t> content_of(const ChunkTiming& chunk);
 
 }  // namespace orrery

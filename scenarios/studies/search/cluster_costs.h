@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels and transfers cost on one cluster without contention, for all plans of a search.
+// Costs of kernels and transfers on one cluster without contention, for all plans of a search.
 // Kernels of one shape are priced once.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace orrery {
 
-// The catalogue's tables that every plan's kernels and step are costed by.
+// The catalogue's tables for the costs of kernels and steps.
 struct CostTables {
     EfficiencyTable curves;
     EfficiencyTable step;
@@ -39,17 +39,17 @@ public:
     const NetworkModel& network() const {
         return calibrated_ ? static_cast<const NetworkModel&>(*calibrated_) : network_;
     }
-    // The time that a calibration adds to every step, beside all that is modelled.
+    // The constant time that a calibration adds to every step.
     Time step() const { return step_; }
     std::size_t num_kinds() const { return kinds_.size(); }
-    // The restart of a host of the first kind of nodes.
+    // The time in which a host of the first kind of nodes resumes launching.
     Time restart() const { return kinds_.front()->step.restart(); }
     Time launch_cost(const ParallelPlan& plan) const {
         return kinds_.front()->step.launch_cost(plan);
     }
-    // Timings of a device of mean speed of the nodes of one kind.
+    // Timings of a device with the mean speed of the nodes of one kind.
     DeviceTimings mean_device(const Program& program, std::size_t kind = 0) const;
-    // Timings of the slowest of all devices of the first kind of nodes.
+    // Timings of the slowest device of the first kind of nodes.
     DeviceTimings slowest_device(const Program& program) const;
 
 private:
@@ -60,7 +60,7 @@ private:
                  const EfficiencyTable& step,
                  const std::vector<DeviceSpec>& devices);
 
-    // What a kind of nodes has.
+    // The data of a kind of nodes.
     struct Kind {
         Kind(const DeviceSpec& of, const EfficiencyTable& curves, const EfficiencyTable& step_table)
             : device(of), cost(device, curves), step(step_table, device) {}
@@ -82,7 +82,7 @@ private:
     };
     static CallKey key_of(const KernelCall& call);
 
-    mutable std::mutex mutex_;                                         // guards what follows
+    mutable std::mutex mutex_;                                         // guards the members below
     mutable std::unordered_map<CallKey, KernelTime, CallHash> known_;  // of the slowest device
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a search found nothing: the simulations ran out, a limit that no plan keeps, or the rule that
-// empties its space.
+// The reason why a search found no plan: the simulations ran out, a limit excludes all plans, or a
+// rule empties the space.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace orrery {
 struct EmptySpace {
     std::int64_t points = 0;
     std::int64_t simulated = 0;
-    LeftOut left_out;  // ran_out: candidates that no simulation has tried
+    LeftOut left_out;  // ran_out: number of candidates without a simulation
 };
 
 Error why_space_is_empty(const EmptySpace& space, const SearchSpec& spec);

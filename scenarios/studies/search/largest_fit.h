@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a sequence, or how many layers, a plan holds in the memory of its devices and hosts. No
-// time is simulated.
+// The longest sequence, or the largest number of layers, that fits in the memory of a plan's
+// devices and hosts. No time is simulated.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,24 @@ enum class FitOf : std::uint8_t {
 
 struct LargestFit {
     std::int64_t most = 0;
-    MemoryUse memory;  // of that
-    MemoryUse beyond;  // of the smallest that does not fit
+    MemoryUse memory;  // at that size
+    MemoryUse beyond;  // at the smallest size that does not fit
 };
 
-// What lies in memory in a step of the scenario; of a plan that does not fit alone, without what
-// lies beside it. Error: the network cannot be built.
+// The memory in a step of the scenario. If a plan alone does not fit, the overheads are left out.
+// Error: the network cannot be built.
 Result<MemoryUse> memory_of_step(const Scenario& scenario);
 
-// The most that fits if memory grows with it, within 1 %. An Error if the least does not fit, or a
-// plan rule refuses it.
+// The largest size that fits, within 1 %, if memory grows with size. An error if the smallest size
+// does not fit, or if a rule of plans refuses it.
 Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what);
 
-// The most layers if a job's state lies on its devices, or step by step further away.
+// The largest number of layers with the job's state on its devices, or moved step by step to other
+// tiers.
 struct TierFit {
     std::string where;             // "gradients in host memory, too"
-    std::vector<std::string> set;  // keys of the plan, as --set takes them
-    std::int64_t layers = 0;       // 0: `why`
+    std::vector<std::string> set;  // keys of the plan, in the form of --set
+    std::int64_t layers = 0;       // 0: see `why`
     std::int64_t parameters = 0;
     std::string why;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan for each layer under a memory limit, of the choices that Galvatron (Miao et al., VLDB
-// 2023, section 3) makes layer by layer the one that costs time for memory: of each virtual stage
-// as few layers as possible run again in the backward pass, and the others keep their activations.
-// Layers of a stage are alike, so how many decides, not which.
+// A plan for each layer under a memory limit. Of the layer-wise choices of Galvatron (Miao et al.,
+// VLDB 2023, section 3), it has the one that trades time for memory: in each virtual stage as few
+// layers as possible run again in the backward pass, and the others keep their activations. Layers
+// of a stage are equal, so that only their number matters.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 namespace orrery {
 
 struct LayerPlan {
-    std::int64_t layers = 0;       // of a virtual stage, the longest one
-    std::int64_t recomputed = 0;   // of these, the fewest that fit
-    std::vector<std::string> set;  // keys of the plan, as --set takes them
+    std::int64_t layers = 0;       // in the largest virtual stage
+    std::int64_t recomputed = 0;   // the smallest number of them that fits
+    std::vector<std::string> set;  // keys of the plan, in the form of --set
     Answer answer;                 // of the step
     Answer all_recomputed;         // of the step in which all layers run again
 };
 
-// Errors: a plan that does not fit even if all layers run again, or that a rule refuses.
+// Errors: the plan does not fit even if all layers run again, or a rule refuses it.
 Result<LayerPlan> plan_layers(const Scenario& scenario);
 
 }  // namespace orrery

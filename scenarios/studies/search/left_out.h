@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of the plans that a search does not answer with: each is counted once, under the
-// reason for which it was left out.
+// The plans that a search does not return. Each is counted once, under the reason for which it was
+// left out.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,31 @@
 namespace orrery {
 
 struct LeftOut {
-    std::map<std::string, std::int64_t> rules{};  // that the model, the cluster or the batch has
-    std::int64_t same_plan = 0;                   // as another one of the space
-    // More than a GPU's memory, later than the deadline, dearer than the budget: by a bound or by a
-    // simulation.
+    std::map<std::string, std::int64_t> rules{};  // by rule of the model, the cluster or the batch
+    std::int64_t same_plan = 0;                   // equal to another plan of the space
+    // Over a GPU's memory, the deadline or the budget, according to a bound or a simulation.
     std::int64_t memory = 0;
     std::int64_t deadline = 0;
     std::int64_t budget = 0;
-    std::int64_t bound = 0;           // no better than the best by its bound
-    std::int64_t slower = 0;          // no better than the best even without contention
-    std::int64_t not_on_network = 0;  // could be better, and was simulated without contention only
-    std::int64_t ran_out = 0;         // could be better, and the simulations ran out
-    std::int64_t interrupted = 0;     // could be better, and the search was interrupted
+    std::int64_t bound = 0;           // not better than the best, according to its bound
+    std::int64_t slower = 0;          // not better than the best, even without contention
+    std::int64_t not_on_network = 0;  // possibly better, but simulated only without contention
+    std::int64_t ran_out = 0;         // possibly better, but the simulations ran out
+    std::int64_t interrupted = 0;     // possibly better, but the search was interrupted
 
-    // What the plans nearest to a limit need: a share of a GPU's memory, days, money. At least,
-    // where a bound refused them.
+    // The smallest needs among plans over a limit: share of a GPU's memory, days, money. They are
+    // lower bounds for plans that a bound refused.
     static constexpr double kNone = std::numeric_limits<double>::infinity();
     double least_memory = kNone;
     double least_days = kNone;
     double least_money = kNone;
 
-    // Those of another part of the space as well.
+    // Adds the plans of another part of the space.
     LeftOut& operator+=(const LeftOut& other);
-    // Plans that could be better than the best that was found.
+    // The number of plans that could be better than the best found plan.
     std::int64_t unsimulated() const { return not_on_network + ran_out + interrupted; }
     std::int64_t total() const;
-    // What is not zero, with its reason, the rules first.
+    // The non-zero counts with their reasons, rules first.
     std::vector<std::pair<std::string, std::int64_t>> rows() const;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes of a model chunk, lowered on their own from the very functions that lower whole
-// programs, once for all plans whose passes have the same ops: such plans differ in schedule, in
-// the sizes of the pipeline and of the data axes, in how gradients and optimizer state are sharded
-// and when they move. What they do differently (reductions, gathers and the waits for them) is
-// lowered behind that for each of them. The order of the ranks is one of those differences: it says
-// where groups lie, and the prices know.
+// The passes of a model chunk, lowered separately by the functions that lower whole programs, once
+// for all plans whose passes have the same ops. Such plans differ in schedule, in the sizes of the
+// pipeline and of the data axes, and in the sharding and transfers of gradients and optimizer
+// state. The different parts (reductions, gathers and the waits for them) are lowered after that
+// for each plan. The order of the ranks is a difference, too: it determines the places of groups,
+// which only prices depend on.
 #pragma once
 
 #include <functional>
@@ -20,17 +20,17 @@
 
 namespace orrery {
 
-// What an op takes alone, and the device.
+// The times of a program's kernels alone on the device.
 using KernelTimer = std::function<DeviceTimings(const Program&)>;
 
-// The plan with all that its passes' ops do not depend on at one value. Not if parameters are
-// sharded (LayoutAssignment::weights).
+// The plan with fixed values for all fields that its passes' ops do not depend on. Not for sharded
+// parameters (LayoutAssignment::weights).
 ParallelPlan plan_of_passes(const ParallelPlan& plan);
 
 class LoweredChunk {
 public:
-    // `plan` is a plan_of_passes(). The model must outlive the chunk. `few`, if not null: of the
-    // same plan and shape, but for having kFewLayers layers, which are repeated
+    // `plan` is a result of plan_of_passes(). The model must outlive the chunk. `few`, if not null,
+    // has the same plan and shape but kFewLayers layers; its layers are repeated
     // (models/blocks/repeated_layers.h).
     LoweredChunk(const Transformer& model,
                  const ParallelPlan& plan,
@@ -39,7 +39,8 @@ public:
                  LoweredChunk* few = nullptr);
     LoweredChunk(const LoweredChunk&) = delete;
 
-    // The timing of a plan with this plan_of_passes(), or why it does not fit into a folded step.
+    // The timing of a plan with this plan_of_passes(), or the reason why it does not fit into a
+    // folded step.
     tl::expected<ChunkTiming, std::string_view> time(const ParallelPlan& plan,
                                                      const LayoutAssignment& layouts,
                                                      StagePrices& prices,
@@ -48,7 +49,7 @@ public:
     Chunk& chunk() { return *chunk_; }
 
 private:
-    // Slots, or none.
+    // Slots; none if absent.
     struct Slots {
         std::uint32_t parameters;
         std::uint32_t receive_forward;
@@ -61,7 +62,7 @@ private:
         std::uint32_t gradients;
         std::uint32_t tied;
     };
-    // Segments of messages, where the chunk has them.
+    // Segments of messages, if the chunk has them.
     struct Messages {
         std::optional<SegmentId> receive_forward;
         std::optional<SegmentId> send_forward;
@@ -69,7 +70,7 @@ private:
         std::optional<SegmentId> send_backward;
     };
     struct PricedPasses {
-        std::string_view refused;  // why, or empty
+        std::string_view refused;  // the reason, or empty
         PlacedPass passes[3];      // by ChunkPass
     };
 
@@ -109,7 +110,7 @@ private:
     Bytes message_bytes_;
     DeviceTimings device_;
     std::map<const StagePrices*, PricedPasses> priced_;
-    // The role and the slots of the plan at hand.
+    // The role and the slots of the present plan.
     Role role_;
     Slots slots_{};
 };

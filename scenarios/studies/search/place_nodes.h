@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the nodes in which the step of a plan is shortest, by simulated annealing (Pipette,
-// Yim et al., DATE 2024, section V): where links between nodes differ, ranks that exchange much
-// should sit on nodes that reach each other well. Every order is simulated on the scenario's
-// network, so that what counts is the step itself.
+// The order of the nodes with the shortest step of a plan, by simulated annealing (Pipette, Yim et
+// al., DATE 2024, section V). If links between nodes differ, ranks that exchange much should be on
+// nodes with fast connections. Every order is simulated on the scenario's network, so that the step
+// itself decides.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@
 namespace orrery {
 
 struct PlaceOptions {
-    std::int64_t tries = 200;  // orders that are tried; one that was seen before is not simulated
+    std::int64_t tries = 200;  // number of tried orders; repeated orders are not simulated
     std::uint64_t seed = 1;
     std::function<void(double)> progress{};
-    // Asked between simulations. True: the answer is the best order so far.
+    // Called between simulations. True: return the best order found so far.
     std::function<bool()> stop{};
 };
 
 struct PlacedNodes {
-    std::vector<std::uint32_t> order;  // nodes, as ranks take them (cluster.node_order)
+    std::vector<std::uint32_t> order;  // nodes in the order of ranks (cluster.node_order)
     Answer answer;                     // of the step in this order
     Answer before;                     // in the scenario's own order
     std::int64_t simulations = 0;      // of different orders
     bool interrupted = false;          // by PlaceOptions::stop
 };
 
-// Errors: nothing to place (one node, nodes of several kinds, a job of parts of nodes), or a plan
-// that does not fit into memory.
+// Errors: there is no choice (one node, nodes of several kinds, a job on parts of nodes), or the
+// plan does not fit into memory.
 Result<PlacedNodes> place_nodes(const Scenario& scenario, const PlaceOptions& options = {});
 
 }  // namespace orrery

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan takes at least, in microseconds of computing instead of a simulation: an admissible
-// bound on its step time and on its peak memory, so that a search may drop a plan that can't win.
-// Time: no stage works faster than its kernels and the communication that they wait for; stage s
-// begins after one micro-batch passed the stages before it, and after its last backward the stages
-// before it still have theirs (the bubble of Narayanan et al., SC21, section 2.2). Memory: the
-// persistent state of the fullest stage, and the activations of as many micro-batches as its
-// schedule keeps in flight. Communication over
-// the data-parallel group is in order: all of it fits into the step, too, and where it does not
-// overlap it adds to the computing. Costs of a layer, the embedding and the output layer are taken
-// from the very Programs that the lowering makes of two small models.
+// Lower bounds of a plan's step time and peak memory, in microseconds of computing instead of a
+// simulation. A search can therefore drop a plan that cannot win. Time: a stage is not faster than
+// its kernels and the communication that they wait for. Stage s begins after one micro-batch has
+// passed the earlier stages, and after its last backward pass the earlier stages still have theirs
+// (the bubble of Narayanan et al., SC21, section 2.2). Memory: the persistent state of the fullest
+// stage, and the activations of the micro-batches that its schedule keeps in flight. Communication
+// over the data-parallel group is serial: all of it must fit into the step, and if it does not
+// overlap, it adds to the computation. Costs of a layer, the embedding and the output layer come
+// from the Programs of two small models.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +30,8 @@ namespace orrery {
 struct Bound {
     Time time;
     Bytes memory;
-    // A guess of the time, for the order to look at plans in: the bound and the communication that
-    // usually stays exposed.
+    // An estimate of the time, for the order in which plans are visited: the bound plus the
+    // communication that is usually exposed.
     Time guess;
 };
 
@@ -40,27 +39,27 @@ class PlanBound {
 public:
     using KernelTimes = std::function<DeviceTimings(const Program&)>;
 
-    // Times of all that a stage's ranks must move over the data-parallel group in a step: no less
-    // than one collective of each kind takes, or with ZeRO 3 a layer at a time.
+    // Lower bounds of the times of all transfers of a stage's ranks over the data-parallel group in
+    // a step: one collective of each kind, or with ZeRO 3 one for each layer.
     struct DataTime {
         Time gradients;
         Time weights;
     };
 
-    // `network` is that of the cluster; both must outlive the bound.
+    // `network` is that of the cluster. Model and network must outlive the bound.
     PlanBound(const Transformer& model, const NetworkModel& network, KernelTimes times);
-    // `times` by kind of node. A stage on several kinds goes at the pace of the slowest.
+    // `times` by kind of node. A stage on several kinds has the speed of the slowest.
     PlanBound(const Transformer& model,
               const NetworkModel& network,
               std::vector<KernelTimes> times,
               StageKinds stage_kinds);
 
     Bound of(const ParallelPlan& plan);
-    // The layout of StageSplit::balanced by these costs.
+    // The layout of StageSplit::balanced with these costs.
     const std::vector<std::int64_t>& balanced(const ParallelPlan& plan);
 
 private:
-    // The cost of one micro-batch, or of the state that ranks hold.
+    // The cost of one micro-batch, or of the ranks' state.
     struct Cost {
         Time forward;
         Time backward;
@@ -85,10 +84,10 @@ private:
         Cost first;  // embedding
         Cost last;   // final norm, output layer and loss
     };
-    // What a chunk of a stage holds when the stage has most activations in all.
+    // The content of a stage's chunk at the time at which the stage has most activations.
     struct InFlight {
         std::int64_t micro_batches = 0;
-        bool gradients = false;  // weights' gradients have been begun, and not all are done
+        bool gradients = false;  // weight gradients have been begun, and some are unfinished
     };
     const std::vector<InFlight>& in_flight(const ParallelPlan& plan, std::int64_t stage);
 
@@ -96,7 +95,7 @@ private:
         std::tuple<ScheduleKind, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
     // Collective, digits, bytes.
     using DataKey = std::tuple<CollectiveKind, std::uint32_t, std::int64_t>;
-    // How plans of the same ranks hold weights, gradients and optimizer state.
+    // The state of weights, gradients and optimizer for plans with the same ranks.
     struct DataState {
         Mesh mesh;
         StateLayouts layouts;
@@ -104,10 +103,10 @@ private:
     };
     using LayoutKey = std::tuple<std::vector<const Parts*>, std::int64_t, std::int64_t>;
 
-    // The plan that a layer, the embedding and the output layer are costed under.
+    // The plan for the costs of a layer, the embedding and the output layer.
     static ParallelPlan plan_of_parts(const ParallelPlan& plan);
     const Parts& parts(const ParallelPlan& plan, std::uint32_t kind = 0);
-    // By stage, on the kind of node where a layer takes longest; one for all stages if there is one
+    // By stage, for the kind of node on which a layer takes longest; a single entry if there is one
     // kind.
     std::vector<const Parts*> parts_by_stage(const ParallelPlan& plan);
     // By virtual stage, of one micro-batch.

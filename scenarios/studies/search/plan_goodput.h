@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scenario's faults and its first recovery plan leave of the time, for a plan whose step
-// takes so long: the campaign's goodput, over at most `seeds` runs.
+// The goodput of a plan with a given step time: that of a campaign with the scenario's faults and
+// its first recovery plan, over at most `seeds` runs.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace orrery {
 
-// The scenario whose step a search for this objective simulates. By goodput that is a step without
-// faults: the campaign counts all of them, standing ones as well.
+// The scenario whose step a search for this objective simulates. For goodput it is a step without
+// faults, because the campaign counts all faults, including those from the start.
 Scenario with_faults_of_step(Scenario scenario, Objective objective);
 
 // 0 (exclusive) to 1. `step`: without faults.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step time of many plans for one model and cluster on a network without contention, to the
-// picosecond that `orrery simulate` gives, thousands of times as fast: what plans have in common
-// (chunks, transfers, the end of the step) is lowered and priced once, each step is folded
-// (engine/folded/folded_step.h), and of plans whose folded steps are the same (whether they shard
-// only optimizer state or gradients too, say) one is simulated. Plans that do not fold are refused:
-// parameters that are gathered layer by layer (ZeRO 3) or beside the next step, exchanges that run
-// on beside the next pass, groups that are placed differently.
+// The step times of many plans for one model and cluster on a network without contention. They
+// equal those of `orrery simulate` to the picosecond and are computed thousands of times as fast.
+// Common parts of plans (chunks, transfers, the end of the step) are lowered and priced once. Each
+// step is folded (engine/folded/folded_step.h), and plans with equal folded steps (for example ZeRO
+// 1 and 2) are simulated once. Plans that do not fold are refused: parameters that are gathered
+// layer by layer (ZeRO 3) or beside the next step, exchanges that overlap the next pass, groups
+// with different placements.
 #pragma once
 
 #include <cstdint>
@@ -23,30 +23,30 @@ namespace orrery {
 
 class PlanTimer {
 public:
-    // Host time of one op under a plan (StepEfficiency::launch_cost).
+    // The host time of one op under a plan (StepEfficiency::launch_cost).
     using LaunchCost = std::function<Time(const ParallelPlan&)>;
-    // All must outlive the timer. `restart`: of HostWorkKind::restart.
+    // All arguments must outlive the timer. `restart` is the time of HostWorkKind::restart.
     PlanTimer(const Transformer& model,
               const NetworkModel& network,
               KernelTimer kernels,
               LaunchCost launch,
               Time restart);
 
-    // Or why the plan is refused.
+    // The step time, or the reason why the plan is refused.
     tl::expected<Time, std::string_view> step_of(const ParallelPlan& plan);
 
 private:
-    // Layers, embedding and head, first layer if that matters.
+    // Layers; embedding and head; first layer, if it matters.
     using ShapeKey = std::tuple<std::int64_t, int, std::int64_t>;
     using LoweredKey = std::pair<ParallelPlan, ShapeKey>;
-    // Order of the passes, host time of an op, what the stages consist of.
+    // Order of the passes, host time of an op, contents of the stages.
     using StepKey = std::tuple<ParallelPlan, Time, std::vector<std::int64_t>>;
     using Step = tl::expected<Time, std::string_view>;
     class StageBuilder;
-    // Gradient norm, the barrier, and the optimizer behind it.
+    // Gradient norm, the barrier, and the optimizer after it.
     struct StepEnd {
         const PassTiming* norm = nullptr;
-        std::optional<FixedTransfer> barrier{};  // nothing: a rank alone
+        std::optional<FixedTransfer> barrier{};  // empty: a single rank
         Time tail{};
         std::uint32_t tail_launches = 0;
     };
@@ -54,7 +54,7 @@ private:
         LoweredChunk* lowered = nullptr;
         tl::expected<ChunkTiming, std::string_view> timing{};
     };
-    // Plans that differ in nothing but the order of their passes.
+    // Plans that differ only in the order of their passes.
     struct Family {
         StagePrices* prices = nullptr;
         std::map<ShapeKey, std::unique_ptr<TimedChunk>> chunks{};
@@ -82,7 +82,7 @@ private:
                                       const LayoutAssignment& layouts,
                                       const std::vector<TimedChunk*>& chunks,
                                       StagePrices& prices);
-    // Or why there are none.
+    // The parts, or the reason why there are none.
     tl::expected<Parts, std::string_view> parts_of(Family& family,
                                                    const ParallelPlan& plan,
                                                    const LayoutAssignment& layouts);
@@ -99,7 +99,7 @@ private:
     const NetworkModel& network_;
     KernelTimer kernels_;
     LaunchCost launch_;
-    PassTiming restart_;  // of the host, behind an exchange that it waits for
+    PassTiming restart_;  // of the host, after an exchange that it waits for
     TimingPool pool_;
     std::map<Mesh, std::unique_ptr<StagePrices>> prices_;
     std::map<LoweredKey, std::unique_ptr<LoweredChunk>> lowered_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times and simulates candidates of a search, several at a time: what comes out for a plan does not
-// depend on what else is tried, on the order or on the number of threads.
+// Times and simulates candidates of a search, several at a time. The result of a plan does not
+// depend on other trials, on the order or on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -17,25 +17,25 @@ namespace orrery {
 
 class PlanTrials {
 public:
-    // A plan's simulation, and its goodput where that is the objective and the plan fits.
+    // A plan's simulation, and its goodput if that is the objective and the plan fits.
     struct Trial {
         Result<Answer> answer{};
         double goodput = 1;
     };
 
-    // `costs`: of SearchSpec::clusters. All must outlive the trials. `jobs`: threads, 0: one a
-    // core.
+    // `costs`: by SearchSpec::clusters. All arguments must outlive the trials. `jobs`: threads; 0:
+    // one a core.
     PlanTrials(const Scenario& scenario,
                const SearchSpec& spec,
                std::span<const std::unique_ptr<ClusterCosts>> costs,
                std::uint32_t jobs,
                std::optional<EfficiencyTable> step_table = {});
 
-    // How many plans are worth timing, and simulating, together.
+    // The numbers of plans that should be timed, or simulated, in one call.
     std::size_t timed_together() const { return jobs_ == 1 ? 1 : std::size_t{16} * jobs_; }
     std::size_t simulated_together() const { return jobs_; }
 
-    // Step times without contention; nothing for plans that do not fold (plan_timer.h).
+    // Step times without contention; empty for plans that do not fold (plan_timer.h).
     std::vector<std::optional<Time>> folded_steps(std::span<const Candidate* const> plans);
     // On this network; a plan that does not fit is not simulated (SimulationOptions::only_if_fits).
     std::vector<Trial> simulate(std::span<const Candidate* const> plans, NetworkFidelity network);

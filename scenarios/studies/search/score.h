@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search minimises. Less is better, and more time is never better, so that a bound of the
-// step time is a bound of the objective.
+// The quantity that a search minimises. It never decreases with time, so that a bound of the step
+// time gives a bound of the objective.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@ public:
     // Both must outlive the score.
     Score(const SearchSpec& spec, const Scenario& scenario);
 
-    // The objective of a step that takes so long.
+    // The objective for this step time.
     double of(Time step, const ClusterVariant& on) const;
-    double money(Time step, const ClusterVariant& on) const;   // a token, in the price's currency
-    double joules(Time step, const ClusterVariant& on) const;  // a token
+    // Of a token, in the currency of the prices
+    double money(Time step, const ClusterVariant& on) const;
+    double joules(Time step, const ClusterVariant& on) const;  // of a token
     double days(Time step) const;                              // to train on all tokens
-    // The limit that a plan of this step time breaks.
+    // The limit that a plan with this step time breaks.
     Limit broken_limit(Time step, const ClusterVariant& on) const;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search answers with, from all that it knows of its candidates.
+// Makes the result of a search from its candidates.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-// Adds to `result` the best plans, the front, the best plan of each cluster, and why the other
-// candidates are not among them. At least one candidate has an answer.
+// Adds to `result` the best plans, the Pareto front, the best plan of each cluster, and the reasons
+// for the other candidates. At least one candidate must have an answer.
 void collect_outcome(const std::vector<Candidate>& candidates,
                      const Score& score,
                      const SearchSpec& spec,

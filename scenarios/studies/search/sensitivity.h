@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which figure of the catalogue the answer of a search hinges on: each is made better and worse by
-// the same factor, the best plans are simulated again, and it is seen by how much the best one's
-// time moves, and whether another plan is then the best.
+// The sensitivity of a search's answer to figures of the catalogue. Each figure is made better and
+// worse by the same factor, and the best plans are simulated again. The result is the change of the
+// best plan's time, and whether another plan becomes the best.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace orrery {
 
 struct SensitiveFigure {
     std::string figure;  // "peak of the tensor cores"
-    double better = 0;   // change of the best plan's step time with the figure better, -0.05: -5 %
+    double better = 0;   // change of the best plan's step time with a better figure; -0.05 is -5 %
     double worse = 0;
     std::size_t winner_if_better = 0;  // index into SearchResult::best
     std::size_t winner_if_worse = 0;
@@ -24,13 +24,13 @@ struct SensitiveFigure {
 
 struct SensitivityOptions {
     double factor = 1.2;
-    std::size_t plans = 4;   // of the best
-    std::uint32_t jobs = 1;  // threads; 0: one a core. The answer is the same
+    std::size_t plans = 4;   // number of best plans
+    std::uint32_t jobs = 1;  // threads; 0: one a core. The answer does not depend on it
     std::function<void(double)> progress;
-    std::optional<EfficiencyTable> step_table{};  // as SearchOptions
+    std::optional<EfficiencyTable> step_table{};  // as in SearchOptions
 };
 
-// By the largest change, descending. Figures that the cluster does not have are left out.
+// Sorted by the largest change, descending. Figures that the cluster does not use are left out.
 Result<std::vector<SensitiveFigure>> sensitivity(const Scenario& scenario,
                                                  const SearchSpec& spec,
                                                  const SearchResult& result,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stage of a plan's folded step (engine/folded/folded_step.h), put together from the timings of
-// its chunks in the order of the schedule.
+// Builds one stage of a plan's folded step (engine/folded/folded_step.h) from the timings of its
+// chunks, in the order of the schedule.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace orrery {
 
 class PlanTimer::StageBuilder {
 public:
-    // `plan`: of the order of the passes alone (plan_of_order).
+    // `plan` has only the order of the passes (plan_of_order).
     StageBuilder(const ParallelPlan& plan,
                  const LayoutAssignment& layouts,
                  StagePrices& prices,
@@ -26,7 +26,7 @@ public:
           step_(step),
           numbers_(numbers) {}
 
-    // Why the stage does not fold, or nothing.
+    // The reason why the stage does not fold; empty if it does.
     std::string_view build(std::int32_t stage,
                            std::vector<const ChunkTiming*> chunks,
                            const StepEnd& last);
@@ -39,7 +39,7 @@ private:
     }
     const ChunkTiming& chunk(std::int32_t c) const { return *chunks_[static_cast<std::size_t>(c)]; }
     std::uint32_t number_of(const PassTiming& timing);
-    // What follows returns the number of what it adds: the pass, or the message in its line.
+    // Each function below returns the number of the pass or of the message in its line.
     std::uint32_t add(const StageWork& work, const StepEnd& last);
     std::uint32_t message(Line line, std::optional<PassOpPlace> after, const WorkItem& item);
     std::uint32_t restart(const StageWork& work);
@@ -62,19 +62,19 @@ private:
     FoldedStep& step_;
     std::map<const PassTiming*, std::uint32_t>& numbers_;
     std::optional<FixedTransfer>
-        prices_of_lines_[kNumLines];  // of a chunk's message, once asked for
+        prices_of_lines_[kNumLines];  // of a chunk's message; filled on demand
     std::int32_t stage_ = 0;
     FoldedStage out_;
     std::vector<const ChunkTiming*> chunks_;
     StageWalk walk_;
     std::vector<std::uint32_t> numbers_of_work_;  // of passes and messages, by position in walk_
     std::vector<std::uint32_t> first_parameter_;  // data op, by chunk
-    std::vector<bool> gated_;                     // by chunk: its first pass has been
+    std::vector<bool> gated_;                     // by chunk: its first pass has been added
     // By chunk: the last pass of each kind, and by micro-batch the send of its forward pass.
     std::vector<std::array<std::uint32_t, 3>> last_pass_;
     std::vector<std::vector<std::uint32_t>> sent_forward_;
     std::vector<std::vector<std::uint32_t>> forward_pass_;
-    // What is no early op, by stream; nothing if an early one came after it.
+    // The last op that is not early, by stream; empty if an early op came after it.
     std::array<std::optional<PassOpPlace>, kEarlyStreams> last_on_stream_{};
     std::string_view why_;
 };

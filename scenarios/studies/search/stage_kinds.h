@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// The kinds that the ranks of one stage are on, ascending.
+// The kinds of nodes of one stage's ranks, ascending.
 using KindsOfStage = std::vector<std::uint32_t>;
 
 class StageKinds {
@@ -22,7 +22,7 @@ public:
         : several_(cluster.num_kinds() > 1), cluster_(several_ ? cluster : ClusterSpec{}) {}
 
     bool several() const { return several_; }
-    // By stage. Kept: plans with equal sizes and rank order have the same.
+    // By stage. Results are kept for plans with equal sizes and rank order.
     const std::vector<KindsOfStage>& of(const ParallelPlan& plan);
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What transfers take on an idle network, for plans that lay their ranks out on one mesh: asked
-// once for all plans. Only where the transfers of all groups of a kind take the same; whether they
-// do is found out once for each way that the network runs them, by comparing what each loads.
+// Times of transfers on an idle network, computed once for all plans with one mesh. They exist only
+// if the transfers of all groups of a kind take the same time. This is checked once for each way in
+// which the network runs them, by comparing their link loads.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ namespace orrery {
 
 class StagePrices {
 public:
-    // `network` must outlive the prices. What is known for one mesh of a network is known for all
-    // that lay their groups out alike: give those of another mesh, if there are any.
+    // `network` must outlive the prices. Results for one mesh hold for all meshes with the same
+    // groups; `others`, if not null, has those of another mesh.
     StagePrices(const NetworkModel& network, const Mesh& mesh, const StagePrices* others = nullptr)
         : network_(network),
           mesh_(mesh),
           known_(others != nullptr ? others->known_ : std::make_shared<Known>()) {}
 
     // The price of a collective of every group that spans these digits (and of the coordinates
-    // `subset` along `subset_digit`, if not empty); nothing if they differ.
+    // `subset` along `subset_digit`, if not empty); empty if the groups differ.
     std::optional<FixedTransfer> collective(const CollectiveCall& call, const Group& group);
-    // From each rank whose coordinate along `digit` is `from` (-1: from all ranks) to the rank
-    // `delta` further; nothing if they differ.
+    // The price of a message from each rank whose coordinate along `digit` is `from` (-1: all
+    // ranks) to the rank `delta` further; empty if the messages differ.
     std::optional<FixedTransfer> send(std::uint32_t digit, int delta, Bytes bytes, int from);
 
 private:
@@ -49,7 +49,7 @@ private:
         std::map<std::tuple<Hop, std::string, std::uint32_t>, bool> hops_alike;
     };
 
-    // The same of this mesh, whose digits tell the geometry.
+    // The same for this mesh, whose digits determine the geometry.
     using OwnCall =
         std::tuple<std::uint32_t, CollectiveKind, std::uint16_t, Dtype, Mover, std::int64_t>;
     using OwnSend = std::tuple<std::uint32_t, int, int, std::int64_t>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timings of passes, and numbers for what is made of them: what is equal stands once. Chunks of
-// different plans often come out equal (ZeRO 1 and 2, sizes of other axes), and what one plan's
-// step has found out about a timing under held SMs serves all others.
+// Keeps one copy of equal timings of passes, and numbers equal contents alike. Chunks of different
+// plans are often equal (ZeRO 1 and 2, sizes of other axes). Results about a timing under held SMs
+// then serve all plans.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace orrery {
 
 class TimingPool {
 public:
-    // The one that equals it; stays where it is.
+    // The pooled timing that equals `timing`; its address does not change.
     const PassTiming& pass(PassTiming timing);
     // Equal contents have the same number.
     std::uint32_t number_of(std::vector<std::int64_t> content);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of an instance's GPUs: weights, activations and what is left for keys and values.
+// The memory of an instance's GPUs: weights, activations, and the remaining memory for keys and
+// values.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@
 
 namespace orrery {
 
-// The plan of a draft, which stands on the ranks of the first stage.
+// The plan of a draft model, which runs on the ranks of the first stage.
 ServingPlan draft_plan(ServingPlan plan);
 
-// Blocks of an instance's cache: what the fullest GPU has left beside its weights. An Error if that
-// is not a block, with the figures.
+// The number of blocks in an instance's cache: the memory that weights and activations leave on the
+// fullest GPU. If that is less than one block, the Error has the figures.
 Result<std::int64_t> cache_blocks(const ServingSpec& spec,
                                   const ServingPoolSpec& pool,
                                   const Transformer& model,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values on their way over the cluster's fabric, where they share links with each other
-// (max-min, network/fluid/fluid.h). Each GPU that generates pulls the heads and layers that it
-// needs from the GPUs that computed them; two instances may cut the model differently.
+// Transfers of keys and values over the cluster's fabric, where they share links (max-min,
+// network/fluid/fluid.h). Each generating GPU pulls its heads and layers from the GPUs that
+// computed them. The two instances may have different plans.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@
 
 namespace orrery {
 
-// A pool's instances, one after the other on the cluster's GPUs.
+// A pool's instances, which occupy consecutive GPUs of the cluster.
 struct PlacedPool {
     ServingPlan plan;
     std::int64_t first_rank = 0;
@@ -27,20 +27,20 @@ struct PlacedPool {
     std::int64_t ranks_of_instance() const { return plan.num_ranks(); }
 };
 
-// The servers of a pool's instances, counted in the order of their first instances: what lies below
-// their caches is one for all instances of a server. An instance that spans servers has its first
-// one's number.
+// The servers of a pool's instances, numbered in the order of their first instances. All instances
+// of a server share the tiers below their caches. An instance that spans servers has the number of
+// its first server.
 struct PoolHosts {
     std::vector<std::size_t> of_instance;
-    std::vector<std::size_t> first_instance;  // of each host
+    std::vector<std::size_t> first_instance;  // by host
 };
 PoolHosts hosts_of(const PlacedPool& pool, std::int64_t instances, std::int64_t gpus_per_server);
 
-// What one rank pulls from another, in bytes of each token: the layers and heads that both have.
-// Ranks that share a head take it from the first rank that has it. Ranks are of the first
-// data-parallel replica of an instance.
+// The bytes of each token that one rank pulls from another: the layers and heads that both hold. If
+// several ranks share a head, it comes from the first rank that holds it. Ranks are those of the
+// first data-parallel replica of an instance.
 struct CachePiece {
-    std::int64_t from = 0;  // ranks within their instances
+    std::int64_t from = 0;  // indices of ranks within their instances
     std::int64_t to = 0;
     std::int64_t bytes = 0;
     bool operator==(const CachePiece&) const = default;
@@ -57,11 +57,11 @@ public:
                                                          const PlacedPool& prompts,
                                                          const PlacedPool& generation);
 
-    // Without tiers below the caches, there are no hosts.
+    // Without a call there are no hosts, and no tiers below the caches.
     void use(PoolHosts hosts) { hosts_ = std::move(hosts); }
     void load(Time now, const SequenceLoad& load, std::size_t to) override;
-    // Of a token of a prompt, while nothing else moves: from another server's memory if the tier is
-    // the pool of all and there is another.
+    // The time for one token of a prompt without other transfers. If the tier is a pool of all
+    // servers and there is another server, the token comes from that server's memory.
     Time load_of_token(TierKind kind) const;
     void start(Time now,
                RequestId request,
@@ -73,15 +73,15 @@ public:
     void cancel(Time now, RequestId request) override;
 
     const Fabric& fabric() const { return network_.fabric(); }
-    // Capacities of links that change, ascending in time; before the first start().
+    // Capacities of links that change, ascending in time. Must be called before the first start().
     void change_links(std::vector<CapacityChange> changes);
 
-    // From the start of a transfer to its end, over all that have ended; parts of one prompt count
-    // once.
+    // The sum over all ended transfers of the time from start to end. The parts of one prompt count
+    // as one.
     Time total() const { return total_; }
     std::int64_t ended() const { return ended_; }
     Bytes moved() const { return moved_; }
-    // The same of loads from tiers.
+    // The same for loads from tiers.
     Time total_of_loads() const { return loads_total_; }
     std::int64_t loads_ended() const { return loads_ended_; }
     Bytes loaded() const { return loaded_; }
@@ -96,9 +96,9 @@ private:
     struct Transfer {
         RequestId request{};
         Time began;
-        std::size_t open = 0;  // flows that have not ended
+        std::size_t open = 0;  // number of flows that have not ended
         bool is_load = false;
-        bool is_first = true;  // of the parts of its prompt
+        bool is_first = true;  // whether it is the first part of its prompt
     };
     struct Start {
         std::size_t transfer = 0;
@@ -118,9 +118,9 @@ private:
     std::unique_ptr<SharedRates> rates_;
     std::vector<std::pair<std::vector<LinkShare>, FootprintId>> footprints_;
     std::vector<Transfer> transfers_;
-    std::vector<std::size_t> unused_;            // of transfers_
-    std::multimap<Time, Start> starts_;          // after their latency
-    std::map<FlowId, std::size_t> transfer_of_;  // of flows under way
+    std::vector<std::size_t> unused_;            // free indices of transfers_
+    std::multimap<Time, Start> starts_;          // waiting for the end of their latency
+    std::map<FlowId, std::size_t> transfer_of_;  // of flows in progress
     std::vector<FlowId> popped_;
     std::vector<CapacityChange> changes_;
     std::size_t next_change_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step costs on a chain of nodes that differ (layer_chain.h): each node is a stage, which
-// computes the layers that it holds and hands the tokens to the next one.
+// The cost of a step on a chain of unequal nodes (layer_chain.h). Each node is a stage, which
+// computes its layers and sends the tokens to the next one.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace orrery {
 
 class ChainPrices : public StepCost {
 public:
-    // Layers on the nodes of the scenario's cluster, one GPU each, as the pool's chain says. An
-    // Error if they cannot hold the model.
+    // Splits the layers over the nodes of the scenario's cluster, one GPU each, according to the
+    // pool's chain. An Error if they cannot hold the model.
     static Result<std::unique_ptr<ChainPrices>> make(const Scenario& scenario,
                                                      const ServingEngine& engine,
                                                      const ServingPoolSpec& pool);
@@ -34,13 +34,14 @@ public:
     std::vector<ChainNodeUse> use() const;
 
 private:
-    // Prices of a kind of nodes, of a model with one layer and of one with two. The second less the
-    // first is the price of a layer.
+    // Prices of a kind of nodes, for a model with one layer and for one with two. The difference is
+    // the price of a layer.
     struct Kind {
         NodeSpec node;
         std::unique_ptr<ServingPrices> one;
         std::unique_ptr<ServingPrices> two;
-        bool has_host = false;  // computes, too; a device that is a CPU has the host's memory
+        // The host computes, too; a device that is a CPU has the host's memory
+        bool has_host = false;
     };
     ChainPrices(const Scenario& scenario,
                 const ServingEngine& engine,
@@ -50,7 +51,7 @@ private:
                            const ServingEngine& engine,
                            const ServingPlan& plan);
     void add_nodes(const Scenario& scenario, const ServingPoolSpec& pool);
-    // A node's times of a step of this shape; `next` gets the tokens.
+    // The times of a node in a step of this shape; node `next` gets the tokens.
     ChainNode priced(std::size_t node, std::size_t next, const BatchShape& shape);
     Time hop_time(std::size_t from, std::size_t to, std::int64_t tokens) const;
 
@@ -63,12 +64,12 @@ private:
     std::vector<ChainNode> nodes_;
     std::vector<ChainShare> shares_;
     double layer_bytes_ = 0;
-    double layer_cache_bytes_ = 0;  // keys and values of a token in a layer
-    double output_share_ = 1;       // stored bytes of a weight over those of 16 bits
+    double layer_cache_bytes_ = 0;  // keys and values of a token in one layer
+    double output_share_ = 1;       // stored bytes of a weight over its bytes in 16 bits
 };
 
-// Tokens of the cache of a chain: of num_blocks, or of one sequence of the model's length, which
-// such engines reserve when they start.
+// The number of tokens in the cache of a chain: num_blocks, or one sequence of the model's length,
+// which such engines reserve at their start.
 std::int64_t chain_blocks(const Transformer& model, const SchedulerLimits& limits);
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest Poisson rate at which a served load meets its objectives: what MLPerf's server
-// scenario publishes, and the goodput of DistServe (Zhong et al., OSDI 2024, section 2).
+// The largest Poisson rate at which a served load meets its objectives. MLPerf's server scenario
+// publishes this rate, and it is the goodput of DistServe (Zhong et al., OSDI 2024, section 2).
 #pragma once
 
 #include <optional>
@@ -16,16 +16,17 @@ struct HighestRate {
     ServingAnswer answer;  // at that rate
 };
 
-// Halvings between two rates of which the larger is 1.25 times the smaller: within 3 %.
+// Number of bisections between two rates, of which the larger is 1.25 times the smaller: within 3
+// %.
 inline constexpr int kRateBisections = 3;
 inline constexpr double kMostShare = 100;
 
-// 99 of 100 requests stay below each objective, and slowdowns below theirs. `requests` arrive at
-// the workload's request_rate, which must be above zero; other rates stretch their arrivals. The
-// result is below the largest rate by 1.25^(1/2^bisections) at most, and at most `most` times the
-// stated rate. An Error if a hundredth of the stated rate misses an objective, or a larger one at
-// which the load would last longer than kLongestLoad_s. `at_stated_rate` is the answer at the
-// stated rate, where it is known; slowdowns are not taken from it.
+// The objectives are met if 99 of 100 requests are below each of them, and all slowdowns are below
+// theirs. `requests` arrive at the workload's request_rate, which must be above zero; other rates
+// stretch their arrivals. The result is at most a factor 1.25^(1/2^bisections) below the largest
+// rate, and at most `most` times the stated rate. It is an Error if a hundredth of the stated rate
+// misses an objective, or a larger one at which the load would last longer than kLongestLoad_s.
+// `at_stated_rate` is the answer at the stated rate, if known; its slowdowns are not used.
 Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       const ServingSpec& spec,
                                       const std::vector<Request>& requests,
@@ -34,7 +35,8 @@ Result<HighestRate> find_highest_rate(const Scenario& scenario,
                                       double most = kMostShare,
                                       const ServingAnswer* at_stated_rate = nullptr);
 
-// The same if the objectives are met at `rate`, which is above zero; else nothing, after one run.
+// The same if the objectives are met at `rate`, which must be above zero. Otherwise empty, after
+// one run.
 Result<std::optional<HighestRate>> find_higher_rate(const Scenario& scenario,
                                                     const ServingSpec& spec,
                                                     const std::vector<Request>& requests,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of a load: which requests have some, and what encoders of their own do before the pools
-// get these requests (ServingSpec::encoder).
+// Images of a load: the requests that have images, and the work of separate encoders before the
+// pools get these requests (ServingSpec::encoder).
 #pragma once
 
 #include <optional>
@@ -13,35 +13,37 @@
 
 namespace orrery {
 
-// Adds the workload's images to requests that are drawn, and what they become to their prompts.
+// Adds the workload's images to drawn requests, and their encoded tokens to the prompts.
 void draw_images(const WorkloadSpec& workload, std::vector<Request>& requests);
 
-// An error where something else does not know images, or where they need what is not there.
+// An error if images are combined with a feature that does not support them, or lack one that they
+// need.
 Result<void> check_images(const Scenario& scenario,
                           const ServingSpec& spec,
                           const std::vector<Request>& requests,
                           const ServingLoad& load);
 
-// The load as the pools get it: requests with images come when these are encoded.
+// The load in the form in which the pools get it: requests with images arrive when these are
+// encoded.
 struct EncodedLoad {
     std::vector<Request> requests;
-    std::vector<std::size_t> places;  // of each: in the load as it came
-    ServingAnswer::Encoder use{};       // without `busy`, which the length of the run decides
-    double busy_s = 0;                  // of an instance of the encoder
-    Time last_end;  // of an encoder
+    std::vector<std::size_t> places;  // by request: its index in the original load
+    ServingAnswer::Encoder use{};     // without `busy`, which depends on the length of the run
+    double busy_s = 0;                // busy time of one instance of the encoder
+    Time last_end;                    // end of the last encoding
 };
-// The encoder's instances stand on the GPUs behind those of the pools. Each takes the request that
-// has waited longest, and works at its images alone. What it made goes to the first rank of the
-// first pool, beside all else.
+// The encoder's instances occupy the GPUs after those of the pools. Each takes the longest waiting
+// request, and computes only its images. The results are sent to the first rank of the first pool,
+// in parallel with other work.
 Result<EncodedLoad> encode_images(const Scenario& scenario,
                                   const ServingSpec& spec,
                                   const std::vector<Request>& requests);
-// The same after check_images(); nothing if no encoder stands by itself.
+// The same after check_images(); empty without separate encoders.
 Result<std::optional<EncodedLoad>> encode_apart(const Scenario& scenario,
                                                 const ServingSpec& spec,
                                                 const std::vector<Request>& requests,
                                                 const ServingLoad& load);
-// Puts the records of such a load in the order in which it came.
+// Reorders the records of such a load into the order of the original load.
 void put_in_place(const EncodedLoad& encoded, std::vector<RequestRecord>& records);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of one pool on nodes of several kinds: each has the steps and the cache of its own
+// Instances of one pool on nodes of several kinds. Each has the step times and the cache of its own
 // devices.
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace orrery {
 
-// Nodes of several kinds, and no chain of layers over them.
+// Whether there are nodes of several kinds, without a chain of layers over them.
 bool has_mixed_instances(const Scenario& scenario, const ServingSpec& spec);
-// What knows one kind of nodes only is an error with several.
+// An error for features that support only one kind of nodes, if there are several.
 Result<void> check_kinds(const Scenario& scenario, const ServingSpec& spec);
 
 class MixedInstances {
 public:
-    // Instances take the cluster's GPUs in their order, each those of one kind.
+    // Instances occupy the cluster's GPUs in order. The GPUs of an instance are of one kind.
     static Result<MixedInstances> make(const Scenario& scenario,
                                        const ServingSpec& spec,
                                        const ServingPoolSpec& pool);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves a scenario's workload on this machine, in real time, and predicts the same run: the
-// simulator serves the same requests with the same policies and the step times that were measured
+// Serves a scenario's workload on this machine in real time, and predicts the same run. The
+// simulator serves the same requests with the same policies and with step times that were measured
 // here before the run.
 #pragma once
 
@@ -18,48 +18,48 @@
 
 namespace orrery {
 
-// How the instances of a scenario are cut into processes. Instances of one rank in one pool are
-// threads of this process instead.
+// The split of a scenario's instances into processes. If a pool's instances have one rank each,
+// they are threads of this process instead.
 struct RealGrid {
     RankGrid instance;
     std::int64_t num_pools = 1;
     std::int64_t num_ranks() const { return num_pools * instance.num_ranks(); }
 };
 
-// The instances of a pool follow one another.
+// The instances of a pool have consecutive numbers.
 struct RealPool {
     BatchingRules rules;
     SchedulerLimits limits;
     std::vector<DecodeStep*> steps;
 };
 
-// The instances of a scenario, ready to compute. Where there are several ranks, each has a process;
-// what is here is rank 0's.
+// The instances of a scenario, ready to compute. If there are several ranks, each has a process,
+// and this object belongs to rank 0.
 struct RealInstances {
     ServedModel served;
     std::unique_ptr<RankStep> rank;         // of this process
-    std::unique_ptr<InstanceRanks> others;  // of the second pool, as rank 0 sees them
+    std::unique_ptr<InstanceRanks> others;  // of the second pool, for rank 0
     std::vector<std::unique_ptr<DecodeStep>> steps;
     std::vector<RealPool> pools;
     std::vector<std::unique_ptr<RequestRouter>> routers;  // of the pools
 
-    // As they are, with these routers, or with those of another run.
+    // The pools with these routers, or with the routers of another run.
     std::vector<LivePool> live_pools() const;
     std::vector<LivePool> live_pools(const std::vector<std::unique_ptr<RequestRouter>>& with) const;
 };
 
-// Errors for what is only simulated: data and expert parallelism, several instances of several
-// ranks, prompts and generation cut differently.
+// Errors for features that can only be simulated: data and expert parallelism, several instances of
+// several ranks, different splits for prompts and generation.
 ResultOrErrors<RealGrid> real_grid(const Scenario& scenario);
 
-// `transport` joins the ranks if there are several, and outlives the instances. Errors
-// for models that are not trained here, and weights that can't be read. `device` is cpu or cuda.
+// `transport` joins several ranks and must outlive the instances. Errors for models that cannot be
+// trained here, and for unreadable weights. `device` is cpu or cuda.
 ResultOrErrors<RealInstances> real_instances(const Scenario& scenario,
                                              Transport* transport = nullptr,
                                              DeviceChoice device = DeviceChoice::cpu);
-// What keeps the instances of a scenario from GPUs; none on CPUs.
+// Reasons that prevent the instances from running on GPUs; empty on CPUs.
 Errors check_device(const Scenario& scenario, const RealGrid& grid, DeviceChoice device);
-// Of every rank but 0: computes what rank 0 tells, until its end.
+// For every rank but 0: computes the orders of rank 0 until rank 0 ends.
 Errors follow_instance(const Scenario& scenario, Transport& transport);
 
 struct RealServingAnswer {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a served request went. The parts add up to the time from its arrival to its
-// last token.
+// The parts of a served request's time. They add up to the time from its arrival to its last token.
 #pragma once
 
 #include <array>
@@ -14,10 +13,10 @@ namespace orrery {
 struct RequestTimes {
     Time queued;      // from the arrival to the first step
     Time prompt;      // from then to the first token
-    Time cache_wait;  // its keys and values wait for blocks where it generates
-    Time cache_move;  // and move there
-    Time preempted;   // it gave up its cache and waits for its place
-    Time generation;  // the rest, up to the last token
+    Time cache_wait;  // keys and values wait for blocks in the generating instance
+    Time cache_move;  // keys and values move to the generating instance
+    Time preempted;   // the request has lost its cache and waits for a place
+    Time generation;  // the remaining time, up to the last token
 };
 
 struct RequestPart {
@@ -33,7 +32,7 @@ inline constexpr std::array<RequestPart, 6> kRequestParts{
      {"preempted", "preempted", &RequestTimes::preempted},
      {"generation", "generation", &RequestTimes::generation}}};
 
-// Of a request that has finished.
+// For a finished request.
 RequestTimes times_of(const RequestRecord& record);
 
 }  // namespace orrery

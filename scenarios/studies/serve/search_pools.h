@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best instances for a served load on a cluster: their sizes, prompts and generation together
-// or apart, and how many of each (DistServe's placement; Zhong et al., OSDI 2024, section 4). Every
-// candidate is served by the simulator at growing rates until it misses the load's objectives.
+// The best instances for a served load on a cluster: their sizes and numbers, with prompts and
+// generation in common or separate pools (DistServe's placement; Zhong et al., OSDI 2024, section
+// 4). The simulator serves the load with every candidate at growing rates until it misses the
+// objectives.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +17,25 @@ namespace orrery {
 
 struct FoundPools {
     std::vector<ServingPoolSpec> pools;
-    std::int64_t gpus = 0;  // that the instances take
-    double rate = 0;        // requests a second, the largest within the objectives (3 %)
-    ServingAnswer answer;   // at that rate
-    // What the objective minimises: 1 / rate, or the cost or energy of a million tokens.
+    std::int64_t gpus = 0;  // number of GPUs of the instances
+    double rate = 0;  // the largest rate within the objectives, in requests a second (within 3 %)
+    ServingAnswer answer;  // at that rate
+    // The minimised quantity: 1 / rate, or the cost or energy of a million tokens.
     double score = 0;
 };
 
 struct PoolSearchResult {
     std::vector<FoundPools> best;  // at least one; the best first
     std::int64_t tried = 0;
-    std::int64_t worse = 0;  // of these: they miss an objective at the rate of the worst in `best`
-    std::int64_t unfit = 0;  // of these: they don't fit, or miss an objective at every rate
-    std::string why_unfit;   // of the first of these
+    // Candidates that miss an objective at the rate of the last entry of `best`
+    std::int64_t worse = 0;
+    std::int64_t unfit = 0;  // candidates that do not fit, or miss an objective at every rate
+    std::string why_unfit;   // reason of the first unfit candidate
 };
 
-// `jobs`: threads, 0: one a core; the answer does not depend on it. `progress` hears the share of
-// the first candidates that are done. An Error if the load has no objectives or no rate, or if no
-// pools meet them.
+// `jobs`: threads; 0: one a core. The answer does not depend on it. `progress` is called with the
+// finished share of the candidates. An Error if the load has no objectives or no rate, or if no
+// pools meet the objectives.
 Result<PoolSearchResult> search_pools(const Scenario& scenario,
                                       const std::vector<Request>& requests,
                                       std::uint32_t jobs,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A served load again and again, each time with requests and faults of its own, and the same
-// requests without faults.
+// Repeated runs of a served load, each with its own requests and faults, and the same requests
+// without faults.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct ServedCampaign {
     std::vector<Run> runs;
 };
 
-// `campaign.seeds` runs. `jobs`: at a time.
+// Runs `campaign.seeds` runs. `jobs` of them run at the same time.
 ResultOrErrors<ServedCampaign> run_served_campaign(const Scenario& scenario,
                                                    std::uint32_t jobs,
                                                    const std::function<void(double)>& progress);

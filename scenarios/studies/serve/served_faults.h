@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scenario's faults do to the instances that serve, and to the transfers between them.
+// The effects of a scenario's faults on serving instances and on the transfers between them.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@ namespace orrery {
 
 struct ServingAnswer;
 
-// A fault that comes, and the instances (over all pools) that it stops or slows down.
+// A fault with the instances (over all pools) that it stops or slows down.
 struct ServedFault {
     Time at;
     std::string what;        // "node_crash at node:3"
-    double factor = 0;       // of what is slower; 0: it stops
-    Time end = Time::max();  // of the slowdown, or of the stall of links
+    double factor = 0;       // speed factor of the slowed parts; 0: they stop
+    Time end = Time::max();  // end of the slowdown, or of the links' stall
     std::vector<std::size_t> instances;
-    std::vector<std::size_t> outages;  // of ServingFaults::outages, those that it began
+    // Indices in ServingFaults::outages of the outages that it began
+    std::vector<std::size_t> outages;
 };
 
 struct ServedFaults {
@@ -33,29 +34,30 @@ struct ServedFaults {
     std::vector<ServedFault> faults;    // ascending
 };
 
-// Faults that come before `until`. An instance stops with any of its GPUs or nodes; with an adapter
-// or a leaf switch if it needs the network, because it spans nodes or sends caches. It is back when
-// the fault's duration has passed, if it has one, and the instance has started up. `fabric`: for
-// transfers between pools, else null.
+// The faults before `until`. An instance stops with any of its GPUs or nodes. It also stops with an
+// adapter or a leaf switch if it needs the network, because it spans nodes or sends caches. It is
+// back after the fault's duration, if it has one, and the instance's start-up. `fabric` is for
+// transfers between pools, or null.
 Result<ServedFaults> served_faults(const Scenario& scenario,
                                    const ServingSpec& spec,
                                    Time until,
                                    const Fabric* fabric);
 
-// From the end of a repair until an instance of the pool serves: its processes start, and each node
-// reads its weights.
+// The time from the end of a repair until an instance of the pool serves: its processes start, and
+// each node reads its weights.
 Time start_up_of(const ServingSpec& spec,
                  const ServingPoolSpec& pool,
                  const Transformer& model,
                  std::int64_t gpus_per_node);
 
-// Adds what faults did to a served load to the answer: outages, availability, moved requests.
+// Adds the effects of faults on a served load to the answer: outages, availability, moved requests.
 void report_faults(const ServedFaults& faults,
                    const ServingResult& served,
                    std::size_t instances,
                    ServingAnswer& answer);
 
-// An error where it takes longer than a day: clocks of a served load end after 106 days.
+// An error if the start-up takes longer than a day, because the clock of a served load ends after
+// 106 days.
 Result<void> check_start_up(Time start_up);
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long requests and workflows took, and which of them met their objectives. A workflow takes
-// from the arrival of its first call to the end of its last one.
+// Latencies of requests and workflows, and the share that met its objectives. A workflow lasts from
+// the arrival of its first call to the end of its last one.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace orrery {
 
-// By request: end to end, of a call that of its workflow. Time::max() where a call of the workflow
-// was refused, and for a request without an end.
+// By request: the end-to-end time, for a call that of its workflow. Time::max() for requests
+// without an end, and if a call of the workflow was refused.
 std::vector<Time> end_to_end_times(const ServingResult& result,
                                    const std::vector<Request>& requests);
-// Whether the request is the last call of its workflow, which counts once, or of none.
+// Whether the request is the last call of its workflow, or belongs to none. A workflow counts once.
 bool ends_workflow(const std::vector<Request>& requests, std::size_t request);
 
 // Fills the answer's counts, latencies and rates.
@@ -22,8 +22,8 @@ void add_latencies(const ServingResult& result,
                    const ServingObjectives& objectives,
                    ServingAnswer& answer);
 
-// Workflows come in an open load, without objectives that a request alone would set; only workflows
-// have deadlines.
+// Workflows must be an open load, without objectives for single requests. Only workflows have
+// deadlines.
 Result<void> check_workflows(const ServingSpec& spec,
                              const std::vector<Request>& requests,
                              const ServingLoad& load);

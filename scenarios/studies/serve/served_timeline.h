@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What instances did over time, in a bounded amount of memory: the load of each pool in equal parts
-// of the time, and the steps of some instances around the moment with the most requests.
+// The activity of instances over time, in bounded memory: the load of each pool in equal parts of
+// the time, and the steps of some instances around the time with the most requests.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace orrery {
 
-// Means over a part of the time, of all instances of a pool together.
+// Means over one part of the time, of all instances of a pool together.
 struct PoolLoad {
-    double computing = 0;  // instances
+    double computing = 0;  // number of instances that compute
     double sequences = 0;  // in their steps
-    double waiting = 0;    // requests in their queues, while they compute
-    double cache = 0;      // caches that are full, while their instances compute
+    double waiting = 0;    // requests in the queues of computing instances
+    double cache = 0;      // used cache of computing instances, in whole caches
 };
 
 class ServedTimeline : public ServingObserver {
@@ -26,27 +26,26 @@ public:
     static constexpr std::size_t kShownInstances = 4;  // the first ones of each pool
     static constexpr std::size_t kShownSteps = 300;
 
-    // Steps of the instance that are shown, in the order of their ends.
+    // The steps of a shown instance, in the order of their ends.
     struct Lane {
         std::size_t pool = 0;
         std::size_t instance = 0;
         std::vector<ServedStep> steps;
     };
 
-    // Steps are also kept as they are, up to this number.
+    // Also keeps single steps, up to this number.
     void keep(std::size_t most) { most_kept_ = most; }
     void completed(const ServedStep& step) override;
 
     const std::vector<ServedStep>& kept() const { return kept_; }
-    // The number of steps that came after kept() was full.
+    // The number of steps after kept() was full.
     std::int64_t left_out() const { return left_out_; }
 
     // The length of a part; the first part begins at 0.
     Time part() const { return Time::picoseconds(part_); }
     // By pool, then by part.
     std::vector<std::vector<PoolLoad>> loads() const;
-    // The steps around the moment at which the shown instances had the most requests, as they lie
-    // in one window of time.
+    // The steps in a window around the time at which the shown instances had the most requests.
     std::vector<Lane> fullest() const;
 
 private:
@@ -69,8 +68,8 @@ private:
     std::int64_t requests_ = 0;  // of all rings
     std::int64_t most_requests_ = 0;
     std::size_t fullest_ring_ = 0;  // that completed a step at the fullest moment
-    std::size_t steps_since_ = 0;   // of that ring
-    bool is_open_ = false;          // the window still grows behind the fullest moment
+    std::size_t steps_since_ = 0;   // of that ring, since the fullest time
+    bool is_open_ = false;          // the window still grows after the fullest time
     std::vector<Lane> fullest_;
     std::size_t most_kept_ = 0;
     std::vector<ServedStep> kept_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies of a served load that predict and decide, as its scenario names them, and what became of
-// the instances.
+// The predicting and deciding policies of a served load, made from its scenario, and reports on the
+// instances.
 #pragma once
 
 #include <memory>
@@ -29,20 +29,20 @@ ServingPolicies policies_of(const Scenario& scenario,
                             std::span<const ServingPool> pools,
                             const FabricTransport* transport);
 
-// A cluster whose devices compute at this share of their highest clock. Memories and links do not
-// slow down.
+// The cluster with devices at this share of their highest clock. Memories and links keep their
+// speed.
 Scenario at_clock(Scenario scenario, double clock);
 
-// From the decision until a new instance serves: its processes start and capture graphs, and each
-// server reads its weights from disks, or by its adapters from another instance.
+// The time from the decision until a new instance serves: its processes start and capture graphs,
+// and each server reads its weights from disks, or over its NICs from another instance.
 Time scaled_start_up(const Scenario& scenario,
                      const ServingSpec& spec,
                      const ServingPoolSpec& pool);
 
-// What the row drew, if it has a limit.
+// Adds the power of the row, if it has a limit.
 void report_row(const ServingResult& served, const ServingSpec& spec, ServingAnswer& answer);
 
-// GPU hours, and the instances of pools that follow the load.
+// Adds GPU hours, and the instances of autoscaled pools.
 void report_instances(const ServingResult& served, const ServingSpec& spec, ServingAnswer& answer);
 
 }  // namespace orrery

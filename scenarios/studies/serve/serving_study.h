@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves a workload on a cluster in simulated time: latencies, throughput, and where the time and
-// the cache went.
+// Serves a workload on a cluster in simulated time: latencies, throughput, and the use of time and
+// cache.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace orrery {
 
-// Of all requests that were served.
+// Of all served requests.
 struct LatencySummary {
     double mean = 0;  // seconds
     double p50 = 0;
@@ -29,23 +29,23 @@ struct LatencySummary {
     double p99 = 0;
 };
 
-// Nearest ranks; zeros of no values.
+// Percentiles by nearest rank; zeros without values.
 LatencySummary latency_summary(std::vector<double> seconds);
 
 struct ServingAnswer {
-    std::int64_t requests = 0;  // that were served
+    std::int64_t requests = 0;  // served requests
     std::int64_t refused = 0;
-    std::int64_t rejected = 0;  // of these, by admission
+    std::int64_t rejected = 0;  // of these, refused by admission
     std::int64_t preemptions = 0;
     LatencySummary ttft_s;
     LatencySummary tpot_s;
     LatencySummary e2e_s;
-    LatencySummary slow_gap_s;  // RequestRecord::slow_gap, where an objective asks for it
+    LatencySummary slow_gap_s;  // RequestRecord::slow_gap, if an objective needs it
     LatencySummary queued_s;  // from arrival to the first step
     std::array<LatencySummary, kRequestParts.size()> parts_s;  // by kRequestParts
     double output_tokens_per_s = 0;
     double requests_per_s = 0;
-    // Requests a second that met every objective, and their share of all that came.
+    // Requests a second that met every objective, and their share of all arrivals.
     double goodput = 0;
     double good_share = 0;
     Time makespan;            // from the first arrival to the last token
@@ -54,38 +54,40 @@ struct ServingAnswer {
         PoolRole role = PoolRole::aggregated;
         std::int64_t instances = 0;
         double busy = 0;        // share of the makespan in which the first stages computed
-        double mean_batch = 0;  // computed tokens a step
+        double mean_batch = 0;  // computed tokens in a step
         std::int64_t batches = 0;
-        std::int64_t cache_tokens = 0;       // that the cache of an instance holds
-        std::int64_t most_cache_tokens = 0;  // in use at once, of the fullest instance
+        std::int64_t cache_tokens = 0;       // capacity of an instance's cache
+        std::int64_t most_cache_tokens = 0;  // in use at the same time, in the fullest instance
         std::int64_t drafted_tokens = 0;     // proposals of speculative decoding
-        std::int64_t accepted_tokens = 0;    // of these
+        std::int64_t accepted_tokens = 0;    // accepted proposals
     };
     std::vector<Pool> pools;
-    // Below the caches of the first pool, the upper one first; in tokens of all servers.
+    // Tiers below the caches of the first pool, the fastest first; in tokens of all servers.
     struct Tier {
         TierKind kind = TierKind::dram;
         std::int64_t capacity = 0;
-        std::int64_t most = 0;  // present at once, of the fullest server (of a pool: of all)
+        // Present at the same time, on the fullest server (for a pool: on all)
+        std::int64_t most = 0;
         std::int64_t written = 0;
         std::int64_t loaded = 0;
-        std::int64_t left = 0;  // made room for others
+        std::int64_t left = 0;  // evicted for others
     };
-    // Pools whose instances follow the load.
+    // Pools with autoscaled instances.
     struct ScaledPool {
         PoolRole role = PoolRole::aggregated;
         Time start_up;
-        std::int64_t least = 0;  // instances that serve
+        std::int64_t least = 0;  // fewest serving instances
         std::int64_t most = 0;
         double mean = 0;
-        std::vector<std::pair<double, std::int64_t>> timeline;  // seconds, from then on
+        // Seconds, and instances from then on
+        std::vector<std::pair<double, std::int64_t>> timeline;
     };
-    // Of all instances, where their power has a limit.
+    // All instances, if their power has a limit.
     struct Row {
         double mean_watts = 0;
-        double peak_watts = 0;  // of two seconds
+        double peak_watts = 0;  // mean over two seconds
         double limit_watts = 0;
-        std::int64_t capped = 0;  // times that clocks went down
+        std::int64_t capped = 0;  // number of times at which clocks were lowered
         std::int64_t brakes = 0;
     };
     std::optional<Row> row;
@@ -95,57 +97,58 @@ struct ServingAnswer {
         std::int64_t instances = 0;
         std::int64_t images = 0;
         double busy = 0;    // share of the makespan
-        double wait_s = 0;  // mean, of requests with images, until they were encoded
+        double wait_s = 0;  // mean time until encoded, of requests with images
     };
     std::optional<Encoder> encoder;
-    double gpu_hours = 0;  // of the instances, while they hold their GPUs
+    double gpu_hours = 0;  // of the instances, while they occupy their GPUs
     std::vector<Tier> tiers;
     double loaded_share = 0;   // of all prompt tokens
     std::int64_t loads = 0;    // of requests
-    Bytes loaded;              // by GPUs, copies of heads included
+    Bytes loaded;              // by GPUs, including copies of heads
     double load_s = 0;         // mean, from the decision to the last byte
-    double exposed_load_s = 0; // of all steps together, that they took longer
-    // Latencies over those of the same requests alone on an idle instance, where the objectives
-    // name slowdowns. Of times between tokens: each percentile over the idle instance's.
+    double exposed_load_s = 0;  // additional time of all steps together
+    // Latencies over those of the same requests alone on an idle instance, if objectives name
+    // slowdowns. For times between tokens, each percentile is divided by the idle instance's
+    // percentile.
     struct Slowdowns {
         LatencySummary ttft;
         LatencySummary tbt;
         LatencySummary e2e;
     };
     std::optional<Slowdowns> slowdowns;
-    // Faults that came until the last token.
+    // Faults before the last token.
     struct Fault {
         Time at;
         std::string what;                 // "node_crash at node:3"
-        std::int64_t instances = 0;       // that it stopped or slowed down
-        double factor = 0;                // of what it slows; 0: it stops
-        std::optional<Time> noticed{};    // of the instances that it stopped, the last one
-        std::optional<Time> back{};       // all of them, or its end
+        std::int64_t instances = 0;       // number of stopped or slowed instances
+        double factor = 0;                // speed factor; 0: stopped
+        std::optional<Time> noticed{};    // by the last of the stopped instances
+        std::optional<Time> back{};       // all instances are back, or the fault has ended
         std::int64_t moved_requests = 0;  // to other instances
-        std::int64_t lost_tokens = 0;     // of the cache, which are computed again
+        std::int64_t lost_tokens = 0;     // tokens of the cache that are computed again
     };
-    // Of the GPUs of all instances, over the makespan; 0: no price or no power is given.
+    // For the GPUs of all instances, over the makespan; 0: no price or power is given.
     double cost_per_million_tokens = 0;  // output tokens
     double kwh_per_million_tokens = 0;
     std::vector<Fault> faults;
-    double availability = 1;  // share of the time in which instances are not down
-    // Keys and values that moved from one pool to the other.
+    double availability = 1;  // share of the time in which instances are up
+    // Keys and values that moved between the pools.
     std::int64_t transfers = 0;
     Bytes transferred;
     double transfer_s = 0;  // mean, from the decision to the last byte
-    std::vector<ChainNodeUse> chain;  // the nodes of a chain of layers, or none
+    std::vector<ChainNodeUse> chain;  // nodes of a chain of layers; empty without one
     double wall_s = 0;
     std::uint64_t seed = 0;
 };
 
-// What requests met that were served, in simulated or in real time, by pools of these limits.
+// The answer for requests that were served in simulated or real time by pools with these limits.
 ServingAnswer serving_answer(const ServingResult& served,
                              const std::vector<Request>& requests,
                              const ServingSpec& spec,
                              std::span<const ServingPool> pools);
 
-// The cluster, the device and the model are the scenario's. `result` gets every request's record,
-// and `observer` every step, if they are not null. The answer of a run that gave up is empty.
+// Cluster, device and model are the scenario's. `result` gets every request's record and `observer`
+// every step, unless they are null. The answer of a run that gave up is empty.
 Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingSpec& spec,
                                      const std::vector<Request>& requests,

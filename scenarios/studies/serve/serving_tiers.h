@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiers below the caches of a served load, as its scenario's servers hold them.
+// The tiers below the caches of a served load on its scenario's servers.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace orrery {
 
-// Null without tiers. An Error where the servers do not have them, or not that much of them.
+// Null without tiers. An Error if the servers do not have them, or have less of them.
 Result<std::unique_ptr<CacheTiers>> tiers_of(const Scenario& scenario,
                                              const ServingSpec& spec,
                                              const PlacedPool& pool,
                                              const PoolHosts& hosts);
 
-// What the tiers held and gave, for the answer.
+// Adds the contents and loads of tiers to the answer.
 void report_tiers(const ServingSpec& spec,
                   const CacheTiers& tiers,
                   const FabricTransport& transport,
@@ -26,10 +26,11 @@ void report_tiers(const ServingSpec& spec,
                   const std::vector<Request>& requests,
                   ServingAnswer& answer);
 
-// The keys and values that moved between the pools, for the answer.
+// Adds the keys and values that moved between the pools to the answer.
 void report_transfers(const FabricTransport& transport, ServingAnswer& answer);
 
-// Blocks of a tier with `capacity` on a server, of an instance that spans `servers` of them.
+// The number of blocks in a tier with `capacity` on a server, for an instance that spans `servers`
+// servers.
 std::int64_t tier_blocks(Bytes capacity,
                          const Transformer& model,
                          const PlacedPool& pool,

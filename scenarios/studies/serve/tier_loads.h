@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How keys and values come to a GPU from the tiers below its cache (engine/serving/cache_tiers.h):
-// what they load of the server's links and of the fabric's, beside all else that moves there.
+// The path of keys and values from the tiers below a cache to a GPU (engine/serving/cache_tiers.h):
+// their load on the server's links and on the fabric's, shared with other transfers.
 #pragma once
 
 #include "engine/base/ids.h"
@@ -11,8 +11,8 @@
 namespace orrery {
 
 // `rank` gets the bytes from its server's memory or disks, or from the memory of the server of
-// `holder`. From disks they go through the server's memory; from another server's memory by the
-// adapters of both, and not through a GPU there. The servers have the tier.
+// `holder`. Bytes from disks pass through the server's memory. Bytes from another server's memory
+// pass through the NICs of both servers, but through no GPU there. The servers must have the tier.
 TransferPhase load_phase(
     const NcclNetwork& network, RankId rank, TierKind kind, RankId holder, Bytes bytes);
 

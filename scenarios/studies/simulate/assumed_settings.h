@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings that shape a step and that the scenario does not give: a report names the values that
-// were taken in their place.
+// Settings that shape a step but are not in the scenario. A report names the assumed values.
 #pragma once
 
 #include <string>

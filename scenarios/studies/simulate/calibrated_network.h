@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network whose transfers take a factor of their predicted time each (the communication of a
-// calibration): start-up and bytes are scaled, so transfers that share links still share them.
+// A network whose transfers take a constant factor times their predicted time (the communication of
+// a calibration). Latency and bytes are both scaled, so that transfers still share links.
 #pragma once
 
 #include "engine/world/forwarded_network.h"
@@ -9,7 +9,7 @@ namespace orrery {
 
 class CalibratedNetwork final : public ForwardedNetwork {
 public:
-    // `network` must outlive it.
+    // `network` must outlive the object.
     CalibratedNetwork(const NetworkModel& network, double factor)
         : ForwardedNetwork(network), factor_(factor) {}
 

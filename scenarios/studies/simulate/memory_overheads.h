@@ -21,7 +21,7 @@
 
 namespace orrery {
 
-// Buffers of all communicators of a rank.
+// The buffers of all communicators of a rank.
 Bytes nccl_buffers(const Program& program,
                    const ClusterSpec& cluster,
                    const NetworkModel& network,
@@ -33,7 +33,7 @@ Result<MemoryUse> whole_memory_use(const Program& program,
                                    const Scenario& scenario,
                                    const NetworkModel& network,
                                    MemoryUse planned);
-// Of a scenario that is not simulated.
+// For a scenario that is not simulated.
 Result<MemoryUse> whole_memory_use(const Program& program, const Scenario& scenario);
 
 }  // namespace orrery
