@@ -4,37 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <string>
 
 #include "engine/base/counter_random.h"
+#include "tests/engine/serving/block_hits.h"
 
 namespace orrery {
 namespace {
-
-using Trace = std::vector<std::vector<std::uint64_t>>;
-
-// Leading blocks of each request that the store has; then each block is used in its order.
-std::int64_t hits_of(const Trace& trace, std::int64_t capacity, EvictionPolicy policy) {
-    BlockStore store(capacity, policy);
-    std::int64_t hits = 0;
-    for (const auto& request : trace) {
-        hits += std::ranges::find_if(
-                    request, [&](std::uint64_t hash) { return !store.contains(hash); }) -
-                request.begin();
-        for (const std::uint64_t hash : request) {
-            if (store.contains(hash)) {
-                store.touch(hash);
-            } else {
-                store.insert({.hash = hash});
-            }
-        }
-    }
-    return hits;
-}
 
 // By hand, two blocks. LRU holds {1 2} {1 3} {1 2} {2 3}; FIFO loses 1 to the first 3; LFU keeps 1,
 // which was used three times.
@@ -46,56 +21,6 @@ TEST(CacheTiers, EvictionsOfAHandTrace) {
     for (const auto policy : {EvictionPolicy::lru, EvictionPolicy::fifo, EvictionPolicy::lfu}) {
         EXPECT_EQ(hits_of(trace, 3, policy), 5);  // all but the first uses
         EXPECT_EQ(hits_of(trace, 0, policy), 0);
-    }
-}
-
-// Requests of a table whose last column is runs of block hashes: "0 14-27".
-Trace read_trace(const std::string& file) {
-    Trace trace;
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);) {
-        const std::size_t runs = line.rfind(',') + 1;
-        if (line.empty() || std::isdigit(static_cast<unsigned char>(line.front())) == 0) {
-            continue;
-        }
-        std::istringstream words(line.substr(runs));
-        trace.emplace_back();
-        for (std::string run; words >> run;) {
-            const std::size_t dash = run.find('-');
-            const std::uint64_t first = std::stoull(run);
-            const std::uint64_t last =
-                dash == std::string::npos ? first : std::stoull(run.substr(dash + 1));
-            for (std::uint64_t hash = first; hash <= last; ++hash) {
-                trace.back().push_back(hash);
-            }
-        }
-    }
-    return trace;
-}
-
-// The first half hour of the conversations that Mooncake published (FAST 2025), whose hits another
-// program counted. ORRERY_TRACES names a folder with the table, which is not part of the project.
-TEST(CacheTiers, HitsOfPublishedConversations) {
-    const char* const folder = std::getenv("ORRERY_TRACES");
-    if (folder == nullptr) {
-        GTEST_SKIP() << "ORRERY_TRACES is not set";
-    }
-    const Trace trace = read_trace(std::string{folder} + "/mooncake_conversation_1.csv");
-    ASSERT_EQ(trace.size(), 5719);
-    struct Row {
-        std::int64_t capacity;
-        std::int64_t lru;
-        std::int64_t fifo;
-        std::int64_t lfu;
-    };
-    for (const auto& [capacity, lru, fifo, lfu] : {Row{1'000, 6'333, 6'150, 7'074},
-                                                   {5'000, 15'910, 15'122, 15'257},
-                                                   {10'000, 30'088, 26'609, 24'607},
-                                                   {30'000, 45'779, 42'171, 44'445},
-                                                   {100'000, 49'930, 49'930, 49'930}}) {
-        EXPECT_EQ(hits_of(trace, capacity, EvictionPolicy::lru), lru) << capacity;
-        EXPECT_EQ(hits_of(trace, capacity, EvictionPolicy::fifo), fifo) << capacity;
-        EXPECT_EQ(hits_of(trace, capacity, EvictionPolicy::lfu), lfu) << capacity;
     }
 }
 
