@@ -418,9 +418,11 @@ Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
     Time sum = found->second;
     std::vector<ServingOp> attention = attention_ops(model_, plan_, shape, stage);
     // vLLM v1 calls FlashAttention once a layer (vllm/v1/attention/backends/flash_attn.py), but has
-    // other kernels for latent attention and for models with windows.
-    if (engine_.scheduler == "vllm_v1" && plan_.attention == AttentionGeneration::flash_2 &&
-        model_.sliding_window == 0 && !model_.multi_latent_attention) {
+    // other kernels for latent attention and for models with windows. Engines of 2023 that have
+    // its policy alone do not capture graphs.
+    if (engine_.scheduler == "vllm_v1" && engine_.captures_generation &&
+        plan_.attention == AttentionGeneration::flash_2 && model_.sliding_window == 0 &&
+        !model_.multi_latent_attention) {
         join_attention(attention);
     }
     for (const ServingOp& op : attention) {
