@@ -11,8 +11,7 @@
 //       to 16k, are flat
 //   noise.sigma    relative standard deviation of a device's speed, over devices of one kind
 //   step.residual  relative standard deviation of the remaining error of a step's time, for
-//   families
-//       on which the factors were not fitted, though on others of their software;
+//       families on which the factors were not fitted, though on others of their software;
 //       step.residual.software: fitted on no family of the software, but on some of its lineage;
 //       step.residual.lineage: on none of the lineage; step.residual.device: on none of the device
 //       generation and element type; step.residual.experts: for models with experts, on which no
@@ -22,9 +21,8 @@
 //   step.seen.NAME  by generation and element type: number of fitted families of that software
 //   host.restart_us  from the end of an exchange that the host waited for to the next kernel's
 //       start
-//   host.call  host time of one call of an eager framework, in units of a launch from C++: one op
-//   of
-//       the Program, with the work of Python, the framework's module and its autograd
+//   host.call  host time of one call of an eager framework, in units of a launch from C++: one
+//       op of the Program, with the work of Python, the framework's module and its autograd
 // Factors apply to predictions of the efficiency curves. A profile is measured under the user's own
 // conditions and is not changed.
 #pragma once
