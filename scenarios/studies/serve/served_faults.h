@@ -21,7 +21,7 @@ struct ServingAnswer;
 struct ServedFault {
     Time at;
     std::string what;        // "node_crash at node:3"
-    double factor = 0;       // speed factor of the slowed parts; 0: they stop
+    double factor = 0;       // slowdown of the affected parts; 0: they stop
     Time end = Time::max();  // end of the slowdown, or of the links' stall
     std::vector<std::size_t> instances;
     // Indices in ServingFaults::outages of the outages that it began

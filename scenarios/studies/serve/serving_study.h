@@ -121,7 +121,7 @@ struct ServingAnswer {
         Time at;
         std::string what;                 // "node_crash at node:3"
         std::int64_t instances = 0;       // number of stopped or slowed instances
-        double factor = 0;                // speed factor; 0: stopped
+        double factor = 0;                // slowdown; 0: stopped
         std::optional<Time> noticed{};    // by the last of the stopped instances
         std::optional<Time> back{};       // all instances are back, or the fault has ended
         std::int64_t moved_requests = 0;  // to other instances

@@ -18,21 +18,22 @@ namespace orrery {
 
 struct SimulationOptions {
     bool fold = true;
-    std::optional<EfficiencyTable> step_table;  // of step_efficiency.h; nothing: the catalogue's
-    std::string profile_file;                   // measured times (kernels/profile.h); empty: none
+    // Factors of step_efficiency.h; empty: the catalogue's
+    std::optional<EfficiencyTable> step_table;
+    std::string profile_file;  // measured times (kernels/profile.h); empty: none
     // A plan that does not fit is not simulated: its answer has the memory and no iteration.
     bool only_if_fits = false;
-    // Gets the result with every rank's ops, and what of the host's time each of them holds.
+    // Called with the result, which has every rank's ops, and with the host time in each op's time.
     std::function<void(const SimulationResult&, Time host_per_op)> inspect;
-    // Gets the Program and the ops of one rank of each role and of the slowest rank, ordered by
-    // (rank, start), on the streams that they have on a GPU. An error ends the simulation.
+    // Called with the Program and the ops of one rank of each role and of the slowest rank, ordered
+    // by (rank, start), on their streams on a GPU. An error ends the simulation.
     std::function<Result<void>(const Program&, const std::vector<TracedOp>&)> trace;
-    // Gets the result as it is, without ops.
+    // Called with the result, without ops.
     std::function<void(const SimulationResult&)> look;
-    // What if: this cause costs nothing. Kernels run at peak (or take no time, where their work is
-    // not useful), communication takes no time but still waits, links are never shared …
+    // What-if: this cause costs nothing. Kernels run at peak (or take no time if their work is not
+    // useful), communication takes no time but still waits, links are never shared …
     std::optional<Cause> without;
-    // Called now and then with the share of the work done, 0 … 1.
+    // Called from time to time with the finished share of the work, 0 … 1.
     std::function<void(double)> progress;
 };
 

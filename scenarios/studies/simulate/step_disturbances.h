@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults in the middle of a simulated step (`faults:` with `time:`), as the engine takes them:
-// devices that change, links that lose capacity or are out of order.
+// Faults during a simulated step (`faults:` with `time:`) in the engine's form: devices that
+// change, and links that lose capacity or fail.
 #pragma once
 
 #include <string>
@@ -16,17 +16,17 @@
 
 namespace orrery {
 
-// `begin` of the step that they strike, in the simulation's time. Ranks that a fault tells apart
-// get classes of their own in `classes`.
+// `begin` is the beginning of the affected step in the simulation's time. Ranks that a fault
+// distinguishes get classes of their own in `classes`.
 Result<StepEvents> step_events(const Scenario& scenario,
                                const Fabric& fabric,
                                Time begin,
                                DeviceClasses& classes);
 
-// Who waits for whom since the step's begin.
+// The waits between ranks since the beginning of the step.
 StepHang hang_of(const Hang& hang, Time begin, const Scenario& scenario);
 
-// As events of a campaign, for reports: where they stand.
+// The faults as events of a campaign, with their places, for reports.
 std::vector<FaultEvent> places_of(const std::vector<StepFault>& faults, const Scenario& scenario);
 std::vector<std::string> fault_lines(const std::vector<StepFault>& faults,
                                      const Scenario& scenario);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that are there during a simulated step: slow GPUs and hosts become device classes of the
-// simulated executor, slow adapters and links lose capacity. What would stop the step is an error.
+// Faults during a whole simulated step. Slow GPUs and hosts become device classes of the simulated
+// executor, and slow adapters and links lose capacity. A fault that would stop the step is an
+// error.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +17,20 @@
 
 namespace orrery {
 
-// Those of the scenario that stand from the start on and act on a step (fault_use.h), with their
-// lotteries drawn.
+// The scenario's faults that are present from the start and act on a step (fault_use.h), with their
+// random choices made.
 std::vector<FaultEvent> step_faults(const Scenario& scenario);
 
-// "slow_gpu at node:3/gpu:1, 1.1 times slower", for reports, those in the middle of the step last.
+// "slow_gpu at node:3/gpu:1, 1.1 times slower", for reports; faults in the middle of the step come
+// last.
 std::vector<std::string> fault_lines(const std::vector<FaultEvent>& faults,
                                      const Scenario& scenario);
 
-// One class for each kind of node and factor, the healthy one of the first kind first. `healthy`:
-// by kind of node.
+// One class for each kind of node and each factor. The first is the healthy class of the first
+// kind. `healthy`: by kind of node.
 struct DeviceClasses {
     std::vector<DeviceTimings> devices;
-    std::vector<std::uint16_t> of_rank;  // empty: all healthy, and of one kind
+    std::vector<std::uint16_t> of_rank;  // empty: all ranks are healthy and of one kind
 };
 DeviceTimings slower(DeviceTimings timings, double factor);
 DeviceClasses device_classes(const std::vector<FaultEvent>& faults,
@@ -36,7 +38,8 @@ DeviceClasses device_classes(const std::vector<FaultEvent>& faults,
                              std::span<const DeviceTimings> healthy,
                              std::uint32_t ranks);
 
-// The links of slow adapters lose capacity; of a dead link an error says who can't go on.
+// Reduces the capacity of the links of slow adapters. For a dead link the error names the ranks
+// that cannot continue.
 Result<void> slow_links(const std::vector<FaultEvent>& faults,
                         const Scenario& scenario,
                         Fabric& fabric);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network of a scenario's step: its fabric, slow where a fault makes it so, NCCL on it, and at
-// fidelity packet what turns transfers into packets.
+// The network of a scenario's step: its fabric with the faults' slow links, NCCL on it, and at
+// fidelity packet the conversion of transfers to packets.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,14 @@ namespace orrery {
 
 struct StepNetwork {
     std::unique_ptr<NcclNetwork> nccl;
-    std::unique_ptr<PacketNetwork> packets;  // of fidelity packet
+    std::unique_ptr<PacketNetwork> packets;  // for fidelity packet, else null
 
     const NetworkModel& model() const {
         return packets ? static_cast<const NetworkModel&>(*packets) : *nccl;
     }
 };
 
-// Without network contention nothing is a packet either.
+// Without network contention there are no packets either.
 Result<StepNetwork> build_step_network(const Scenario& scenario,
                                        const std::vector<FaultEvent>& faults,
                                        std::optional<Cause> without);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank does with the time of a step: every moment belongs to exactly one part. Where several
-// ops run at once a kernel comes first, then communication that moves data, then an op that waits
-// for its peers; what is left is the host's. What other processes took from the machine is a part
-// of its own. The parts of a rank add up to its step.
+// The parts of a rank's time in a step. Every moment belongs to exactly one part. If several ops
+// run at the same time, a kernel comes first, then communication that moves data, then an op that
+// waits for its peers. The remaining time is the host's. Time that other processes took from the
+// machine is a part of its own. The parts of a rank add up to its step.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,17 @@ struct StepPart {
 
 struct StepTimes {
     std::span<const TracedOp> ops;  // of one rank
-    Time begin;                     // of the step: ops are clipped to it
+    Time begin;                     // of the step; earlier times are cut off
     Time end;
-    Time host_per_op;                 // how much of each op's time is the host's
-    std::span<const Time> lost = {};  // by op, to other processes; empty: nothing
-    Time lost_outside;                // of ops
-    Time loss_wait;                   // for the other ranks' losses
+    Time host_per_op;                 // the host's share of each op's time
+    std::span<const Time> lost = {};  // by op: time lost to other processes; empty: none
+    Time lost_outside;                // time lost outside of ops
+    Time loss_wait;                   // wait for other ranks' lost time
 };
 // By (kind, name).
 std::vector<StepPart> parts_of_step(const Program& program, const StepTimes& step);
 
-// The mean of several such lists: of ranks, of steps.
+// The mean of several such lists, over ranks or steps.
 std::vector<StepPart> mean_parts(const std::vector<std::vector<StepPart>>& lists);
 
 }  // namespace orrery

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom in a step with faults: the rank at the first fault, one neighbour of it along
-// each axis of the mesh, and one that shares no group with it. Waiting is the time between a rank's
-// arrival at a collective or exchange and that of its last peer.
+// The waits of some ranks in a step with faults: the rank at the first fault, one neighbour of it
+// along each axis of the mesh, and one rank that shares no group with it. A wait is the time
+// between a rank's arrival at a collective or exchange and the arrival of its last peer.
 #pragma once
 
 #include <vector>
@@ -19,12 +19,12 @@ struct WatchedRank {
     std::string relation;  // "slow", "tp neighbour", "no common group"
 };
 
-// Empty without faults, or if the fault stands at no rank.
+// Empty without faults, or if the fault is at no rank.
 std::vector<WatchedRank> watched_ranks(const Program& program,
                                        const Scenario& scenario,
                                        const std::vector<FaultEvent>& faults);
 
-// `trace` is ordered by (rank, start) and holds the last step of the watched ranks among others.
+// `trace` is ordered by (rank, start) and includes the last step of the watched ranks.
 std::vector<RankWait> rank_waits(const Program& program,
                                  const std::vector<TracedOp>& trace,
                                  const std::vector<WatchedRank>& watched);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the device's peak to the MFU: where the step's time went. The parts add up to the step
-// exactly, in picoseconds, because they are the critical path's own entries:
-//   communication, launches, contention: what the critical path spent on them, less the kernels
-//   that ran meanwhile beside the path;
+// The losses from the device's peak to the MFU, by cause. The parts add up to the step exactly, in
+// picoseconds, because they are the critical path's own entries:
+//   communication, launches, contention: their time on the critical path, less the kernels that ran
+//   meanwhile beside the path;
 //   kernels (inefficiency, memory-bound, recomputation, optimizer, interference): the mean over
-//   ranks of what they take;
+//   ranks of their time;
 //   pipeline_bubble: kernel time on the path beyond that of the busiest rank (the path runs through
-//   other stages while a rank waits), stage_imbalance: the busiest rank beyond the mean, and where
-//   devices differ, what slower ones have more of the work than their share of all peaks;
-//   noise: what kernels take longer because the slowest device sets the pace;
-//   useful_compute: FLOPs that kernels really do at peak, and counted_not_executed: what the MFU
-//   convention counts on top (masked attention that a flash kernel skips), which is negative.
+//   other stages while a rank waits), stage_imbalance: the busiest rank beyond the mean, and with
+//   unequal devices the work of slower ones beyond their share of all peaks;
+//   noise: the additional time of kernels because the slowest device sets the pace;
+//   useful_compute: the FLOPs that kernels really do, at peak, and counted_not_executed: FLOPs that
+//   only the MFU convention counts (masked attention that a flash kernel skips), which is negative.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulating again with one cause of lost time at zero: the test of the waterfall's attribution.
-// Every dependence stays: a message that takes no time still waits for its sender. So the critical
-// path of before is as long as it was less the cause's part, and no more can be saved, but for
-// what kernels gain that are slowed less and transfers that share links with fewer others.
+// Repeats a simulation with one cause of lost time at zero, to test the waterfall's attribution.
+// Every dependence stays: a message that takes no time still waits for its sender. The previous
+// critical path is then shorter by the cause's part. The step cannot gain more than that, except
+// through kernels that are slowed less and transfers that share links with fewer others.
 #pragma once
 
 #include "engine/program/program.h"
@@ -14,11 +14,11 @@ namespace orrery {
 
 // The program to simulate without this cause. Communication of the cause has table entries of its
 // own with nothing to move, for which SilentNetwork plans no time. Kernels of the cause have table
-// entries of their own, so that changing their time (remove_kernel_time) changes no other op's. Ops
-// keep their places.
+// entries of their own, so that a change of their time (remove_kernel_time) changes no other op.
+// Ops keep their positions.
 Program program_without(const Program& program, Cause cause);
 
-// A network on which what has no bytes takes no time, latency and SMs included.
+// A network on which a transfer without bytes takes no time, neither latency nor SMs.
 class SilentNetwork final : public ForwardedNetwork {
 public:
     using ForwardedNetwork::ForwardedNetwork;
@@ -26,10 +26,10 @@ public:
     TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
 };
 
-// `program` is one of program_without(): kernels of this cause take their ideal time, which is
-// useful compute; those whose work is never useful (recomputation, optimizer) take none.
+// `program` must come from program_without(). Kernels of this cause take their ideal time, which is
+// useful compute. Kernels whose work is never useful (recomputation, optimizer) take none.
 void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings);
-// The same of the kernels behind the Program's.
+// The same for the kernels appended to the Program's.
 void remove_kernel_time(const RoutedStep& routed, Cause cause, DeviceTimings& timings);
 
 }  // namespace orrery

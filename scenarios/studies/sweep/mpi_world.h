@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of `mpirun orrery sweep`: who am I, of how many, and one counter that all share
-// (MPI_Fetch_and_op on a window of rank 0; no rank only manages). MPI is loaded when a launcher
-// started this process, from a small library beside the program (mpi_module.cpp), so that the
-// program itself needs none.
+// The ranks of `mpirun orrery sweep`: the own rank, the number of ranks, and one shared counter
+// (MPI_Fetch_and_op on a window of rank 0; every rank computes points). If a launcher started this
+// process, MPI is loaded from a small library beside the program (mpi_module.cpp). The program
+// itself therefore does not depend on MPI.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace orrery {
 
 class MpiWorld final : public PointQueue {
 public:
-    // Null without a launcher, or alone.
+    // Null without a launcher, or with a single rank.
     static Result<std::unique_ptr<MpiWorld>> join();
     ~MpiWorld() override;
     MpiWorld(const MpiWorld&) = delete;
@@ -23,7 +23,7 @@ public:
     int rank() const { return rank_; }
     int size() const { return size_; }
     std::int64_t next() override;
-    // Waits for all ranks. Whether all of them say that they are well.
+    // Waits for all ranks. Returns whether `well` is true on all of them.
     bool all_well(bool well);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One counter that all workers of a sweep take their next point from: no point twice, none left
-// out, and a worker that is done early takes more.
+// One counter from which all workers of a sweep take their next point. No point is taken twice or
+// left out, and a fast worker takes more points.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,11 @@ namespace orrery {
 class PointQueue {
 public:
     virtual ~PointQueue() = default;
-    // 0, 1, 2 …, each to one worker.
+    // Returns 0, 1, 2 …, each number to one worker.
     virtual std::int64_t next() = 0;
 };
 
-// Of the processes that this one forks: the counter lies in memory that they share.
+// For processes that this process forks: the counter is in shared memory.
 class SharedMemoryQueue final : public PointQueue {
 public:
     static constexpr std::int64_t kIdle = -1;
@@ -27,7 +27,7 @@ public:
 
     std::int64_t next() override { return counter()->fetch_add(1); }
     std::int64_t taken() const { return counter()->load(); }
-    // The point that a worker is at, to be looked up if the worker is found dead.
+    // The present point of a worker, which is read after the worker has died.
     std::atomic<std::int64_t>& point_of(std::uint32_t worker) const;
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of a sweep in an SQLite file, one row a point, found by the point's identity. Written by
-// one process at a time. PRAGMA application_id tells whose file it is, user_version which format:
-// a file of another program or format is refused, never changed.
+// Results of a sweep in an SQLite file, one row for each point, with the point's identity as key.
+// One process writes at a time. PRAGMA application_id identifies the program and user_version the
+// format. A file of another program or format is refused, never changed.
 //   points(id, study, scenario, status, error, iteration_s, ... , answer)   answer: JSON
 //   settings(point, position, key, value)                                   of each point
 #pragma once
@@ -29,7 +29,7 @@ struct PointResult {
     std::string study;
     std::string scenario;
     Settings settings;
-    std::string error;  // why there is no answer; empty: there is one
+    std::string error;  // the reason for a missing answer; empty: there is one
     std::int64_t gpus = 0;
     double iteration_s = 0;
     double uncertainty = 0;
@@ -40,11 +40,11 @@ struct PointResult {
     bool fits = false;
     double wall_s = 0;
     std::string version;  // BuildIdentity::short_name() of the program that ran it
-    std::string answer;   // all of it with its provenance, as JSON
+    std::string answer;   // the complete answer with its provenance, as JSON
 
-    // What a user calls the point: its scenario and its settings.
+    // The user's name of the point: its scenario and its settings.
     static std::string name(const std::string& scenario, const Settings& settings);
-    // All but the times of the machine that ran it, in the row and in the JSON.
+    // Compares everything but the run times of the machine, in the row and in the JSON.
     bool same_result(const PointResult& other) const;
 };
 
@@ -52,25 +52,25 @@ class ResultsFile {
 public:
     enum class Access : std::uint8_t { read, write };
 
-    // Write access makes the file if it is not there.
+    // Write access makes a missing file.
     static Result<std::unique_ptr<ResultsFile>> open(const std::filesystem::path& path,
                                                      Access access);
     ~ResultsFile();
     ResultsFile(const ResultsFile&) = delete;
     ResultsFile& operator=(const ResultsFile&) = delete;
 
-    // From now on what is added survives the end of this process, but no longer a power failure:
+    // From now on added points survive the end of this process, but not a power failure. This is
     // many times as fast. No other process may have the file open.
     Result<void> write_ahead();
-    // On the disk when it returns. A point that is there already must be the same.
+    // The point is on the disk when the function returns. An existing point must be equal.
     Result<void> add(const PointResult& point);
     Result<std::vector<std::string>> ids();
-    // Names (PointResult::name) of the points that another version ran. They stay beside the points
-    // that this version runs.
+    // The names (PointResult::name) of points of other versions. They stay beside the points of
+    // this version.
     Result<std::set<std::string>> names_of_other_versions(const std::string& version);
     Result<std::optional<PointResult>> find(const std::string& id);
     Result<void> for_each(const std::function<void(const PointResult&)>& visit);
-    // Adds the points of another one in one transaction; how many were new.
+    // Adds the points of another file in one transaction. Returns the number of new points.
     Result<std::int64_t> add_all_of(ResultsFile& other);
 
 private:
@@ -86,7 +86,7 @@ private:
     sqlite3* database_;
 };
 
-// Removes a file that is not open anywhere, and SQLite's own files beside it.
+// Removes a closed file together with SQLite's own files beside it.
 void remove_results(const std::filesystem::path& path);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points of a study with their identities, and how one of them is simulated.
+// The points of a study with their identities, and the simulation of a point.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace orrery {
 
-// An answer as the results keep it: JSON.
+// The answer in the form of the results: JSON.
 using AnswerText = std::function<std::string(const Answer&, const Provenance&)>;
 
 class StudyPoints {
 public:
-    // Without `text` the results keep an answer's figures alone.
+    // Without `text` the results have only an answer's figures.
     explicit StudyPoints(const Study& study, AnswerText text = nullptr);
 
     std::string id_of(std::int64_t number) const;
-    // A scenario that can't be read or simulated is a result too: its error.
+    // If a scenario cannot be read or simulated, the error is the result.
     PointResult run(std::int64_t number) const;
 
 private:
     const Study& study_;
     AnswerText text_;
-    Provenance made_of_ = provenance_of("simulate");  // what all points share
+    Provenance made_of_ = provenance_of("simulate");  // common to all points
     std::vector<std::string> fingerprints_;           // of the scenarios
 };
 

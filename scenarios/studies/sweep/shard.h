@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shard of a study: the points that one of several machines runs. Shard 3/64 has every 64th
-// point from the third on. In a Slurm job array each task is a shard.
+// A shard of a study: the points for one of several machines. Shard 3/64 has every 64th point,
+// beginning with the third. In a Slurm job array each task is a shard.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Shard {
 // "3/64".
 Result<Shard> parse_shard(const std::string& text);
 
-// What SLURM_ARRAY_TASK_ID, _MIN, _MAX and _STEP say (packed arrays alone can be shards: 0-63,
-// 1-8); the whole study where they are not set.
+// The shard of SLURM_ARRAY_TASK_ID, _MIN, _MAX and _STEP (only arrays without gaps can be shards:
+// 0-63, 1-8). The whole study if the variables are not set.
 Result<Shard> shard_of_environment();
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers of a sweep on this machine: forked processes that take points from one queue. They die
-// with their parent. One that a point ends is replaced, and the point is named.
+// Workers of a sweep on this machine: forked processes that take points from one queue. They end
+// with their parent. If a point ends its worker, the worker is replaced and the point is reported.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace orrery {
 
 struct CrashedPoint {
-    std::int64_t point = 0;  // as the queue counts
+    std::int64_t point = 0;  // number in the queue
     int signal = 0;
 };
 
-// `work` is what a worker does with a point; an error stops all workers. `done` is told how many of
-// the `points` have been taken.
+// `work` computes a point in a worker; an error stops all workers. `done` is called with the number
+// of taken points.
 Result<std::vector<CrashedPoint>> run_workers(
     std::uint32_t workers,
     std::int64_t points,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a token file of texts, by bytes or by byte-pair encoding, whose vocab.json and merges.txt
-// then stand beside the file.
+// Makes a token file from texts, by bytes or by byte-pair encoding. With byte-pair encoding
+// vocab.json and merges.txt are written beside the file.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace orrery {
 struct TokenizeSpec {
     std::vector<std::string> texts;
     std::string output;
-    std::int64_t vocabulary = 0;  // of byte-pair encoding, learned from the texts; 0: by bytes
-    std::string tokenizer;        // folder of an encoding that was learned before; empty: none
+    std::int64_t vocabulary = 0;  // for byte-pair encoding, learned from the texts; 0: bytes
+    std::string tokenizer;        // folder of an existing encoding; empty: none
 };
 
 Result<Tokens> tokenize_texts(const TokenizeSpec& spec);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One order of a supervisor, carried out by one of its processes: the training as the ordered rank
-// from the ordered checkpoint, until all steps are done or something stops it; or a check of the
-// nodes. The outcome is reported to the supervisor.
+// Carries out one order of a supervisor in one of its processes: training as the ordered rank from
+// the ordered checkpoint, until all steps are done or an event stops it, or a check of the nodes.
+// The outcome is reported to the supervisor.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace orrery {
 
-// What the process was started with, and where its text goes.
+// The arguments of the process, and the sink for its text.
 struct MemberSpec {
     std::string file;  // the scenario
     std::vector<std::string> overrides;
