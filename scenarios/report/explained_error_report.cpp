@@ -19,12 +19,17 @@ struct SecondsInterval {
 
 // That holds the measurement with 90 %.
 SecondsInterval interval_of(const ValidatedCase& validated) {
-    const double centre = validated.predicted_s * std::exp(validated.shift);
-    return {centre / (1 + validated.half_width()), centre * (1 + validated.half_width())};
+    const double wide = 1 + validated.half_width();
+    return {validated.predicted_s / wide, validated.predicted_s * wide};
+}
+
+// As ValidatedCase::predicted_s.
+double predicted_seconds(const Answer& answer) {
+    return answer.iteration.seconds() * std::exp(answer.shift);
 }
 
 ReportSection step_parts(const Answer& answer) {
-    ReportSection section{.title = "Where the predicted step goes"};
+    ReportSection section{.title = "Where the simulated step goes"};
     section.table.columns = {{"part"}, {"time", Unit::seconds}, {"of the step", Unit::share}};
     Time named;
     for (const LostMfu& lost : answer.lost_mfu) {
@@ -56,7 +61,7 @@ ReportSection open_inputs(const ExplainedError& explained) {
                 {input.column, input.stated, input.value, Cell{}, Cell{}, Cell{}, "not possible"});
             continue;
         }
-        const double seconds = varied.answer->iteration.seconds();
+        const double seconds = predicted_seconds(*varied.answer);
         section.table.rows.push_back({input.column,
                                       input.stated,
                                       input.value,
@@ -107,7 +112,7 @@ std::string explained_error_json(const ExplainedError& explained) {
         return {{"column", varied.instead.column},
                 {"stated", varied.instead.stated},
                 {"instead", varied.instead.value},
-                {"predicted_s", known ? Json(varied.answer->iteration.seconds()) : Json()},
+                {"predicted_s", known ? Json(predicted_seconds(*varied.answer)) : Json()},
                 {"fits", known ? Json(varied.answer->memory.fits) : Json()}};
     });
     return json_text(Json{{"case", validated.name},

@@ -33,6 +33,7 @@ std::string json_report(const Validation& validation) {
                 {"family", row.family},
                 {"measured_s", row.measured_s},
                 {"predicted_s", row.predicted_s},
+                {"simulated_s", row.simulated_s()},
                 {"control_s", row.control_s},
                 {"error", row.error()},
                 {"control_error", row.control_error()},

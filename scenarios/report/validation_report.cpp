@@ -15,6 +15,12 @@ namespace {
 ReportSection steps_section(const Validation& validation) {
     ReportSection section{.title = "Steps",
                           .note = "90 % = half width of the prediction's 90 % interval."};
+    if (std::ranges::any_of(validation.rows,
+                            [](const ValidatedCase& row) { return row.shift != 0; })) {
+        section.after = {
+            "predicted = simulated, and of a step that is unlike the fitted ones what such steps "
+            "took in the median."};
+    }
     section.table.columns = {{"case"},
                              {"measured", Unit::seconds},
                              {"predicted", Unit::seconds},

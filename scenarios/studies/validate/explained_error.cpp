@@ -75,7 +75,7 @@ ResultOrErrors<ExplainedError> explain_error(const std::vector<std::string>& tab
     explained.validated = {.name = row->name,
                            .family = row->family,
                            .measured_s = row->measured_s,
-                           .predicted_s = answer->iteration.seconds(),
+                           .predicted_s = answer->iteration.seconds() * std::exp(answer->shift),
                            .sigma = std::hypot(answer->uncertainty, spread),
                            .shift = answer->shift};
     std::ranges::stable_sort(explained.varied, std::ranges::greater{}, [&](const auto& input) {

@@ -14,12 +14,14 @@ struct NameWord {
 };
 
 // What the software is made with, as its name says it. The first that fits counts.
-constexpr std::array<NameWord, 26> kNameWords{{{"maxtext", "maxtext"},
+constexpr std::array<NameWord, 28> kNameWords{{{"maxtext", "maxtext"},
                                                {"jax", "maxtext"},
                                                {"xla", "maxtext"},
                                                {"pax", "paxml"},
                                                {"levanter", "maxtext"},
                                                {"easylm", "maxtext"},
+                                               {"t5x", "paxml"},
+                                               {"neox", "megatron-deepspeed"},
                                                {"nemo", "nemo"},
                                                {"megatron", "megatron-lm"},
                                                {"composer", "llm-foundry"},

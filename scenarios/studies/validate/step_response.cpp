@@ -114,7 +114,7 @@ Result<StepResponse> step_response(const PublishedCase& row,
         return unexpected<Error>(here ? slower.error() : here.error());
     }
     const double base = here->iteration.seconds();
-    StepResponse response{.predicted_s = validated.predicted_s,
+    StepResponse response{.predicted_s = validated.simulated_s(),
                           .measured_s = validated.measured_s,
                           .sigma = validated.sigma,
                           .analytic_s = base};

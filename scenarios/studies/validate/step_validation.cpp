@@ -171,7 +171,7 @@ Result<ValidatedCase> timed_case(const Scenario& scenario,
     }
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
     return ValidatedCase{.measured_s = measured_s,
-                         .predicted_s = answer->iteration.seconds(),
+                         .predicted_s = answer->iteration.seconds() * std::exp(answer->shift),
                          .control_s = control.predicted_s(scenario),
                          .fits = answer->memory.fits,
                          .wall_s = wall.count(),

@@ -17,7 +17,7 @@ struct ValidatedCase {
     std::string name;
     std::string family;
     double measured_s = 0;
-    double predicted_s = 0;
+    double predicted_s = 0;  // that steps which lack as much took in the median
     double control_s = 0;
     std::string stack{};   // software that ran
     std::string choice{};  // cases with the same one are plans for one model, cluster and batch
@@ -25,15 +25,16 @@ struct ValidatedCase {
     bool fits = true;   // in the memory that the device has
     double wall_s = 0;  // that the simulation took
     double sigma = 0;   // relative standard deviation of the prediction
-    double shift = 0;   // Answer::shift
+    double shift = 0;   // Answer::shift, which `predicted_s` contains
 
+    double simulated_s() const { return predicted_s * std::exp(-shift); }
     double error() const { return predicted_s / measured_s - 1; }
     double control_error() const { return control_s / measured_s - 1; }
-    // The interval that holds 90 % of a log-normal: predicted_s * e^shift divided and multiplied
-    // by 1 + half_width().
+    // The interval that holds 90 % of a log-normal: predicted_s divided and multiplied by
+    // 1 + half_width().
     double half_width() const { return std::expm1(kQuantile95 * sigma); }
     bool within() const {
-        return std::abs(std::log(predicted_s / measured_s) + shift) <= kQuantile95 * sigma;
+        return std::abs(std::log(predicted_s / measured_s)) <= kQuantile95 * sigma;
     }
 };
 

@@ -22,6 +22,8 @@ TEST(LikelyStack, IsWhatTheNameSays) {
     EXPECT_EQ(guess("jax-lab-2026", 1), "maxtext");
     EXPECT_EQ(guess("accelerate-1.2", 1), "hugging-face-deepspeed");
     EXPECT_EQ(guess("lab-fsdp", 8), "torchtitan");
+    EXPECT_EQ(guess("gpt-neox-2.0", 1), "megatron-deepspeed");
+    EXPECT_EQ(guess("t5x-2022", 8), "paxml");
 }
 
 TEST(LikelyStack, IsElseWhatThePlanNeeds) {
@@ -44,6 +46,8 @@ TEST(LikelyStack, IsAlwaysInTheCatalogue) {
                              "tune",
                              "torch",
                              "deepspeed-zero",
+                             "neox",
+                             "t5x",
                              "unheard-of"}) {
         for (const std::int64_t tensor : {1, 8}) {
             const std::string stack = guess(name, tensor);

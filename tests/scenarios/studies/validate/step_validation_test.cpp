@@ -36,6 +36,35 @@ TEST(StepValidation, OwnRunsStandBesideTheirSimulatedStepsAndTheControl) {
     EXPECT_EQ(found.rows[0].sigma, answer.uncertainty);
 }
 
+// Steps of software that no fitted one ran on took longer in the median than simulated.
+TEST(StepValidation, PredictsTheMedianOfUnseenSoftware) {
+    const auto control = fitted_control(default_catalogue());
+    ASSERT_TRUE(control);
+    auto scenario = read_scenario(ORRERY_SOURCE_DIR "/scenarios/gpt2-124m-1gpu.yaml");
+    ASSERT_TRUE(scenario);
+    EfficiencyTable table;
+    const auto set = [&](const char* name, double value) {
+        table.set(name, "*", "*", {.value = value, .sigma = 0, .source = "test"});
+    };
+    table.set("step.seen.seen",
+              scenario->device.generation,
+              dtype_class(scenario->plan.precision),
+              {.value = 1, .sigma = 0, .source = "test"});
+    set("step.residual", 0.05);
+    set("step.residual.lineage", 0.1);
+    set("step.shift.lineage", 0.2);
+    MeasuredRun run{.name = "a", .family = "f", .scenario = *scenario, .measured_s = 1};
+    run.scenario.software = "seen";
+    MeasuredRun unseen = run;
+    unseen.scenario.software = "another";
+    const Validation found = validate_runs(
+        {run, unseen}, *control, {.catalogue = default_catalogue(), .step_table = table});
+    ASSERT_EQ(found.rows.size(), 2U);
+    EXPECT_EQ(found.rows[0].predicted_s, found.rows[0].simulated_s());
+    EXPECT_DOUBLE_EQ(found.rows[1].predicted_s, found.rows[0].predicted_s * std::exp(0.2));
+    EXPECT_DOUBLE_EQ(found.rows[1].simulated_s(), found.rows[0].simulated_s());
+}
+
 // Another value of an assumed column is timed without simulating its ranks, where that gives the
 // same picoseconds.
 TEST(StepValidation, AssumedColumnsSpreadWhatSimulationsOfOtherValuesDo) {
