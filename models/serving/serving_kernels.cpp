@@ -42,6 +42,17 @@ KernelCall served_experts(const ServingPlan& plan,
     return served_experts(plan, equal, columns, depth);
 }
 
+void store_in_low_bits(const ServingPlan& plan,
+                       std::int64_t weights,
+                       std::int64_t inputs,
+                       KernelCall& product) {
+    const std::int64_t bits = size_bytes(product.dtype) * 8;
+    product.bytes -= weights * (bits - plan.weight_bits) / 8;
+    if (plan.precision == ProductPrecision::fp4) {
+        product.bytes -= inputs * (bits - bits_of(plan.precision)) / 8;
+    }
+}
+
 KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision) {
     KernelCall call = transpose(rows, columns, kServedStream);
     call.bytes = rows * columns * (size_bytes(kServedStream) * 8 + bits_of(precision)) / 8;

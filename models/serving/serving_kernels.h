@@ -27,6 +27,13 @@ KernelCall served_experts(const ServingPlan& plan,
                           std::int64_t columns,
                           std::int64_t depth);
 
+// Reduces the bytes of a product whose operands are stored in fewer bits than its dtype has:
+// `weights` elements of the weight, and in FP4 also `inputs` elements of the other operand.
+void store_in_low_bits(const ServingPlan& plan,
+                       std::int64_t weights,
+                       std::int64_t inputs,
+                       KernelCall& product);
+
 // The cast of a product's operand from 16 bits to FP8 or FP4.
 KernelCall quantise_operand(std::int64_t rows, std::int64_t columns, ProductPrecision precision);
 

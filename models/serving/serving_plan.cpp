@@ -8,12 +8,14 @@
 
 #include "engine/base/check.h"
 #include "engine/base/counter_random.h"
+#include "models/transformer/attention_parameters.h"
 
 namespace orrery {
 
 namespace {
 
 constexpr std::int64_t kHalf = 2;  // bytes of a weight in 16 bits
+constexpr std::int64_t kHalfBits = 16;
 
 std::int64_t share_of_ranks(std::int64_t elements, std::int64_t ranks) {
     return (elements + ranks - 1) / ranks;
@@ -61,6 +63,15 @@ std::int64_t bits_of(ProductPrecision precision) {
     return precision == ProductPrecision::fp4 ? 4 : size_bytes(dtype_of(precision)) * 8;
 }
 
+ServingPlan plan_of_attention(ServingPlan plan) {
+    if (plan.attention_in_16_bits) {
+        plan.precision = ProductPrecision::bf16;
+        plan.weight_bits = kHalfBits;
+        plan.block_scaled = false;
+    }
+    return plan;
+}
+
 std::int64_t layers_of_stage(const Transformer& model,
                              const ServingPlan& plan,
                              std::int64_t stage) {
@@ -96,13 +107,18 @@ Bytes serving_weight_bytes(const Transformer& model, const ServingPlan& plan, st
     const std::int64_t tp = plan.tensor_model_parallel_size;
     const std::int64_t last = plan.pipeline_model_parallel_size - 1;
     const std::int64_t first = first_layer(model, plan, stage);
+    const std::int64_t layers = layers_of_stage(model, plan, stage);
     std::int64_t elements = 0;
-    for (std::int64_t layer = first; layer < first + layers_of_stage(model, plan, stage); ++layer) {
+    for (std::int64_t layer = first; layer < first + layers; ++layer) {
         const std::int64_t experts = model.layer_has_experts(layer) ? expert_elements(model) : 0;
         elements += share_of_ranks(layer_parameters(model, layer) - experts, tp) +
                     (plan.expert_ranks > 0 ? 0 : share_of_ranks(experts, plan.ranks_of_stage()));
     }
     std::int64_t bytes = elements * plan.weight_bits / 8;
+    if (plan.attention_in_16_bits) {
+        bytes += layers * share_of_ranks(attention_parameters(model), tp) *
+                 (kHalfBits - plan.weight_bits) / 8;
+    }
     if (stage == 0) {
         bytes += share_of_ranks(embedding_parameters(model), tp) * kHalf;
     }

@@ -43,6 +43,9 @@ struct ServingPlan {
     // such ranks, the others also hold the experts (Zhang et al., Janus, arXiv:2512.13525).
     std::int64_t expert_ranks = 0;
     std::int64_t weight_bits = 16;  // 4 if the product unpacks its weights
+    // Attention's projections have 16 bits, in weights and in products, beside other weights of
+    // fewer bits: checkpoints that quantise only the MLP or the experts.
+    bool attention_in_16_bits = false;
     // FP8 operands have a scale for every 128 elements of a row, and for every 128 x 128 elements
     // of a weight (kernels/gemm/grouped_gemm.h).
     bool block_scaled = false;
@@ -78,6 +81,9 @@ struct ServingPlan {
     }
     bool operator==(const ServingPlan&) const = default;
 };
+
+// The plan of attention's projections.
+ServingPlan plan_of_attention(ServingPlan plan);
 
 // The number of layers of a stage. The numbers are as equal as possible; the first stages have the
 // larger ones.

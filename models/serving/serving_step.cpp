@@ -38,6 +38,7 @@ public:
              std::int64_t stage)
         : model_(model),
           plan_(plan),
+          attention_plan_(plan_of_attention(plan)),
           stage_tokens_(shape.tokens),
           shape_(share_of_rank(shape, plan)),
           stage_(stage),
@@ -81,21 +82,12 @@ private:
         ops_.push_back({.name = name, .work = call, .count = count});
     }
 
-    // Operands and weights are stored in fewer bits than the kernel's dtype has: the activations
-    // too in FP4, else the weights alone.
-    void low_bits(KernelCall& call, std::int64_t weights, std::int64_t inputs) const {
-        const std::int64_t bits = size_bytes(call.dtype) * 8;
-        call.bytes -= weights * (bits - plan_.weight_bits) / 8;
-        if (plan_.precision == ProductPrecision::fp4) {
-            call.bytes -= inputs * (bits - bits_of(plan_.precision)) / 8;
-        }
-    }
-
-    void add_product(std::string_view name, const KernelCall& call, std::int64_t count) {
-        ops_.push_back({.name = name,
-                        .work = call,
-                        .count = count,
-                        .fp4 = plan_.precision == ProductPrecision::fp4});
+    void add_product(const ServingPlan& plan,
+                     std::string_view name,
+                     const KernelCall& call,
+                     std::int64_t count) {
+        const bool fp4 = plan.precision == ProductPrecision::fp4;
+        ops_.push_back({.name = name, .work = call, .count = count, .fp4 = fp4});
     }
 
     void product(std::string_view name,
@@ -103,13 +95,27 @@ private:
                  std::int64_t columns,
                  std::int64_t depth,
                  std::int64_t count) {
+        product_by(plan_, name, rows, columns, depth, count);
+    }
+
+    // A projection of attention.
+    void projection(std::string_view name, std::int64_t columns, std::int64_t depth) {
+        product_by(attention_plan_, name, shape_.tokens, columns, depth, layers_.all);
+    }
+
+    void product_by(const ServingPlan& plan,
+                    std::string_view name,
+                    std::int64_t rows,
+                    std::int64_t columns,
+                    std::int64_t depth,
+                    std::int64_t count) {
         if (count == 0) {
             return;
         }
-        quantise(rows, depth, count);
-        KernelCall call = served_product(plan_, rows, columns, depth);
-        low_bits(call, columns * depth, rows * depth);
-        add_product(name, call, count);
+        cast(plan, rows, depth, count);
+        KernelCall call = served_product(plan, rows, columns, depth);
+        store_in_low_bits(plan, columns * depth, rows * depth, call);
+        add_product(plan, name, call, count);
     }
 
     // The adapters of a projection into `columns` columns.
@@ -122,9 +128,9 @@ private:
         }
     }
 
-    void quantise(std::int64_t rows, std::int64_t columns, std::int64_t count) {
-        if (!plan_.fused_casts && bits_of(plan_.precision) < 16) {
-            add(kQuantise, quantise_operand(rows, columns, plan_.precision), count);
+    void cast(const ServingPlan& plan, std::int64_t rows, std::int64_t width, std::int64_t count) {
+        if (!plan.fused_casts && bits_of(plan.precision) < 16) {
+            add(kQuantise, quantise_operand(rows, width, plan.precision), count);
         }
     }
 
@@ -138,8 +144,8 @@ private:
         const std::int64_t groups = std::ssize(rows) - std::ranges::count(rows, 0);
         const std::int64_t own = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
         call.bytes += others * columns * size_bytes(kStream);
-        low_bits(call, groups * columns * depth, own * depth);
-        add_product(name, call, layers_.experts);
+        store_in_low_bits(plan_, groups * columns * depth, own * depth, call);
+        add_product(plan_, name, call, layers_.experts);
     }
 
     // The pending branch is added to the stream by the norm's kernel (vLLM's fused_add_rms_norm).
@@ -174,21 +180,20 @@ private:
     std::int64_t key_value_heads() const { return ceil_div(model_.num_query_groups, tp_); }
 
     void attention_block() {
-        const std::int64_t tokens = shape_.tokens;
         norm("norm 1", layers_.all);
         if (model_.multi_latent_attention) {
             latent_projections();
         } else {
             const std::int64_t width = heads() * model_.kv_channels;
             const std::int64_t key_values = key_value_heads() * model_.kv_channels;
-            product("qkv", tokens, width + 2 * key_values, model_.hidden_size, layers_.all);
+            projection("qkv", width + 2 * key_values, model_.hidden_size);
             adapt(width, model_.hidden_size, layers_.all);
             adapt(key_values, model_.hidden_size, 2 * layers_.all);
         }
         if (model_.position_embedding == PositionEmbedding::rope) {
             const bool latent = model_.multi_latent_attention;
             add("rotary embedding",
-                rope(tokens,
+                rope(shape_.tokens,
                      heads() + (latent ? 1 : key_value_heads()),
                      latent ? model_.qk_pos_emb_head_dim : model_.kv_channels,
                      kStream),
@@ -196,8 +201,7 @@ private:
         }
         write_cache();
         add_attention();
-        product(
-            "projection", tokens, model_.hidden_size, heads() * model_.value_head(), layers_.all);
+        projection("projection", model_.hidden_size, heads() * model_.value_head());
         adapt(model_.hidden_size, heads() * model_.value_head(), layers_.all);
         if (!model_.parallel_block) {
             all_reduce("projection", layers_.all);
@@ -219,17 +223,14 @@ private:
     void latent_projections() {
         const std::int64_t tokens = shape_.tokens;
         const std::int64_t down = model_.kv_lora_rank + model_.qk_pos_emb_head_dim;
-        const std::int64_t queries = heads() * model_.query_head();
-        product("latent down", tokens, model_.q_lora_rank + down, model_.hidden_size, layers_.all);
+        projection("latent down", model_.q_lora_rank + down, model_.hidden_size);
         add("latent norm",
             norm_forward(
                 kRmsNorm, tokens, model_.q_lora_rank + model_.kv_lora_rank, kStream, false),
             layers_.all);
-        product("query up",
-                tokens,
-                queries,
-                model_.q_lora_rank > 0 ? model_.q_lora_rank : model_.hidden_size,
-                layers_.all);
+        projection("query up",
+                   heads() * model_.query_head(),
+                   model_.q_lora_rank > 0 ? model_.q_lora_rank : model_.hidden_size);
     }
 
     void mlp_block(std::int64_t layers) {
@@ -310,14 +311,14 @@ private:
             add(kExpertOrder, expert_order(tokens * model_.moe_router_topk), 2 * layers_.experts);
         }
         add(kPermute, moved_rows(own, std::min(own, tokens), model_.hidden_size), layers_.experts);
-        quantise(own, model_.hidden_size, layers_.experts);
+        cast(plan_, own, model_.hidden_size, layers_.experts);
         expert_product(kExpertProducts[0],
                        rows,
                        all - own,
                        model_.gated_mlp() ? 2 * width : width,
                        model_.hidden_size);
         add("expert activation", served_activation(model_, all, width), layers_.experts);
-        quantise(all, width, layers_.experts);
+        cast(plan_, all, width, layers_.experts);
         expert_product(kExpertProducts[1], rows, all - own, model_.hidden_size, width);
         add(kUnpermute,
             moved_rows(all, std::min(all, tokens), model_.hidden_size),
@@ -456,6 +457,7 @@ private:
 
     const Transformer& model_;
     const ServingPlan& plan_;
+    ServingPlan attention_plan_;  // of its projections
     std::int64_t stage_tokens_;
     BatchShape shape_;  // of one data-parallel rank
     std::int64_t stage_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/transformer/attention_parameters.h"
+
 namespace orrery {
 namespace {
 
@@ -37,6 +39,8 @@ std::int64_t latent_attention_parameters(const Transformer& m) {
            m.context_size() * m.hidden_size;
 }
 
+}  // namespace
+
 std::int64_t attention_parameters(const Transformer& model) {
     if (model.multi_latent_attention) {
         return latent_attention_parameters(model);
@@ -47,6 +51,8 @@ std::int64_t attention_parameters(const Transformer& model) {
            linear_parameters(model, model.query_size(), hidden) +
            (model.qk_layernorm ? 2 * model.kv_channels : 0);
 }
+
+namespace {
 
 // Counts `experts` of the layer's experts.
 std::int64_t layer_parameters_with(const Transformer& model,

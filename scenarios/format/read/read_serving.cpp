@@ -174,6 +174,8 @@ constexpr Key kPoolRows[] = {
         .range(2, 16)
         .of("bits")
         .by("of precision"),
+    key<&ServingPoolSpec::plan, &ServingPlan::attention_in_16_bits>(
+        "attention_in_16_bits", "Attention's projections keep 16 bits."),
     key<&ServingPoolSpec::plan, &ServingPlan::block_scaled>(
         "block_scaled", "FP8 weights have a scale for each block of 128 x 128."),
     key<&ServingPoolSpec::weight_scale_bits>("weight_scale_bits",

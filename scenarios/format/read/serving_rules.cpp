@@ -102,6 +102,12 @@ void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoo
                         fmt::format("{} is of a chain", reader.full_name("weight_scale_bits")),
                         "chain: ring");
     }
+    if (plan.attention_in_16_bits && (plan.weight_bits == 16 || pool.chain != LayerChain::none)) {
+        reader.complain("attention_in_16_bits",
+                        fmt::format("{} is of weights of fewer bits, and not of a chain",
+                                    reader.full_name("attention_in_16_bits")),
+                        "precision: fp8");
+    }
     if (plan.block_scaled && plan.precision != ProductPrecision::fp8) {
         reader.complain("block_scaled",
                         fmt::format("{} is of products in fp8", reader.full_name("block_scaled")),

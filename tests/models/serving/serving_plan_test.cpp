@@ -55,6 +55,22 @@ Transformer deepseek_v3() {
     return model;
 }
 
+// Llama 3.1 405B with an MLP in FP8: 570,425,344 weights of attention a layer take twice as much.
+TEST(ServingPlan, AttentionMayKeep16Bits) {
+    const Transformer model = llama(126, 16384, 53248, 8, 128256);
+    ServingPlan plan{
+        .tensor_model_parallel_size = 8, .precision = ProductPrecision::fp8, .weight_bits = 8};
+    const std::int64_t fp8 = serving_weight_bytes(model, plan, 0).count();
+    plan.attention_in_16_bits = true;
+    EXPECT_EQ(serving_weight_bytes(model, plan, 0).count() - fp8, 126 * 570'425'344LL / 8);
+    plan.weight_bits = 4;
+    const std::int64_t four = serving_weight_bytes(model, plan, 0).count();
+    plan.attention_in_16_bits = false;
+    EXPECT_EQ(four - serving_weight_bytes(model, plan, 0).count(),
+              126 * 570'425'344LL * 12 / 8 / 8);
+    EXPECT_EQ(plan_of_attention(plan), plan);
+}
+
 // 576 values a layer, which every tensor-parallel rank holds.
 TEST(ServingPlan, LatentVectorsAreNotSplit) {
     EXPECT_EQ(key_value_bytes(deepseek_v3(), {}).count(), 70'272);

@@ -38,6 +38,16 @@ std::int64_t bytes_of_collectives(const std::vector<ServingOp>& ops, CollectiveK
     return sum;
 }
 
+// The first op of this name.
+const KernelCall& kernel_of(const std::vector<ServingOp>& ops, std::string_view name) {
+    for (const ServingOp& op : ops) {
+        if (op.name == name) {
+            return std::get<KernelCall>(op.work);
+        }
+    }
+    ORRERY_CHECK(false);
+}
+
 // Two FLOP a parameter of the products; logits of sampled rows only.
 TEST(ServingStep, ProductsOfLlama3_8B) {
     const BatchShape silent{.tokens = 1, .chunks = {{.new_tokens = 1}}};
@@ -252,6 +262,33 @@ TEST(ServingStep, LatentAttentionReadsOneVector) {
     EXPECT_DOUBLE_EQ(call.flop, 8 * 4096 * 2.0 * 128 * (576 + 512));
     const double queries_and_outputs = 8 * 128 * (576.0 + 512) * 2;
     EXPECT_NEAR(static_cast<double>(call.bytes), 8 * 4096 * 576 + queries_and_outputs, 8 * 128 * 8);
+}
+
+// Its projections read twice the weights, and no kernel quantises their operands.
+TEST(ServingStep, AttentionMayKeep16Bits) {
+    const BatchShape shape{
+        .tokens = 1, .sampled = 1, .generating = 1, .generating_context = 100, .chunks = {}};
+    ServingPlan plan{.precision = ProductPrecision::fp8, .weight_bits = 8};
+    const auto casts = [&] {
+        std::int64_t count = 0;
+        for (const ServingOp& op : serving_ops(llama3_8b(), plan, shape, 0)) {
+            count += op.name == kQuantise ? op.count : 0;
+        }
+        return count;
+    };
+    const std::vector<ServingOp> all = serving_ops(llama3_8b(), plan, shape, 0);
+    EXPECT_EQ(casts(), 4 * 32);
+    plan.attention_in_16_bits = true;
+    const std::vector<ServingOp> some = serving_ops(llama3_8b(), plan, shape, 0);
+    EXPECT_EQ(casts(), 2 * 32);
+    constexpr std::int64_t kQkv = 4096LL * (4096 + 2 * 1024);
+    EXPECT_EQ(kernel_of(all, "qkv").dtype, Dtype::fp8);
+    EXPECT_EQ(kernel_of(some, "qkv").dtype, Dtype::bf16);
+    EXPECT_NEAR(static_cast<double>(kernel_of(some, "qkv").bytes - kernel_of(all, "qkv").bytes),
+                kQkv,
+                0.01 * kQkv);
+    EXPECT_EQ(kernel_of(some, "fc1").dtype, Dtype::fp8);
+    EXPECT_EQ(kernel_of(some, "fc1").bytes, kernel_of(all, "fc1").bytes);
 }
 
 TEST(ServingStep, AnEagerEngineLaunchesEachKernel) {

@@ -48,6 +48,10 @@ void apply_words(const std::string& notes, ServingCase& row) {
         row.max_num_seqs *= row.data_parallel;
         row.max_num_batched_tokens *= row.data_parallel;
     }
+    row.attention_in_16_bits = keeps_attention_in_16_bits(row.model, row.weight_precision) ||
+                               notes.find(
+                                   "attention and the first and last layer of the "
+                                   "checkpoint are bf16") != std::string::npos;
     // Red Hat's system has two GPUs and uses one (its description in the results, "hw_notes").
     if (row.name.find("redhat-ibm_cloud_gx3-48x240x2l40s") != std::string::npos) {
         row.replicas = 1;
@@ -188,6 +192,14 @@ bool has_block_scales(const ServingCase& row) {
     const bool by_qwen = row.model.starts_with("qwen3") &&
                          (row.source.starts_with("GPUStack") || row.source.starts_with("Qwen"));
     return by_qwen || std::ranges::find(kModels, row.model) != std::end(kModels);
+}
+
+// OpenAI's GPT-OSS has experts of 4 bits alone (gpt-oss model card, "Quantization"). DeepSeek's FP4
+// checkpoints by NVIDIA and AMD have attention in BF16 (NVIDIA/Model-Optimizer issue 150, ROCm/ATOM
+// pull request 527).
+bool keeps_attention_in_16_bits(const std::string& model, const std::string& weight_precision) {
+    return weight_precision == "fp4" &&
+           (model.starts_with("gpt-oss") || model.starts_with("deepseek"));
 }
 
 }  // namespace orrery

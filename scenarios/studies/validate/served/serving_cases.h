@@ -21,6 +21,7 @@ struct ServingCase {
     std::string model;
     std::string weight_precision;
     std::string key_value_precision;
+    bool attention_in_16_bits = false;  // the row's checkpoint keeps its projections so
     std::string mode;  // static, aggregated, disaggregated
     std::string load;  // static, single, offline, closed, poisson, trace
     std::int64_t num_gpus = 0;
@@ -76,5 +77,8 @@ ResultOrErrors<std::vector<Transformer>> read_served_models(const std::string& f
 const Transformer* served_model(const std::vector<Transformer>& models, const std::string& name);
 // Whether the row's FP8 weights have a scale for each block of 128 x 128.
 bool has_block_scales(const ServingCase& row);
+// Whether checkpoints of the model with weights of this word keep attention's projections in 16
+// bits.
+bool keeps_attention_in_16_bits(const std::string& model, const std::string& weight_precision);
 
 }  // namespace orrery

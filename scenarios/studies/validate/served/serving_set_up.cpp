@@ -118,6 +118,7 @@ Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, Ser
     if (plan.precision == ProductPrecision::fp4 && device.peak_fp4.per_second() <= 0) {
         plan.precision = ProductPrecision::bf16;
     }
+    plan.attention_in_16_bits = row.attention_in_16_bits && plan.weight_bits < 16;
     plan.key_value_precision = cache->bits == 8 ? Dtype::fp8 : Dtype::bf16;
     return {};
 }

@@ -54,6 +54,11 @@ TEST(ServingRules, KeysOfAPoolThatNothingAsksForAreErrors) {
     expect_error("{pools: {context_parallel_comm: ring}}", "{}", "ranks that share a context");
     expect_error("{pools: {block_scaled: true}}", "{}", "block_scaled is of products in fp8");
     EXPECT_EQ(first_error("{pools: {block_scaled: true, precision: fp8}}", "{}"), "");
+    expect_error("{pools: {attention_in_16_bits: true}}", "{}", "is of weights of fewer bits");
+    EXPECT_EQ(first_error("{pools: {attention_in_16_bits: true, precision: fp8}}", "{}"), "");
+    expect_error("{pools: {attention_in_16_bits: true, weight_bits: 4, chain: ring}}",
+                 "{}",
+                 "not of a chain");
     expect_error(
         "{engine: {base: vllm-v1, scheduler: orca}, pools: {long_prefill_token_threshold: "
         "64}}",

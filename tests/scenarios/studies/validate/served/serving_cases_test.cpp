@@ -44,6 +44,17 @@ TEST(ServingCases, WordsOfARowAreRead) {
     EXPECT_EQ(ends_with("mlperf-llama-2-70b-h200", "-server").gpu, "h200");
 }
 
+// Meta's FP8 checkpoint keeps attention in 16 bits, AMD's does not.
+TEST(ServingCases, NotesSayWhatACheckpointKeepsIn16Bits) {
+    const auto cases = read_serving_cases((kPublished / "serving_blind.csv").string()).value();
+    const auto of_family = [&](const char* family) {
+        return *std::ranges::find(cases, family, &ServingCase::family);
+    };
+    EXPECT_TRUE(of_family("dstack-llama-3.1-405b-h100").attention_in_16_bits);
+    EXPECT_FALSE(of_family("dstack-llama-3.1-405b-mi300x").attention_in_16_bits);
+    EXPECT_TRUE(of_family("gpustack-gpt-oss-20b-h100").attention_in_16_bits);
+}
+
 // The parameters that the table states beside the dimensions, in billions.
 TEST(ServingCases, ModelsHaveTheirPublishedParameters) {
     const auto models = read_served_models((kPublished / "serving_models.csv").string()).value();

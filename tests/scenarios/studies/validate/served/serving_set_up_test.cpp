@@ -70,6 +70,22 @@ TEST(ServingSetUp, SourcesSayWhichWeightsAreMeant) {
     EXPECT_TRUE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
 }
 
+TEST(ServingSetUp, AttentionOfACheckpointMayKeep16Bits) {
+    ServingCase row = closed_row();
+    const auto keeps = [&] {
+        return set_up(row)->scenario.serving.pools[0].plan.attention_in_16_bits;
+    };
+    EXPECT_FALSE(keeps());
+    row.attention_in_16_bits = true;
+    EXPECT_TRUE(keeps());
+    row.weight_precision = "bf16";
+    EXPECT_FALSE(keeps());
+    EXPECT_TRUE(keeps_attention_in_16_bits("gpt-oss-20b", "fp4"));
+    EXPECT_TRUE(keeps_attention_in_16_bits("deepseek-r1", "fp4"));
+    EXPECT_FALSE(keeps_attention_in_16_bits("deepseek-r1", "fp8"));
+    EXPECT_FALSE(keeps_attention_in_16_bits("llama-3.3-70b", "fp4"));
+}
+
 // Models whose routers have biases load their experts less unequally than others do.
 TEST(ServingSetUp, ModelsSayHowTheirExpertsAreLoaded) {
     const auto skew = [](const Transformer& model) {
