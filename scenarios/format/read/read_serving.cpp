@@ -56,6 +56,11 @@ constexpr Key kEngineRows[] = {
         "host_per_launch", "Host time of each kernel of a step that no graph captures."),
     key<&ServingEngine::captures_generation>("captures_generation",
                                              "host_per_launch is of steps with prompts alone."),
+    key<&ServingEngine::max_seq_len_to_capture>(
+        "max_seq_len_to_capture",
+        "With captures_generation: steps with a longer context are launched, too; 0: none.")
+        .range(0, 1'000'000'000)
+        .of("tokens"),
     key<&ServingEngine::host_per_request>("host_per_request",
                                           "Time of a request in the server's front end."),
     key<&ServingEngine::front_ends>("front_ends",

@@ -35,6 +35,12 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
                         "serving.engine.captures_generation says of which steps host_per_launch is",
                         "host_per_launch: 45 us");
     }
+    if (engine.max_seq_len_to_capture > 0 && !engine.captures_generation) {
+        reader.complain("max_seq_len_to_capture",
+                        "serving.engine.max_seq_len_to_capture limits what captures_generation "
+                        "captures",
+                        "captures_generation: true");
+    }
     if (engine.front_ends > 1 && engine.host_per_request == Time{}) {
         reader.complain("front_ends",
                         "serving.engine.front_ends says how many requests take host_per_request at "

@@ -70,6 +70,8 @@ struct ServingEngine {
     // … or share of the memory that weights and engine leave free (TensorRT-LLM)
     bool share_of_rest = false;
     bool captures_generation = false;  // steps that only generate are replayed from graphs
+    // The longest context of a captured step in tokens (vLLM's option of this name); 0: any.
+    std::int64_t max_seq_len_to_capture = 0;
     // max_num_seqs applies to each pipeline stage. false: to all stages together.
     bool seqs_of_each_stage = false;
     // The number of generating steps between two looks at the queue (vLLM v0's option). The host

@@ -463,7 +463,7 @@ Time ServingPrices::encoding_time(std::int64_t images, std::int64_t patches) {
         .tokens = images * patches,
         .chunks = std::vector<PromptChunk>(static_cast<std::size_t>(images),
                                            {.new_tokens = patches, .context = 0})};
-    return std::max(stage_time(shape, 0), bounded_product(launch_time(true), launches_of(0)));
+    return std::max(stage_time(shape, 0), bounded_product(launch_time(), launches_of(0)));
 }
 
 Time ServingPrices::message_time(Bytes bytes, std::int64_t from, std::int64_t to) const {
@@ -487,9 +487,16 @@ Time ServingPrices::host_time(std::size_t sequences, std::uint32_t together) con
     return Time::seconds(all.seconds() * host_factor() / static_cast<double>(together));
 }
 
-Time ServingPrices::launch_time(bool prompts) const {
-    const bool captured = engine_.captures_generation && !prompts;
-    return captured ? Time{} : Time::seconds(engine_.host_per_launch.seconds() * host_factor());
+Time ServingPrices::launch_time() const {
+    return Time::seconds(engine_.host_per_launch.seconds() * host_factor());
+}
+
+bool ServingPrices::is_captured(const Batch& batch, bool generates) const {
+    const std::int64_t longest = engine_.max_seq_len_to_capture;
+    return engine_.captures_generation && generates &&
+           (longest == 0 || std::ranges::all_of(batch.steps, [&](const SequenceStep& step) {
+                return step.context + 1 <= longest;
+            }));
 }
 
 std::int64_t ServingPrices::launches_of(std::size_t stage) {
@@ -504,6 +511,7 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const BatchShape shape = shape_of(batch);
     const bool prompts = !shape.chunks.empty();
     const Time host = host_time(batch.steps.size(), prompts ? 1 : engine_.num_scheduler_steps);
+    const Time launch = is_captured(batch, !prompts) ? Time{} : launch_time();
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
         Time device = stage_time(shape, static_cast<std::int64_t>(stage));
         if (stage == 0 && draft_ != nullptr) {
@@ -512,7 +520,7 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         const std::int64_t images = share_of_rank(shape, plan_).images;
         const Time encoding =
             stage == 0 && encoder_ != nullptr ? encoder_->encoding_time(images, patches_) : Time{};
-        if (const Time launch = launch_time(prompts); launch > Time{}) {
+        if (launch > Time{}) {
             // The device works off what is launched while the host launches the rest.
             device = std::max(device, bounded_product(launch, launches_of(stage)));
         }

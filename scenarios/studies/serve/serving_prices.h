@@ -101,7 +101,10 @@ private:
     Time host_time(std::size_t sequences, std::uint32_t together) const;
     double host_factor() const;
     // Of the host, for a kernel of a step that no graph captures; zero if one does.
-    Time launch_time(bool prompts) const;
+    // Of a kernel that no graph has captured.
+    Time launch_time() const;
+    // `generates`: the step has no prompts.
+    bool is_captured(const Batch& batch, bool generates) const;
     std::int64_t launches_of(std::size_t stage);
     // A step whose experts are on ranks of their own (models/serving/serving_plan.h: expert_ranks).
     struct PartTimes {

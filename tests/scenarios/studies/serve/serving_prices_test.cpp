@@ -169,6 +169,20 @@ TEST(ServingPrices, StepsWithPromptsAreLaunched) {
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 1_ms * launches);
 }
 
+// One sequence with a long context is enough for a step to be launched.
+TEST(ServingPrices, StepsWithLongContextsAreLaunched) {
+    ServingEngine engine{.host_per_launch = 1_ms, .captures_generation = true};
+    const Scenario server = h100_server();
+    const std::int64_t launches = num_launches(llama(4, 1024, 4096, 8, 32000), {}, 0);
+    Batch batch = batch_of(1, 16);
+    batch.steps.push_back(batch_of(1, 100).steps.front());
+    EXPECT_LT(step_time(server, engine, batch), 1_ms);
+    engine.max_seq_len_to_capture = 100;
+    EXPECT_EQ(step_time(server, engine, batch), 1_ms * launches);
+    engine.max_seq_len_to_capture = 101;  // with the token that the step computes
+    EXPECT_LT(step_time(server, engine, batch), 1_ms);
+}
+
 // Engines say their host times on an x86 host; steps that are prepared together share them.
 TEST(ServingPrices, HostsAreAsSlowAsTheirLaunches) {
     ServingEngine engine{.host_per_step = 10_ms, .asynchronous = true};
