@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reports of studies (report/report.h): what their pages, tables and Markdown show. Most JSON
-// is in report/json_report.h.
+// The reports of studies (report/render/report.h): the content of their pages, tables and Markdown.
+// Most JSON is in report/render/json_report.h.
 #pragma once
 
 #include <string>

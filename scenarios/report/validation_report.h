@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predictions beside what was measured, and how well fits predict: reports, and JSON whose keys
-// are not those of report/json_report.h.
+// are not those of report/render/json_report.h.
 #pragma once
 
 #include <string>

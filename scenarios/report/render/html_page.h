@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One HTML page that needs no network. Its parts are the files of scenarios/report/page, which are
-// built into the program. Its data is the object of to_html (report/report.h).
+// built into the program. Its data is the object of to_html (report/render/report.h).
 #pragma once
 
 #include <string>

@@ -33,8 +33,8 @@ struct Bar {
     BarKind kind = BarKind::other;
     std::int64_t begin_ns = 0;  // from the start of the step
     std::int64_t length_ns = 0;
-    std::uint32_t name = 0;         // index into Timeline::names
-    std::int32_t micro_batch = -1;  // or -1
+    std::uint32_t name = 0;         // index into TimelineBars::names
+    std::int32_t micro_batch = -1;  // -1: none
 };
 
 struct Lane {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step in Chrome's trace event format (JSON), which chrome://tracing, Perfetto and speedscope
-// read: the same tracks as report/perfetto_trace.h, about three times as large. Times are
+// read: the same tracks as report/trace/perfetto_trace.h, about three times as large. Times are
 // microseconds with their picoseconds as digits.
 #pragma once
 

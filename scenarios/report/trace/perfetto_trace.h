@@ -28,7 +28,7 @@ void write_perfetto_trace(std::ostream& out,
                           const Program& program,
                           const std::vector<TracedOp>& trace);
 // To a file that appears whole or not at all.
-// A name that ends with .json gets Chrome's format (report/chrome_trace.h).
+// A name that ends with .json gets Chrome's format (report/trace/chrome_trace.h).
 Result<void> write_perfetto_trace(const std::string& file,
                                   const Program& program,
                                   const std::vector<TracedOp>& trace);

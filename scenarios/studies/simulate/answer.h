@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulation of a scenario tells: the fields of the console report and of --json. FLOP
-// counts and utilisations are named after what they count (models/plan/flops.h).
+// The answer of a simulated scenario: the fields of the console report and of --json. The names of
+// FLOP counts and utilisations say which operations they count (models/plan/flops.h).
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@
 
 namespace orrery {
 
-// A part of the waterfall from the device's peak to the MFU. The parts and the MFU add up to 1.
+// A part of the waterfall from the device's peak to the MFU. All parts and the MFU add up to 1.
 struct LostMfu {
     Cause cause = Cause::useful_compute;
     double mfu = 0;
     Time time;  // of the critical path
 };
 
-// How much of a class of links ("nvlink", "nic", "leaf up" …) the step uses.
+// The use of a class of links ("nvlink", "nic", "leaf up" …) in the step.
 struct LinkUse {
     std::string link_class;
     Bandwidth capacity;  // of one link; zero if they differ
@@ -42,25 +42,25 @@ struct BufferUse {
     Bytes bytes;
 };
 
-// What a process takes of its GPU beside the plan (memory_overheads.h).
+// Memory of a process on its GPU outside the plan (memory_overheads.h).
 struct MemoryOverhead {
     std::string name;  // "CUDA context"
     Bytes bytes;
 };
 
-// Of the rank that allocates most: its memory plan, and what is in use when most is.
+// The memory of the rank that allocates most: its memory plan, and the contents at the peak.
 struct MemoryUse {
     std::array<Bytes, kNumTensorKinds> of{};  // add up to `in_use`
     Bytes in_use;
-    Bytes peak;    // what is allocated: also the gaps that the plan leaves between tensors
-    Bytes device;  // what the device has
+    Bytes peak;    // allocated bytes, including gaps between tensors
+    Bytes device;  // memory of the device
     std::vector<MemoryOverhead> overheads{};
     bool fits = true;  // the plan with the overheads, the host's memory and its drives
-    Bytes host;         // what the ranks of the fullest server have in its memory; zero: nothing
-    Bytes host_memory;  // what that server has
-    Bytes drives;       // the same of its drives
-    Bytes drives_size;  // zero: not known
-    // The largest tensor of one rank there.
+    Bytes host;        // bytes of the ranks of the fullest server in its memory; zero: none
+    Bytes host_memory;  // memory of that server
+    Bytes drives;       // bytes on its drives
+    Bytes drives_size;  // size of its drives; zero: unknown
+    // The largest tensors of one rank in the host's memory and on the drives.
     BufferUse host_largest{};
     BufferUse drives_largest{};
     RankId rank{};
@@ -78,7 +78,7 @@ struct MemoryUse {
     Bytes needed() const { return peak + beside_plan(); }
 };
 
-// What NCCL would run for the collectives of one kind on one group.
+// NCCL's choices for the collectives of one kind on one group.
 struct CollectiveUse {
     std::string name;  // "all_gather on tp"
     Bytes bytes;
@@ -87,37 +87,37 @@ struct CollectiveUse {
     std::string protocol;
     std::uint32_t channels = 0;
     TransferEngine engine = TransferEngine::sm;  // that moves the bytes
-    std::uint32_t sms = 0;                       // that each member holds meanwhile
-    std::int64_t count = 0;                      // a rank and step
-    Time alone;                                  // of one call while nothing else moves
+    std::uint32_t sms = 0;                       // SMs that each member holds meanwhile
+    std::int64_t count = 0;                      // calls of a rank in a step
+    Time alone;                                  // time of one call without other transfers
 };
 
-// Shares of the kernels' time, adding up to 1.
+// Shares of the kernels' time by source; they add up to 1.
 struct CostSources {
     double measured = 0;
     double interpolated = 0;
     double roofline = 0;
 };
 
-// What a rank did in a step with faults, and for whom it waited.
+// The waits of a rank in a step with faults.
 struct RankWait {
     RankId rank{};
-    std::string relation;  // to the fault
+    std::string relation;  // relation to the fault
     Time kernels;
-    CauseTimes waits;  // for the peers of its collectives and exchanges, by their cause
+    CauseTimes waits;  // waits for the peers of its collectives and exchanges, by their cause
 };
 
-// What moved as packets, and what it met.
+// The part of a step that moved as packets, and the events of these packets.
 struct PacketWindowUse {
-    bool whole = true;    // the step, else part of it
+    bool whole = true;    // the whole step, or a part of it
     Time begin;           // in the step
-    Time lasts;           // as fair shares have it
+    Time lasts;           // length with fair shares
     Time fair_iteration;  // of the step without packets
     std::int64_t transfers = 0;
-    // How many times as long they take as with fair shares: all together, and the worst.
+    // Times as packets over times with fair shares: all together, and the worst.
     double slowdown = 1;
     double slowdown_max = 1;
-    std::int64_t packets = 0;  // sent, repeated ones included
+    std::int64_t packets = 0;  // sent packets, including repeated ones
     std::int64_t repeated = 0;
     std::int64_t marked = 0;
     std::int64_t trimmed = 0;
@@ -126,21 +126,21 @@ struct PacketWindowUse {
     std::int64_t failed = 0;  // connections that gave up
     Time paused_max;          // of one port
     Bytes queue_max;          // of one port
-    std::string queue_at;     // which
+    std::string queue_at;     // the port with the longest queue
 };
 
-// Members of a group who wait for ever in a step that a loss stopped.
+// Members of a group that wait forever in a step that a loss stopped.
 struct StuckGroup {
     std::string operation;
-    std::string group;  // empty: an exchange of two
-    Time since;         // after the step's begin
+    std::string group;  // empty: an exchange of two ranks
+    Time since;         // from the beginning of the step
     std::vector<RankId> waiting;
-    std::vector<RankId> missing;  // who never arrived; none: it broke when all had
+    std::vector<RankId> missing;  // ranks that never arrived; empty: all arrived before the loss
     bool operator==(const StuckGroup&) const = default;
 };
 struct StepHang {
     std::vector<RankId> lost;
-    Time timeout;  // of a collective, after which the job stops
+    Time timeout;  // timeout of a collective, after which the job stops
     std::vector<StuckGroup> groups;
 };
 
@@ -156,13 +156,13 @@ struct Answer {
     std::int64_t global_batch_size = 0;
     std::int64_t seq_length = 0;  // tokens
     std::int64_t micro_batches = 0;
-    std::vector<std::string> remarks{};  // what is not quite as the scenario asks for
+    std::vector<std::string> remarks{};  // differences from the scenario's request
 
     // How fast
     Time iteration;
     double tokens_per_s = 0;
     double mfu = 0;         // full attention, without recomputation
-    double mfu_causal = 0;  // only the attention that is not masked
+    double mfu_causal = 0;  // only unmasked attention
     double hfu = 0;         // full attention, with recomputation
     double hfu_causal = 0;
     Flop model_flops_per_step;  // full attention
@@ -170,33 +170,35 @@ struct Answer {
     Flop hardware_flops_per_step;     // full attention
     FlopRate peak;                    // of one GPU at the plan's precision
     double uncertainty = 0;           // relative standard deviation of the iteration time
-    Unseen unseen = Unseen::nothing;  // what widens it
-    // Steps that lack as much took e^shift times as long as predicted in the median; the
-    // uncertainty is around that.
+    Unseen unseen = Unseen::nothing;  // the uncovered property that widens it
+    // The median ratio of measured to predicted time is e^shift for steps with the same uncovered
+    // property. The uncertainty is around that.
     double shift = 0;
 
     // Why
     std::vector<LostMfu> lost_mfu;  // in the order of Cause, without causes that cost nothing
-    CauseTimes critical_path;       // adds up to the iteration; what a cause at zero can save
+    // Adds up to the iteration; a part is the most that its cause can save
+    CauseTimes critical_path;
     std::vector<LinkUse> network;
     std::vector<LinkHeat> heat;  // utilisation of the links, of classes that were used
-    // Transfers that the given profile has, and those of them that are of this device.
+    // The number of transfers in the given profile, and of those for this device.
     std::size_t profile_transfers = 0;
     std::size_t profile_transfers_here = 0;
     std::vector<CollectiveUse> collectives;
     std::optional<PacketWindowUse> packets;
     CostSources cost_sources;
-    bool unprofiled_cpu = false;  // a CPU, and most of the kernels' time is the curves' guess
+    // The device is a CPU, and most of the kernels' time comes from the general curves
+    bool unprofiled_cpu = false;
     MemoryUse memory;
-    // Of uneven loads: by layer with experts, and by rank over the mean of its stage.
+    // With uneven loads: by layer with experts, and by rank over the mean of its stage.
     std::vector<LayerRows> expert_rows{};
     std::vector<double> rows_of_rank{};
     // With faults in the step
     std::vector<std::string> faults;  // "slow_gpu at node:3/gpu:1, 1.1 times slower"
     std::vector<FaultLeftOut> faults_left_out;
-    Time healthy_iteration;  // of the same step without them
+    Time healthy_iteration;  // of the same step without faults
     std::vector<RankWait> rank_waits;
-    std::optional<StepHang> hang;  // then all else is of the step without the loss
+    std::optional<StepHang> hang;  // if set, all other fields are of the step without the loss
 
     // How it was computed
     std::string network_model;  // "fluid"
@@ -210,7 +212,7 @@ struct Answer {
     std::int64_t peak_rss_bytes = 0;
     std::string version;
 
-    // Keys that the scenario does not give, with the values that were taken for them.
+    // Keys that the scenario does not give, with the assumed values.
     std::vector<std::pair<std::string, std::string>> assumed{};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that a campaign is made of: the healthy one, one with a slow node, one without a
-// data-parallel unit. Each is a simulation of its own (simulate_scenario.h), made once.
+// The steps of a campaign: the healthy one, one with a slow node, one without a data-parallel unit.
+// Each is simulated separately and once (simulate_scenario.h).
 #pragma once
 
 #include <functional>
@@ -12,20 +12,21 @@
 
 namespace orrery {
 
-// How a plan lies on the nodes: which of them go down together, and which can stand in.
+// The placement of a plan on nodes: the nodes that go down together, and the nodes that can replace
+// others.
 JobShape job_shape(const Scenario& scenario);
 
 struct DegradedSteps {
     StepSpeed speed;
     bool simulated = false;
     double mfu = 0;           // of the healthy step, full attention; 0 if it was not simulated
-    double exposed = 0;       // share of the step in which network communication is not hidden
+    double exposed = 0;       // share of the step in which network communication is exposed
     double network_busy = 0;  // mean use of the NICs
 };
 
 struct DegradedStepsOptions {
     bool slow = false;    // a node may become slow
-    bool shrunk = false;  // a unit may be left out
+    bool shrunk = false;  // a data-parallel unit may be left out
     std::function<void(double)> progress;
 };
 

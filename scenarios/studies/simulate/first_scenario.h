@@ -12,17 +12,17 @@ namespace orrery {
 struct FirstScenario {
     std::string model;
     std::string node;
-    std::string fabric;       // of several nodes; empty: ndr400-rail
+    std::string fabric;       // for several nodes; empty: ndr400-rail
     std::uint32_t nodes = 0;  // 0: 1
-    // 0: as few as fit, and 16 micro-batches a replica.
+    // 0: the fewest ranks that fit, and 16 micro-batches a replica.
     std::uint32_t tensor = 0;
     std::uint32_t pipeline = 0;
     std::uint32_t batch = 0;
 };
 
-// The scenario as YAML. Of the plans that fit, the one with the fewest ranks to a replica; layers
-// are computed again, and then weights sharded (ZeRO 3), only if no plan fits without. Errors: the
-// catalogue lacks a name, the plan does not suit the model, no plan fits.
+// The scenario as YAML. It has the fitting plan with the fewest ranks for each replica. Layers are
+// recomputed, and then weights sharded (ZeRO 3), only if no other plan fits. Errors: the catalogue
+// lacks a name, the plan does not suit the model, no plan fits.
 ResultOrErrors<std::string> first_scenario(const FirstScenario& wanted);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of a Program's kernels on a device, and what they rest on.
+// Times of a Program's kernels on a device, and the sources of these times.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@
 
 namespace orrery {
 
-// Behind the kernels of the program come `loaded` ones (engine/program/step_load.h).
-// `step`: factors of a training step on what the cost model's curves predict. `slowdown`: of the
-// slowest device, on everything.
+// The kernels `loaded` (engine/program/step_load.h) follow those of the program. `step`: factors of
+// a training step on predictions of the cost model's curves. `slowdown`: factor of the slowest
+// device on all times.
 DeviceTimings time_kernels(const Program& program,
                            const KernelCost& cost,
                            const StepEfficiency& step,
@@ -24,17 +24,17 @@ DeviceTimings time_kernels(const Program& program,
                            double slowdown,
                            std::span<const KernelCall> loaded = {});
 
-// How often one rank of each role runs each kernel in a step, summed over roles.
+// The number of runs of each kernel by one rank of each role in a step, summed over roles.
 std::vector<std::int64_t> kernel_counts(const Program& program);
 
-// Over the kernels that all ranks run in a step.
+// For the kernels that all ranks run in a step.
 struct KernelSummary {
     CostSources sources;
     Time mean_per_rank;
-    // Of mean_per_rank. Errors of kernels of one kind go together, those of different kinds are
-    // independent.
+    // Of mean_per_rank. Errors of kernels of one kind are fully correlated, those of different
+    // kinds independent.
     double relative_sigma = 0;
-    // The part of it, in squares, that comes from kernels far from measured shapes.
+    // The part of it (the squares add up) from kernels far from measured shapes.
     double distance_sigma = 0;
 };
 KernelSummary summarise_kernels(const Program& program, const DeviceTimings& timings);

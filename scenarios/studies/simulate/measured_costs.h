@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profile says about one device while a number of ranks of a node are at work: the rows that
-// were measured with that many, or else with the next larger number, or else with the largest.
+// A profile's times for one device and a number of active ranks on a node: the rows with that
+// number, or else with the next larger number, or else with the largest number.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct MeasuredCosts {
     Profile kernels;
     std::vector<MeasuredTransfer> transfers;
     std::optional<Time> per_op;  // of the host
-    // Of the host and a whole step: fixed, and by the byte that a step clears.
+    // Host time of a whole step: a constant, and a part for each byte that a step clears.
     std::optional<Time> per_step;
     double per_cleared_byte = 0;  // seconds
 

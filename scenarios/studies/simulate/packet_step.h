@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step whose transfers between servers are packets, all of them or those of a window. The step is
-// simulated twice, every rank on its own: once with fair shares, which says when the window is and
-// how many packets it takes, and again with packets from its begin to its end (PacketRates).
+// A step whose transfers between servers are packets, all of them or those in a window. The step is
+// simulated twice, with every rank separate: first with fair shares, which gives the time of the
+// window and the number of its packets, then with packets during the window (PacketRates).
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace orrery {
 
-// `network` is the input's, or what that plans by. Fills in `met`. The error says that the window
-// takes too many packets, or which traffic there is not.
+// `network` is the input's network, or the one that plans its transfers. Fills in `met`. The error
+// says that the window has too many packets, or names traffic that does not exist.
 SimulationOutcome simulate_on_packets(SimulationInput input,
                                       const PacketNetwork& network,
                                       const StepWindow& window,

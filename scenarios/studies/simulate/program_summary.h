@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer says about a Program, its collectives and its memory, and about its links.
+// The parts of an answer about a Program, its collectives, its memory and its links.
 #pragma once
 
 #include <optional>
@@ -27,25 +27,26 @@ std::string tensor_sizes(const ParallelPlan& plan);
 // The first rank of each role.
 std::vector<RankId> role_representatives(const Program& program);
 
-// Those of one step, merged by what is called, the largest volume first.
+// The collectives of one step, merged by equal calls, the largest volume first.
 std::vector<CollectiveUse> collective_uses(const Program& program, const NetworkModel& network);
 
-// Of the classes of links that the step used.
+// By class of links that the step used.
 std::vector<LinkUse> link_uses(const SimulationResult& result,
                                const NetworkModel& network,
                                std::span<const std::string> class_names);
 
-// Of the role that needs most of its devices' memory: its memory plan and the libraries' workspace.
-// `memory`: by role, of its smallest device.
+// For the role that needs most of its devices' memory: its memory plan and the libraries'
+// workspace. `memory`: by role, of its smallest device.
 MemoryUse memory_use(const Program& program, std::span<const Bytes> memory);
 MemoryUse memory_use(const Program& program, const DeviceSpec& device);
-// With loads of its own of the rank of each role that has most rows. `tensors` as lower() gives
-// them.
+// With separate loads: for the rank of each role with most rows. `tensors` is the output of
+// lower().
 MemoryUse memory_use(const Program& program,
                      const std::optional<RoutedStep>& routed,
                      std::span<const RoutedTensor> tensors,
                      std::span<const Bytes> memory);
-// What the ranks of each server have in its memory; of the fullest one in the answer.
+// Adds the bytes of the ranks of each server in its memory. The answer has those of the fullest
+// server.
 void add_host_memory(const Program& program, const ClusterSpec& cluster, MemoryUse& use);
 
 }  // namespace orrery

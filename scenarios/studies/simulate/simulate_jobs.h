@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several jobs at the same time on one cluster: how long their steps take alone and together, and
-// which links they share. Each job's Program is a party of one program
+// Several jobs at the same time on one cluster: the times of their steps alone and together, and
+// the links that they share. Each job's Program is a party of one program
 // (engine/program/merged_program.h).
 #pragma once
 
@@ -18,11 +18,11 @@ namespace orrery {
 
 struct JobAnswer {
     std::string name;
-    Answer alone;  // of the job on its nodes, while the others' are idle
+    Answer alone;  // of the job on its nodes, while the other jobs are idle
     Time start;
     Time end;                 // of its last simulated step
-    std::vector<Time> steps;  // when each of them ended
-    // Mean period of its steps while all jobs run, the first not counted.
+    std::vector<Time> steps;  // end of each of them
+    // Mean period of its steps while all jobs run, without the first step.
     Time iteration;
     CauseTimes critical_path;  // of its last step
     double slowdown() const { return iteration / alone.iteration; }
@@ -45,7 +45,7 @@ struct JobsAnswer {
     std::vector<std::string> remarks;
     std::vector<JobAnswer> jobs;
     std::vector<SharedLinks> links;  // of classes that any job uses
-    std::vector<LinkHeat> heat;      // of all jobs together
+    std::vector<LinkHeat> heat;      // all jobs together
     std::int64_t ranks = 0;
     std::uint64_t seed = 0;
     std::int64_t simulated_ops = 0;
@@ -60,8 +60,8 @@ struct JobsOptions {
     std::function<void(double)> progress;  // with the share of the work done
 };
 
-// `scenario.jobs` must not be empty. Every job runs job.steps steps or more: as many as it takes
-// that all run at the same time.
+// `scenario.jobs` must not be empty. Every job runs at least job.steps steps, and more until all
+// jobs have run at the same time.
 Result<JobsAnswer> simulate_jobs(const Scenario& scenario, const JobsOptions& options = {});
 
 }  // namespace orrery
