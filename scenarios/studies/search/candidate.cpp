@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
 
 #include "engine/base/parallel.h"
 
@@ -152,24 +151,12 @@ Candidates candidates_on(const Scenario& scenario,
                          std::size_t cluster,
                          const ClusterCosts& costs,
                          const Score& score,
-                         std::uint32_t jobs,
-                         const std::function<bool()>& stop) {
+                         std::uint32_t jobs) {
     const std::vector<RankSizes> sizes =
         rank_sizes(spec.space, searched_gpus(spec.clusters[cluster].cluster));
     std::vector<Candidates> parts(sizes.size());
-    std::mutex one_at_a_time;
-    bool any = false;
-    const auto stopped = [&] {
-        const std::lock_guard lock{one_at_a_time};
-        return stop && stop() && any;
-    };
     for_each_index(sizes.size(), jobs, [&](std::size_t i) {
-        if (stopped()) {
-            return;
-        }
         parts[i] = PartOfSpace{scenario, spec, cluster, costs, score}.enumerate(sizes[i]);
-        const std::lock_guard lock{one_at_a_time};
-        any = any || !parts[i].plans.empty();
     });
     Candidates all;
     for (Candidates& part : parts) {

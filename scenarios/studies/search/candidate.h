@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -49,14 +48,12 @@ bool breaks_limit(
     Time step, const ClusterVariant& on, const Score& score, const SearchSpec& spec, LeftOut& out);
 
 // The plans for one of the clusters, without those whose bounds break a limit. `jobs`: threads, 0:
-// one a core; the answer is the same. Once `stop` says so, no more are enumerated if there are
-// some.
+// one a core; the answer is the same.
 Candidates candidates_on(const Scenario& scenario,
                          const SearchSpec& spec,
                          std::size_t cluster,
                          const ClusterCosts& costs,
                          const Score& score,
-                         std::uint32_t jobs,
-                         const std::function<bool()>& stop = nullptr);
+                         std::uint32_t jobs);
 
 }  // namespace orrery

@@ -96,8 +96,7 @@ Result<void> Search::enumerate(std::size_t cluster) {
         return tl::unexpected(made.error());
     }
     const ClusterCosts& costs = *cluster_costs_.emplace_back(std::move(*made));
-    Candidates found =
-        candidates_on(scenario_, spec_, cluster, costs, score_, options_.jobs, options_.stop);
+    Candidates found = candidates_on(scenario_, spec_, cluster, costs, score_, options_.jobs);
     result_.points += found.points;
     result_.candidates += found.admitted;
     result_.left_out += found.left_out;

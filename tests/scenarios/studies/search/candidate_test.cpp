@@ -36,17 +36,5 @@ TEST(Candidate, TheSpaceIsTheSameWhateverTheThreads) {
     }
 }
 
-TEST(Candidate, AnInterruptedEnumerationKeepsWhatItHas) {
-    const Scenario scenario = small_scenario("s", {});
-    const SearchSpec spec{.clusters = {{.cluster = scenario.cluster, .device = scenario.device}}};
-    const testing::TimedPlans timed{scenario};
-    const auto found = [&](const std::function<bool()>& stop) {
-        return candidates_on(scenario, spec, 0, *timed.costs, Score{spec, scenario}, 1, stop);
-    };
-    const Candidates part = found([] { return true; });
-    EXPECT_FALSE(part.plans.empty());
-    EXPECT_LT(part.plans.size(), found([] { return false; }).plans.size());
-}
-
 }  // namespace
 }  // namespace orrery
