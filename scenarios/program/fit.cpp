@@ -86,18 +86,18 @@ Command describe_fit() {
                       "alone"},
                      {"--host-bound",
                       &spec->host_bound,
-                      "Table of steps that the host binds, for the cost of a framework's calls, if "
-                      "not the catalogue's",
+                      "Table of steps that wait for the host (if not given: the catalogue's): they "
+                      "give the cost of a framework's calls",
                       "FILE"},
                      {"--unseen",
                       &spec->unseen,
-                      "Table of steps of software that no case ran on, for how far such steps are "
-                      "off, if not the catalogue's",
+                      "Table of steps of other software (if not given: the catalogue's): they give "
+                      "the interval of such steps",
                       "FILE"},
                      {"--experts",
                       &spec->experts,
-                      "Table of steps of models with experts, for how far such steps are off, if "
-                      "not the catalogue's",
+                      "Table of steps of models with experts (if not given: the catalogue's): they "
+                      "give the interval of such steps",
                       "FILE"},
                      {"--terms",
                       &spec->terms,

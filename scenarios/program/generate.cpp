@@ -91,7 +91,7 @@ Command describe_generate() {
                "A run's job.checkpoint_folder, or a step",
                "FOLDER",
                true},
-              {"--prompt", &arguments->prompt, "What to go on from (a new line)", "TEXT"},
+              {"--prompt", &arguments->prompt, "Text to go on from (a new line)", "TEXT"},
               number_option(
                   "--tokens", arguments->tokens, "How many tokens to add (200)", "N", 1, 1'000'000),
               {"--temperature",

@@ -34,7 +34,7 @@ std::vector<CommandOption> gpu_bench_options(GpuBenchArguments& arguments) {
            "STAGE"},
           {"--comparison",
            &spec->first_comparison,
-           "Comparisons that --only checks leaves out at the begin",
+           "Comparisons that --only checks skips at its start",
            "N"},
           device_option(spec->device, "cuda (if not given), or cpu for a rehearsal without a GPU"),
           {"--checks-only", &spec->checks_only, "Check the kernels, train nothing"},

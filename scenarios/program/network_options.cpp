@@ -27,7 +27,7 @@ std::vector<CommandOption> network_options(NetworkArguments& arguments) {
           {"--pattern", &arguments.pattern, patterns, "NAME"},
           {"--size",
            &arguments.sizes,
-           "Bytes of the vector, or of each flow: 1MiB..1GiB (doubling), 64KiB,1MiB",
+           "Bytes of the vector, or of each flow: a list (64KiB,1MiB), or doublings (1MiB..1GiB)",
            "SIZES"},
           {"--fidelity",
            &arguments.fidelity,

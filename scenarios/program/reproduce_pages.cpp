@@ -17,7 +17,9 @@ Result<void> make_folder(const std::filesystem::path& folder) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) {
-        return fail(folder.string(), "the folder cannot be made: " + error.message());
+        return fail(folder.string(),
+                    "the folder cannot be made: " + error.message(),
+                    "choose another folder");
     }
     return {};
 }

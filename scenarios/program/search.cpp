@@ -37,14 +37,14 @@ Command describe_search() {
                "Say which figures of the catalogue the answer hinges on"},
               {"--fit",
                &arguments->fit,
-               "Instead: the longest sequence, or the most layers, that the plan holds in memory, "
-               "or the most layers by where state lies, or the fewest layers that have to run "
-               "again",
+               "Ask instead what the plan holds in memory: the longest sequence, the most layers, "
+               "the most layers for each place of the state (tiers), or the fewest layers that run "
+               "again (recompute)",
                "sequence|layers|tiers|recompute"},
               number_option("--place",
                             arguments->place,
-                            "Instead: the order of the nodes in which the plan's step is shortest, "
-                            "by annealing over N orders",
+                            "Find the order of the nodes with the shortest step of the plan "
+                            "instead, by annealing over N orders",
                             "N",
                             1,
                             1'000'000),

@@ -69,7 +69,7 @@ int serve_command(const ServeArguments& arguments) {
 }
 
 std::vector<CommandOption> serve_options(ServeArguments& arguments) {
-    return joined({{scenario_option(arguments.file, "of kind serving"),
+    return joined({{scenario_option(arguments.file, "its kind is serving"),
                     override_option(arguments.overrides),
                     output_option(arguments.output, "Table of all requests to write (CSV)"),
                     {"--real",
@@ -84,13 +84,13 @@ std::vector<CommandOption> serve_options(ServeArguments& arguments) {
                      "ADDRESS:PORT"},
                     number_option("--max-queue",
                                   arguments.max_queue,
-                                  "Requests of clients that wait or run at most (256)",
+                                  "Most requests of clients that wait or run at a time (256)",
                                   "N",
                                   1,
                                   1'000'000),
                     number_option("--max-body",
                                   arguments.max_body,
-                                  "Bytes of a client's request at most (1048576)",
+                                  "Most bytes of a client's request (1048576)",
                                   "BYTES",
                                   1,
                                   1'000'000'000)},
@@ -98,7 +98,7 @@ std::vector<CommandOption> serve_options(ServeArguments& arguments) {
                                 {.html = kPageHelp,
                                  .csv = "Write the latencies as a table",
                                  .trace = "Write a Perfetto trace of every instance's batches, "
-                                          "of a million steps at most"})});
+                                          "at most a million steps"})});
 }
 
 Command describe_serve() {

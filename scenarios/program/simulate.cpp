@@ -83,8 +83,8 @@ Command describe_simulate() {
                           {.html = "Write a page with pictures: waterfall, ranks over time, "
                                    "memory, links",
                            .csv = "Write the figures as a table of one row",
-                           .trace = "Write a Perfetto trace (Chrome's, if it ends with .json) of "
-                                    "the roles' first ranks"}),
+                           .trace = "Write a Perfetto trace of a rank of each role (in Chrome's "
+                                    "format, if its name ends with .json)"}),
              {{"--export-chakra",
                &arguments->chakra_folder,
                "Write the step as Chakra execution traces, which ASTRA-sim reads",

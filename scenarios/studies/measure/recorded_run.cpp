@@ -83,7 +83,9 @@ Result<void> begin_run_folder(const std::filesystem::path& folder) {
         std::filesystem::remove(folder / kOldDescription, error);
     }
     if (error) {
-        return fail(folder.string(), "can't be the folder of a recording: " + error.message());
+        return fail(folder.string(),
+                    "can't be the folder of a recording: " + error.message(),
+                    "choose another folder");
     }
     return {};
 }

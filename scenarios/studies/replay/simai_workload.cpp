@@ -68,7 +68,8 @@ public:
 
 private:
     void complain(std::string what, std::string hint = {}) {
-        errors_.push_back({fmt::format("{}:{}", source_, line_), std::move(what), std::move(hint)});
+        const std::string where = line_ == 0 ? source_ : fmt::format("{}:{}", source_, line_);
+        errors_.push_back({where, std::move(what), std::move(hint)});
     }
 
     bool has_experts() const {

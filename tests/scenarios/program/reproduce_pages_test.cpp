@@ -41,7 +41,7 @@ TEST(ReproducePages, APlaceThatCannotBeWrittenIsAnErrorBeforeTheWork) {
     const ReproduceArguments arguments = pages_in((folder / "file").string() + "/");
     const CommandRun run = run_command([&] { return reproduce_command(arguments); });
     EXPECT_EQ(run.status, kExitUserError);
-    EXPECT_NE(run.err.find("file"), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("(hint: choose another folder)"), std::string::npos) << run.err;
     EXPECT_TRUE(names_folder("a/"));
     EXPECT_FALSE(names_folder("a"));
 }

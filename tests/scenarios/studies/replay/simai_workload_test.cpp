@@ -49,6 +49,7 @@ TEST(SimaiWorkload, MistakesNameFileLineAndField) {
     EXPECT_NE(error(header + "a -1 1 NONE 0 1 GOSSIP 0 1 NONE 0 1\n")
                   .find("w.txt:3: error: input gradient communication: 'GOSSIP'"),
               std::string::npos);
+    EXPECT_TRUE(error("").starts_with("w.txt: error: does not begin with ")) << error("");
     EXPECT_NE(error(header).find("announces 1 lines and has 0"), std::string::npos);
     EXPECT_NE(error("MICRO\n").find("w.txt:1: error: does not begin"), std::string::npos);
     EXPECT_NE(error("HYBRID_TRANSFORMER_FWD_IN_BCKWD pp: 2 all_gpus: 4\n1\n"
