@@ -84,7 +84,7 @@ std::vector<ServingMetric> metrics_of(const ServingCase& row,
 // published rate a few per cent of a step decide between an idle system and an endless queue. Nine
 // of ten published throughputs are predicted within a third. A simulated system that carries more
 // than a third above the published rate says that the published run did not go to its limit. The
-// third was chosen among some twenty rules on these rows (docs/explanation/accuracy.md).
+// third was chosen among some twenty rules on these rows (docs/explanation/accuracy-serving.md).
 Result<ServingAnswer> latencies_of(const ServingCase& row,
                                    const ServingSetUp& set_up,
                                    const ServingAnswer& at_published_rate) {

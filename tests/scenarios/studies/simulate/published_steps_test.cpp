@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published step times against predictions from the committed catalogue:
-// docs/explanation/accuracy.md reports all of them, here are the cases of up to 128 GPUs on a
-// network without contention.
+// Published step times against predictions from the committed catalogue, on a network without
+// contention: the cases of up to 128 GPUs (docs/explanation/accuracy-training.md has all cases).
 #include <gtest/gtest.h>
 
 #include <map>

@@ -35,7 +35,7 @@ TEST(MemoryCases, EveryConfigurationThatRanFitsAndPeaksAreWithinATenth) {
     EXPECT_TRUE(found.skipped.empty());
     EXPECT_EQ(found.ran, 19U);
     EXPECT_EQ(found.ran_and_fit, found.ran);
-    // The aim is 85 % (docs/explanation/accuracy.md says what is missing).
+    // The aim is 85 % (docs/explanation/accuracy-training.md says what is missing).
     EXPECT_EQ(found.out_of_memory, 6U);
     EXPECT_GE(found.out_and_too_large, 4U);
     EXPECT_EQ(found.peaks, 19U);
