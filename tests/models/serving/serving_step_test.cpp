@@ -180,15 +180,6 @@ TEST(ServingStep, RanksHoldDifferentExpertsOrPartsOfEach) {
                      all / 4);
 }
 
-const KernelCall& kernel_of(const std::vector<ServingOp>& ops, std::string_view name) {
-    for (const ServingOp& op : ops) {
-        if (op.name == name) {
-            return std::get<KernelCall>(op.work);
-        }
-    }
-    ORRERY_CHECK(false);
-}
-
 // A rank of four has a quarter of the 8,192 rows. With a mask its kernels see all of them, and its
 // products write zeros for three quarters.
 TEST(ServingStep, MaskedExpertsCostRowsOfOtherRanks) {
