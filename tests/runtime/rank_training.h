@@ -49,7 +49,7 @@ public:
             RankId rank,
             Transport* transport,
             const HostOptions& host = {})
-        : RankRun(model, plan, rank, transport, lower(model, plan), host) {}
+        : RankRun(model, plan, rank, transport, lower(model, plan.launched_from_cpp()), host) {}
     // `program` is what the model and plan lower to, or a variation of it.
     RankRun(const Transformer& model,
             const ParallelPlan& plan,

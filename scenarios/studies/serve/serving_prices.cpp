@@ -8,7 +8,6 @@
 
 #include "engine/serving/run_clock.h"
 #include "engine/world/rate_alone.h"
-#include "kernels/csv_rows.h"
 #include "kernels/efficiency_table.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
@@ -105,35 +104,6 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
     }
     return std::unique_ptr<ServingPrices>(new ServingPrices(
         cluster, std::move(*fabric), *curves, model, plan, engine, *kernels, first_rank));
-}
-
-Result<EngineKernels> read_engine_kernels(const std::string& file,
-                                          std::string_view engine,
-                                          std::int64_t bits) {
-    const auto rows = read_csv(file, {"engine", "kernels", "bits", "bandwidth_share"}, true);
-    if (!rows) {
-        return tl::unexpected(rows.error().front());
-    }
-    EngineKernels kernels;
-    for (const CsvRow& row : *rows) {
-        double* share = row.fields[1] == "expert_weights" ? &kernels.expert_weights
-                        : row.fields[1] == "expert_rows"  ? &kernels.expert_rows
-                        : row.fields[1] == "scaled_casts" ? &kernels.scaled_casts
-                                                          : nullptr;
-        const auto of_bits = parse_integer(row.fields[2]);
-        const auto value = parse_number(row.fields[3]);
-        if (share == nullptr || !of_bits || !value || *value <= 0 || *value > 1) {
-            return fail(
-                row.where,
-                fmt::format(
-                    "{} of {} bits at a share of {}", row.fields[1], row.fields[2], row.fields[3]),
-                "expert_weights, expert_rows or scaled_casts; above 0 and at most 1");
-        }
-        if (row.fields[0] == engine && *of_bits == bits) {
-            *share = *value;
-        }
-    }
-    return kernels;
 }
 
 namespace {
@@ -382,21 +352,6 @@ Time ServingPrices::split_time(const BatchShape& shape) const {
     const Time busiest = bounded_product(std::max(half.attention, half.experts), 2);
     return std::min(in_turn, std::max(one, busiest));
 }
-
-namespace {
-
-// Prompts' attention follows that of the sequences that generate.
-void join_attention(std::vector<ServingOp>& ops) {
-    const auto first = std::ranges::find(ops, kDecodeAttention, &ServingOp::name);
-    if (ops.end() - first < 2 || (first + 1)->name != kPromptAttention) {
-        return;
-    }
-    (first + 1)->work =
-        joint_attention(std::get<KernelCall>((first + 1)->work), std::get<KernelCall>(first->work));
-    ops.erase(first);
-}
-
-}  // namespace
 
 Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
     if (plan_.expert_ranks > 0) {

@@ -21,20 +21,9 @@
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/serving_spec.h"
+#include "scenarios/studies/serve/engine_kernels.h"
 
 namespace orrery {
-
-// Kernels of an engine that are slower than the curves by which others are priced: shares of the
-// memory bandwidth that they reach, or 0. Those of experts are for weights that are not unpacked.
-struct EngineKernels {
-    double expert_weights = 0;  // products of experts that their bytes bind
-    double expert_rows = 0;     // around these products
-    double scaled_casts = 0;    // operands of other products get scales of blocks (FP8, FP4)
-};
-// The rows of an engine's products in `bits` bits in a table like catalogue/engine_kernels.csv.
-Result<EngineKernels> read_engine_kernels(const std::string& file,
-                                          std::string_view engine,
-                                          std::int64_t bits);
 
 class ServingPrices : public StepCost {
 public:

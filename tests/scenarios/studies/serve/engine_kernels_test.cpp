@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/engine_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "kernels/attention/attention.h"
+#include "models/serving/cached_attention.h"
+
+namespace orrery {
+namespace {
+
+TEST(EngineKernels, ATableOfSlowKernelsNamesTheirShares) {
+    const std::string file = testing::TempDir() + "/engine_kernels.csv";
+    const auto read = [&](const std::string& row) {
+        std::ofstream{file} << "engine,kernels,bits,bandwidth_share\n" << row << "\n";
+        return read_engine_kernels(file, "mine", 8);
+    };
+    EXPECT_EQ(read("mine,expert_rows,8,0.25")->expert_rows, 0.25);
+    EXPECT_EQ(read("mine,expert_weights,8,0.5")->expert_weights, 0.5);
+    EXPECT_EQ(read("mine,scaled_casts,8,1")->scaled_casts, 1);
+    EXPECT_EQ(read("mine,expert_rows,4,0.25")->expert_rows, 0);
+    EXPECT_EQ(read("other,expert_rows,8,0.25")->expert_rows, 0);
+    for (const char* const row : {"mine,rows,8,0.5",
+                                  "mine,expert_rows,8,0",
+                                  "mine,expert_rows,8,1.5",
+                                  "mine,expert_rows,8,-1",
+                                  "mine,expert_rows,8,x",
+                                  "mine,expert_rows,few,0.5"}) {
+        const auto failed = read(row);
+        ASSERT_FALSE(failed) << row;
+        EXPECT_EQ(failed.error().where, file + ":2");
+    }
+    EXPECT_FALSE(read_engine_kernels(testing::TempDir() + "/none.csv", "mine", 8));
+}
+
+TEST(EngineKernels, OneAttentionKernelTakesThePlaceOfTwo) {
+    const KernelCall generating = attention_forward(
+        {.batch = 64, .seq_q = 1, .seq_kv = 1000, .heads = 32, .kv_heads = 8, .head_dim = 128},
+        Dtype::bf16);
+    const KernelCall prompt = attention_forward(
+        {.batch = 1, .seq_q = 512, .seq_kv = 512, .heads = 32, .kv_heads = 8, .head_dim = 128},
+        Dtype::bf16);
+    std::vector<ServingOp> ops{{.name = "qkv", .work = generating},
+                               {.name = kDecodeAttention, .work = generating},
+                               {.name = kPromptAttention, .work = prompt}};
+    join_attention(ops);
+    ASSERT_EQ(ops.size(), 2U);
+    EXPECT_EQ(ops[1].name, kPromptAttention);
+    EXPECT_GT(std::get<KernelCall>(ops[1].work).flop, prompt.flop);
+    // A step without prompts keeps its own kernel.
+    ops = {{.name = kDecodeAttention, .work = generating}, {.name = "projection", .work = prompt}};
+    join_attention(ops);
+    EXPECT_EQ(ops.size(), 2U);
+}
+
+}  // namespace
+}  // namespace orrery
