@@ -42,7 +42,7 @@ TEST(DrawToken, FollowsTheSoftmaxOfTheLogits) {
 }
 
 std::vector<std::int32_t> text_of(const Transformer& model, const ParallelPlan& plan) {
-    const Program program = lower(model, plan);
+    const Program program = lower(model, plan.launched_from_cpp());
     std::vector<std::int32_t> text;
     std::mutex lock;
     const auto run = [&](RankId rank, Transport* transport) {

@@ -33,7 +33,7 @@ TEST(KernelOperands, GoWithTheDimensionsOfEveryLoweredKernel) {
         if (!listed(d)) {
             continue;
         }
-        const Program program = lower(d.model, d.plan);
+        const Program program = lower(d.model, d.plan.launched_from_cpp());
         for (const Segment& segment : program.segments) {
             for (const Op& op : segment.ops) {
                 if (op.kind() != OpKind::kernel) {

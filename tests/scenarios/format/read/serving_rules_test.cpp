@@ -46,7 +46,7 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
                  "{}",
                  "of which steps host_per_launch is");
     EXPECT_EQ(first_error(engine("captures_generation: true, host_per_launch: 9 us"), "{}"), "");
-    expect_error(engine("host_per_launch: 9 us, max_seq_len_to_capture: 8192"),
+    expect_error(engine("captures_generation: false, max_seq_len_to_capture: 8192"),
                  "{}",
                  "serving.engine.max_seq_len_to_capture limits what captures_generation captures");
     expect_error(engine("host_per_request: 0 us, front_ends: 2"), "{}", "front_ends says how many");
