@@ -47,7 +47,7 @@ TensorId find_tensor(Executor& executor, std::string_view name, std::int64_t mic
     return *found;
 }
 
-// Writes the ids at the positions that the rank holds, out of those of whole sequences.
+// `ids` are of whole sequences. Writes the ids at the positions that the rank holds.
 void write_ids(TensorView to,
                const std::vector<std::int32_t>& ids,
                const SequencePositions& positions) {

@@ -21,7 +21,10 @@ std::vector<std::uint64_t> preempted_hashes(RequestId id,
                                             const Request& request,
                                             std::int64_t blocks) {
     constexpr std::uint64_t kOwn = 0x4f776e426c6f636b;  // apart from other uses of the mixer
-    const std::uint64_t own = splitmix64(kOwn ^ static_cast<std::uint64_t>(id));
+    // A real server gives the id of an ended request to a later one, which arrived later.
+    const std::uint64_t own =
+        splitmix64(splitmix64(kOwn ^ static_cast<std::uint64_t>(id)) ^
+                   static_cast<std::uint64_t>(request.arrival.picoseconds()));
     const auto all = static_cast<std::size_t>(blocks);
     const std::size_t known = std::min(all, request.prefix_hashes.size());
     std::vector<std::uint64_t> hashes(

@@ -20,7 +20,7 @@ enum class PreemptedBlocks : std::uint8_t {
 PreemptedBlocks preempted_blocks(std::string_view scheduler);
 
 // Hashes of the leading full blocks of a request that was preempted: those of its prompt as far as
-// they are known, and behind them its own, which no other request has.
+// they are known, and behind them its own, by its id and its arrival. No other request has these.
 std::vector<std::uint64_t> preempted_hashes(RequestId id,
                                             const Request& request,
                                             std::int64_t blocks);

@@ -29,7 +29,7 @@ struct Packing {
 // The order in which intervals are placed; each gets the best fit among the intervals placed before
 // it. by_size packs most tightly (Pisarchyk and Lee 2020, "Efficient memory management for deep
 // neural net inference", greedy by size). The time for one interval grows with the number of
-// intervals that overlap it and of those that begin during it.
+// intervals that overlap it and with the number of intervals that begin during it.
 enum class PackingOrder : std::uint8_t { by_size, by_begin, by_length };
 Packing pack(std::span<const Interval> intervals, PackingOrder order);
 // Packs by_begin, unless this leaves gaps and another order leaves fewer. Such gaps occur when

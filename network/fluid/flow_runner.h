@@ -2,7 +2,7 @@
 // Runs flows to their ends on any SharedRates while links change: the event loop of `orrery
 // network`. A link with capacity zero is down. Flows over it stop until the switches have converged
 // (`convergence` later), then take another path with their remaining bytes. Flows without another
-// path wait, including those that start then. A flow that has been stopped for `timeout` ends
+// path wait. So does a flow that starts meanwhile. A flow that has been stopped for `timeout` ends
 // unfinished, so that no flow waits for ever. When a link is back and the switches have converged
 // again, moved flows return and waiting ones continue. A channel of a collective is one flow whose
 // path has all its connections.

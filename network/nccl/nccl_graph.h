@@ -19,7 +19,7 @@ struct NcclGroupShape {
     std::uint32_t num_nodes = 1;
     std::uint32_t num_ranks = 1;
     std::uint32_t gpus_per_node = 1;  // members on the node with the fewest
-    std::uint32_t nics_per_node = 1;  // distinct NICs of those members
+    std::uint32_t nics_per_node = 1;  // distinct NICs of the members on that node
     std::uint32_t kinds = 1;          // bit k: it has a node of kind k
     bool tcp = false;                 // over sockets, with one adapter per node
     auto operator<=>(const NcclGroupShape&) const = default;

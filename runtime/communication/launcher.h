@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts the processes of a job on this machine, and ensures that all of them end. If one fails or
-// the launcher is told to stop, the others get SIGTERM, and SIGKILL later. If the launcher dies,
+// the launcher gets a signal, the others get SIGTERM, and SIGKILL later. If the launcher dies,
 // the kernel ends them.
 #pragma once
 

@@ -5,8 +5,8 @@
 // few shapes of products are measured.
 //
 // A step in which every chunk has one token is captured as a CUDA graph once its number of rows has
-// been run, and replayed from then on: its kernels read the batch's numbers from memory. Whoever
-// the other sequences of a step are, a row's bits depend on the padded number of rows alone.
+// been run, and replayed from then on: its kernels read the batch's numbers from memory. A row's
+// bits depend on the padded number of rows, and not on the other sequences of the step.
 //
 // Dense models on one GPU; weights, activations and the cache are fp32 or bf16, logits fp32.
 #pragma once

@@ -42,7 +42,7 @@ struct CheckpointPlan {
     IntervalRule rule = IntervalRule::exact;
     WallTime interval;
     CheckpointMode mode = CheckpointMode::async;
-    // Given times replace those that follow from the model's size and the bandwidths.
+    // Times of a checkpoint. None: derived from the model's size and the bandwidths.
     std::optional<WallTime> stall{};
     std::optional<WallTime> write{};
     std::optional<WallTime> load{};

@@ -181,7 +181,7 @@ struct Answer {
     CauseTimes critical_path;
     std::vector<LinkUse> network;
     std::vector<LinkHeat> heat;  // utilisation of the links, of classes that were used
-    // The number of transfers in the given profile, and of those for this device.
+    // The number of transfers in the given profile, and the number for this device.
     std::size_t profile_transfers = 0;
     std::size_t profile_transfers_here = 0;
     std::vector<CollectiveUse> collectives;

@@ -89,6 +89,16 @@ TEST(PreemptedBlocks, HashesOfARequestAreItsOwn) {
     EXPECT_TRUE(preempted_hashes(kFirst, {}, 0).empty());
 }
 
+// A real server reuses ids: the blocks of an ended request must not be found by a later one.
+TEST(PreemptedBlocks, HashesOfALaterRequestWithTheSameIdDiffer) {
+    const Request ended{.arrival = Time::seconds(1), .prompt_tokens = 8, .prefix_hashes = {7, 8}};
+    Request later = ended;
+    EXPECT_EQ(preempted_hashes(kFirst, ended, 4), preempted_hashes(kFirst, later, 4));
+    later.arrival = Time::seconds(2);
+    EXPECT_EQ(preempted_hashes(kFirst, ended, 2), preempted_hashes(kFirst, later, 2));
+    EXPECT_NE(preempted_hashes(kFirst, ended, 4)[2], preempted_hashes(kFirst, later, 4)[2]);
+}
+
 // A step of a prompt that gives way in the same step was not computed.
 TEST(PreemptedBlocks, TokensOfTheStepThatIsTakenBackAreNotKept) {
     const std::vector<Request> load{{.prompt_tokens = 4, .output_tokens = 8},
