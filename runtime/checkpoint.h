@@ -33,8 +33,8 @@ struct RunState {
     std::int64_t consumed_samples = 0;
 };
 
-// Tells all ranks of a run whether one of them failed. Returns this rank's error if it has one, else
-// the error that another rank failed. All ranks call it in the same order.
+// Tells all ranks of a run whether one of them failed. Returns this rank's error if it has one,
+// else the error that another rank failed. All ranks call it in the same order.
 using Agree = std::function<Result<void>(Result<void> own)>;
 
 struct RankOfRun {

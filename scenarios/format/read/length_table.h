@@ -30,8 +30,8 @@ struct WorkflowStage {
     std::int64_t calls = 1;  // at a time
     double input_tokens = 1;
     double output_tokens = 1;
-    // Tokens of the template that prompts begin with. Prompts with equal numbers share the template;
-    // 0: no template.
+    // Tokens of the template that prompts begin with. Prompts with equal numbers share it; 0: no
+    // template.
     std::int64_t template_tokens = 0;
     std::uint32_t stage = 0;  // from 0 on
 };
