@@ -22,16 +22,16 @@ bool shares_messages(const ScheduleShape& shape, const WorkItem& item, const Wor
 }
 
 // Between the warm-up and the last passes, Megatron-LM's interleaved schedule exchanges messages
-// once for a forward pass and the following backward pass, in both directions together. It requires
-// p | m, and has no such pairs if m = p.
+// once for a forward pass and the following backward pass, in both directions together
+// (schedules.py, send_forward_backward_recv_forward_backward()). It requires p | m.
 bool shares_exchange(const StageRules& rules,
                      const ScheduleShape& shape,
                      const WorkItem& item,
                      const WorkItem& next) {
     return !rules.overlap_p2p && !rules.pairs_passes &&
            rules.schedule == ScheduleKind::interleaved_1f1b && shape.chunks > 1 &&
-           shape.micro_batches > shape.stages && shape.micro_batches % shape.stages == 0 &&
-           is_forward(item) && next.pass == Pass::backward;
+           shape.micro_batches % shape.stages == 0 && is_forward(item) &&
+           next.pass == Pass::backward;
 }
 
 class StageWalker {

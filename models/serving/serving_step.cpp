@@ -65,7 +65,9 @@ public:
         if (stage_ + 1 < plan_.pipeline_model_parallel_size) {
             ops_.push_back(
                 {.name = "send",
-                 .work = SendCall{Bytes{tokens * model_.hidden_size / tp_ * size_bytes(kStream)}}});
+                 .work = SendCall{
+                     .bytes = Bytes{tokens * model_.hidden_size / tp_ * size_bytes(kStream)},
+                     .ranks = static_cast<std::uint32_t>(plan_.pipeline_model_parallel_size)}});
         } else {
             output();
         }

@@ -242,7 +242,8 @@ std::vector<NicMessage> NetworkStudy::messages_of_transfers(Bytes size, Time& st
         return messages;
     }
     for (std::size_t r = 0; r < members_.size(); ++r) {
-        add(SendCall{size}, std::array{members_[r], members_[(r + 1) % members_.size()]});
+        add(SendCall{.bytes = size, .ranks = static_cast<std::uint32_t>(members_.size())},
+            std::array{members_[r], members_[(r + 1) % members_.size()]});
     }
     return messages;
 }

@@ -140,7 +140,8 @@ std::optional<FixedTransfer> StagePrices::ask_send(std::uint32_t digit,
         return found->second;
     }
     const auto plan_of = [&](RankId rank) {
-        return network_.plan(SendCall{bytes}, std::array{rank, mesh_.shifted(rank, digit, delta)});
+        return network_.plan(SendCall{.bytes = bytes, .ranks = mesh_.size(digit)},
+                             std::array{rank, mesh_.shifted(rank, digit, delta)});
     };
     const std::vector<RankId> ranks = senders(digit, from);
     const TransferPlan first = plan_of(ranks.front());
