@@ -25,7 +25,8 @@ const CaseColumns kModelColumns{
     "shared_experts,first_dense_layers,attention,kv_lora_rank,qk_rope_head_dim,qk_nope_head_dim,"
     "v_head_dim,q_lora_rank,sliding_window,notes"};
 
-// "Server; SLO p99 TTFT 2000 ms TPOT 200 ms" -> 2 behind "TTFT"; 0 without the word.
+// Objective behind a word, in seconds: "Server; SLO p99 TTFT 2000 ms TPOT 200 ms" gives 2 for
+// "TTFT". 0 without the word.
 double seconds_behind(const std::string& notes, const char* word) {
     const std::string wanted = std::string{word} + " ";
     const std::size_t at = notes.find(wanted);
@@ -37,14 +38,14 @@ double seconds_behind(const std::string& notes, const char* word) {
     return parse_number(number).value_or(0) * 1e-3;
 }
 
-// What the words of a row say about its split and its product, beside the columns.
+// Applies what the notes and the name of a row say about its parallelism and its GPU.
 void apply_words(const std::string& notes, ServingCase& row) {
     row.ttft_objective_s = seconds_behind(notes, "TTFT");
     row.tpot_objective_s = seconds_behind(notes, "TPOT");
-    // Every rank holds attention whole, and the experts are spread over all.
+    // Each rank holds attention whole, and experts are spread over all ranks.
     if (notes.ends_with("attention data parallel") && row.data_parallel == 1) {
         std::swap(row.data_parallel, row.tensor_parallel);
-        // TensorRT-LLM's limits are then of a rank (documentation, "Attention data parallelism").
+        // TensorRT-LLM's limits then hold per rank (documentation, "Attention data parallelism").
         row.max_num_seqs *= row.data_parallel;
         row.max_num_batched_tokens *= row.data_parallel;
     }
@@ -52,12 +53,12 @@ void apply_words(const std::string& notes, ServingCase& row) {
                                notes.find(
                                    "attention and the first and last layer of the "
                                    "checkpoint are bf16") != std::string::npos;
-    // Red Hat's system has two GPUs and uses one (its description in the results, "hw_notes").
+    // Red Hat's system has two GPUs and uses one (description in the results, "hw_notes").
     if (row.name.find("redhat-ibm_cloud_gx3-48x240x2l40s") != std::string::npos) {
         row.replicas = 1;
         row.num_gpus = 1;
     }
-    // Systems name the product that has 144 GB of HBM3e instead of 96 GB of HBM3.
+    // Names of systems tell the GH200 with 144 GB of HBM3e from the one with 96 GB of HBM3.
     if (row.gpu == "gh200" && row.name.find("144gb") != std::string::npos) {
         row.gpu = "gh200-144gb";
     }
