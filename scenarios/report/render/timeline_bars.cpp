@@ -131,8 +131,7 @@ MemoryOverTime memory_over_time(const Program& program,
     }
     MemoryOverTime over;
     over.role = program.roles[index(most.role)].name;
-    std::map<std::uint32_t, Time>
-        begins;  // begin of each slot on the role's first rank in the trace
+    std::map<std::uint32_t, Time> begins;  // by slot, on the role's first traced rank
     std::optional<RankId> rank;
     for (const TracedOp& op : trace) {
         if (op.step != last || program.role_of(op.rank) != most.role ||

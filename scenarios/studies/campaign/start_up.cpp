@@ -47,8 +47,7 @@ constexpr std::array kColdStarts = {Published{16384, 200, 17},
 std::vector<GroupKind> group_kinds(const ParallelPlan& plan) {
     const std::int64_t n = ranks_of(plan);
     const std::int64_t replicas = plan.context_parallel_size * plan.data_parallel_size;
-    const std::int64_t lines =
-        plan.tensor_model_parallel_size * replicas;  // ranks along the pipeline
+    const std::int64_t lines = plan.tensor_model_parallel_size * replicas;  // along the pipeline
     std::vector<GroupKind> kinds = {{"data", n / plan.data_parallel_size},
                                     {"model", plan.data_parallel_size},
                                     {"tensor", plan.pipeline_model_parallel_size * replicas},

@@ -26,8 +26,7 @@ StateTimes state_times(const Scenario& scenario) {
     const NodeSpec& node = scenario.cluster.node;
     const auto parameters = static_cast<double>(num_parameters(scenario.model));
     const double gpus = std::max(1U, scenario.cluster.num_ranks());
-    const double nodes =
-        gpus / std::max(1U, node.gpus_per_node);  // the last node may be partly filled
+    const double nodes = gpus / std::max(1U, node.gpus_per_node);  // the last may be partly full
     const double bytes = parameters * storage.bytes_per_parameter;
     const auto parts = static_cast<double>(scenario.plan.model_parallel_size());
     const bool sharded = job_shape(scenario).state_sharded;

@@ -289,8 +289,8 @@ std::vector<RecoveryExchange> predicted_log(const Scenario& scenario,
         if (process.kind == FaultKind::host_fault || process.kind == FaultKind::nic_down) {
             process.kind = FaultKind::node_crash;
         }
-        if (process.kind ==
-            FaultKind::silent_corruption) {  // a flipped bit, which the next loss shows
+        // One bit flips, which the next loss shows.
+        if (process.kind == FaultKind::silent_corruption) {
             process.duration = {.kind = DistributionKind::fixed, .scale = kMicrosecond};
             spec.detection.anomaly = kMicrosecond;
         }

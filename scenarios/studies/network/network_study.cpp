@@ -72,8 +72,7 @@ private:
     NetworkPattern pattern_;
     std::unique_ptr<NcclNetwork> network_;
     std::optional<PacketStudy> packets_;
-    std::unique_ptr<NcclNetwork>
-        connections_;  // with numbered connections, on the fabric of packets_
+    std::unique_ptr<NcclNetwork> connections_;  // numbered, on the fabric of packets_
     std::vector<LinkChange> changes_;
     std::vector<RankId> members_;
     std::vector<std::string> waits_;  // waits of the last run

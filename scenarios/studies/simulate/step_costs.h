@@ -22,9 +22,8 @@ namespace orrery {
 
 struct StepCostOptions {
     std::optional<EfficiencyTable> step_table;  // nothing: the catalogue's
-    std::span<const KernelCall>
-        loaded{};                  // appended to the program's kernels (engine/program/step_load.h)
-    std::optional<Cause> without;  // noise, launches or the host cost nothing
+    std::span<const KernelCall> loaded{};       // appended (engine/program/step_load.h)
+    std::optional<Cause> without;               // noise, launches or the host cost nothing
 };
 
 // Rows of the table of factors, for steps of unseen software or lineage: the increase of the shift

@@ -271,8 +271,7 @@ StepHang hang_of(const Hang& hang, Time begin, const Scenario& scenario) {
                                .since = stuck.since - begin,
                                .waiting = stuck.waiting,
                                .missing = stuck.missing};
-        if (told.groups.empty() ||
-            !(told.groups.back() == group)) {  // messages of one group repeat it
+        if (told.groups.empty() || !(told.groups.back() == group)) {  // messages repeat it
             told.groups.push_back(group);
         }
     }

@@ -64,8 +64,7 @@ Result<Tokenizer> tokenizer_of(const TrainingJob& job, const Tokens& tokens) {
     Result<Tokenizer> found =
         encoded ? Tokenizer::find({{folder.empty() ? "." : folder}}) : Tokenizer{};
     const bool fits = found && found->vocabulary() == tokens.vocabulary();
-    return !found || fits ? found
-                          : Tokenizer{};  // otherwise the folder's encoding is of other data
+    return !found || fits ? found : Tokenizer{};  // otherwise it is of other data
 }
 
 Result<std::string> choose_device(Scenario& scenario, const std::string& asked) {
