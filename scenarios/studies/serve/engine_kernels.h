@@ -26,7 +26,7 @@ Result<EngineKernels> read_engine_kernels(const std::string& file,
                                           std::string_view engine,
                                           std::int64_t bits);
 
-// vLLM v1 calls one attention kernel for a step's prompts and its generating sequences
+// Engines with joins_attention call one kernel for a step's prompts and its generating sequences
 // (models/serving/cached_attention.h): both ops become one.
 void join_attention(std::vector<ServingOp>& ops);
 

@@ -373,12 +373,9 @@ Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
     }
     Time sum = found->second;
     std::vector<ServingOp> attention = attention_ops(model_, plan_, shape, stage);
-    // vLLM v1 calls FlashAttention once per layer (vllm/v1/attention/backends/flash_attn.py),
-    // except for latent attention and windows. Engines of 2023 that share only its policy capture
-    // no graphs.
-    if (engine_.scheduler == "vllm_v1" && engine_.captures_generation &&
-        plan_.attention == AttentionGeneration::flash_2 && model_.sliding_window == 0 &&
-        !model_.multi_latent_attention) {
+    // Latent attention and windows have other kernels.
+    if (engine_.joins_attention && plan_.attention == AttentionGeneration::flash_2 &&
+        model_.sliding_window == 0 && !model_.multi_latent_attention) {
         join_attention(attention);
     }
     for (const ServingOp& op : attention) {

@@ -21,7 +21,7 @@ struct ServingCase {
     std::string model;
     std::string weight_precision;
     std::string key_value_precision;
-    bool attention_in_16_bits = false;  // the checkpoint keeps its projections in 16 bits
+    bool attention_in_16_bits = false;  // the notes say so of the checkpoint's projections
     std::string mode;  // static, aggregated, disaggregated
     std::string load;  // static, single, offline, closed, poisson, trace
     std::int64_t num_gpus = 0;
@@ -67,17 +67,28 @@ struct ServingCase {
     }
 };
 
+// FP8 checkpoints of a model with a scale per block of 128 x 128: none, its authors' own, or all.
+enum class BlockScales : std::uint8_t { none, own, all };
+
+// A model with facts of its checkpoints and of its experts' loads, which have their sources in
+// serving_models.csv.
+struct PublishedModel : Transformer {
+    BlockScales fp8_block_scales = BlockScales::none;
+    std::int64_t fp4_attention_bits = 4;  // of attention's projections in FP4 checkpoints
+    double expert_load_alpha = 0;         // Zipf exponent under real prompts
+};
+
 // Whether the first line of the file is the header of a table of served loads.
 bool is_serving_table(const std::string& file);
 ResultOrErrors<std::vector<ServingCase>> read_serving_cases(const std::string& file);
 // Reads a table like catalogue/published/serving_models.csv.
-ResultOrErrors<std::vector<Transformer>> read_served_models(const std::string& file);
+ResultOrErrors<std::vector<PublishedModel>> read_served_models(const std::string& file);
 // The model that a row names, or null. Llama 3.1 and 3.3 have the dimensions of Llama 3.
-const Transformer* served_model(const std::vector<Transformer>& models, const std::string& name);
+const PublishedModel* served_model(const std::vector<PublishedModel>& models,
+                                   const std::string& name);
 // Whether the row's FP8 weights have a scale per block of 128 x 128.
-bool has_block_scales(const ServingCase& row);
-// Whether checkpoints of the model with weights of this word keep attention's projections in 16
-// bits.
-bool keeps_attention_in_16_bits(const std::string& model, const std::string& weight_precision);
+bool has_block_scales(const ServingCase& row, const PublishedModel& model);
+// Whether the row's checkpoint keeps attention's projections in 16 bits.
+bool keeps_attention_in_16_bits(const ServingCase& row, const PublishedModel& model);
 
 }  // namespace orrery

@@ -87,7 +87,10 @@ Result<ServingEngine> engine_of(const ServingCase& row, const std::filesystem::p
 
 // Sets bits of weights and type of products: "fp8" means 8 bits and FP8 products. int4 weights, and
 // fp4 weights on devices without FP4, are unpacked for products in 16 bits.
-Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, ServingPlan& plan) {
+Result<void> set_precision(const ServingCase& row,
+                           const PublishedModel& model,
+                           const DeviceSpec& device,
+                           ServingPlan& plan) {
     struct Word {
         std::string_view word;
         ProductPrecision products;
@@ -114,24 +117,13 @@ Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, Ser
     }
     plan.precision = weights->products;
     plan.weight_bits = weights->bits;
-    plan.block_scaled = plan.precision == ProductPrecision::fp8 && has_block_scales(row);
+    plan.block_scaled = plan.precision == ProductPrecision::fp8 && has_block_scales(row, model);
     if (plan.precision == ProductPrecision::fp4 && device.peak_fp4.per_second() <= 0) {
         plan.precision = ProductPrecision::bf16;
     }
-    plan.attention_in_16_bits = row.attention_in_16_bits && plan.weight_bits < 16;
+    plan.attention_in_16_bits = plan.weight_bits < 16 && keeps_attention_in_16_bits(row, model);
     plan.key_value_precision = cache->bits == 8 ? Dtype::fp8 : Dtype::bf16;
     return {};
-}
-
-// Zipf exponent of expert loads under real prompts. AIConfigurator estimates it by comparing
-// latencies with its kernel tables: 1.01 for DeepSeek-V3 and R1, 1.2 for Qwen3 235B and typical
-// production (docs/POWER_LAW_DISTRIBUTION.md). It also uses 1.01 for MiniMax's models, whose
-// routers have DeepSeek's biases (sdk/models/minimax_m3.py).
-double expert_skew_of(const Transformer& model) {
-    constexpr double kWithBiases = 1.01;
-    constexpr double kTypical = 1.2;
-    const bool biases = model.multi_latent_attention || model.name.starts_with("minimax-");
-    return model.num_experts == 0 ? 0 : biases ? kWithBiases : kTypical;
 }
 
 // The load of one of the row's replicas.
@@ -223,7 +215,7 @@ void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpe
     }
 }
 
-Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
+Result<void> set_pools(const ServingCase& row, const PublishedModel& model, Scenario& scenario) {
     ServingSpec& spec = scenario.serving;
     spec.pools = pools_of(row);
     if (spec.pools.front().instances < 1 || spec.pools.back().instances < 1) {
@@ -233,16 +225,17 @@ Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
         if (pool.plan.ranks_of_stage() % pool.plan.expert_model_parallel_size != 0) {
             return fail(row.where, "expert parallelism that does not divide the ranks");
         }
-        if (const auto set = set_precision(row, scenario.device, pool.plan); !set) {
+        if (const auto set = set_precision(row, model, scenario.device, pool.plan); !set) {
             return tl::unexpected(set.error());
         }
         if (scenario.device.generation != "ampere") {
             pool.plan.attention = AttentionGeneration::flash_3_or_cudnn;
         }
-        pool.plan.expert_skew = expert_skew_of(scenario.model);
+        pool.plan.expert_skew = model.expert_load_alpha;
         set_limits(row, scenario, pool);
         // The lengths of a static batch are known. It runs in as few steps as the cache allows.
-        if (spec.engine.scheduler == "static") {
+        const BatchingRules* rules = find_batching_rules(spec.engine.scheduler);
+        if (rules != nullptr && rules->only_when_empty) {
             pool.limits.max_num_batched_tokens =
                 std::max<std::int64_t>(1, std::llround(row.input_tokens)) *
                 scenario.workload.num_requests;
@@ -300,7 +293,7 @@ Result<Scenario> serving_cluster(std::string_view gpu,
 }
 
 Result<ServingSetUp> set_up_of(const ServingCase& row,
-                               const Transformer& model,
+                               const PublishedModel& model,
                                const std::filesystem::path& catalogue,
                                const std::filesystem::path& traces) {
     if (row.load != "trace" && (row.input_tokens <= 0 || row.output_tokens <= 0)) {
@@ -338,7 +331,7 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     if (wait) {
         facts.prompt_wait_steps = wait->steps;
     }
-    if (const auto set = set_pools(row, set_up.scenario); !set) {
+    if (const auto set = set_pools(row, model, set_up.scenario); !set) {
         return tl::unexpected(set.error());
     }
     if (wait) {

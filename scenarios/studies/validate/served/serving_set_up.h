@@ -28,7 +28,7 @@ Result<Scenario> serving_cluster(std::string_view gpu,
 // One of the row's replicas with its share of the load. `traces` is the folder of recorded
 // requests. The error says what is not expressible.
 Result<ServingSetUp> set_up_of(const ServingCase& row,
-                               const Transformer& model,
+                               const PublishedModel& model,
                                const std::filesystem::path& catalogue,
                                const std::filesystem::path& traces);
 

@@ -109,9 +109,9 @@ Result<ServingAnswer> latencies_of(const ServingCase& row,
 }
 
 Result<std::vector<ServingMetric>> predict_row(const ServingCase& row,
-                                               const std::vector<Transformer>& models,
+                                               const std::vector<PublishedModel>& models,
                                                const ServingValidationOptions& options) {
-    const Transformer* model = served_model(models, row.model);
+    const PublishedModel* model = served_model(models, row.model);
     if (model == nullptr) {
         return fail(row.where, fmt::format("no model {}", row.model));
     }
@@ -189,7 +189,7 @@ void add_families(ServingValidation& validation) {
 }  // namespace
 
 ServingValidation validate_serving(const std::vector<ServingCase>& cases,
-                                   const std::vector<Transformer>& models,
+                                   const std::vector<PublishedModel>& models,
                                    const ServingValidationOptions& options) {
     std::vector<Result<std::vector<ServingMetric>>> outcomes(cases.size());
     for_each_index(

@@ -56,7 +56,7 @@ struct ServingValidationOptions {
 };
 
 ServingValidation validate_serving(const std::vector<ServingCase>& cases,
-                                   const std::vector<Transformer>& models,
+                                   const std::vector<PublishedModel>& models,
                                    const ServingValidationOptions& options);
 
 }  // namespace orrery
