@@ -323,7 +323,7 @@ constexpr Key kServingRows[] = {
         .by("drawn"),
 };
 
-// Keys that a pool does not have are the engine's.
+// Missing keys of a pool have the engine's values.
 void read_pool(const DocumentNode& map,
                const std::string& path,
                const ServingEngine& engine,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes traces for Perfetto (ui.perfetto.dev): the last step of the traced ranks, as protobuf
 // messages of perfetto/trace (TracePacket, TrackEvent, TrackDescriptor, InternedData).
-// 1. a process per rank, a thread per stream
-// 2. a slice per op; categories are causes; step, chunk and micro-batch are arguments
-// 3. inside a communication op, a slice while it waits for its peers
+//   1. a process per rank, a thread per stream
+//   2. a slice per op; categories are causes; step, chunk and micro-batch are arguments
+//   3. inside a communication op, a slice while it waits for its peers
 // Perfetto's clock has nanoseconds. Picoseconds are rounded down, so slices of a stream still
 // follow each other.
 #pragma once
