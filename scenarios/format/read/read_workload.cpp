@@ -114,7 +114,7 @@ void refuse_beside(MapReader& reader,
     }
 }
 
-// An error if the other key is missing, even if its value switches this one off.
+// An error if the other key is missing. Its value may switch this one off.
 void need_beside(MapReader& reader,
                  const char* key,
                  const char* other,

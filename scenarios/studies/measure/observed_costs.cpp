@@ -108,7 +108,7 @@ private:
         const MeasuredStep::OfRank& times = step.ranks[index(rank)];
         const Time span = ops.back().end - ops.front().start;
         const auto gaps = static_cast<double>(std::max<std::size_t>(ops.size() - 1, 1));
-        // Time lost to other processes is divided over the ops and the gaps by their length.
+        // Time lost outside of ops is divided over the gaps between them and the time around them.
         const Time between = span - in_ops;
         Time outside = (times.end - times.begin) - span - (times.loss_data - times.loss);
         const Time before_loss = outside - (times.end - times.loss_data) + between;

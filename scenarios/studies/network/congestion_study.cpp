@@ -174,7 +174,6 @@ std::vector<NicMessage> ring_messages(const Fabric& fabric, std::uint32_t ranks,
 }
 
 // A NIC sends `bytes` in total, evenly to the NICs of its rail.
-
 std::vector<NicMessage> all_to_all_messages(const Fabric& fabric,
                                             std::uint32_t ranks,
                                             Bytes bytes) {
