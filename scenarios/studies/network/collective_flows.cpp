@@ -35,14 +35,14 @@ std::vector<FlowEnd> CollectiveFlows::run_channels(FlowRunner& runner,
                                                    const std::vector<Time>& starts) {
     std::vector<NcclNetwork::Channel> now = channels({});
     ORRERY_CHECK(now.size() == starts.size());
-    std::vector<std::uint8_t> known;  // to the switches, when `now` was laid
+    std::vector<std::uint8_t> known;  // down links that the switches know at the time of routing
     std::vector<RunnerFlow> flows;
     for (std::size_t i = 0; i < now.size(); ++i) {
         flows.push_back(
             {.start = starts[i], .bytes = now[i].part.bytes, .rate_max = now[i].part.rate_max});
     }
     return runner.run(flows, [&](std::size_t i, const LinkState& state, FlowPath& path) {
-        // All connections are laid at one moment: one load counts for them.
+        // All connections are routed at one time: one load serves for them.
         if (!std::equal(known.begin(), known.end(), state.down.begin(), state.down.end())) {
             known.assign(state.down.begin(), state.down.end());
             now = channels(state);
