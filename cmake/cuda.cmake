@@ -43,7 +43,7 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
 endif()
 set(CMAKE_CUDA_STANDARD 20)
 if(ORRERY_CCACHE)
-    set(CMAKE_CUDA_COMPILER_LAUNCHER ${ORRERY_CCACHE})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${ORRERY_LAUNCHER})
 endif()
 # No multiply-add behind our back: an explicit fma() is one, everything else gives the bits that
 # the host gives.
