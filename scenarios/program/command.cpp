@@ -36,8 +36,8 @@ std::vector<Command> all_commands() {
     for (Command& command : commands) {
         add_general_options(command);
         check_form_first(command);
-        check_overrides_first(command);
     }
+    check_overrides_first(commands);
     return commands;
 }
 

@@ -11,6 +11,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/facts_report.h"
 
 namespace orrery {
@@ -68,7 +69,7 @@ Command describe_profile() {
                       "Measure the shapes of this scenario only, in as many processes as it has "
                       "devices",
                       "SCENARIO"},
-                     override_option(spec->overrides),
+                     override_option(spec->overrides, keys_of_training()),
                      processes,
                      old_option("--ranks", "--nproc", processes)},
                     view_options(*arguments, {})}),

@@ -9,6 +9,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/replay/chakra_reader.h"
 #include "scenarios/studies/replay/simai_workload.h"
@@ -74,7 +75,7 @@ Command describe_replay() {
                "Scenario file with a cluster; '-' is standard input",
                "FILE",
                true},
-              override_option(arguments->overrides)},
+              override_option(arguments->overrides, keys_of_network())},
              view_options(*arguments,
                           {.html = kPageHelp, .csv = "Write the parts of the step as a table"})}),
         .examples = {"replay traces/ scenarios/network-clos-64.yaml",

@@ -12,6 +12,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/studies/diff/difference.h"
 #include "scenarios/studies/diff/shown_scenario.h"
@@ -82,7 +83,7 @@ Command describe_show() {
         .help = "Print a scenario as it is simulated: overrides, catalogue entries, defaults",
         .options =
             joined({{scenario_option(arguments->file, "a cluster is enough"),
-                     override_option(arguments->overrides),
+                     override_option(arguments->overrides, every_key()),
                      output_option(arguments->output, "Write the scenario to a file"),
                      {"--plain", &arguments->plain, "Leave out the defaults of absent keys"}},
                     view_options(*arguments, {})}),

@@ -8,6 +8,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/simulate/simulate_jobs.h"
 
@@ -74,7 +75,7 @@ Command describe_simulate() {
         .help = "Simulate a training step of a scenario: step time, MFU, memory",
         .options = joined(
             {{scenario,
-              override_option(arguments->overrides),
+              override_option(arguments->overrides, keys_of_step()),
               {"--from",
                &arguments->result_file,
                "Repeat a result (of simulate --json) in place of a scenario file",

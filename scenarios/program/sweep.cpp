@@ -11,6 +11,7 @@
 
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/report/render/json_report.h"
 #include "scenarios/report/render/progress.h"
@@ -40,7 +41,7 @@ Result<void> views_can_be_written(const SweepArguments& arguments) {
 }  // namespace
 
 int sweep_command(const SweepArguments& arguments) {
-    const ResultOrErrors<Study> study = read_study(arguments.file);
+    const ResultOrErrors<Study> study = read_study(arguments.file, unread_in_study);
     if (!study) {
         return report_errors(study.error());
     }

@@ -137,19 +137,20 @@ TEST(CommandLine, WrongUseEndsWithStatusTwoAndNothingOnStandardOutput) {
     }
 }
 
-// It is signalled as soon as it holds the signals back, long before the million of simulations.
+// It is signalled when its simulations have begun, long before the million of them.
 TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
     for (const char* signal : {"INT", "TERM"}) {
         const TemporaryFolder folder;
         const Ran ran = run_shell(
             "set -m\n"  // or the shell has it ignore SIGINT
             "$ORRERY search '" ORRERY_SOURCE_DIR
-            "/scenarios/llama3-70b-h100.yaml' --json --jobs 1 "
-            "-o best.yaml --set search.simulations=1000000 & search=$!\n"
-            "until grep -q '^SigBlk:.*4003$' /proc/$search/status; do "
+            "/scenarios/llama3-70b-h100.yaml' --json --jobs 1 -v "
+            "-o best.yaml --set search.simulations=1000000 2> said & search=$!\n"
+            "until grep -q 'plans are listed' said; do "
             "kill -0 $search || exit 99; sleep 0.02; done\n"
             "kill -" +
-                std::string{signal} + " $search; wait $search",
+                std::string{signal} +
+                " $search; wait $search; status=$?; cat said >&2; exit $status",
             folder.path());
         EXPECT_EQ(ran.status, 130) << signal << ran.err;
         EXPECT_NE(ran.err.find("interrupted"), std::string::npos) << ran.err;
@@ -159,6 +160,23 @@ TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
         EXPECT_GT(json["pruned"]["interrupted"], 0);
         EXPECT_NE(read_file(folder.path() / "best.yaml"), "");
     }
+}
+
+// A space of 1.5 million plans takes seconds to list.
+TEST(CommandLine, ASignalEndsTheListingOfASearch) {
+    const TemporaryFolder folder;
+    const Ran ran = run_shell(
+        "set -m\n"  // or the shell has it ignore SIGINT
+        "$ORRERY search '" ORRERY_SOURCE_DIR
+        "/scenarios/search-175b-1024-a100.yaml' --jobs 1 -v --set network=analytic "
+        "-o best.yaml & search=$!\n"
+        "until grep -q '^SigBlk:.*4003$' /proc/$search/status; do "
+        "kill -0 $search || exit 99; sleep 0.02; done\n"
+        "sleep 0.5; kill -INT $search; wait $search",
+        folder.path());
+    EXPECT_EQ(ran.status, 130) << ran.err;
+    EXPECT_NE(ran.out.find("of the first"), std::string::npos) << ran.out;
+    EXPECT_NE(read_file(folder.path() / "best.yaml"), "");
 }
 
 // The signal ends the run on its way, and no other one begins.
