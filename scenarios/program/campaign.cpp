@@ -20,7 +20,8 @@ namespace orrery {
 
 namespace {
 
-// Do the scenario's policies, told what a real run's supervisor saw, order the same again?
+// Replays the observations of a real run's supervisor: the scenario's policies must order the same
+// actions.
 int replay(const std::string& file, const Scenario& scenario) {
     const auto events = read_events(file);
     if (!events) {

@@ -23,7 +23,7 @@ bool is_study(const std::string& file) {
            (document->find("grid") != nullptr || document->find("points") != nullptr);
 }
 
-// A study, and each of its scenarios with the keys that all points have.
+// Checks a study and each of its scenarios with the keys of all points.
 CheckedFile check_study(const std::string& file) {
     CheckedFile checked{.file = file, .kind = "study"};
     const ResultOrErrors<Study> study = read_study(file);

@@ -49,7 +49,7 @@ CLI::Option* add_option(CLI::App& app, const CommandOption& option) {
     return added->required(option.required);
 }
 
-// The options that are spelt as in an earlier release.
+// The given options in the spelling of an earlier release.
 using OldOptions = std::vector<std::pair<const CLI::Option*, const CommandOption*>>;
 
 void add_command(CLI::App& app, const Command& command, OldOptions& old) {

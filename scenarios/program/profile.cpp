@@ -45,7 +45,7 @@ ResultOrErrors<StudyOutput> profile_output(const ProfileSpec& spec,
 
 int profile_command(const ProfileArguments& arguments) {
     ViewArguments views = arguments;
-    views.output = arguments.spec.output == "-" ? "-" : "";  // nothing is printed beside it
+    views.output = arguments.spec.output == "-" ? "-" : "";  // the output is printed alone
     return run_study(views, arguments.spec.scenario, "profiling", [&](const auto& progress) {
         return profile_output(arguments.spec, progress);
     });

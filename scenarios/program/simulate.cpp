@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-// Options that look into the step of one job.
+// Refuses options about the step of a single job.
 Result<void> check_jobs(const SimulateArguments& arguments) {
     for (const auto& [option, value] : {std::pair{"--trace", &arguments.trace_file},
                                         {"--export-chakra", &arguments.chakra_folder},
@@ -67,7 +67,7 @@ int simulate_command(const SimulateArguments& arguments) {
 Command describe_simulate() {
     const auto arguments = std::make_shared<SimulateArguments>();
     CommandOption scenario = scenario_option(arguments->file);
-    scenario.required = false;  // --from stands in its place
+    scenario.required = false;  // --from may replace it
     return {
         .name = "simulate",
         .group = CommandGroup::predict,

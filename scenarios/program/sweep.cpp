@@ -20,7 +20,7 @@
 namespace orrery {
 namespace {
 
-// A shard's results have a name of their own: shards may run in one folder.
+// A shard's results have its number in their name, so that shards can share a folder.
 std::string results_name(const SweepArguments& arguments, const Shard& shard) {
     if (!arguments.results.empty()) {
         return arguments.results;
@@ -61,7 +61,7 @@ int sweep_command(const SweepArguments& arguments) {
         return report_error(views.error());
     }
     if (!all_well) {
-        return kExitUserError;  // rank 0 tells
+        return kExitUserError;  // rank 0 reports it
     }
     if (leader) {
         note_faults_of_study(*study);
@@ -90,7 +90,7 @@ int sweep_command(const SweepArguments& arguments) {
                         options.results.string(),
                         (*outcome)->outdated));
     }
-    // Nothing is kept of a mistaken study; the parts of a divided one are for orrery merge.
+    // An invalid study leaves no results. The parts of a divided study remain for orrery merge.
     if (*outcome && !was_there && shard->of == 1 && no_answers(**outcome)) {
         remove_results(options.results);
     }

@@ -32,7 +32,7 @@ std::string left_out_words(std::string_view reason) {
             return std::string{words};
         }
     }
-    // A rule of the plan is named by its key.
+    // A rule of plans has the name of its key.
     return reason.find('_') == std::string_view::npos ? std::string{reason}
                                                       : fmt::format("not allowed: {}", reason);
 }

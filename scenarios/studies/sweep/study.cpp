@@ -85,7 +85,7 @@ void read_names(MapReader& reader,
     }
 }
 
-// A key that two parts of the study set would silently win or lose.
+// An error for a key that two parts of the study set, because one of them would silently win.
 void check_twice(const Study& study, const DocumentNode& root, Errors& errors) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : study.common) {
@@ -111,7 +111,7 @@ void check_twice(const Study& study, const DocumentNode& root, Errors& errors) {
     }
 }
 
-// A key that the simulated step does not read would make equal points.
+// An error for a key that the simulated step does not read, because it would make equal points.
 void check_read(const Study& study, Errors& errors) {
     std::set<std::string> keys;
     for (const auto& [change, place] : study.places) {
@@ -169,7 +169,7 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
 std::int64_t Study::size() const {
     auto count = static_cast<std::int64_t>(scenarios.size() * points.size());
     for (const Axis& axis : grid) {
-        // One more than the most is enough to know.
+        // Counting stops one above the limit.
         count =
             std::min(count * static_cast<std::int64_t>(axis.values.size()), kStudyPointsMax + 1);
     }

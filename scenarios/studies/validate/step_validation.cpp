@@ -25,8 +25,8 @@
 namespace orrery {
 namespace {
 
-// The same job with fewer replicas and a smaller batch, each replica as before: what an assumption
-// changes by a share shows there as well, in a fraction of the time.
+// Shrinks the job to few replicas with the same batch each. The relative effect of an assumption
+// stays the same and takes a fraction of the time to simulate.
 void take_few_replicas(Scenario& scenario) {
     constexpr std::int64_t kReplicas = 8;
     ParallelPlan& plan = scenario.plan;
@@ -45,8 +45,8 @@ void take_few_replicas(Scenario& scenario) {
     }
 }
 
-// Hashed paths make two channels of one message meet on a link by chance. Ranks that do the same
-// then take different times, and each has to be simulated. What an assumption changes does not
+// Replaces ECMP by spraying. With hashed paths two channels may share a link by chance; equal ranks
+// then take different times and are simulated one by one. The effect of an assumption does not
 // depend on that chance.
 void spray_packets(FabricSpec& fabric) {
     if (fabric.kind != FabricKind::file && fabric.routing == RoutingKind::ecmp) {
@@ -54,8 +54,8 @@ void spray_packets(FabricSpec& fabric) {
     }
 }
 
-// Without contention, to the picosecond of a simulation. Nothing if the plan's step does not fold
-// (PlanTimer).
+// Step without contention, equal to the simulation's to the picosecond. Nothing if the plan's step
+// does not fold (PlanTimer).
 std::optional<Time> folded_step(const Scenario& scenario, const CostTables& tables) {
     if (scenario.devices.size() > 1 || runs_in_program_order(scenario.device)) {
         return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<Time> folded_step(const Scenario& scenario, const CostTables& tabl
     return step ? std::optional{*step + costs.step()} : std::nullopt;
 }
 
-// Without contention. Nothing if it does not fit into memory, or cannot be simulated.
+// Step in seconds without contention. Nothing if it does not fit in memory or cannot be simulated.
 std::optional<double> plain_step(const Scenario& scenario, const CostTables& tables, bool fits) {
     if (const std::optional<Time> step = folded_step(scenario, tables)) {
         const auto memory_fits = [&] {
@@ -89,7 +89,7 @@ std::optional<double> plain_step(const Scenario& scenario, const CostTables& tab
                                                   : std::nullopt;
 }
 
-// What a search would have to choose a plan for.
+// Rows with equal text are plans among which a search would choose.
 std::string choice_of(const PublishedCase& row) {
     return fmt::format("{} {} {} x {} {} {} {} {} {} {}",
                        row.family,
@@ -106,8 +106,8 @@ std::string choice_of(const PublishedCase& row) {
 
 using CaseOutcome = std::variant<ValidatedCase, SkippedCase>;
 
-// Passes of layers over micro-batches, of all ranks: the time of a simulation grows with them. A
-// pass of a context-parallel rank exchanges parts of the sequence with each of the others.
+// Estimated cost of simulating a row: passes of layers over micro-batches, over all ranks. A pass
+// of a context-parallel rank exchanges parts of the sequence with each other rank.
 std::int64_t work_of(const ParallelPlan& plan, const Transformer& model) {
     const std::int64_t micro_batches =
         plan.global_batch_size / std::max<std::int64_t>(1, plan.micro_batch_size);
@@ -122,7 +122,7 @@ std::int64_t work_of(const MeasuredRun& run) {
     return work_of(run.scenario.plan, run.scenario.model);
 }
 
-// The most work first: else one thread would be left with it when the others are done.
+// Indices with the largest work first: else one thread would be left with it at the end.
 template <class Row>
 std::vector<std::size_t> order_of_work(const std::vector<Row>& rows) {
     std::vector<std::size_t> order(rows.size());
@@ -132,7 +132,7 @@ std::vector<std::size_t> order_of_work(const std::vector<Row>& rows) {
     return order;
 }
 
-// In the order of the table, whatever the number of threads.
+// Results in the order of the table, for any number of threads.
 template <class Row, class Outcome>
 Validation validate_each(const std::vector<Row>& rows,
                          const StepValidationOptions& options,
@@ -159,7 +159,7 @@ Validation validate_each(const std::vector<Row>& rows,
     return validation;
 }
 
-// What every measured step shows, published or one's own; `sigma` is the simulation's own.
+// Figures of a measured step, published or the user's own. `sigma` is only the simulation's own.
 Result<ValidatedCase> timed_case(const Scenario& scenario,
                                  double measured_s,
                                  const Control& control,
@@ -263,7 +263,7 @@ double spread_of_assumed(const PublishedCase& row,
 Validation validate_steps(const std::vector<PublishedCase>& cases,
                           const Control& control,
                           const StepValidationOptions& options) {
-    // If the catalogue cannot be read, each row's simulation says so.
+    // If the catalogue cannot be read, the simulation of each row reports it.
     const CostTables tables = CostTables::read().value_or(CostTables{});
     return validate_each(cases, options, [&](const auto& row) {
         return validate_case(row, control, tables, options);

@@ -14,7 +14,8 @@ bool is_llama_by_tensorrt(const ServingCase& row) {
     return row.engine.starts_with("trtllm") && row.model.starts_with("llama") && row.gpu == "h200";
 }
 
-// Of tokens that are drawn between length_spread times the stated number and that number.
+// Mean prompt length. The load draws lengths uniformly between length_spread times the stated
+// number and that number.
 double mean_tokens(const ServingCase& row) {
     constexpr double kMean = 0.9;  // RANDOM_RANGE_RATIO is 0.8
     return kMean * row.input_tokens;
@@ -126,7 +127,7 @@ std::optional<EngineLimits> inference_max_limits(const ServingCase& row) {
     if (is_llama_by_tensorrt(row)) {
         return EngineLimits{.max_num_seqs = 2048, .max_num_batched_tokens = kLlamaTokens};
     }
-    // Room for the tokens of all users and one prompt, of each rank. With proposals the users are
+    // Each rank has room for a token of every user and one prompt. With proposals the users are
     // those of a rank.
     if (row.engine.starts_with("trtllm") && deepseek) {
         const std::int64_t users =
@@ -139,8 +140,8 @@ std::optional<EngineLimits> inference_max_limits(const ServingCase& row) {
     return std::nullopt;
 }
 
-// batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait until they fill 0.9 of a
-// step, for twenty steps at most.
+// TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait until they
+// fill 0.9 of a step, for at most twenty steps.
 std::optional<PromptWait> inference_max_prompt_wait(const ServingCase& row) {
     constexpr std::int64_t kEven = 1024;
     constexpr double kFull = 0.9;

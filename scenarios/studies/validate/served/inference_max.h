@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How InferenceMAX serves a published row, as far as its results do not say: the options of the
-// servers in its scripts on the row's day (github.com/SemiAnalysisAI/InferenceX, benchmarks/*.sh).
+// Settings with which InferenceMAX serves a published row, where its results do not state them:
+// server options in its scripts on the row's day (github.com/SemiAnalysisAI/InferenceX,
+// benchmarks/*.sh).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace orrery {
 
-// By the row's source.
+// Decides by the row's source.
 bool is_inference_max(const ServingCase& row);
 
 // Corrects what the table assumes about the row: its split of experts and attention, the type of
@@ -20,10 +21,11 @@ bool is_inference_max(const ServingCase& row);
 // with the day of its run.
 void apply_inference_max_script(const std::string& notes, ServingCase& row);
 
-// Nothing for a model and an engine whose script is not known.
+// Nothing if no script of the model and the engine is known.
 std::optional<EngineLimits> inference_max_limits(const ServingCase& row);
 
-// Fewer new prompts than these wait for some steps of the sequences that generate.
+// New prompts wait until there are `prompts` of them, for at most `steps` steps of the generating
+// sequences.
 struct PromptWait {
     std::uint16_t prompts = 1;
     std::uint16_t steps = 0;
