@@ -49,6 +49,7 @@ struct ServingCase {
     std::int64_t max_num_seqs = 0;  // 0: not stated, also for the next two
     std::int64_t max_num_batched_tokens = 0;
     double memory_share = 0;
+    std::int64_t draft_tokens = 0;  // that one more layer of the model proposes in each step
     double power_cap_w = 0;
     // Measured values; 0: not published.
     double ttft_s = 0;  // mean, else median
@@ -88,6 +89,8 @@ const PublishedModel* served_model(const std::vector<PublishedModel>& models,
                                    const std::string& name);
 // Whether the row's FP8 weights have a scale per block of 128 x 128.
 bool has_block_scales(const ServingCase& row, const PublishedModel& model);
+// Whether graphs hold the row's steps of all lengths, although the release's default ends before.
+bool captures_all_contexts(const ServingCase& row);
 // Whether the row's checkpoint keeps attention's projections in 16 bits.
 bool keeps_attention_in_16_bits(const ServingCase& row, const PublishedModel& model);
 

@@ -142,6 +142,14 @@ TEST(ServingSetUp, TheBenchmarkOfTensorRtLlmHasNoFrontEnd) {
     EXPECT_EQ(set_up(row)->scenario.serving.engine.host_per_request, Time{});
 }
 
+// A front end that takes requests one by one would leave a static batch to the first of them.
+TEST(ServingSetUp, AStaticBatchHasNoFrontEnd) {
+    ServingCase row = closed_row();
+    EXPECT_GT(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+    row.load = "static";
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+}
+
 TEST(ServingSetUp, PrefillAndDecodeSpanServers) {
     ServingCase row = closed_row();
     row.mode = "disaggregated";
@@ -168,6 +176,33 @@ TEST(ServingSetUp, ScriptsOfInferenceMaxDecideLimitsAndWaits) {
     EXPECT_EQ(waits.pools[0].limits.max_num_batched_tokens, 16'384);
     row.source = "another table";
     EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.balanced_ranks, 1);
+}
+
+// Graphs of vLLM before 0.8 end at contexts of 8,192 tokens, but not those of Qwen's page.
+TEST(ServingSetUp, SourcesSayWhichContextsAreCaptured) {
+    ServingCase row = closed_row();
+    row.engine = "vllm-2024";
+    const auto longest = [&] {
+        return set_up(row)->scenario.serving.engine.max_seq_len_to_capture;
+    };
+    EXPECT_EQ(longest(), 8192);
+    row.source = "Qwen2.5 documentation benchmark/speed_benchmark.rst";
+    EXPECT_EQ(longest(), 0);
+}
+
+// The model's own layer proposes.
+TEST(ServingSetUp, ProposalsAreOfOneMoreLayer) {
+    ServingCase row = closed_row();
+    EXPECT_FALSE(set_up(row)->scenario.serving.speculation.has_model());
+    row.draft_tokens = 3;
+    const Speculation three = set_up(row)->scenario.serving.speculation;
+    EXPECT_EQ(three.draft_tokens, 3);
+    EXPECT_EQ(three.draft_model.num_layers, 1);
+    // 0.85 and 0.85 x 0.3 proposals beside the step's own token
+    const double a = three.acceptance;
+    EXPECT_NEAR(1 + a + a * a + a * a * a, 1 + 0.85 + 0.85 * 0.3, 0.01);
+    row.draft_tokens = 1;
+    EXPECT_EQ(set_up(row)->scenario.serving.speculation.acceptance, 0.85);
 }
 
 }  // namespace
