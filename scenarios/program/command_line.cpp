@@ -42,9 +42,7 @@ CLI::Option* add_option(CLI::App& app, const CommandOption& option) {
         added->check(CLI::Range(option.least, option.most));
     }
     if (option.type_name == "FILE" || option.type_name == "FOLDER") {
-        added->check([](const std::string& name) {
-            return std::string{name.empty() ? "the name is empty" : ""};
-        });
+        added->check([&option](const std::string& name) { return why_no_name(option, name); });
     }
     return added->required(option.required);
 }

@@ -22,6 +22,9 @@ ResultOrErrors<ForeignStep> read_step(const std::string& trace) {
     if (std::filesystem::is_directory(trace, ignored) || trace.ends_with(".et")) {
         return read_chakra(trace);
     }
+    if (std::filesystem::is_character_file(trace, ignored)) {
+        return unexpected<Errors>({{trace, "is a device, which may never end", "a file"}});
+    }
     const auto text = read_input(trace, "a folder of Chakra traces, or a workload of SimAI");
     return text ? parse_simai(*text, trace) : unexpected<Errors>({text.error()});
 }

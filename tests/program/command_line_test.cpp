@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/program/run_program.h"
@@ -208,6 +209,29 @@ TEST(CommandLine, AClosedOutputIsAnErrorOfAnyCommand) {
             << command << ": " << ran.err;
         EXPECT_TRUE(read_file(folder.path() / "page.html").ends_with("</html>\n")) << command;
     }
+}
+
+// A database, tokens, weights and folders: no file called '-' is made.
+TEST(CommandLine, WhatNoPipeTakesIsNotWrittenToStandardOutput) {
+    const TemporaryFolder folder;
+    const std::string scenarios = "'" ORRERY_SOURCE_DIR "/scenarios/'";
+    for (const std::string& command :
+         {"sweep " + scenarios + "sweep-70b-plans.yaml -o -",
+          "tokenize " + scenarios + "train-tiny.txt -o -",
+          std::string{"export . -o -"},
+          "train " + scenarios + "train-tiny-cpu.yaml --record -",
+          "simulate " + scenarios + "laptop-2gpu.yaml --export-chakra -"}) {
+        const Ran ran = run_shell("$ORRERY " + command, folder.path());
+        EXPECT_EQ(ran.status, 2) << command;
+        EXPECT_NE(ran.err.find("standard output"), std::string::npos) << command << ran.err;
+        EXPECT_FALSE(std::filesystem::exists(folder.path() / "-")) << command;
+    }
+    EXPECT_EQ(run_shell("timeout 60 $ORRERY validate /dev/zero", folder.path()).status, 2);
+    EXPECT_EQ(run_shell("timeout 60 $ORRERY replay /dev/zero x.yaml", folder.path()).status, 2);
+    EXPECT_EQ(
+        run_shell("$ORRERY init - --model gpt-2-124m --node laptop-2gpu > /dev/full", folder.path())
+            .err,
+        "standard output: error: can't be written (hint: is the disk full?)\n");
 }
 
 TEST(CommandLine, AnErrorInAFileNamesItsPlace) {

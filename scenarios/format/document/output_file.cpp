@@ -134,13 +134,17 @@ OutputFile::~OutputFile() {
 Result<void> OutputFile::commit() {
     stream_.close();
     if (!stream_) {
-        return fail(path_.string(), "can't be written", "is the disk full?");
+        return fail(path_ == "/dev/stdout" ? "standard output" : path_.string(),
+                    "can't be written",
+                    "is the disk full?");
     }
     if (!temporary_.empty()) {
         std::error_code error;
         fs::rename(temporary_, path_, error);
         if (error) {
-            return fail(path_.string(), "can't be written: " + error.message(), {});
+            return fail(path_.string(),
+                        "can't be written: " + error.message(),
+                        "may you write in its folder?");
         }
     }
     committed_ = true;

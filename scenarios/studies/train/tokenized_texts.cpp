@@ -38,6 +38,9 @@ Result<Tokens> no_text(const TokenizeSpec& spec) {
 
 // No output may be one of the texts, whatever the paths.
 Result<void> check_outputs(const TokenizeSpec& spec) {
+    if (spec.output == "-") {
+        return fail("--output", "a token file can't be standard output", "the name of a file");
+    }
     const std::filesystem::path output = spec.output;
     std::vector<std::filesystem::path> outputs{output};
     if (spec.vocabulary > 0 || !spec.tokenizer.empty()) {
