@@ -169,10 +169,12 @@ private:
         if (is_new) {
             TransferInstance transfer{.num_sides = 2};
             if (from != to) {
-                const auto key = std::tuple{from, to, part.bytes};
+                const std::uint32_t ranks =
+                    part.peers < 0 ? program_.mesh_of(rank).size(part.digit) : 2;
+                const auto key = std::tuple{from, to, part.bytes, ranks};
                 if (!out_.send_plans.contains(key)) {
-                    out_.send_plans[key] =
-                        network_.plan(SendCall{part.bytes}, std::array{from, to});
+                    out_.send_plans[key] = network_.plan(
+                        SendCall{.bytes = part.bytes, .ranks = ranks}, std::array{from, to});
                 }
                 transfer.plan = &out_.send_plans[key];
             }

@@ -40,7 +40,8 @@ struct ExpandedProgram {
     // By what determines them; a map, so that pointers to plans stay valid.
     // Call, first member, draw (engine/program/step_load.h).
     std::map<std::tuple<CollectiveId, RankId, std::uint32_t>, TransferPlan> collective_plans;
-    std::map<std::tuple<RankId, RankId, Bytes>, TransferPlan> send_plans;  // from, to, bytes
+    // From, to, bytes, ranks of the communicator.
+    std::map<std::tuple<RankId, RankId, Bytes, std::uint32_t>, TransferPlan> send_plans;
     std::map<std::pair<CopyId, RankId>, TransferPlan> copy_plans;
 };
 

@@ -150,9 +150,6 @@ Result<std::unique_ptr<ResultsFile>> ResultsFile::open(const fs::path& path, Acc
     if (access == Access::read && !fs::exists(path, ignored)) {
         return fail(path.string(), "there is no such file", "the results of an orrery sweep");
     }
-    if (path == "-") {
-        return fail("--output", "results can't be standard output", "the name of a file");
-    }
     // SQLite would report this only at the first read.
     if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
         return fail(path.string(), "is not the name of a file", "give a file name");

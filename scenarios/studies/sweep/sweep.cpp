@@ -24,6 +24,9 @@ using FileAccess = ResultsFile::Access;
 class Lock {
 public:
     static Result<std::unique_ptr<Lock>> of(const fs::path& path) {
+        if (path == "-") {
+            return fail("--output", "results can't be standard output", "the name of a file");
+        }
         auto lock = std::make_unique<Lock>();
         lock->descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (lock->descriptor_ < 0) {
