@@ -7,89 +7,20 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "engine/base/parallel.h"
-#include "models/lowering/lowering.h"
-#include "scenarios/studies/search/cluster_costs.h"
-#include "scenarios/studies/search/plan_timer.h"
-#include "scenarios/studies/simulate/memory_overheads.h"
-#include "scenarios/studies/simulate/program_order.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/validate/assumed_inputs.h"
+#include "scenarios/studies/validate/plain_steps.h"
 
 namespace orrery {
 namespace {
 
-// The same job with fewer replicas and a smaller batch, each replica as before: what an assumption
-// changes by a share shows there as well, in a fraction of the time.
-void take_few_replicas(Scenario& scenario) {
-    constexpr std::int64_t kReplicas = 8;
-    ParallelPlan& plan = scenario.plan;
-    const std::int64_t replicas = plan.data_parallel_size;
-    if (plan.hsdp_shard_size > 0) {
-        return;
-    }
-    for (std::int64_t few = kReplicas; few < replicas; ++few) {
-        const std::int64_t nodes = scenario.cluster.num_nodes * few;
-        if (nodes % replicas == 0 && plan.global_batch_size * few % replicas == 0) {
-            scenario.cluster.num_nodes = static_cast<std::uint32_t>(nodes / replicas);
-            plan.global_batch_size = plan.global_batch_size * few / replicas;
-            plan.data_parallel_size = few;
-            return;
-        }
-    }
-}
-
-// Hashed paths make two channels of one message meet on a link by chance. Ranks that do the same
-// then take different times, and each has to be simulated. What an assumption changes does not
-// depend on that chance.
-void spray_packets(FabricSpec& fabric) {
-    if (fabric.kind != FabricKind::file && fabric.routing == RoutingKind::ecmp) {
-        fabric.routing = RoutingKind::spray;
-    }
-}
-
-// Without contention, to the picosecond of a simulation. Nothing if the plan's step does not fold
-// (PlanTimer).
-std::optional<Time> folded_step(const Scenario& scenario, const CostTables& tables) {
-    if (scenario.devices.size() > 1 || runs_in_program_order(scenario.device)) {
-        return std::nullopt;
-    }
-    const Result<std::unique_ptr<ClusterCosts>> made =
-        ClusterCosts::make(scenario.cluster, scenario.device, tables.curves, tables.step);
-    if (!made) {
-        return std::nullopt;
-    }
-    const ClusterCosts& costs = **made;
-    PlanTimer timer{scenario.model,
-                    costs.network(),
-                    [&](const Program& program) { return costs.slowest_device(program); },
-                    [&](const ParallelPlan& plan) { return costs.launch_cost(plan); },
-                    costs.restart()};
-    const auto step = timer.step_of(scenario.plan);
-    return step ? std::optional{*step + costs.step()} : std::nullopt;
-}
-
-// Without contention. Nothing if it does not fit into memory, or cannot be simulated.
-std::optional<double> plain_step(const Scenario& scenario, const CostTables& tables, bool fits) {
-    if (const std::optional<Time> step = folded_step(scenario, tables)) {
-        const auto memory_fits = [&] {
-            const auto use = whole_memory_use(lower(scenario.model, scenario.plan), scenario);
-            return use && use->fits;
-        };
-        return !fits || memory_fits() ? std::optional{step->seconds()} : std::nullopt;
-    }
-    const Result<Answer> found = simulate_scenario(scenario, {.only_if_fits = fits});
-    return found && (found->memory.fits || !fits) ? std::optional{found->iteration.seconds()}
-                                                  : std::nullopt;
-}
-
-// What a search would have to choose a plan for.
+// Rows with equal text are plans among which a search would choose.
 std::string choice_of(const PublishedCase& row) {
     return fmt::format("{} {} {} x {} {} {} {} {} {} {}",
                        row.family,
@@ -181,7 +112,7 @@ Result<ValidatedCase> timed_case(const Scenario& scenario,
 
 CaseOutcome validate_case(const PublishedCase& row,
                           const Control& control,
-                          const CostTables& tables,
+                          PlainSteps& steps,
                           const StepValidationOptions& options) {
     const auto skip = [&](const Error& error) {
         const bool of_row = error.where.empty() || error.where == row.where;
@@ -202,7 +133,7 @@ CaseOutcome validate_case(const PublishedCase& row,
     timed->stack = row.stack;
     timed->choice = choice_of(row);
     timed->model = row.model.name;
-    timed->sigma = std::hypot(timed->sigma, spread_of_assumed(row, catalogue, tables, timed->fits));
+    timed->sigma = std::hypot(timed->sigma, spread_of_assumed(row, catalogue, steps, timed->fits));
     return std::move(*timed);
 }
 
@@ -241,20 +172,14 @@ ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue) {
 
 double spread_of_assumed(const PublishedCase& row,
                          const Catalogue& catalogue,
-                         const CostTables& tables,
+                         PlainSteps& steps,
                          bool fits) {
-    if (row.assumed.empty()) {
+    if (alternatives(row).empty()) {
         return 0;
     }
     const PredictRow predict = [&](const PublishedCase& other) -> std::optional<double> {
-        Result<Scenario> scenario = scenario_of(other, catalogue);
-        if (!scenario) {
-            return std::nullopt;
-        }
-        scenario->network = NetworkFidelity::analytic;
-        spray_packets(scenario->cluster.fabric);
-        take_few_replicas(*scenario);
-        return plain_step(*scenario, tables, fits);
+        const Result<Scenario> scenario = scenario_of(other, catalogue);
+        return scenario ? steps.of(*scenario, fits) : std::nullopt;
     };
     const std::optional<double> here = predict(row);
     return here ? assumed_spread(row, *here, predict) : 0;
@@ -263,10 +188,10 @@ double spread_of_assumed(const PublishedCase& row,
 Validation validate_steps(const std::vector<PublishedCase>& cases,
                           const Control& control,
                           const StepValidationOptions& options) {
-    // If the catalogue cannot be read, each row's simulation says so.
-    const CostTables tables = CostTables::read().value_or(CostTables{});
+    // If the catalogue cannot be read, the simulation of each row reports it.
+    PlainSteps steps{CostTables::read().value_or(CostTables{})};
     return validate_each(cases, options, [&](const auto& row) {
-        return validate_case(row, control, tables, options);
+        return validate_case(row, control, steps, options);
     });
 }
 

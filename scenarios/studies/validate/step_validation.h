@@ -16,7 +16,7 @@
 
 namespace orrery {
 
-struct CostTables;
+class PlainSteps;
 
 struct StepValidationOptions {
     std::filesystem::path catalogue;
@@ -34,7 +34,7 @@ ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue);
 // so have the others to.
 double spread_of_assumed(const PublishedCase& row,
                          const Catalogue& catalogue,
-                         const CostTables& tables,
+                         PlainSteps& steps,
                          bool fits);
 
 // Without the summaries of families (summarise_families()). A case's interval also holds what the
