@@ -167,7 +167,7 @@ ResultOrErrors<std::vector<CsvRow>> read_csv(std::istream& text,
             rows.push_back(std::move(row));
         }
     } catch (const std::exception& error) {  // a line is longer than the reader's buffer
-        errors.push_back({name, error.what(), ""});
+        errors.push_back({name, error.what(), "is it a table of comma-separated values?"});
     }
     if (width == 0 && errors.empty()) {
         errors.push_back(

@@ -173,6 +173,18 @@ AttentionCurve attention_curve(const EfficiencyTable& table,
     return curve;
 }
 
+// Products of a generation that draws all of its power run at the clock that the power allows. A
+// part with more power than the one whose products were timed reaches more of its peak.
+double power_headroom(const EfficiencyTable& table, const DeviceSpec& device) {
+    const double watts = table.value_or("gemm.timed_at_watts", device.generation, "*", 0);
+    const double peak = table.value_or("gemm.timed_at_tflops", device.generation, "*", 0);
+    if (watts <= 0 || peak <= 0 || device.power <= 0) {
+        return 1;
+    }
+    return clock_at_power(static_cast<double>(device.power) / watts) /
+           (device.peak(Dtype::bf16).per_second() * 1e-12 / peak);
+}
+
 }  // namespace
 
 double clock_under_limit(const DeviceSpec& device) {
@@ -197,6 +209,7 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
             value = table.value_or(name, generation, kClasses[c], value);
         };
         read("gemm.asymptote", gemm_[c].asymptote);
+        gemm_[c].asymptote = std::min(1.0, gemm_[c].asymptote * power_headroom(table, device));
         read("gemm.k_prologue", gemm_[c].k_prologue);
         read("gemm.tile_penalty", gemm_[c].tile_penalty);
         read("gemm.wave_sharpness", gemm_[c].wave_sharpness);

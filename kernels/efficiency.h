@@ -24,7 +24,10 @@ inline constexpr std::size_t kNumDtypeClasses = 3;          // fp16, fp8, fp32
 inline constexpr std::size_t kNumAttentionGenerations = 3;  // AttentionGeneration
 
 struct GemmCurve {
-    double asymptote = 0.8;     // [gemm.asymptote] fraction of the peak for infinite k and waves
+    // [gemm.asymptote] fraction of the peak for infinite k and waves. [gemm.timed_at_watts] and
+    // [gemm.timed_at_tflops]: power and bf16 peak of the device that it was timed on, where power
+    // limits it.
+    double asymptote = 0.8;
     double k_prologue = 64;     // [gemm.k_prologue] cost of filling the pipeline, in elements of k
     double tile_penalty = 0.2;  // [gemm.tile_penalty] loss of smaller tiles, see efficiency.cpp
     double wave_sharpness = 0.5;  // [gemm.wave_sharpness] 1: a partial wave costs a whole one

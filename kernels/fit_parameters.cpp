@@ -169,6 +169,11 @@ EfficiencyTable fixed_parameters() {
               "cdna3",
               "fp8",
               {0.38, 0.15, "SemiAnalysis December 2024: 990 of 2615 TFLOP/s on MI300X"});
+    // A B200 keeps 1,580 of 1,965 MHz at 1,000 W (flashinfer pull request 2899), so that power
+    // decides what products reach. GB200 (1,200 W, 2,500 TFLOP/s) reaches the same part of its
+    // peak.
+    table.set("gemm.timed_at_watts", "blackwell", "*", {1000, 0, "NVIDIA DGX B200 user guide"});
+    table.set("gemm.timed_at_tflops", "blackwell", "*", {2250, 0, "NVIDIA DGX B200 datasheet"});
     // torch's product of 8,192 rows, columns and depth; GeForce cards run above their rated boost
     // clock.
     table.set("gemm.asymptote",

@@ -18,10 +18,12 @@ double NcclNetwork::intra_bandwidth(RankId rank) const {
                                 device_of(fabric_.kind_of(rank)).compute_capability);
 }
 
-double NcclNetwork::send_bandwidth(RankId from, RankId to) const {
+double NcclNetwork::send_bandwidth(RankId from, RankId to, std::uint32_t channels) const {
     const std::uint32_t node = fabric_.node_of(from);
     if (node == fabric_.node_of(to)) {
-        return intra_bandwidth(from);
+        return std::min(intra_bandwidth(from),
+                        channels * nccl_send_channel_bandwidth(
+                                       device_of(fabric_.kind_of(from)).compute_capability));
     }
     return fabric_.over_tcp(node, fabric_.node_of(to)) ? kTcpThread : kNoPortLimit;
 }

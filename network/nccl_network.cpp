@@ -52,16 +52,6 @@ double start_up_us(const NcclChoice& choice,
     return 5.56 + 1.98 * passes * (ranks_of_node - 1);
 }
 
-// Channels of a message between two ranks. NCCL sizes them by the bytes: each gets at least half
-// (over a network) or an eighth (inside a node) of a 512 KiB step. There are at most 2 channels per
-// network peer and 32 per NVLink peer. Assumption: NCCL 2.28's defaults from memory, not measured.
-std::uint32_t p2p_channels(std::int64_t bytes, bool network) {
-    const std::int64_t least = network ? 256 << 10 : 64 << 10;
-    const std::int64_t most = network ? 2 : 32;
-    const auto wanted = std::clamp<std::int64_t>((bytes + least - 1) / least, 1, most);
-    return std::bit_floor(static_cast<std::uint32_t>(wanted));
-}
-
 }  // namespace
 
 NcclNetwork::NcclNetwork(Fabric fabric, const NcclNetworkOptions& options)
@@ -266,17 +256,19 @@ std::vector<PartShape> NcclNetwork::send_shapes(RankId from,
     return shapes;
 }
 
-NcclNetwork::Outline NcclNetwork::outline_of_send(RankId from, RankId to, Bytes bytes) const {
+NcclNetwork::Outline NcclNetwork::outline_of_send(RankId from,
+                                                  RankId to,
+                                                  const SendCall& send) const {
     const std::uint32_t node = fabric_.node_of(from);
     const bool network = node != fabric_.node_of(to);
     const bool tcp = network && fabric_.over_tcp(node, fabric_.node_of(to));
     const bool nvlink = fabric_.node_spec(node).intra_node != IntraNodeKind::pcie;
-    const std::uint32_t channels = p2p_channels(bytes.count(), network);
+    const std::uint32_t channels = nccl_send_channels(send, network);
     Outline out{
         .plan = {.phases = {}, .algorithm = "p2p", .protocol = "Simple", .channels = channels},
         .channels = channels,
-        .progress = bytes.count(),
-        .bandwidth = send_bandwidth(from, to),
+        .progress = send.bytes.count(),
+        .bandwidth = send_bandwidth(from, to, channels),
         .factor = factor_of_send(network && !tcp)};
     const std::uint32_t sms_here = device_of(fabric_.kind_of(from)).num_sms;
     const std::uint32_t sms_there = device_of(fabric_.kind_of(to)).num_sms;
@@ -300,7 +292,7 @@ TransferPlan NcclNetwork::plan(const TransferCall& call, std::span<const RankId>
         return {};
     }
     if (const auto* send = std::get_if<SendCall>(&call)) {
-        const Outline outline = outline_of_send(members[0], members[1], send->bytes);
+        const Outline outline = outline_of_send(members[0], members[1], *send);
         return outline.laid(send_shapes(members[0], members[1], outline.channels));
     }
     const auto& collective = std::get<CollectiveCall>(call);
@@ -344,7 +336,7 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const TransferCall& c
     Outline outline;
     std::vector<PartShape> shapes;
     if (const auto* send = std::get_if<SendCall>(&call)) {
-        outline = outline_of_send(members[0], members[1], send->bytes);
+        outline = outline_of_send(members[0], members[1], *send);
         shapes = send_parts(fabric_, members[0], members[1], outline.channels, &connections);
     } else {
         const auto& collective = std::get<CollectiveCall>(call);

@@ -149,7 +149,7 @@ private:
     NcclP2pChannels p2p_channels_of(const Group& group) const;
     // The bandwidth in GB/s of all channels of a member together, including its own part.
     double port_of(const Group& group) const;
-    Outline outline_of_send(RankId from, RankId to, Bytes bytes) const;
+    Outline outline_of_send(RankId from, RankId to, const SendCall& send) const;
 
     Group& group_of(std::span<const RankId> members) const;
     const NcclChoice& choice_of(const Group& group, const CollectiveCall& call) const;
@@ -174,7 +174,7 @@ private:
     NcclCommunicator search(std::uint32_t kind, const NcclGroupShape& shape) const;
     // The bandwidth of a rank's links inside its node (GB/s).
     double intra_bandwidth(RankId rank) const;
-    double send_bandwidth(RankId from, RankId to) const;
+    double send_bandwidth(RankId from, RankId to, std::uint32_t channels) const;
     // The additional time of a message on the network of a group, or between two ranks.
     Time message_latency(bool tcp) const;
     double fill_of(const Group& group,

@@ -5,12 +5,16 @@
 #include <bit>
 #include <cmath>
 
+#include "network/nccl/nccl_channel.h"
+
 namespace orrery {
 namespace {
 
 constexpr std::uint32_t kMostChannels = 64;
 constexpr std::uint32_t kMessagesOfBatch = 8;
-constexpr std::int64_t kStep = 512 << 10;  // of the Simple protocol
+constexpr std::int64_t kStep = 512 << 10;          // of the Simple protocol
+constexpr std::int64_t kLargestPart = 32 * kStep;  // inside a node
+constexpr std::uint32_t kMessageChannels = 32;
 constexpr std::int64_t kLlBytesOfChannel = 16'384;
 // GB/s that NCCL provides per channel to a network peer
 constexpr double kNetChannelBandwidth = 14;
@@ -67,6 +71,28 @@ NcclMessage nccl_message(std::int64_t bytes,
         message.protocol = NcclProtocol::ll;
     }
     return message;
+}
+
+std::uint32_t nccl_send_channels(const SendCall& send, bool network) {
+    const std::int64_t bytes = send.bytes.count();
+    const std::int64_t smallest_part = network ? kStep / 2 : kStep / 8;
+    const std::uint32_t of_peer = network ? 2 : kMessageChannels;
+    const std::uint32_t ranks = std::max(2u, send.ranks);
+    // Most: four messages share a channel if all peers have one.
+    const std::uint32_t most =
+        std::clamp(std::bit_floor(4 * kMessageChannels / ranks), 1u, of_peer);
+    std::uint32_t share =
+        network ? most : std::clamp(std::bit_floor(kMessageChannels / ranks), 1u, of_peer);
+    while (share < most && bytes > share * kLargestPart) {
+        share *= 2;
+    }
+    const auto parts =
+        std::clamp<std::int64_t>((bytes + smallest_part - 1) / smallest_part, 1, share);
+    return std::bit_floor(static_cast<std::uint32_t>(parts));
+}
+
+double nccl_send_channel_bandwidth(std::uint32_t compute_capability) {
+    return nccl_channel_bandwidth(NcclProtocol::ll128, compute_capability, 1) * 16 / 15;
 }
 
 std::uint32_t nccl_batches(std::uint32_t ranks, const NcclP2pChannels& channels, bool network) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "engine/base/units.h"
+#include "engine/program/transfer_call.h"
 #include "network/fabric/cluster_spec.h"
 #include "network/nccl/nccl_tuning.h"
 
@@ -33,6 +34,17 @@ struct NcclMessage {
 // Over a network, or over PCIe or NVLink inside a node.
 enum class NcclMessagePath : std::uint8_t { nvlink, pcie, network };
 NcclMessage nccl_message(std::int64_t bytes, NcclMessagePath path, const NcclP2pChannels& channels);
+
+// Channels of one message between two ranks, the same at both. NCCL shares the channels of messages
+// among the peers of the communicator. A message takes more than its share if a part would be
+// larger than 32 steps, and fewer if parts would be smaller than an eighth of a step (inside a
+// node) or a half (over a network): scheduleP2pTasksToPlan() and calcP2pChunkSize() of enqueue.cc.
+// Assumption: a communicator has 32 channels for messages, a network peer at most 2.
+std::uint32_t nccl_send_channels(const SendCall& send, bool network);
+
+// GB/s of one channel of a message inside a node: a block copies as fast as in LL128, where 15 of
+// 16 bytes are data (nccl/nccl_channel.h).
+double nccl_send_channel_bandwidth(std::uint32_t compute_capability);
 
 // The fraction of the links' rate that NCCL's all-to-alls between servers reach. Measured: 24 GB/s
 // of bus bandwidth over 32 A100s with NICs of 200 Gb/s, 48 over 32 H100s with 400 Gb/s (NVIDIA, GTC

@@ -164,7 +164,7 @@ void CampaignWorld::happen(const Pending& p) {
         case Happening::slow_seen:
             return on_slow_seen(p.index, p.generation);
         case Happening::slow_ends:
-            if (p.index == kNobody) {
+            if (p.index == kNoNode) {
                 slow_job_ = p.generation == slow_job_generation_ ? 1 : slow_job_;
             } else if (pool_[p.index].generation == p.generation) {
                 pool_[p.index].slow = 1;

@@ -9,11 +9,6 @@
 #include "engine/faults/detection.h"
 
 namespace orrery {
-namespace {
-
-constexpr WallTime kSpikeSeen = WallTime::seconds(60);  // length of a window of losses (assumed)
-
-}  // namespace
 
 // Schedules notices and the warnings of a predictor, a share of which (`precision`) is right.
 void CampaignWorld::announce_all() {
@@ -194,7 +189,7 @@ void CampaignWorld::interrupted() {
 void CampaignWorld::stop_nodes(const FaultEvent& event) {
     const bool transient = uniform(event.id, Chance::transient) < info(event.kind).transient;
     std::vector<NodeNumber> idle;
-    NodeNumber first = kNobody;
+    NodeNumber first = kNoNode;
     for (NodeNumber n = event.nodes.first; n < event.nodes.first + event.nodes.count; ++n) {
         PooledNode& node = pool_[n];
         const bool works = takes_part(n);
@@ -210,12 +205,12 @@ void CampaignWorld::stop_nodes(const FaultEvent& event) {
         node.repair = event.duration;
         if (node.place == NodePlace::job) {
             sick_.push_back(n);
-            first = first == kNobody ? n : first;
+            first = first == kNoNode ? n : first;
         } else {
             idle.push_back(n);
         }
     }
-    if (first != kNobody) {
+    if (first != kNoNode) {
         count(event);
         interrupted();
         detect_node(first);
@@ -264,13 +259,13 @@ void CampaignWorld::detect_job() {
         detect(spec_.detection, job_fault_.kind, uniform(job_fault_.id, Chance::detection));
     schedule(now_ + seen.latency,
              Happening::detected,
-             kNobody,
+             kNoNode,
              static_cast<std::uint32_t>(job_fault_.id));
 }
 
 void CampaignWorld::on_detected(std::uint32_t index, std::uint32_t generation) {
     Observation o = observation(ObservationKind::fault_detected);
-    if (index == kNobody) {
+    if (index == kNoNode) {
         if (!job_fault_.present || static_cast<std::uint32_t>(job_fault_.id) != generation) {
             return;  // a restart has cured the fault
         }
@@ -311,7 +306,7 @@ void CampaignWorld::slow_down(const FaultEvent& event) {
         ++result_.slowdowns;
         slow_job_ = std::max(slow_job_, factor);
         const WallTime lasts = event.duration > WallTime{} ? event.duration : WallTime::hours(1);
-        schedule(now_ + lasts, Happening::slow_ends, kNobody, ++slow_job_generation_);
+        schedule(now_ + lasts, Happening::slow_ends, kNoNode, ++slow_job_generation_);
         return refresh_rate();
     }
     bool any = false;

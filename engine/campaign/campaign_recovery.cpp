@@ -130,7 +130,7 @@ void CampaignWorld::accuse_somebody(Chance chance,
     if (uniform(id, chance, 1) < p) {
         const double where = uniform(id, chance, 2);
         const auto slot = static_cast<std::size_t>(where * static_cast<double>(job.slots.size()));
-        if (job.slots[slot].node != kNobody) {
+        if (job.slots[slot].node != kNoNode) {
             out.push_back(job.slots[slot].node);
         }
     }
@@ -161,7 +161,7 @@ void CampaignWorld::on_checked() {
             const bool named = uniform(id, Chance::check, 2 * checks_ + 2) < test_->localises;
             const std::uint32_t next = (job.slot_of_node[n] + 1) % job.shape.slots;
             const NodeNumber who = named ? n : job.slots[next].node;
-            if (who != kNobody) {
+            if (who != kNoNode) {
                 out.push_back(who);
             }
         }
@@ -353,8 +353,7 @@ void CampaignWorld::check_numbers() {
     } else if (spike_at_ >= 0) {
         // The same batches are repeated.
         corrupt_from_ = std::max(spike_at_, progress_.work());
-        expect_corruption(WallTime::microseconds(corrupt_from_ - progress_.work()) +
-                          WallTime::seconds(60));
+        expect_corruption(WallTime::microseconds(corrupt_from_ - progress_.work()) + kSpikeSeen);
     } else if (corrupt_from_ >= 0) {
         make_corrupt(corrupt_from_, corrupt_id_);
     }
@@ -365,7 +364,7 @@ void CampaignWorld::begin_drain(const Action& action) {
         draining_.push_back(action.node);
         return;
     }
-    planned_ = action.node == kNobody;
+    planned_ = action.node == kNoNode;
     draining_.clear();
     if (!planned_) {
         draining_.push_back(action.node);

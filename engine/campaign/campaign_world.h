@@ -13,6 +13,9 @@
 
 namespace orrery {
 
+// Time until a spike of the loss is noticed: the length of a window of losses (assumed).
+inline constexpr WallTime kSpikeSeen = WallTime::seconds(60);
+
 class CampaignWorld {
 public:
     CampaignWorld(const CampaignSpec& spec, std::uint64_t seed, const CampaignOptions& options);

@@ -322,10 +322,17 @@ private:
         } else {
             item.kind = ItemKind::send_recv;
             for (const SendRecvPart& part : program_.send_recv(op).parts) {
-                add_part(connection(connection_of(part)), SendCall{part.bytes}, flat.stream);
+                add_part(connection(connection_of(part)),
+                         SendCall{.bytes = part.bytes, .ranks = ranks_of(part)},
+                         flat.stream);
             }
         }
         item.num_parts = static_cast<std::uint32_t>(tape_.parts.size()) - item.first_part;
+    }
+
+    // Members of the message's communicator; between two parties it is their pair's.
+    std::uint32_t ranks_of(const SendRecvPart& part) const {
+        return part.peers < 0 ? mesh_->size(part.digit) : 2;
     }
 
     RoleConnection connection_of(const SendRecvPart& part) const {

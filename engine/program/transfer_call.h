@@ -4,6 +4,7 @@
 // engine/world/transfers.h has all transfers of a program with their plans.
 #pragma once
 
+#include <cstdint>
 #include <variant>
 
 #include "engine/base/units.h"
@@ -11,9 +12,10 @@
 
 namespace orrery {
 
-// A message from the first member to the second.
+// A message from the first member to the second, on a communicator of `ranks` members.
 struct SendCall {
     Bytes bytes;
+    std::uint32_t ranks = 2;
     bool operator==(const SendCall&) const = default;
 };
 

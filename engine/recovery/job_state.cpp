@@ -56,10 +56,10 @@ void JobState::vacate(std::uint32_t slot) {
     if (place.vacancy == Vacancy::none) {
         vacancies.insert(std::lower_bound(vacancies.begin(), vacancies.end(), slot), slot);
     }
-    if (place.node != kNobody) {
+    if (place.node != kNoNode) {
         slot_of_node[place.node] = kNoSlot;
     }
-    place = {.node = kNobody, .vacancy = Vacancy::open};
+    place = {.node = kNoNode, .vacancy = Vacancy::open};
 }
 
 void JobState::place(std::uint32_t slot, NodeNumber node) {

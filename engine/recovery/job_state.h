@@ -44,7 +44,7 @@ inline constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 enum class Vacancy : std::uint8_t { none, open, dropped, rerouted, taken_over };
 
 struct JobSlot {
-    NodeNumber node = kNobody;
+    NodeNumber node = kNoNode;
     Vacancy vacancy = Vacancy::none;
 };
 

@@ -82,7 +82,7 @@ std::string to_line(const Action& a) {
         case ActionKind::take_over:
             return fmt::format("{} slot {}", name(a.kind), a.slot);
         case ActionKind::drain:
-            return a.node == kNobody
+            return a.node == kNoNode
                        ? std::string{"drain"}
                        : fmt::format("drain node:{}{}", a.node, a.urgent ? " now" : "");
         case ActionKind::restart: {

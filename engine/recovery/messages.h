@@ -18,7 +18,7 @@
 namespace orrery {
 
 using NodeNumber = std::uint32_t;
-inline constexpr NodeNumber kNobody = ~NodeNumber{0};
+inline constexpr NodeNumber kNoNode = ~NodeNumber{0};
 
 enum class ObservationKind : std::uint8_t {
     training_started,  // steps are made from now on
@@ -56,7 +56,7 @@ enum class ActionKind : std::uint8_t {
     reroute,    // continue without `slot`: its peers take over its micro-batches
     take_over,  // continue without `slot`: the node that computes its work redundantly takes over
     wait,       // for a node to become ready
-    // Stop at the next checkpoint, or now if `urgent`, so that `node` can leave (kNobody: none)
+    // Stop at the next checkpoint, or now if `urgent`, so that `node` can leave (kNoNode: none)
     drain,
     restart,        // restart all processes from `source`, at step `step_max` at most
     call_operator,  // a person finds the sick node

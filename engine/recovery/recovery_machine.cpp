@@ -161,7 +161,7 @@ void RecoveryMachine::on_foresight(const Observation& o) {
     }
     if (o.nodes.empty() && o.kind == ObservationKind::notice && phase_ == Phase::training) {
         phase_ = Phase::draining;
-        actions_.push_back({.kind = ActionKind::drain, .node = kNobody, .urgent = true});
+        actions_.push_back({.kind = ActionKind::drain, .node = kNoNode, .urgent = true});
         return;
     }
     const bool in_job = std::any_of(o.nodes.begin(), o.nodes.end(), [&](NodeNumber node) {

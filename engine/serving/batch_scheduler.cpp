@@ -231,12 +231,7 @@ void BatchScheduler::fill_waiting(Batch& batch) {
            may_join(waiting_.front())) {
         const RequestId id = waiting_.front();
         Sequence& sequence = at(id);
-        const Request& request = requests_[static_cast<std::size_t>(id)];
-        const std::int64_t whole = (sequence.total - 1) / limits_.block_size;
-        PrefixHit hit = prefix_hit(request, whole);
-        if (sequence.attempt > 0 && below_.tiers == nullptr && limits_.enable_prefix_caching) {
-            hit.blocks = hit.in_cache = pool_.cached_prefix(preempted_hashes(id, request, whole));
-        }
+        const PrefixHit hit = hit_of_waiting(id);
         std::int64_t tokens = most_in_a_step(sequence.total - hit.blocks * limits_.block_size);
         if (rules_.chunks_prompts) {
             tokens = std::min(tokens, budget_);

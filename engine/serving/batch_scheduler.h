@@ -248,6 +248,8 @@ private:
         std::int64_t in_cache = 0;  // of these
     };
     PrefixHit prefix_hit(const Request& request, std::int64_t blocks) const;
+    // The hit of a waiting request. A preempted one may find its own blocks.
+    PrefixHit hit_of_waiting(RequestId id) const;
     bool admit_head(const PrefixHit& hit, std::int64_t new_tokens, Batch& batch);
     // Takes the blocks of a hit, some of which must be loaded, and `fresh` new blocks.
     void take_loaded(RequestId id, const PrefixHit& hit, std::int64_t fresh, Batch& batch);

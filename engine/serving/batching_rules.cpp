@@ -13,7 +13,10 @@ namespace {
 constexpr double kWatermark = 0.01;
 
 constexpr std::array<BatchingRules, 8> kRules{{
-    {.name = "vllm_v1"},
+    // vLLM v1 looks a preempted request up in the prefix cache like a new one
+    // (vllm/v1/core/kv_cache_manager.py: get_computed_blocks). vLLM v0 has no prefix cache by
+    // default.
+    {.name = "vllm_v1", .preempted_blocks = PreemptedBlocks::all},
     {.name = "vllm_v0", .mixes_phases = false, .chunks_prompts = false, .watermark = kWatermark},
     {.name = "sarathi",
      .decodes_first = true,
@@ -22,7 +25,9 @@ constexpr std::array<BatchingRules, 8> kRules{{
     {.name = "orca", .chunks_prompts = false, .reservation = Reservation::longest},
     {.name = "tensorrt_llm", .decodes_first = true, .reservation = Reservation::longest},
     {.name = "tensorrt_llm_max_utilization", .decodes_first = true},
-    {.name = "sglang", .mixes_phases = false},
+    // SGLang's tree keeps the cached prompt of a retracted request
+    // (srt/managers/schedule_batch.py).
+    {.name = "sglang", .mixes_phases = false, .preempted_blocks = PreemptedBlocks::prompt},
     {.name = "static",
      .mixes_phases = false,
      .chunks_prompts = false,

@@ -15,6 +15,13 @@ enum class Reservation : std::uint8_t {
     longest,    // its prompt and all outputs, so that no sequence is preempted
 };
 
+// The blocks of a preempted sequence that its prefix cache keeps findable.
+enum class PreemptedBlocks : std::uint8_t {
+    lost,
+    prompt,  // blocks of its prompt
+    all,     // blocks of its prompt and outputs
+};
+
 // A row of batching_rules().
 struct BatchingRules {
     std::string_view name;
@@ -30,6 +37,7 @@ struct BatchingRules {
     Reservation reservation = Reservation::next_step;
     // Share of all blocks that must stay free at an admission.
     double watermark = 0;
+    PreemptedBlocks preempted_blocks = PreemptedBlocks::lost;
 };
 
 // The policies, with their sources:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waiting requests: when they may begin, their order, and their lists.
+// The waiting requests: when they may begin, their order, their return by a preemption, and their
+// lists.
 #include <algorithm>
 
 #include "engine/serving/batch_scheduler.h"
@@ -62,6 +63,52 @@ void BatchScheduler::accept(std::vector<RequestId>& accepted) {
     }
 }
 
+BatchScheduler::PrefixHit BatchScheduler::hit_of_waiting(RequestId id) const {
+    const Sequence& sequence = at(id);
+    const Request& request = requests_[static_cast<std::size_t>(id)];
+    const std::int64_t whole = (sequence.total - 1) / limits_.block_size;
+    PrefixHit hit = prefix_hit(request, whole);
+    if (sequence.attempt > 0 && below_.tiers == nullptr && limits_.enable_prefix_caching) {
+        hit.blocks = hit.in_cache = pool_.cached_prefix(preempted_hashes(id, request, whole));
+    }
+    return hit;
+}
+
+void BatchScheduler::preempt_last(Batch& batch) {
+    const auto [id, slot] = running_.back();
+    running_.pop_back();
+    Sequence& sequence = sequences_[slot];
+    // Its tokens of this step are not computed. The budget stays spent, as in vLLM.
+    std::int64_t computed = sequence.computed;
+    std::erase_if(batch.steps, [&](const SequenceStep& step) {
+        computed -= step.request == id ? step.new_tokens : 0;
+        return step.request == id;
+    });
+    const bool loading = std::erase_if(batch.loads, [&](const SequenceLoad& load) {
+                             return load.request == id;
+                         }) > 0;
+    const PreemptedBlocks kept = rules_.preempted_blocks;
+    if (kept != PreemptedBlocks::lost && limits_.enable_prefix_caching && !loading &&
+        !sequence.awaits_cache && below_.tiers == nullptr) {
+        const Request& request = requests_[static_cast<std::size_t>(id)];
+        const std::int64_t last =
+            kept == PreemptedBlocks::all ? sequence.total : std::int64_t{request.prompt_tokens};
+        const auto hashes =
+            preempted_hashes(id, request, std::min(computed, last) / limits_.block_size);
+        for (std::size_t block = 0; block < hashes.size(); ++block) {
+            pool_.publish(sequence.blocks[block], hashes[block]);
+        }
+    }
+    pool_.release(sequence.blocks);
+    sequence.room = 0;
+    pending_tokens_ += std::min(sequence.computed, sequence.total);
+    sequence.computed = 0;
+    sequence.awaits_cache = false;  // it computes its prompt here instead
+    ++sequence.attempt;
+    waiting_.push_front(id);
+    batch.preempted.push_back(id);
+}
+
 std::vector<PendingPrompt> BatchScheduler::pending_prompts() const {
     std::vector<PendingPrompt> pending;
     for (const Running& running : running_) {
@@ -72,12 +119,7 @@ std::vector<PendingPrompt> BatchScheduler::pending_prompts() const {
         }
     }
     for (const RequestId id : waiting_) {
-        const Request& request = requests_[static_cast<std::size_t>(id)];
-        std::int64_t cached = prefix_tokens(request);
-        if (at(id).attempt > 0 && below_.tiers == nullptr && limits_.enable_prefix_caching) {
-            const std::int64_t whole = (at(id).total - 1) / limits_.block_size;
-            cached = pool_.cached_prefix(preempted_hashes(id, request, whole)) * limits_.block_size;
-        }
+        const std::int64_t cached = hit_of_waiting(id).blocks * limits_.block_size;
         pending.push_back({.tokens = at(id).total - cached, .context = cached});
     }
     return pending;

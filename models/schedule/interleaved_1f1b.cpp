@@ -33,7 +33,9 @@ StageOrder turns(const ScheduleShape& shape, Pass pass) {
     return order;
 }
 
-std::int32_t warm_up_passes(const ScheduleShape& shape, std::int32_t stage) {
+}  // namespace
+
+std::int32_t interleaved_warm_up(const ScheduleShape& shape, std::int32_t stage) {
     const std::int32_t passes = shape.chunks * shape.micro_batches;
     if (shape.micro_batches < shape.stages) {
         return passes;
@@ -43,15 +45,13 @@ std::int32_t warm_up_passes(const ScheduleShape& shape, std::int32_t stage) {
     return std::min(passes, 2 * (shape.stages - stage - 1) + (shape.chunks - 1) * largest);
 }
 
-}  // namespace
-
 StageOrder interleaved_1f1b(const ScheduleShape& shape, std::int32_t stage) {
     if (shape.chunks == 1) {
         return one_f_one_b(shape, stage);
     }
     const StageOrder forward = turns(shape, Pass::forward);
     const StageOrder backward = turns(shape, Pass::backward);
-    const auto warm_up = static_cast<std::size_t>(warm_up_passes(shape, stage));
+    const auto warm_up = static_cast<std::size_t>(interleaved_warm_up(shape, stage));
     StageOrder order(forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(warm_up));
     for (std::size_t i = 0; i < backward.size(); ++i) {
         if (i + warm_up < forward.size()) {

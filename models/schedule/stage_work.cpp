@@ -22,16 +22,20 @@ bool shares_messages(const ScheduleShape& shape, const WorkItem& item, const Wor
 }
 
 // Between the warm-up and the last passes, Megatron-LM's interleaved schedule exchanges messages
-// once for a forward pass and the following backward pass, in both directions together. It requires
-// p | m, and has no such pairs if m = p.
+// once for a forward pass and the following backward pass, in both directions together
+// (schedules.py, send_forward_backward_recv_forward_backward()). It requires p | m. `position` is
+// that of the forward pass in the stage's order.
 bool shares_exchange(const StageRules& rules,
                      const ScheduleShape& shape,
+                     std::int32_t stage,
+                     std::size_t position,
                      const WorkItem& item,
                      const WorkItem& next) {
     return !rules.overlap_p2p && !rules.pairs_passes &&
            rules.schedule == ScheduleKind::interleaved_1f1b && shape.chunks > 1 &&
-           shape.micro_batches > shape.stages && shape.micro_batches % shape.stages == 0 &&
-           is_forward(item) && next.pass == Pass::backward;
+           shape.micro_batches % shape.stages == 0 && is_forward(item) &&
+           next.pass == Pass::backward &&
+           position >= static_cast<std::size_t>(interleaved_warm_up(shape, stage));
 }
 
 class StageWalker {
@@ -77,9 +81,9 @@ private:
         for (std::size_t i = 0; i < order.size();) {
             const bool together = i + 1 < order.size() && runs_together(order[i], order[i + 1]);
             const bool pair =
-                together ||
-                (i + 1 < order.size() && (shares_exchange(rules_, shape_, order[i], order[i + 1]) ||
-                                          shares_messages(shape_, order[i], order[i + 1])));
+                together || (i + 1 < order.size() &&
+                             (shares_exchange(rules_, shape_, stage_, i, order[i], order[i + 1]) ||
+                              shares_messages(shape_, order[i], order[i + 1])));
             const std::size_t passes = passes_.size();
             add_turn({&order[i], pair ? 2U : 1U});
             if (together) {

@@ -28,9 +28,12 @@ ServingOp sum_over_context(std::string_view name,
             .group = ServingGroup::context};
 }
 
-ServingOp ring_over_context(std::string_view name, std::int64_t bytes, std::int64_t hops) {
+ServingOp ring_over_context(std::string_view name,
+                            std::int64_t bytes,
+                            std::int64_t ranks,
+                            std::int64_t hops) {
     return {.name = name,
-            .work = SendCall{Bytes{bytes}},
+            .work = SendCall{.bytes = Bytes{bytes}, .ranks = static_cast<std::uint32_t>(ranks)},
             .count = hops,
             .of_context = true,
             .group = ServingGroup::context};
@@ -81,7 +84,7 @@ void add_context_exchange(const Transformer& model,
     } else if (rows > 0) {
         // Every block returns to its rank at the end, as in the source's count.
         ops.push_back(ring_over_context(
-            "context ring", shape.generating_context * key_values, ranks * layers));
+            "context ring", shape.generating_context * key_values, ranks, ranks * layers));
     }
     std::int64_t seen = 0;  // tokens of prompts that all ranks attend to
     for (const PromptChunk& chunk : shape.chunks) {
@@ -89,7 +92,7 @@ void add_context_exchange(const Transformer& model,
     }
     if (seen > 0) {
         ops.push_back(ring_over_context(
-            "prompt ring", part_of(seen, ranks) * key_values, (ranks - 1) * layers));
+            "prompt ring", part_of(seen, ranks) * key_values, ranks, (ranks - 1) * layers));
     }
 }
 

@@ -63,9 +63,9 @@ public:
             expert_block();
         }
         if (stage_ + 1 < plan_.pipeline_model_parallel_size) {
-            ops_.push_back(
-                {.name = "send",
-                 .work = SendCall{Bytes{tokens * model_.hidden_size / tp_ * size_bytes(kStream)}}});
+            const Bytes bytes{tokens * model_.hidden_size / tp_ * size_bytes(kStream)};
+            const auto stages = static_cast<std::uint32_t>(plan_.pipeline_model_parallel_size);
+            ops_.push_back({.name = "send", .work = SendCall{.bytes = bytes, .ranks = stages}});
         } else {
             output();
         }

@@ -13,10 +13,13 @@
 #include "runtime/cuda/cuda_decoder_pass.h"
 #include "runtime/cuda/cuda_result.h"
 #include "runtime/cuda/driver_devices.h"
-#include "runtime/serve/served_adapters.h"
+#include "runtime/cuda/graph_capture.h"
 
 namespace orrery {
 namespace {
+
+constexpr const char* kServingMemoryHint =
+    "a smaller num_blocks, max_num_batched_tokens or max_num_seqs of the pool";
 
 // Rows are padded to this many; a step's own limit is the last size.
 std::int64_t padded(std::int64_t rows, std::int64_t most) {
@@ -88,7 +91,8 @@ Result<void> CudaDecoder::open_device() {
         return unexpected<Error>(device.error());
     }
     device_ = std::move(*device);
-    auto workspace = device_->allocate(kGemmWorkspaceBytes, "the workspace of cuBLASLt");
+    auto workspace =
+        device_->allocate(kGemmWorkspaceBytes, "the workspace of cuBLASLt", kServingMemoryHint);
     if (!workspace) {
         return unexpected<Error>(workspace.error());
     }
@@ -108,7 +112,7 @@ Result<void> CudaDecoder::open_device() {
 // All zeros: rows that a batch is padded with are computed, and must not meet what is no number.
 Result<TensorView> CudaDecoder::tensor(std::int64_t size, Dtype dtype, const std::string& what) {
     const std::int64_t bytes = size * size_bytes(dtype);
-    auto memory = device_->allocate(bytes, what);
+    auto memory = device_->allocate(bytes, what, kServingMemoryHint);
     if (!memory) {
         return unexpected<Error>(memory.error());
     }
@@ -181,14 +185,9 @@ Result<void> CudaDecoder::upload_weights(const ServedModel& served) {
             add("mlp.linear_fc2.bias", layer.fc2_bias);
         }
         if (served.adapters > 0) {
-            Adapters* const adapters[] = {&layer.qkv_adapters,
-                                          &layer.projection_adapters,
-                                          &layer.fc1_adapters,
-                                          &layer.fc2_adapters};
-            std::size_t number = 0;
             for (const AdaptedProjection& p : adapted_projections(m, i)) {
-                all.push_back({p.name + ".adapter_a", &adapters[number]->a});
-                all.push_back({p.name + ".adapter_b", &adapters[number++]->b});
+                all.push_back({p.name + ".adapter_a", &layer.adapters[p.product].a});
+                all.push_back({p.name + ".adapter_b", &layer.adapters[p.product].b});
             }
         }
     }
@@ -254,7 +253,8 @@ Result<void> CudaDecoder::allocate() {
     scratch_bytes_ = std::max(
         scratch_bytes_,
         device::adapter_scratch_bytes({.rows = options_.step_tokens, .rank = adapter_rank_}));
-    auto scratch = device_->allocate(scratch_bytes_, "scratch memory of kernels");
+    auto scratch =
+        device_->allocate(scratch_bytes_, "scratch memory of kernels", kServingMemoryHint);
     if (!scratch) {
         return unexpected<Error>(scratch.error());
     }
@@ -335,23 +335,9 @@ Result<void> CudaDecoder::send(const PagedBatch& batch) {
 }
 
 Result<void> CudaDecoder::capture(const PagedBatch& batch, cudaGraphExec_t& graph) {
-    const cudaStream_t stream = device_->stream(kComputeStream);
-    Result<void> done = cuda_result(
-        cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing a step");
-    if (!done) {
-        return done;
-    }
-    done = Pass{*this, batch}.launch();
-    // The capture is ended in any case: the stream is of no use before.
-    cudaGraph_t captured = nullptr;
-    const Result<void> ended =
-        cuda_result(cudaStreamEndCapture(stream, &captured), "capturing a step");
-    done = done ? ended : done;
-    done = done ? cuda_result(cudaGraphInstantiate(&graph, captured, 0), "making a graph") : done;
-    if (captured != nullptr) {
-        cudaGraphDestroy(captured);
-    }
-    return done;
+    return capture_graph(device_->stream(kComputeStream), graph, [&] {
+        return Pass{*this, batch}.launch();
+    });
 }
 
 // The first step of its rows is launched kernel by kernel, which loads them; the second is

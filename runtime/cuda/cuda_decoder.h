@@ -21,6 +21,7 @@
 #include "kernels/gemm/gemm_cuda.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/serve/paged_batch.h"
+#include "runtime/serve/served_adapters.h"
 #include "runtime/serve/served_model.h"
 
 namespace orrery {
@@ -63,7 +64,7 @@ private:
     struct Layer {
         TensorView norm1, qkv, qkv_bias, projection, projection_bias;
         TensorView norm2, fc1, fc1_bias, fc2, fc2_bias;
-        Adapters qkv_adapters, projection_adapters, fc1_adapters, fc2_adapters;
+        AdaptersOfLayer<Adapters> adapters;
         TensorView cache;
         std::int64_t window = 0;
     };

@@ -109,7 +109,7 @@ void CudaDecoder::Pass::embed() {
 void CudaDecoder::Pass::layer(const Layer& layer) {
     norm(x_.stream, layer.norm1, batch_.rows, x_.normed);
     multiply(qkv(layer));
-    add_adapters(x_.normed, layer.qkv_adapters, x_.qkv);
+    add_adapters(x_.normed, layer.adapters[AdaptedProduct::qkv], x_.qkv);
     device::rotate_and_store(queue_,
                              shape(batch_.rows),
                              {.qkv = x_.qkv,
@@ -121,7 +121,7 @@ void CudaDecoder::Pass::layer(const Layer& layer) {
                                                : std::nullopt});
     attend(layer);
     multiply(projection(layer));
-    add_adapters(x_.context, layer.projection_adapters, x_.branch);
+    add_adapters(x_.context, layer.adapters[AdaptedProduct::projection], x_.branch);
     if (m_.parallel_block) {  // both branches read the same rows, and their products are one sum
         mlp(layer);
         add_branch(std::array{layer.projection_bias, layer.fc2_bias});
@@ -181,7 +181,7 @@ void CudaDecoder::Pass::attend_prompt(const Layer& layer, const PagedBatch::Prom
 
 void CudaDecoder::Pass::mlp(const Layer& layer) {
     multiply(fc1(layer));
-    add_adapters(x_.normed, layer.fc1_adapters, x_.fc1);
+    add_adapters(x_.normed, layer.adapters[AdaptedProduct::fc1], x_.fc1);
     const cpu::ActivationShape activation{.tokens = batch_.rows, .ffn = m_.ffn_hidden_size};
     if (m_.gated_mlp()) {
         const auto gated =
@@ -193,7 +193,7 @@ void CudaDecoder::Pass::mlp(const Layer& layer) {
         device::gelu_forward(queue_, activation, ungated, x_.fc1, {}, x_.activated);
     }
     multiply(fc2(layer));
-    add_adapters(x_.activated, layer.fc2_adapters, x_.branch);
+    add_adapters(x_.activated, layer.adapters[AdaptedProduct::fc2], x_.branch);
 }
 
 void CudaDecoder::Pass::logits() {

@@ -57,7 +57,9 @@ CudaDevice::~CudaDevice() {
     }
 }
 
-Result<std::byte*> CudaDevice::allocate(std::int64_t bytes, const std::string& what) {
+Result<std::byte*> CudaDevice::allocate(std::int64_t bytes,
+                                        const std::string& what,
+                                        const std::string& hint) {
     if (bytes == 0) {
         return nullptr;
     }
@@ -75,7 +77,7 @@ Result<std::byte*> CudaDevice::allocate(std::int64_t bytes, const std::string& w
                                 info_.name,
                                 static_cast<double>(available) / 0x1p30,
                                 static_cast<double>(total) / 0x1p30),
-                    "a smaller plan.micro_batch_size, recomputation, or more GPUs");
+                    hint);
     }
     if (Result<void> done = cuda_result(error, what); !done) {
         return unexpected<Error>(done.error());

@@ -34,8 +34,11 @@ public:
     const CudaDeviceInfo& info() const { return info_; }
     cudaStream_t stream(StreamId id) const { return streams_[index(id)]; }
 
-    // Device memory; a null pointer for zero bytes. The error says how much memory there was.
-    Result<std::byte*> allocate(std::int64_t bytes, const std::string& what);
+    // Device memory; a null pointer for zero bytes. If there is too little memory, the error has
+    // the figures and `hint`, the settings by which the caller needs less.
+    Result<std::byte*> allocate(std::int64_t bytes,
+                                const std::string& what,
+                                const std::string& hint);
     // Pinned host memory, which the device copies from and to without the host's help.
     Result<std::byte*> allocate_pinned(std::int64_t bytes);
     // `timed`: the event also records its time.

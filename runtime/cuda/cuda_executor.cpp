@@ -18,6 +18,8 @@ namespace {
 
 // The time a device may take to stop after its collectives were aborted.
 constexpr std::chrono::milliseconds kMostAfterAnError{5'000};
+constexpr const char* kTrainingMemoryHint =
+    "a smaller plan.micro_batch_size, recomputation, or more GPUs";
 
 bool is_gemm(const Program& program, const Op& op) {
     return op.kind() == OpKind::kernel && program.kernel(op).kind == KernelKind::gemm;
@@ -117,7 +119,8 @@ Result<void> CudaExecutor::set_up(Transport* transport) {
 }
 
 Result<void> CudaExecutor::allocate() {
-    auto arena = device_->allocate(plan().bytes(), "the tensors of a training step");
+    auto arena =
+        device_->allocate(plan().bytes(), "the tensors of a training step", kTrainingMemoryHint);
     if (!arena) {
         return unexpected<Error>(arena.error());
     }
@@ -140,8 +143,10 @@ Result<void> CudaExecutor::allocate() {
         }
     }
     for (StreamMemory& memory : memory_) {
-        auto scratch = device_->allocate(memory.scratch_bytes, "scratch memory of kernels");
-        auto staging = device_->allocate(memory.staging_bytes, "staging of collectives");
+        auto scratch = device_->allocate(
+            memory.scratch_bytes, "scratch memory of kernels", kTrainingMemoryHint);
+        auto staging =
+            device_->allocate(memory.staging_bytes, "staging of collectives", kTrainingMemoryHint);
         if (!scratch || !staging) {
             return unexpected<Error>(scratch ? staging.error() : scratch.error());
         }
@@ -169,7 +174,8 @@ Result<void> CudaExecutor::allocate() {
 // zero: products of zeros draw less power and run faster than real ones.
 Result<void> CudaExecutor::choose_gemm_algorithms() {
     constexpr int kByte = 0x3C;  // bf16 and fp32 of about 0.0115
-    auto workspace = device_->allocate(kGemmWorkspaceBytes, "the workspace of cuBLASLt");
+    auto workspace =
+        device_->allocate(kGemmWorkspaceBytes, "the workspace of cuBLASLt", kTrainingMemoryHint);
     if (!workspace) {
         return unexpected<Error>(workspace.error());
     }

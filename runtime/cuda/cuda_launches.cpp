@@ -11,6 +11,7 @@
 #include "runtime/cuda/cuda_executor.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"
+#include "runtime/cuda/graph_capture.h"
 #include "runtime/gemm_request.h"
 
 namespace orrery {
@@ -195,27 +196,15 @@ Result<void> CudaExecutor::run_piece(Prepared& prepared,
 Result<void> CudaExecutor::capture(Prepared& prepared, const LaunchPlan& plan, std::size_t number) {
     const GraphPiece& piece = prepared.graphs.pieces[number];
     const Launch& first = plan.launches[piece.launches.front()];
-    const cudaStream_t stream = device_->stream(first.stream);
-    Result<void> done = cuda_result(
-        cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing a graph");
-    if (!done) {
-        return at(first, done);
-    }
-    for (const std::uint32_t i : piece.launches) {
-        done = done ? run_launch(plan.launches[i]) : done;
-    }
-    // End the capture in any case, because the stream is unusable before.
-    cudaGraph_t graph = nullptr;
-    const Result<void> ended =
-        cuda_result(cudaStreamEndCapture(stream, &graph), "capturing a graph");
-    done = done ? ended : done;
-    done = done ? cuda_result(cudaGraphInstantiate(&prepared.instances[number], graph, 0),
-                              "making a graph")
-                : done;
-    if (graph != nullptr) {
-        cudaGraphDestroy(graph);
-    }
-    return at(first, done);
+    const auto launch = [&] {
+        Result<void> done;
+        for (const std::uint32_t i : piece.launches) {
+            done = done ? run_launch(plan.launches[i]) : done;
+        }
+        return done;
+    };
+    return at(first,
+              capture_graph(device_->stream(first.stream), prepared.instances[number], launch));
 }
 
 Result<void> CudaExecutor::run_launch(const Launch& launch) {

@@ -15,8 +15,7 @@ inline Result<void> cuda_result(cudaError_t error, const std::string& what) {
                ? Result<void>{}
                : fail("",
                       what + ": " + cudaGetErrorString(error),
-                      error == cudaErrorMemoryAllocation ? "a smaller micro-batch, or more GPUs"
-                                                         : "");
+                      error == cudaErrorMemoryAllocation ? "a smaller batch, or more GPUs" : "");
 }
 
 }  // namespace orrery

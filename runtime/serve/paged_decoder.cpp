@@ -72,11 +72,8 @@ void PagedDecoder::load_adapters(const ServedModel& served,
     if (served.adapters == 0) {
         return;
     }
-    Adapters* next[] = {
-        &layer.qkv_adapters, &layer.projection_adapters, &layer.fc1_adapters, &layer.fc2_adapters};
-    std::size_t place = 0;
     for (const AdaptedProjection& p : adapted_projections(model_, number)) {
-        *next[place++] = {
+        layer.adapters[p.product] = {
             .a = weight_of(served, p.name + ".adapter_a"),
             .b = columns_of(
                 served, p.name + ".adapter_b", served.adapters * served.adapter_rank, p.outputs)};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank holds of a layer that it serves.
+// The weights of a served layer on a rank.
 #pragma once
 
 #include "runtime/serve/paged_decoder.h"
+#include "runtime/serve/served_adapters.h"
 
 namespace orrery {
 
@@ -27,10 +28,7 @@ struct PagedDecoder::Layer {
     std::vector<float> fc1_bias;
     std::vector<float> fc2;
     std::vector<float> fc2_bias;
-    Adapters qkv_adapters;
-    Adapters projection_adapters;
-    Adapters fc1_adapters;
-    Adapters fc2_adapters;
+    AdaptersOfLayer<Adapters> adapters;
     ServedExperts experts;  // in place of fc1 and fc2, if the layer has some
     std::int64_t window = 0;
 };

@@ -73,14 +73,14 @@ private:
         const Layer& layer = d_.layers_[static_cast<std::size_t>(number)];
         const Values normed = norm(stream, layer.norm1, rows_);
         Values qkv = product(normed, layer.qkv, m_.hidden_size, &layer.qkv_bias);
-        add_adapters(normed, layer.qkv_adapters, qkv);
+        add_adapters(normed, layer.adapters[AdaptedProduct::qkv], qkv);
         rotate_and_store(number, qkv);
         Values context;
         if (auto done = gathered(attend(number, layer, qkv), context); !done) {
             return done;
         }
         Values branch = product(context, layer.projection, m_.context_size());
-        add_adapters(context, layer.projection_adapters, branch);
+        add_adapters(context, layer.adapters[AdaptedProduct::projection], branch);
         if (m_.parallel_block) {
             return end_of_parallel_block(layer, normed, branch, stream);
         }
@@ -95,7 +95,7 @@ private:
             return done;
         }
         Values second = product(activated, layer.fc2, m_.ffn_hidden_size);
-        add_adapters(activated, layer.fc2_adapters, second);
+        add_adapters(activated, layer.adapters[AdaptedProduct::fc2], second);
         return add(std::move(second), {&layer.fc2_bias}, stream);
     }
 
@@ -129,13 +129,13 @@ private:
                   const_view_of(layer.fc2),
                   view_of(branch),
                   {.accumulate = true});
-        add_adapters(activated, layer.fc2_adapters, branch);
+        add_adapters(activated, layer.adapters[AdaptedProduct::fc2], branch);
         return add(branch, {&layer.projection_bias, &layer.fc2_bias}, stream);
     }
 
     Result<void> mlp(const Layer& layer, const Values& x, Values& activated) {
         Values fc1 = product(x, layer.fc1, m_.hidden_size, &layer.fc1_bias);
-        add_adapters(x, layer.fc1_adapters, fc1);
+        add_adapters(x, layer.adapters[AdaptedProduct::fc1], fc1);
         const std::int64_t ffn = m_.ffn_hidden_size / d_.part_.tensor_size;
         const cpu::ActivationShape shape{.tokens = rows_, .ffn = ffn};
         Values y(matrix_size(rows_, ffn));

@@ -37,13 +37,17 @@ std::vector<AdaptedProjection> adapted_projections(const Transformer& m, std::in
     const std::int64_t h = m.hidden_size;
     const std::int64_t f = m.ffn_hidden_size;
     std::vector<AdaptedProjection> all{
-        {name("self_attention.linear_qkv"), h, {m.query_size(), m.kv_size(), m.kv_size()}},
-        {name("self_attention.linear_proj"), m.context_size(), {h}}};
+        {AdaptedProduct::qkv,
+         name("self_attention.linear_qkv"),
+         h,
+         {m.query_size(), m.kv_size(), m.kv_size()}},
+        {AdaptedProduct::projection, name("self_attention.linear_proj"), m.context_size(), {h}}};
     if (!m.layer_has_experts(layer)) {
-        all.push_back({name("mlp.linear_fc1"),
+        all.push_back({AdaptedProduct::fc1,
+                       name("mlp.linear_fc1"),
                        h,
                        m.gated_mlp() ? std::vector{f, f} : std::vector<std::int64_t>{f}});
-        all.push_back({name("mlp.linear_fc2"), f, {h}});
+        all.push_back({AdaptedProduct::fc2, name("mlp.linear_fc2"), f, {h}});
     }
     return all;
 }

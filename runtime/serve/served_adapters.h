@@ -5,6 +5,7 @@
 // NAME.adapter_b [adapters, rank, outputs].
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,7 +14,24 @@
 
 namespace orrery {
 
+// The products of a layer that adapters change. Layers with experts have only those of attention.
+enum class AdaptedProduct : std::uint8_t { qkv, projection, fc1, fc2 };
+
+// The adapters of a layer by product, in the form of a decoder. Empty without adapters.
+template <class Adapters>
+class AdaptersOfLayer {
+public:
+    Adapters& operator[](AdaptedProduct product) { return of_[static_cast<std::size_t>(product)]; }
+    const Adapters& operator[](AdaptedProduct product) const {
+        return of_[static_cast<std::size_t>(product)];
+    }
+
+private:
+    std::array<Adapters, 4> of_{};
+};
+
 struct AdaptedProjection {
+    AdaptedProduct product = AdaptedProduct::qkv;
     std::string name;  // of its weight
     std::int64_t inputs = 0;
     std::vector<std::int64_t> outputs;  // parts, each of which tensor-parallel ranks share

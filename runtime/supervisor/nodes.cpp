@@ -146,7 +146,7 @@ void Nodes::assign(const JobState& state) {
     for (std::uint32_t slot = 0; slot < state.slots.size(); ++slot) {
         const bool out =
             std::binary_search(dropped.begin(), dropped.end(), state.shape.unit_of(slot));
-        if (!out && state.slots[slot].node != kNobody) {
+        if (!out && state.slots[slot].node != kNoNode) {
             active_.push_back(state.slots[slot].node);
         }
     }

@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-// Key in a provenance's options
+// Key in the options of a provenance.
 inline constexpr std::string_view kCalibrationOption = "calibration";
 
 // The catalogue's factors of a step, combined with those of `file` unless it is empty. Prints notes

@@ -9,6 +9,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/render/json_report.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/report/trace/perfetto_trace.h"
@@ -20,7 +21,8 @@ namespace orrery {
 
 namespace {
 
-// Do the scenario's policies, told what a real run's supervisor saw, order the same again?
+// Replays the observations of a real run's supervisor: the scenario's policies must order the same
+// actions.
 int replay(const std::string& file, const Scenario& scenario) {
     const auto events = read_events(file);
     if (!events) {
@@ -93,7 +95,10 @@ Command describe_campaign() {
         .group = CommandGroup::predict,
         .help = "Weeks of training with faults and recovery: goodput, lost work, spares",
         .options = joined(
-            {{scenario_option(arguments->file), override_option(arguments->overrides)},
+            {{scenario_option(arguments->file),
+              override_option(
+                  arguments->overrides,
+                  joined_uses({keys_of_training(), keys_of_load(), {{"recovery"}, {"campaign"}}}))},
              view_options(*arguments,
                           {.html = kPageHelp,
                            .csv = "Write the recovery plans as a table",

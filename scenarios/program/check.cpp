@@ -10,6 +10,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/checked_file.h"
 #include "scenarios/report/render/report_words.h"
 #include "scenarios/studies/sweep/study.h"
@@ -23,10 +24,10 @@ bool is_study(const std::string& file) {
            (document->find("grid") != nullptr || document->find("points") != nullptr);
 }
 
-// A study, and each of its scenarios with the keys that all points have.
+// Checks a study and each of its scenarios with the keys of all points.
 CheckedFile check_study(const std::string& file) {
     CheckedFile checked{.file = file, .kind = "study"};
-    const ResultOrErrors<Study> study = read_study(file);
+    const ResultOrErrors<Study> study = read_study(file, unread_in_study);
     if (!study) {
         checked.errors = study.error();
         return checked;
@@ -95,7 +96,7 @@ Command describe_check() {
                              "Scenario or study files (YAML); '-' is standard input",
                              "FILE",
                              true},
-                            override_option(arguments->overrides)},
+                            override_option(arguments->overrides, every_key())},
                            view_options(*arguments, {})}),
         .examples = {"check scenarios/llama3-8b-h100.yaml", "check scenarios/*.yaml"},
         .run = [arguments] { return check_command(*arguments); },

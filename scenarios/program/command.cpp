@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-// The build makes command_list.inc of the list of commands in CMakeLists.txt: COMMAND(NAME) for
-// each, whose NAME.cpp has describe_NAME().
+// The build writes command_list.inc from the list of commands in CMakeLists.txt, with COMMAND(NAME)
+// per command. NAME.cpp defines describe_NAME().
 #define COMMAND(name) Command describe_##name();
 #include "scenarios/program/command_list.inc"
 #undef COMMAND
@@ -36,8 +36,8 @@ std::vector<Command> all_commands() {
     for (Command& command : commands) {
         add_general_options(command);
         check_form_first(command);
-        check_overrides_first(command);
     }
+    check_overrides_first(commands);
     return commands;
 }
 

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "scenarios/format/read/key_use.h"
+
 namespace orrery {
 
 struct CommandOption {
@@ -31,6 +33,8 @@ struct CommandOption {
     std::int64_t most = 0;
     std::string now = {};  // for an old spelling: the option that replaces it
     bool general = false;  // whether every command has it
+    // Of --set, and of a study: the keys of a scenario that the command reads.
+    KeyUses reads = {};
 };
 
 // The purpose of a command, in the order of `orrery --help`.

@@ -42,14 +42,12 @@ CLI::Option* add_option(CLI::App& app, const CommandOption& option) {
         added->check(CLI::Range(option.least, option.most));
     }
     if (option.type_name == "FILE" || option.type_name == "FOLDER") {
-        added->check([](const std::string& name) {
-            return std::string{name.empty() ? "the name is empty" : ""};
-        });
+        added->check([&option](const std::string& name) { return why_no_name(option, name); });
     }
     return added->required(option.required);
 }
 
-// The options that are spelt as in an earlier release.
+// The given options in the spelling of an earlier release.
 using OldOptions = std::vector<std::pair<const CLI::Option*, const CommandOption*>>;
 
 void add_command(CLI::App& app, const Command& command, OldOptions& old) {

@@ -72,4 +72,12 @@ Error command_line_error(const std::vector<Command>& commands,
                                              : Error{"command line", what, own};
 }
 
+std::string why_no_name(const CommandOption& option, const std::string& word) {
+    if (word.empty()) {
+        return "the name is empty";
+    }
+    return option.type_name == "FOLDER" && word == "-" ? "a folder is due, not standard output"
+                                                       : "";
+}
+
 }  // namespace orrery

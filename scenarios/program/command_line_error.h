@@ -19,4 +19,7 @@ Error command_line_error(const std::vector<Command>& commands,
                          const std::string& what,
                          const std::function<bool(const std::string& option)>& given = {});
 
+// Why a word names no file or folder for this option; empty if it does.
+std::string why_no_name(const CommandOption& option, const std::string& word);
+
 }  // namespace orrery

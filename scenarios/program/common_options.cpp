@@ -40,12 +40,14 @@ CommandOption scenario_option(std::string& file, const std::string& remark) {
     return {"file", &file, remark.empty() ? help : help + "; " + remark, "FILE", true};
 }
 
-CommandOption override_option(std::vector<std::string>& overrides) {
-    return {"--set",
-            &overrides,
-            "Change one key, e.g. --set plan.micro_batch_size=2; can be repeated; a path in it is "
-            "relative to the scenario's folder, as in the scenario",
-            "KEY=VALUE"};
+CommandOption override_option(std::vector<std::string>& overrides, KeyUses reads) {
+    return {.names = "--set",
+            .target = &overrides,
+            .help =
+                "Change one key, e.g. --set plan.micro_batch_size=2; can be repeated; a path "
+                "in it is relative to the scenario's folder, as in the scenario",
+            .type_name = "KEY=VALUE",
+            .reads = std::move(reads)};
 }
 
 CommandOption jobs_option(std::uint32_t& jobs) {

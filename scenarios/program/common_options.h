@@ -18,8 +18,9 @@ std::vector<CommandOption> joined(std::initializer_list<std::vector<CommandOptio
 
 // A positional scenario file; "-" is standard input.
 CommandOption scenario_option(std::string& file, const std::string& remark = {});
-// --set of every command that reads a scenario.
-CommandOption override_option(std::vector<std::string>& overrides);
+// --set of every command that reads a scenario, and the keys that the command reads
+// (unread_keys.h).
+CommandOption override_option(std::vector<std::string>& overrides, KeyUses reads);
 // --jobs, for commands that simulate many cases in one process.
 CommandOption jobs_option(std::uint32_t& jobs);
 // --calibration of commands that predict steps.

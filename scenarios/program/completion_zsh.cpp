@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-// In a zsh description brackets and colons have a meaning.
+// Brackets and colons have a meaning in a description of zsh.
 std::string for_zsh(const std::string& text) {
     std::string out;
     for (const char c : text) {

@@ -42,7 +42,7 @@ ResultOrErrors<StudyOutput> diagnose_model(const Scenario& scenario) {
                        .json = checks_json(*checks),
                        .provenance = provenance_of("diagnose", scenario),
                        .status = checks->suspects.empty() ? kExitOk : kExitFinding};
-    // A step that never ends has no times; the checks have something to say.
+    // A step that never ends has no times, but the checks still have results.
     const Result<HeatMap> map = heat_map_of(scenario);
     if (!map) {
         output.report.lines.push_back("No heat map: " + map.error().what + ".");

@@ -9,6 +9,7 @@
 #include "scenarios/program/diagnose.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/checks_report.h"
 
 namespace orrery {
@@ -20,7 +21,7 @@ std::vector<CommandOption> diagnose_options(DiagnoseArguments& arguments) {
            "Scenario file (YAML), or the folder of a recorded run; '-' is standard input",
            "WHAT",
            true},
-          override_option(arguments.overrides),
+          override_option(arguments.overrides, keys_of_step()),
           processes_option(arguments.num_processes,
                            "Check the connections between N processes here")},
          view_options(arguments, {.html = kPageHelp, .csv = "Write the checks as a table"})});

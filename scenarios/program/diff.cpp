@@ -8,6 +8,7 @@
 #include "scenarios/program/any_scenario.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/diff_report.h"
 #include "scenarios/studies/diff/scenario_diff.h"
 
@@ -78,10 +79,11 @@ Command describe_diff() {
         .options = joined(
             {{{"before", &arguments->before, "Scenario (YAML), or result (JSON)", "FILE", true},
               {"after", &arguments->after, "Scenario or result to compare it with", "FILE", true},
-              {"--set",
-               &arguments->overrides,
-               "Change one key of the second scenario; can be repeated",
-               "KEY=VALUE"},
+              {.names = "--set",
+               .target = &arguments->overrides,
+               .help = "Change one key of the second scenario; can be repeated",
+               .type_name = "KEY=VALUE",
+               .reads = every_key()},
               {"--run",
                &arguments->run,
                "Simulate both scenarios: time, memory, and where the time goes"}},

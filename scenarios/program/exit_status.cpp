@@ -36,7 +36,7 @@ int print_output(const std::string& text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     if (!written || std::fflush(stdout) != 0) {
         if (errno == EPIPE) {
-            return kExitOk;  // the reader has seen enough: `orrery … | head`
+            return kExitOk;  // the reader has closed the pipe: `orrery … | head`
         }
         return report_error({"standard output",
                              "can't be written",

@@ -10,6 +10,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/explain_report.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/explain/explain.h"
@@ -62,7 +63,7 @@ Command describe_explain() {
         .help = "Say what limits a scenario, and which change would help most",
         .options = joined(
             {{scenario_option(arguments->file),
-              override_option(arguments->overrides),
+              override_option(arguments->overrides, keys_of_step()),
               {.names = "--keep",
                .target = &arguments->keep,
                .help = "Changes to print, of each kind",

@@ -23,6 +23,9 @@ int export_command(const ExportArguments& arguments) {
                              fmt::format("'{}' is no type of weights", arguments.dtype),
                              "fp32, bf16 or fp16"});
     }
+    if (arguments.target == "-") {
+        return report_error({"--output", "weights can't be standard output", "the name of a file"});
+    }
     const char* type = fp32 ? "F32" : (arguments.dtype == "bf16" ? "BF16" : "F16");
     const std::filesystem::path file = arguments.target;
     const Result<ExportedWeights> exported = export_weights(arguments.checkpoint, file, type);

@@ -15,7 +15,7 @@
 namespace orrery {
 namespace {
 
-// In the table form the table of factors follows where no file is named for it.
+// The table form ends with the table of factors if no file is named for it.
 StudyOutput fit_output(const FitArguments& arguments, Report report, std::string csv) {
     const std::string text = to_text(report);
     return {.report = std::move(report),

@@ -17,7 +17,7 @@ void print_at_once(const std::string& text) {
     std::fflush(stdout);
 }
 
-// What is measured is shown as it comes; beside an answer in another form on standard error.
+// Prints results as they arrive, on standard error if the answer has another form.
 void print_beside(const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
 }

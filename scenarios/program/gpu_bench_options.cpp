@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/gpu_bench.h"
+#include "scenarios/program/unread_keys.h"
 
 namespace orrery {
 
@@ -12,7 +13,7 @@ std::vector<CommandOption> gpu_bench_options(GpuBenchArguments& arguments) {
                              "STAGE"};
     return joined(
         {{{"files", &spec->files, "Scenario files of one GPU; none: the GPT-2 ones", "FILE"},
-          override_option(spec->overrides),
+          override_option(spec->overrides, keys_of_training()),
           {"-o,--output", &spec->folder, "Where profiles and steps.csv are written", "FOLDER"},
           number_option("--steps",
                         spec->steps,

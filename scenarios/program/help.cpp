@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kHelpColumns = 100;
 constexpr std::size_t kMeaningColumn = 30;
 
-// A name, and its meaning in a column of its own; a long name has a line to itself.
+// A name with its meaning in a second column. A long name has its own line.
 std::string entry(const std::string& name, const std::string& meaning) {
     const std::string first = "  " + name;
     std::string lines = wrapped(meaning, kHelpColumns, kMeaningColumn);

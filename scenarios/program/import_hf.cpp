@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 struct SequenceLength {
     std::string tokens;
-    bool longest = false;  // none was asked for
+    bool longest = false;  // no length was requested
 };
 
 SequenceLength length_of(const ImportArguments& arguments, const HfModel& model) {
@@ -75,7 +75,7 @@ int import_hf_command(const ImportArguments& arguments) {
         return report_errors(model.error());
     }
     const SequenceLength length = length_of(arguments, *model);
-    // The document's comment and the terminal say the same.
+    // The document's comment and the terminal show the same notes.
     std::vector<std::string> notes = remarks_on(
         *model,
         length.longest ? std::vector<std::string>{} : std::vector<std::string>{"seq_length"});

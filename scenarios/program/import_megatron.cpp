@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-// A script, a pasted command line, or the words of one.
+// Reads a script, a pasted command line, or the words of one.
 ResultOrErrors<LaunchCommand> launch_of(const ImportArguments& arguments) {
     std::error_code ignored;
     if (arguments.words.size() == 1) {
@@ -54,7 +54,7 @@ int import_megatron_command(const ImportArguments& arguments) {
     note_each("not known, and left out", imported->unknown);
     note_each("left out, as the step does not depend on them", imported->without_effect);
     note_each("not in the command line", imported->assumed);
-    // Errors of the imported scenario carry the place of the flag that they come from.
+    // Errors of the imported scenario have the place of their flag.
     const auto scenario = read_scenario_document(
         imported->document, arguments.words.front(), std::filesystem::current_path());
     return scenario ? write_imported(arguments, imported->yaml) : report_errors(scenario.error());

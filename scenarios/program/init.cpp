@@ -16,7 +16,7 @@
 namespace orrery {
 namespace {
 
-// An answer from the terminal, or the usual one.
+// The user's answer, or the default.
 std::string asked(const std::string& question, const std::string& usual) {
     fmt::print(stderr, "{} [{}]: ", question, usual);
     std::string line;
@@ -24,7 +24,7 @@ std::string asked(const std::string& question, const std::string& usual) {
     return line.empty() ? usual : line;
 }
 
-// Asks again for what is no number. 0: the usual one.
+// Repeats the question until the answer is a number. 0: the default.
 std::uint32_t asked_number(const std::string& question, const std::string& usual) {
     for (std::string answer = asked(question, usual); answer != usual;) {
         std::int64_t number = 0;

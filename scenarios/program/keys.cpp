@@ -21,7 +21,7 @@ int unknown_name(const Keys& all, const std::string& name) {
     for (const ScenarioKey& key : all) {
         known.push_back(key.key);
     }
-    // What another program calls a key says more than names that look alike.
+    // Other programs' names of a key come before similar names.
     const std::string called = key_called(name);
     return report_error({"keys",
                          fmt::format("'{}' is no key or section", name),

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// troff reads bytes: the ellipsis of a help text by its name.
+// Replaces the ellipsis of a help text by troff's name for it, because troff reads bytes.
 std::string without_ellipsis(std::string text) {
     constexpr std::string_view kEllipsis = "…";
     for (std::size_t at = 0; (at = text.find(kEllipsis, at)) != std::string::npos;) {
@@ -20,7 +20,7 @@ std::string without_ellipsis(std::string text) {
     return text;
 }
 
-// As man(7) takes it: a backslash and a hyphen mean themselves, no line begins a request.
+// Escapes text for man(7): backslashes, hyphens, and lines that would begin a request.
 std::string in_roff(const std::string& text) {
     std::string out;
     for (const char c : text) {

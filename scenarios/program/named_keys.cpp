@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-// "faults.mtbf" is "faults[].mtbf": maps of a list need no brackets.
+// "faults.mtbf" also names "faults[].mtbf".
 bool is_path(const ScenarioKey& key, const std::string& name) {
     std::string plain = key.key;
     for (std::size_t at = 0; (at = plain.find("[]", at)) != std::string::npos;) {
@@ -26,7 +26,7 @@ Keys keys_named(const Keys& all, const std::string& name) {
         std::ranges::copy_if(all, std::back_inserter(found), [&](const ScenarioKey& key) {
             return key.name() == name || (!name.empty() && key.short_name == name);
         });
-        // A search has keys of the plan under their own names.
+        // A search has keys of the plan with equal names: prefer the plan's.
         if (found.size() > 1) {
             std::erase_if(found, [](const ScenarioKey& key) { return key.section() == "search"; });
         }
@@ -39,7 +39,7 @@ Keys keys_below(const Keys& all, const ScenarioKey& map) {
     std::ranges::copy_if(all, std::back_inserter(found), [&](const ScenarioKey& key) {
         return key.key.starts_with(map.key + ".") || key.key.starts_with(map.key + "[].");
     });
-    // Of a map that is listed elsewhere: cluster.ethernet has the keys of cluster.fabric.
+    // The map may be described elsewhere: cluster.ethernet has the keys of cluster.fabric.
     return found.empty() ? all_keys(*map.inner, map.key) : found;
 }
 

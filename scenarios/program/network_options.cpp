@@ -3,6 +3,7 @@
 
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/network.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/studies/network/network_study.h"
 
 namespace orrery {
@@ -23,7 +24,7 @@ std::vector<CommandOption> network_options(NetworkArguments& arguments) {
                                  "FILE"};
     return joined(
         {{scenario_option(arguments.file, "a cluster is enough"),
-          override_option(arguments.overrides),
+          override_option(arguments.overrides, keys_of_network()),
           {"--pattern", &arguments.pattern, patterns, "NAME"},
           {"--size",
            &arguments.sizes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program `orrery`: its command line, and what ends it without one.
+// The program `orrery`: its command line, and the ends of the process outside of it.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 namespace orrery {
 namespace {
 
-// Asks for no memory itself, not even on the way out.
+// Allocates no memory, not even at the exit.
 [[noreturn]] void end_without_memory() {
     constexpr std::string_view kText =
         "error: out of memory (hint: a smaller scenario, or more memory)\n";
@@ -32,7 +32,8 @@ const std::terminate_handler usual_end = std::get_terminate();
     throw std::bad_alloc{};
 }
 
-// Where nothing may be thrown: in libstdc++'s walk through a folder, for one.
+// Called for exceptions in functions that may not throw, for example in libstdc++'s iteration over
+// a folder.
 [[noreturn]] void terminate() {
     if (memory_lacked) {
         end_without_memory();
@@ -41,8 +42,8 @@ const std::terminate_handler usual_end = std::get_terminate();
     std::abort();
 }
 
-// A file that takes the number of a closed standard output would get what is printed. Writing to
-// this stand-in fails as writing to a closed one does.
+// Occupies the descriptors of closed standard streams. Otherwise an opened file could get their
+// number and the printed text. Writing to the stand-in fails, like writing to a closed descriptor.
 void hold_closed_outputs() {
     for (const int output : {STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(output, F_GETFD) == -1) {

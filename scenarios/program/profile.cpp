@@ -11,6 +11,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/facts_report.h"
 
 namespace orrery {
@@ -45,7 +46,7 @@ ResultOrErrors<StudyOutput> profile_output(const ProfileSpec& spec,
 
 int profile_command(const ProfileArguments& arguments) {
     ViewArguments views = arguments;
-    views.output = arguments.spec.output == "-" ? "-" : "";  // nothing is printed beside it
+    views.output = arguments.spec.output == "-" ? "-" : "";  // the output is printed alone
     return run_study(views, arguments.spec.scenario, "profiling", [&](const auto& progress) {
         return profile_output(arguments.spec, progress);
     });
@@ -68,7 +69,7 @@ Command describe_profile() {
                       "Measure the shapes of this scenario only, in as many processes as it has "
                       "devices",
                       "SCENARIO"},
-                     override_option(spec->overrides),
+                     override_option(spec->overrides, keys_of_training()),
                      processes,
                      old_option("--ranks", "--nproc", processes)},
                     view_options(*arguments, {})}),

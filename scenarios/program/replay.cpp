@@ -9,6 +9,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/replay/chakra_reader.h"
 #include "scenarios/studies/replay/simai_workload.h"
@@ -20,6 +21,9 @@ ResultOrErrors<ForeignStep> read_step(const std::string& trace) {
     std::error_code ignored;
     if (std::filesystem::is_directory(trace, ignored) || trace.ends_with(".et")) {
         return read_chakra(trace);
+    }
+    if (std::filesystem::is_character_file(trace, ignored)) {
+        return unexpected<Errors>({{trace, "is a device, which may never end", "a file"}});
     }
     const auto text = read_input(trace, "a folder of Chakra traces, or a workload of SimAI");
     return text ? parse_simai(*text, trace) : unexpected<Errors>({text.error()});
@@ -74,7 +78,7 @@ Command describe_replay() {
                "Scenario file with a cluster; '-' is standard input",
                "FILE",
                true},
-              override_option(arguments->overrides)},
+              override_option(arguments->overrides, keys_of_network())},
              view_options(*arguments,
                           {.html = kPageHelp, .csv = "Write the parts of the step as a table"})}),
         .examples = {"replay traces/ scenarios/network-clos-64.yaml",

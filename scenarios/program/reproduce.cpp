@@ -38,7 +38,7 @@ Provenance made_of(const std::vector<Reproduction>& rooms) {
     return provenance;
 }
 
-// `folder`: of a page for each room; empty: none.
+// `folder` is for one page per reproduction; empty: none.
 ResultOrErrors<StudyOutput> reproduce_output(const std::vector<Reproduction>& rooms,
                                              std::uint32_t jobs,
                                              const std::string& folder,

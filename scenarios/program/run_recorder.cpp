@@ -15,7 +15,7 @@ namespace orrery {
 RunRecorder::RunRecorder(RecordOptions options, const ProcessWorld& world, Executor& executor)
     : options_(std::move(options)), world_(world), executor_(executor) {}
 
-// Where the recording lies until the trace is drawn if it is not to be kept.
+// Without a folder for the recording, a temporary one is used until the trace is drawn.
 std::filesystem::path RunRecorder::folder() const {
     return options_.folder.empty() ? std::filesystem::path{options_.trace_file} += ".recording"
                                    : options_.folder;
@@ -34,7 +34,7 @@ Result<std::unique_ptr<RunRecorder>> RunRecorder::start(const RecordOptions& opt
     }
     std::unique_ptr<RunRecorder> recorder{new RunRecorder(options, world, executor)};
     if (!options.trace_file.empty() && world.rank == 0) {
-        // Tell an unwritable place now, not after the run.
+        // An unwritable file is reported before the run.
         if (const auto writable = OutputFile::open(options.trace_file); !writable) {
             return unexpected<Error>(writable.error());
         }

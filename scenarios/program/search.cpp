@@ -3,10 +3,39 @@
 
 #include <memory>
 
+#include "scenarios/format/read/reader.h"
 #include "scenarios/program/any_scenario.h"
 #include "scenarios/program/common_options.h"
+#include "scenarios/program/unread_keys.h"
 
 namespace orrery {
+namespace {
+
+bool searches(const SearchArguments& arguments) {
+    return arguments.place == 0 && arguments.fit.empty();
+}
+
+// Whether faults count. A file with errors is the reader's.
+bool for_goodput(const SearchArguments& arguments) {
+    if (!searches(arguments) || is_served_load(arguments.file)) {
+        return false;
+    }
+    const auto scenario = read_scenario(arguments.file, {.overrides = arguments.overrides});
+    return !scenario || scenario->search.objective == Objective::goodput;
+}
+
+KeyUses keys_of_search(const std::shared_ptr<const SearchArguments>& arguments) {
+    constexpr std::string_view kGoodput = "with search.objective=goodput";
+    const auto goodput = [arguments] { return for_goodput(*arguments); };
+    return joined_uses(
+        {keys_of_step(),
+         keys_of_load(),
+         {{"search", "without --fit and --place", [arguments] { return searches(*arguments); }},
+          {"recovery", kGoodput, goodput},
+          {"campaign", kGoodput, goodput}}});
+}
+
+}  // namespace
 
 int search_command(const SearchArguments& arguments) {
     if (arguments.place > 0) {
@@ -27,7 +56,7 @@ Command describe_search() {
         .help = "Find the best plan on one or several clusters, or the best pools of a served load",
         .options = joined(
             {{scenario_option(arguments->file),
-              override_option(arguments->overrides),
+              override_option(arguments->overrides, keys_of_search(arguments)),
               jobs_option(arguments->jobs),
               calibration_option(arguments->calibration_file),
               output_option(arguments->output,

@@ -14,6 +14,7 @@
 #include "scenarios/program/run_study.h"
 #include "scenarios/program/search.h"
 #include "scenarios/report/render/progress.h"
+#include "scenarios/report/render/terminal.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/search/search.h"
@@ -34,7 +35,8 @@ std::string winner_of(const SearchArguments& arguments,
 StudyOutput output_of(const SearchArguments& arguments,
                       const Scenario& scenario,
                       const SearchResult& result,
-                      const std::vector<SensitiveFigure>& figures) {
+                      const std::vector<SensitiveFigure>& figures,
+                      bool interrupted) {
     Provenance provenance = provenance_of("search", scenario);
     if (arguments.sensitivity) {
         provenance.add_option("sensitivity", "true");
@@ -45,7 +47,7 @@ StudyOutput output_of(const SearchArguments& arguments,
             .provenance = std::move(provenance),
             .product =
                 arguments.output.empty() ? "" : winner_of(arguments, scenario, result.best.front()),
-            .status = result.interrupted ? kExitInterrupted : kExitOk};
+            .status = interrupted ? kExitInterrupted : kExitOk};
 }
 
 ResultOrErrors<StudyOutput> search_output(const SearchArguments& arguments,
@@ -56,28 +58,32 @@ ResultOrErrors<StudyOutput> search_output(const SearchArguments& arguments,
     if (!table) {
         return unexpected<Errors>(table.error());
     }
-    SearchOptions how{.jobs = arguments.jobs};
-    how.progress = [&](const SearchProgress& done) {
+    SearchOptions how{.jobs = arguments.jobs, .step_table = *table};
+    how.progress = [&, listed = false](const SearchProgress& done) mutable {
+        if (!std::exchange(listed, true)) {
+            print_detail("the plans are listed; the best of them are simulated");
+        }
         progress(static_cast<double>(done.simulated) /
                  static_cast<double>(scenario.search.simulations));
     };
     how.stop = [&] { return interruption.come(); };
-    how.step_table = *table;
     const Result<SearchResult> result = search_plans(scenario, scenario.search, how);
     if (!result) {
         Error error = result.error();
         error.where = error.where.empty() ? arguments.file : arguments.file + ": " + error.where;
         return unexpected<Errors>(Errors{std::move(error)});
     }
+    bool interrupted = result->interrupted;
     Result<std::vector<SensitiveFigure>> figures{std::vector<SensitiveFigure>{}};
-    if (arguments.sensitivity && !result->interrupted) {
+    if (arguments.sensitivity && !interrupted) {
         ProgressBar bar{"changing figures"};
         SensitivityOptions options{.jobs = arguments.jobs};
         options.step_table = std::move(*table);
         options.progress = [&bar](double share) { bar.show(share); };
+        options.stop = [&] { return interrupted = interrupted || interruption.come(); };
         figures = sensitivity(scenario, scenario.search, *result, options);
     }
-    return figures ? output_of(arguments, scenario, *result, *figures)
+    return figures ? output_of(arguments, scenario, *result, *figures, interrupted)
                    : ResultOrErrors<StudyOutput>{unexpected<Errors>(Errors{figures.error()})};
 }
 

@@ -9,6 +9,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/served_load_sections.h"
 #include "scenarios/report/serving_report.h"
 #include "scenarios/report/trace/perfetto_trace.h"
@@ -69,36 +70,35 @@ int serve_command(const ServeArguments& arguments) {
 }
 
 std::vector<CommandOption> serve_options(ServeArguments& arguments) {
-    return joined({{scenario_option(arguments.file, "its kind is serving"),
-                    override_option(arguments.overrides),
-                    output_option(arguments.output, "Table of all requests to write (CSV)"),
-                    {"--real",
-                     &arguments.real,
-                     "Decode on this machine and replay the load in real time"},
-                    device_option(arguments.device,
-                                  "With --real: cpu (if not given), or cuda for models without "
-                                  "experts, one GPU an instance"),
-                    {"--listen",
-                     &arguments.listen,
-                     "Answer clients of OpenAI's API instead of a load (with --real)",
-                     "ADDRESS:PORT"},
-                    number_option("--max-queue",
-                                  arguments.max_queue,
-                                  "Most requests of clients that wait or run at a time (256)",
-                                  "N",
-                                  1,
-                                  1'000'000),
-                    number_option("--max-body",
-                                  arguments.max_body,
-                                  "Most bytes of a client's request (1048576)",
-                                  "BYTES",
-                                  1,
-                                  1'000'000'000)},
-                   view_options(arguments,
-                                {.html = kPageHelp,
-                                 .csv = "Write the latencies as a table",
-                                 .trace = "Write a Perfetto trace of every instance's batches, "
-                                          "at most a million steps"})});
+    return joined(
+        {{scenario_option(arguments.file, "its kind is serving"),
+          override_option(arguments.overrides, keys_of_load()),
+          output_option(arguments.output, "Table of all requests to write (CSV)"),
+          {"--real", &arguments.real, "Decode on this machine and replay the load in real time"},
+          device_option(arguments.device,
+                        "With --real: cpu (if not given), or cuda for models without "
+                        "experts, one GPU an instance"),
+          {"--listen",
+           &arguments.listen,
+           "Answer clients of OpenAI's API instead of a load (with --real)",
+           "ADDRESS:PORT"},
+          number_option("--max-queue",
+                        arguments.max_queue,
+                        "Most requests of clients that wait or run at a time (256)",
+                        "N",
+                        1,
+                        1'000'000),
+          number_option("--max-body",
+                        arguments.max_body,
+                        "Most bytes of a client's request (1048576)",
+                        "BYTES",
+                        1,
+                        1'000'000'000)},
+         view_options(arguments,
+                      {.html = kPageHelp,
+                       .csv = "Write the latencies as a table",
+                       .trace = "Write a Perfetto trace of every instance's batches, "
+                                "at most a million steps"})});
 }
 
 Command describe_serve() {

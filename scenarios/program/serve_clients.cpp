@@ -17,12 +17,12 @@
 namespace orrery {
 namespace {
 
-// For answers under way, after a signal: less than the launcher of ranks has patience.
+// Time for unfinished answers after a signal. It is shorter than the launcher's wait for its ranks.
 constexpr Time kGrace = Time::seconds(4);
-// Connections beside those whose requests wait or run: health, metrics, idle clients.
+// Connections beyond those of waiting or running requests: health, metrics, idle clients.
 constexpr std::int64_t kOtherConnections = 32;
 
-// The tokenizer that lies beside the weights; by bytes if none does.
+// The tokenizer beside the weights, or bytes without one.
 Result<ServedName> served_name(const Scenario& scenario) {
     const std::filesystem::path& weights = scenario.serving.weights;
     std::vector<std::filesystem::path> folders;

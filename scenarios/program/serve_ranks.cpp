@@ -22,7 +22,7 @@ int start_serving_ranks(const ServeArguments& arguments, std::int64_t num_ranks)
     if (!status) {
         return report_error(status.error());
     }
-    // Rank 0 may have been stopped before it noticed.
+    // Rank 0 may end by the signal before it handles it.
     const int signal = *status - 128;
     if (signal > 0 && signal != SIGINT && signal != SIGTERM) {
         report_error({arguments.file,

@@ -98,8 +98,8 @@ int serve_for_real_command(const ServeArguments& arguments, const Scenario& scen
                                          place->num_ranks),
                              "one process for each rank, or none but this one"});
     }
-    // The threads of the transport must inherit that signals are kept, so this comes before them.
-    // The launcher passes a signal to all ranks; rank 0 answers it, and the others end with rank 0.
+    // The threads of the transport inherit the signal mask, so it is set before they start. The
+    // launcher passes a signal to all ranks. Rank 0 handles it, and the others end with rank 0.
     const StopSignals signals;
     Result<ProcessWorld> world = join_world();
     if (!world) {

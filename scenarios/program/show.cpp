@@ -12,6 +12,7 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/studies/diff/difference.h"
 #include "scenarios/studies/diff/shown_scenario.h"
@@ -19,7 +20,7 @@
 namespace orrery {
 namespace {
 
-// Every key with its value.
+// A table with every key and its value.
 Report shown_sections(const std::string& file, const DocumentNode& shown) {
     ReportSection section{.title = "Scenario", .table = {.columns = {{"key"}, {"value"}}}};
     for (const auto& [key, value] : leaves_of(shown)) {
@@ -28,7 +29,7 @@ Report shown_sections(const std::string& file, const DocumentNode& shown) {
     return {.title = file, .sections = {std::move(section)}};
 }
 
-// The kind leads, as in a file: what reads a scenario knows by it what it is.
+// The kind comes first, as in a file, because readers recognise a scenario by it.
 DocumentNode with_kind(DocumentNode shown, const Scenario& scenario) {
     const DocumentNode* said =
         scenario.document != nullptr ? scenario.document->find("kind") : nullptr;
@@ -66,7 +67,7 @@ int show_command(const ShowArguments& arguments) {
         const auto written = OutputFile::write(arguments.output, text);
         return written ? kExitOk : report_error(written.error());
     }
-    return json ? print_output(text)  // a scenario, with nothing besides
+    return json ? print_output(text)  // the scenario alone
                 : show_output(arguments,
                               {.report = shown_sections(arguments.file, shown),
                                .json = {},
@@ -82,7 +83,7 @@ Command describe_show() {
         .help = "Print a scenario as it is simulated: overrides, catalogue entries, defaults",
         .options =
             joined({{scenario_option(arguments->file, "a cluster is enough"),
-                     override_option(arguments->overrides),
+                     override_option(arguments->overrides, every_key()),
                      output_option(arguments->output, "Write the scenario to a file"),
                      {"--plain", &arguments->plain, "Leave out the defaults of absent keys"}},
                     view_options(*arguments, {})}),

@@ -8,13 +8,14 @@
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/run_study.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/study_sections.h"
 #include "scenarios/studies/simulate/simulate_jobs.h"
 
 namespace orrery {
 namespace {
 
-// Options that look into the step of one job.
+// Refuses options about the step of a single job.
 Result<void> check_jobs(const SimulateArguments& arguments) {
     for (const auto& [option, value] : {std::pair{"--trace", &arguments.trace_file},
                                         {"--export-chakra", &arguments.chakra_folder},
@@ -67,14 +68,14 @@ int simulate_command(const SimulateArguments& arguments) {
 Command describe_simulate() {
     const auto arguments = std::make_shared<SimulateArguments>();
     CommandOption scenario = scenario_option(arguments->file);
-    scenario.required = false;  // --from stands in its place
+    scenario.required = false;  // --from may replace it
     return {
         .name = "simulate",
         .group = CommandGroup::predict,
         .help = "Simulate a training step of a scenario: step time, MFU, memory",
         .options = joined(
             {{scenario,
-              override_option(arguments->overrides),
+              override_option(arguments->overrides, keys_of_step()),
               {"--from",
                &arguments->result_file,
                "Repeat a result (of simulate --json) in place of a scenario file",

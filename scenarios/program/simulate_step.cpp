@@ -19,10 +19,10 @@
 namespace orrery {
 namespace {
 
-// Every op of every rank is held in memory: this many at most.
+// Largest number of ops of all ranks, which are held in memory.
 constexpr std::int64_t kChakraOpsMax = 20'000'000;
 
-// The last step's ops of all ranks, from the simulation on its way.
+// Takes the ops of the last step of all ranks from the running simulation.
 void keep_last_step(const SimulationResult& result, std::vector<TracedOp>& ops) {
     std::uint32_t last = 0;
     for (const TracedOp& op : result.trace) {
@@ -32,7 +32,7 @@ void keep_last_step(const SimulationResult& result, std::vector<TracedOp>& ops) 
         result.trace, std::back_inserter(ops), [&](const TracedOp& op) { return op.step == last; });
 }
 
-// Draws the trace where a page wants it and writes it to a file that has a name.
+// Draws the trace for a page, and writes it if `file` is not empty.
 decltype(SimulationOptions::trace) tracing(const std::string& file, TimelineBars* timeline) {
     if (file.empty() && timeline == nullptr) {
         return nullptr;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kNoFold = "no_fold";
 
-// The scenario of a result, and the options that decided it.
+// The scenario of an earlier result and the options that determined it.
 ResultOrErrors<SimulatedCase> repeated_case(const SimulateArguments& arguments) {
     const std::string& file = arguments.result_file;
     const auto give_up = [&](std::string what, std::string hint) {

@@ -11,6 +11,7 @@
 
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/show_output.h"
+#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/report/render/json_report.h"
 #include "scenarios/report/render/progress.h"
@@ -20,7 +21,7 @@
 namespace orrery {
 namespace {
 
-// A shard's results have a name of their own: shards may run in one folder.
+// A shard's results have its number in their name, so that shards can share a folder.
 std::string results_name(const SweepArguments& arguments, const Shard& shard) {
     if (!arguments.results.empty()) {
         return arguments.results;
@@ -40,7 +41,7 @@ Result<void> views_can_be_written(const SweepArguments& arguments) {
 }  // namespace
 
 int sweep_command(const SweepArguments& arguments) {
-    const ResultOrErrors<Study> study = read_study(arguments.file);
+    const ResultOrErrors<Study> study = read_study(arguments.file, unread_in_study);
     if (!study) {
         return report_errors(study.error());
     }
@@ -61,7 +62,7 @@ int sweep_command(const SweepArguments& arguments) {
         return report_error(views.error());
     }
     if (!all_well) {
-        return kExitUserError;  // rank 0 tells
+        return kExitUserError;  // rank 0 reports it
     }
     if (leader) {
         note_faults_of_study(*study);
@@ -90,7 +91,7 @@ int sweep_command(const SweepArguments& arguments) {
                         options.results.string(),
                         (*outcome)->outdated));
     }
-    // Nothing is kept of a mistaken study; the parts of a divided one are for orrery merge.
+    // An invalid study leaves no results. The parts of a divided study remain for orrery merge.
     if (*outcome && !was_there && shard->of == 1 && no_answers(**outcome)) {
         remove_results(options.results);
     }

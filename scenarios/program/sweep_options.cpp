@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/sweep.h"
+#include "scenarios/program/unread_keys.h"
 
 namespace orrery {
 
@@ -10,7 +11,12 @@ std::vector<CommandOption> sweep_options(SweepArguments& arguments) {
                                 "Results (SQLite); STUDY.sqlite in this folder if not given",
                                 "FILE"};
     return joined(
-        {{{"file", &arguments.file, "Study file (YAML); '-' is standard input", "FILE", true},
+        {{{.names = "file",
+           .target = &arguments.file,
+           .help = "Study file (YAML); '-' is standard input",
+           .type_name = "FILE",
+           .required = true,
+           .reads = keys_of_step()},
           results,
           {"-j,--jobs",
            &arguments.jobs,

@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-// Every point without an answer is the study's mistake, and told as one.
+// If no point has an answer, the study is wrong: one error is reported.
 int tell_no_answers(const SweepOutcome& outcome) {
     Errors errors;
     for (const PointResult& point : outcome.results) {
@@ -25,7 +25,7 @@ int tell_no_answers(const SweepOutcome& outcome) {
     return report_errors(errors);
 }
 
-// The scenarios as all points have them; each result has its own with its settings.
+// The scenarios with the keys of all points. Each result has its own provenance with its settings.
 Provenance made_of(const SweepArguments& arguments, const Study& study) {
     Provenance provenance = provenance_of("sweep");
     provenance.add_input(arguments.file);

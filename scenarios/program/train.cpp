@@ -18,7 +18,7 @@
 namespace orrery {
 namespace {
 
-// One process a rank, each of which runs the same command without --nproc.
+// Starts one process per rank, each with the same command without --nproc.
 int start_ranks(TrainArguments arguments) {
     const std::uint32_t ranks = arguments.num_processes;
     const Result<int> status =
@@ -88,7 +88,7 @@ int train_command(const TrainArguments& arguments) {
     if (place->rank == 0 && !decided->empty()) {
         print_note(*decided);
     }
-    // A file that grows too large is an error like a disk that is full, and ends no process.
+    // A file beyond the size limit is then an error like a full disk and does not end the process.
     std::signal(SIGXFSZ, SIG_IGN);
     CheckpointOnSignal stop{scenario->job.training};
     const double patience = scenario->job.training.distributed_timeout.seconds();

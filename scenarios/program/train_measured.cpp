@@ -14,7 +14,7 @@ bool all_well(ProcessWorld& world, const Errors& own, int& status) {
         return true;
     }
     status = *teller == world.rank ? report_errors(own) : kExitUserError;
-    first_to_fail(world, false);  // A rank that leaves stops the others: after its report.
+    first_to_fail(world, false);  // A rank that leaves stops the others, so the report comes first.
     return false;
 }
 
@@ -44,7 +44,7 @@ int train_measured(ProcessWorld& world,
                                      stop.signal()));
             return kExitSignal + stop.signal();
         }
-        // After a message that did not come the ranks can't agree any more.
+        // After a missing message the ranks cannot agree on anything.
         const Error error = in_scenario(done.error(), scenario);
         return error.cause == ErrorCause::lost_peer || all_well(world, {error}, status)
                    ? report_error(error)

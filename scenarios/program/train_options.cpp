@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/supervisor/member.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/train.h"
+#include "scenarios/program/unread_keys.h"
 
 namespace orrery {
+namespace {
+
+// A member of a supervised run has no --supervise, and the changes of its supervisor.
+KeyUses keys_of_run(const TrainArguments& arguments) {
+    constexpr std::string_view kWith = "with --supervise";
+    const auto supervised = [&arguments] { return arguments.supervise || Member::is_one(); };
+    return joined_uses(
+        {keys_of_training(), {{"recovery", kWith, supervised}, {"campaign", kWith, supervised}}});
+}
+
+}  // namespace
 
 std::vector<CommandOption> train_options(TrainArguments& arguments) {
     const CommandOption profile{"--export-profile",
@@ -10,7 +23,7 @@ std::vector<CommandOption> train_options(TrainArguments& arguments) {
                                 "Write the measured kernel times of rank 0 (CSV)",
                                 "FILE"};
     return {{"file", &arguments.file, "Scenario file (YAML) with job.dataset", "FILE", true},
-            override_option(arguments.overrides),
+            override_option(arguments.overrides, keys_of_run(arguments)),
             processes_option(arguments.num_processes,
                              "Start N processes here, one a device of the cluster"),
             {"--profile", &arguments.profile_file, "Measured times (CSV) to predict with", "FILE"},

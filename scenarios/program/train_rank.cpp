@@ -28,7 +28,7 @@ int train_rank(ProcessWorld& world,
         return status;
     }
     Trainer& trainer = **created;
-    const bool speaks = world.rank == 0 && !arguments.quiet;  // rank 0 for all
+    const bool speaks = world.rank == 0 && !arguments.quiet;  // rank 0 prints for all
     const auto line = [&](const std::string& text) {
         status = speaks && status == kExitOk ? print_output(text + "\n") : status;
     };

@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-// What a member is started with: this program with the same scenario.
+// The command line of a member: this program with the same scenario.
 Result<std::vector<std::string>> member_command(const TrainArguments& arguments) {
     std::error_code error;
     const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -34,7 +34,7 @@ Result<std::vector<std::string>> member_command(const TrainArguments& arguments)
     return command;
 }
 
-// Which machines the nodes are on.
+// Places the nodes on the hosts.
 Result<void> place(SupervisedJob& job, const TrainArguments& arguments) {
     Result<Places> places = read_places(arguments.hosts, arguments.launch, job.nodes);
     if (!places) {
@@ -75,14 +75,14 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
         return report_errors(claim.error());
     }
     job->resume = arguments.resume;
-    // Measured before anything else is under way; of fewer in proportion to the connections.
+    // Measured before anything else runs. The time grows with the number of connections.
     const auto all = static_cast<double>(job->shape.slots);
     if (const Result<Time> met = probe_meeting(job->shape.slots); met && all > 1) {
         job->predicted_meeting_s = [all, seconds = met->seconds()](std::uint32_t processes) {
             return seconds * processes * (processes - 1.0) / (all * (all - 1));
         };
     }
-    // A store that can't be written now is told where the first checkpoint is.
+    // An unwritable store is reported at the first checkpoint.
     const Result<StoreTimes> store = probe_store(
         job->checkpoint_folder, {.model = scenario.model}, state_bytes_of_rank(scenario));
     if (!arguments.quiet) {

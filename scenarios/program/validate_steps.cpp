@@ -32,7 +32,7 @@ ResultOrErrors<std::vector<PublishedCase>> cases_of(const ValidateArguments& arg
     return read_published_cases(arguments.file, instead);
 }
 
-// The steps of a table, of either kind.
+// The rows of a table of steps, of either kind.
 struct StepRows {
     std::vector<PublishedCase> cases;
     std::vector<MeasuredRun> runs;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <utility>
 
+#include "engine/base/check.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/row_families.h"
@@ -30,13 +34,16 @@ Report sections_of(const CollectiveValidation& validation) {
     return collective_sections(validation);
 }
 
-template <class Cases, class Validate>
-ResultOrErrors<StudyOutput> validate_operations(const ResultOrErrors<Cases>& cases,
-                                                Validate validate) {
+using Progress = std::function<void(double)>;
+
+template <auto kRead, auto kValidate>
+ResultOrErrors<StudyOutput> validate_operations(const ValidateArguments& arguments,
+                                                const Progress& /*progress*/) {
+    const auto cases = kRead(arguments.file);
     if (!cases) {
         return unexpected<Errors>(cases.error());
     }
-    const auto validation = validate(*cases, default_catalogue());
+    const auto validation = kValidate(*cases, default_catalogue());
     if (!validation) {
         return unexpected<Errors>(Errors{validation.error()});
     }
@@ -47,7 +54,7 @@ ResultOrErrors<StudyOutput> validate_operations(const ResultOrErrors<Cases>& cas
 }
 
 ResultOrErrors<StudyOutput> validate_served(const ValidateArguments& arguments,
-                                            const std::function<void(double)>& progress) {
+                                            const Progress& progress) {
     auto cases = read_serving_cases(arguments.file);
     const std::filesystem::path root = default_catalogue();
     const auto models = read_served_models((root / "published" / "serving_models.csv").string());
@@ -71,35 +78,41 @@ ResultOrErrors<StudyOutput> validate_served(const ValidateArguments& arguments,
                        .status = validation.rows.empty() ? kExitUserError : kExitOk};
 }
 
+struct TableKind {
+    bool (*is_kind_of)(const std::string& file);
+    ResultOrErrors<StudyOutput> (*validate)(const ValidateArguments&, const Progress&);
+};
+constexpr TableKind kTables[] = {
+    {is_serving_table, validate_served},
+    {is_memory_table, validate_operations<read_memory_cases, validate_memory>},
+    {is_exchange_table, validate_operations<read_exchange_cases, validate_exchanges>},
+    {is_layer_table, validate_operations<read_layer_cases, validate_layers>},
+    {is_serving_kernel_table,
+     validate_operations<read_serving_kernel_cases, validate_serving_kernels>},
+    {is_collective_table, validate_operations<read_collective_cases, validate_collectives>}};
+
+// Null for tables of training steps.
+const TableKind* table_kind(const std::string& file) {
+    const auto* const kind =
+        std::ranges::find_if(kTables, [&](const TableKind& each) { return each.is_kind_of(file); });
+    return kind == std::end(kTables) ? nullptr : kind;
+}
+
 }  // namespace
 
 bool is_table_of_operations(const std::string& file) {
-    return is_collective_table(file) || is_exchange_table(file) || is_layer_table(file) ||
-           is_serving_table(file) || is_serving_kernel_table(file) || is_memory_table(file);
+    return table_kind(file) != nullptr;
 }
 
 ResultOrErrors<StudyOutput> validate_table(const ValidateArguments& arguments,
                                            const std::function<void(double)>& progress) {
-    const std::string& file = arguments.file;
     if (!arguments.assume.empty()) {
         return unexpected<Errors>(
             Errors{{"--assume", "only a table of training steps assumes values", {}}});
     }
-    if (is_serving_table(file)) {
-        return validate_served(arguments, progress);
-    }
-    if (is_memory_table(file)) {
-        return validate_operations(read_memory_cases(file), validate_memory);
-    }
-    if (is_exchange_table(file)) {
-        return validate_operations(read_exchange_cases(file), validate_exchanges);
-    }
-    if (is_layer_table(file)) {
-        return validate_operations(read_layer_cases(file), validate_layers);
-    }
-    return is_serving_kernel_table(file)
-               ? validate_operations(read_serving_kernel_cases(file), validate_serving_kernels)
-               : validate_operations(read_collective_cases(file), validate_collectives);
+    const TableKind* const kind = table_kind(arguments.file);
+    ORRERY_CHECK(kind != nullptr);
+    return kind->validate(arguments, progress);
 }
 
 }  // namespace orrery

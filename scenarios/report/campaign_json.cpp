@@ -28,7 +28,7 @@ Json gpu_hours_json(const PlanAnswer& plan) {
     return json;
 }
 
-// The numbers that one plan is judged by; the same keys stand at the top for the first plan.
+// The figures of one plan. Those of the first plan also stand at the top level.
 void add_plan_numbers(Json& json, const PlanAnswer& plan) {
     json["interruptions_mean"] = plan.interruptions.mean;
     json["interruptions_interval"] = {plan.interruptions.low, plan.interruptions.high};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recovery plan did in a campaign: its figures, what it leaves, and its first run.
+// Sections on a recovery plan in a campaign: its figures, its uncovered faults, and its first run.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -54,7 +54,7 @@ std::string loading_text(const PlanAnswer& p) {
         to_short_text(s.broadcast));
 }
 
-// Of what takes a while after an interruption, where there was one.
+// Shown instead of a time after interruptions if there was none.
 constexpr const char* kNoInterruption = "no interruption";
 
 std::string mttr_text(const PlanAnswer& p) {
@@ -150,7 +150,8 @@ ReportSection first_run_section(const PlanAnswer& p) {
     section.table.shown = kIncidentsShown;
     section.table.rest = "more; --trace FILE has all";
     for (const TimelineMark& mark : p.first.marks) {
-        // An observation begins with its time in seconds, which the first column has.
+        // The text of an observation begins with its time in seconds, which the first column
+        // already has.
         section.table.rows.push_back(
             {to_clock_text(mark.time),
              mark.is_observation ? "  " + mark.text.substr(mark.text.find(' ') + 1) : mark.text});

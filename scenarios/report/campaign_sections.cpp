@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kClassesShown = 20;
 
-// A row for each plan, with the values themselves.
+// One row per plan with the figures themselves.
 ReportTable campaign_result(const CampaignAnswer& answer) {
     ReportTable table;
     table.columns = {{"scenario"},
@@ -106,7 +106,7 @@ ReportSection by_day(const CampaignAnswer& answer) {
     return {.title = "ETTR over time", .chart = std::move(chart)};
 }
 
-// The runs of each plan, sorted: how often it is how good.
+// The runs of each plan, sorted by ETTR: the share of runs that are at least as good.
 ReportSection by_seed(const CampaignAnswer& answer) {
     PageChart chart{.x = {"share of the runs that are worse", "share"}, .y = {"ETTR", "share"}};
     for (std::uint32_t i = 0; i < answer.seeds; ++i) {
@@ -140,7 +140,7 @@ ReportSection hours(const PlanAnswer& plan) {
     return section;
 }
 
-// One table beside the pictures: a row is a use of the nodes, a column a plan.
+// The figures of the pictures as one table: a row per use of the nodes, a column per plan.
 ReportSection hours_of_plans(const CampaignAnswer& answer) {
     ReportSection section{.title = "GPU-hours of a run by plan"};
     section.table.columns = {{"use"}};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kCatalogueWidth = 100;
 
-// What tells the entries of a section apart.
+// Keys that distinguish the entries of a section.
 std::vector<std::string> columns_of(const std::string& section) {
     static const std::map<std::string, std::vector<std::string>> kColumns{
         {"devices", {"generation", "peak_fp16", "peak_fp8", "memory", "memory_bandwidth"}},

@@ -19,7 +19,7 @@ std::string error_text(double predicted, double measured) {
     return cell_text(error_of(predicted, measured), Unit::change);
 }
 
-// Predicted over measured: on the line where they are equal.
+// Predicted over measured times, with the line on which they are equal.
 ReportSection scatter(const RunComparison& run) {
     std::vector<std::pair<double, double>> points;
     for (const ComparedPart& part : run.parts) {

@@ -43,7 +43,7 @@ Cell change_of(double before, double after) {
     return before != 0 ? Cell{after / before - 1} : Cell{};
 }
 
-// Seconds of the critical path by cause, as both waterfalls have them.
+// Seconds on the critical path by cause, before and after.
 std::map<Cause, std::pair<double, double>> lost_times(const ScenarioDiff& diff) {
     std::map<Cause, std::pair<double, double>> times;
     for (const LostMfu& lost : diff.steps[0].lost_mfu) {
@@ -96,8 +96,8 @@ ReportSection step_times(const ScenarioDiff& diff) {
     return section;
 }
 
-// The unit that a key of a result says at its end, "iteration_s", or before a name:
-// "lost_s.launch".
+// The unit in the name of a result's key: at its end ("iteration_s"), or before the last part
+// ("lost_s.launch").
 Unit unit_of_figure(std::string_view key) {
     const auto ends = [&](std::string_view unit) {
         const std::string_view map = key.substr(0, key.rfind('.'));
@@ -139,7 +139,7 @@ ReportSection figures_of(const std::vector<Difference>& figures) {
         const std::optional<double> change = one.change();
         const std::string before = figure_text(one.key, one.before);
         const std::string after = figure_text(one.key, one.after);
-        const bool alike = one.before && one.after && before == after;  // as rounded
+        const bool alike = one.before && one.after && before == after;  // equal after rounding
         section.table.rows.push_back({one.key,
                                       alike ? *one.before : before,
                                       alike ? *one.after : after,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How two scenarios or two results differ, as a report and as JSON.
+// Differences of two scenarios or two results, as a report and as JSON.
 #pragma once
 
 #include <string>

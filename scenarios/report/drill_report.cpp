@@ -49,7 +49,7 @@ std::optional<double> foreseen_of(const std::map<std::int64_t, double>& detectio
 }
 
 bool equal(const Incident& a, const Incident& b) {
-    // When a node comes back, or is found to be slow, is a matter of time, not of steps.
+    // The return of a node and the detection of a slow one depend on time, not on steps.
     const bool timed =
         (a.what == ObservationKind::node_ready || a.what == ObservationKind::node_slow) &&
         b.what == a.what;

@@ -16,7 +16,7 @@ struct CauseWords {
     const char* words;
 };
 
-// What a loss is, and what it depends on.
+// Meaning of each loss, and the settings on which it depends.
 constexpr std::array kWords{
     CauseWords{Cause::gemm_inefficiency,
                "kernels",

@@ -10,14 +10,14 @@
 
 namespace orrery {
 
-// A cause of lost MFU, with what it depends on.
+// A cause of lost MFU and the settings on which it depends.
 struct LossOfMfu {
     Cause cause{};
     double mfu = 0;
     Time time;
     std::string words;
 };
-// The largest first.
+// Sorted by size, the largest first.
 std::vector<LossOfMfu> limits(const Answer& answer);
 
 // The group of causes that loses most ("kernels"), and its loss.

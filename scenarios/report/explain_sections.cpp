@@ -51,7 +51,7 @@ ReportSection suggestions_of(const Explanation& explanation, ChangeKind kind, co
     return section;
 }
 
-// How much of the peak is useful work, and where most of the rest goes.
+// The useful share of the peak, and the group of causes with most of the rest.
 std::string main_line(const Answer& answer) {
     const auto [group, points] = main_limit(answer);
     double all = 0;

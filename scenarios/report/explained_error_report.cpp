@@ -17,13 +17,13 @@ struct SecondsInterval {
     double to_s = 0;
 };
 
-// That holds the measurement with 90 %.
+// The interval that holds the measurement with a probability of 90 %.
 SecondsInterval interval_of(const ValidatedCase& validated) {
     const double wide = 1 + validated.half_width();
     return {validated.predicted_s / wide, validated.predicted_s * wide};
 }
 
-// As ValidatedCase::predicted_s.
+// Predicted as in ValidatedCase::predicted_s.
 double predicted_seconds(const Answer& answer) {
     return answer.iteration.seconds() * std::exp(answer.shift);
 }

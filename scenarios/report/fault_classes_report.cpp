@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kClassesListed = 24;
 
-// With its head.
+// Rows of the table, the head first.
 std::vector<TextRow> fault_class_rows(const std::vector<FaultClass>& classes,
                                       const std::string& of) {
     std::vector<TextRow> rows{{"class", "can strike", "when", "expected in " + of}};
@@ -30,7 +30,7 @@ std::vector<TextRow> fault_class_rows(const std::vector<FaultClass>& classes,
     return rows;
 }
 
-// What the expected numbers assume; empty if nothing has to be said.
+// Assumptions of the expected numbers; empty if there are none.
 std::string assumption_of(const std::vector<FaultClass>& classes) {
     return std::ranges::any_of(classes, &FaultClass::from_new)
                ? "Weibull and lognormal components are new at the start and after each fault."

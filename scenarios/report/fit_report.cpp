@@ -29,7 +29,7 @@ FamilyErrors relative(const FamilyErrors& log_errors) {
     return errors;
 }
 
-// Every family weighs the same.
+// Mean over the families of their medians.
 double balanced(const FamilyErrors& errors) {
     double sum = 0;
     for (const auto& [family, of_family] : errors) {

@@ -28,7 +28,7 @@ double hottest_of(const HeatMap& map, std::size_t node) {
     return most;
 }
 
-// All nodes if they are few, else the hottest, in the order of their numbers.
+// All nodes if there are at most `most`, else the hottest, in the order of their numbers.
 std::vector<std::size_t> shown_nodes(const HeatMap& map, std::size_t most) {
     std::vector<std::size_t> nodes(num_nodes(map));
     std::iota(nodes.begin(), nodes.end(), std::size_t{0});
@@ -42,7 +42,7 @@ std::vector<std::size_t> shown_nodes(const HeatMap& map, std::size_t most) {
     return nodes;
 }
 
-// From the median (0) to a tenth above it (1).
+// 0 at the median, 1 at a tenth above it.
 double heat(double relative) {
     return std::clamp((relative - 1) * 10, 0.0, 1.0);
 }

@@ -15,7 +15,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// YAML knows more types than keys have: a name may look like a number.
+// A word in YAML may also look like a number or a boolean.
 const OrderedJson kWord{{"type", {"string", "number", "boolean"}}};
 const OrderedJson kNumberOrText{{"type", {"string", "number"}}};
 
@@ -72,7 +72,7 @@ private:
         return {{"$ref", fmt::format("#/$defs/{}", map.name)}};
     }
 
-    // A stack gives some keys only, and a value may depend on a precision or a generation.
+    // A stack gives only some keys, and its values may depend on a precision or a generation.
     static OrderedJson by_condition(OrderedJson map) {
         map.erase("required");
         for (auto& value : map["properties"]) {
@@ -86,7 +86,7 @@ private:
         return map;
     }
 
-    // The map's own keys; maps inside become definitions.
+    // The map's own keys. Maps inside it become definitions.
     OrderedJson map_schema(const KeyMap& map) {
         OrderedJson properties = OrderedJson::object();
         OrderedJson required = OrderedJson::array();
@@ -131,7 +131,7 @@ private:
         return {{"anyOf", {std::move(value), std::move(list)}}};
     }
 
-    // A map that stands on an entry of the catalogue need not have its required keys.
+    // A map based on a catalogue entry need not have its required keys.
     OrderedJson with_base(OrderedJson map, std::string_view section) const {
         map["properties"]["base"] = entry_name(section);
         if (map.contains("required")) {
@@ -178,7 +178,7 @@ OrderedJson SchemaMaker::entry_schema(const ScenarioKey& key) {
     if (!definitions_.contains(name)) {
         definitions_[name] = nullptr;
         OrderedJson map = with_base(map_schema(*key.inner), key.catalogue);
-        // What a file with such a map says where the required keys come from.
+        // Files from which the required keys may come.
         for (const char* file : {"nccl_topology", "hf_config"}) {
             if (map.contains("anyOf") && map["properties"].contains(file)) {
                 map["anyOf"].push_back({{"required", {file}}});

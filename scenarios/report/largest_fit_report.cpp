@@ -98,7 +98,8 @@ Report tier_sections(const Scenario& scenario, const std::vector<TierFit>& fits)
                  ? Cell{fmt::format("{:.1f}", static_cast<double>(fit.parameters) * 1e-9)}
                  : Cell{""},
              more.front()});
-        for (std::size_t i = 1; i < more.size(); ++i) {  // a key a row: lines stay short
+        // One row per key, so that lines stay short.
+        for (std::size_t i = 1; i < more.size(); ++i) {
             section.table.rows.push_back({"", "", "", more[i]});
         }
     }

@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-// Where NCCL's tuner takes another algorithm or protocol for a larger size, and the larger one is
-// slower by the byte.
+// Notes on sizes at which NCCL's tuner changes the algorithm or protocol and the larger size is
+// slower per byte.
 std::vector<std::string> dents(const NetworkAnswer& answer) {
     std::vector<std::string> lines;
     for (std::size_t i = 1; i < answer.rows.size(); ++i) {
@@ -79,7 +79,7 @@ ReportSection sizes(const NetworkAnswer& answer) {
     return section;
 }
 
-// What a profile measured inside a server, beside the model's time.
+// Times that a profile measured inside a server, beside the model's.
 ReportSection measured(const NetworkAnswer& answer) {
     ReportSection section{.title = "Measured times of the profile"};
     section.table.columns = {{"size (B)", Unit::count},

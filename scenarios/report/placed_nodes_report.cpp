@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-// What each cause takes of a step in the one order and the other, where they differ.
+// Times by cause in both orders, for the causes that differ.
 ReportSection causes_of_order(const PlacedNodes& placed) {
     std::array<double, kNumCauses> change{};
     for (const LostMfu& lost : placed.before.lost_mfu) {

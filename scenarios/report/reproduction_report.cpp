@@ -97,7 +97,7 @@ std::string words_of_gain(Cause cause) {
     return cause == Cause::useful_compute ? "model FLOPs at the peak" : words_for(cause);
 }
 
-// From the baseline's step to the variant's: what each cause gives or takes, the largest first.
+// The change of each cause's time from the baseline's step to the variant's, the largest first.
 ReportSection waterfall_of_gain(const RoomOutcome& room, const ComparisonOutcome& outcome) {
     ReportSection section{.title = fmt::format("{}: {}, from {} to {}",
                                                room.room.name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The museum's rooms as a report: a table of rooms, then each room with its comparisons and what
-// explains its gains.
+// Reproductions as a report: a table of all, then each with its comparisons and the causes of its
+// gains.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace orrery {
 
-// `waterfalls`: also from each baseline's step to its variant's, cause by cause.
+// `waterfalls` adds the change of each baseline's step to its variant's by cause.
 Report reproduction_sections(const std::vector<RoomOutcome>& rooms, bool waterfalls);
-// One object; `reproductions` is the list of rooms.
+// One object; `reproductions` is the list of reproductions.
 std::string reproduction_json(const std::vector<RoomOutcome>& rooms);
 
 }  // namespace orrery

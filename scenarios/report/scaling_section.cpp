@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-// Of all pools together, a chart has the instances at each time of any change, before and after it.
+// Instances of all pools over time, with two points at each change: before and after it.
 PageChart chart_of(const ServingAnswer& answer) {
     PageChart chart{.x = {"time", "s"}, .y = {"instances", ""}, .xs = {}, .series = {}};
     for (const ServingAnswer::ScaledPool& pool : answer.scaled) {
@@ -25,7 +25,7 @@ PageChart chart_of(const ServingAnswer& answer) {
         for (std::size_t i = 0; i < chart.xs.size(); ++i) {
             std::int64_t serving = pool.timeline.front().second;
             for (const auto& [at, count] : pool.timeline) {
-                // The first of two equal times is just before the change.
+                // At a change the first of the two points has the value before it.
                 if (at < chart.xs[i] || (at == chart.xs[i] && i % 2 == 1)) {
                     serving = count;
                 }

@@ -28,7 +28,7 @@ std::string percents(const Behind& behind) {
     return behind.at_least < behind.at_most ? least + " to " + most : most;
 }
 
-// Columns in which every row is empty go.
+// Removes the columns in which every row is empty.
 void drop_empty_columns(std::vector<TextRow>& rows) {
     for (std::size_t column = rows.front().size(); column-- > 0;) {
         const bool empty = std::all_of(

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What the search varies, and the sizes that every plan has.
+// The varied keys, and the sizes of every plan.
 Json plan_json(const ParallelPlan& plan) {
     Json json = Json::object();
     for_each_plan_field([&](const auto& field) {

@@ -32,7 +32,7 @@ std::string left_out_words(std::string_view reason) {
             return std::string{words};
         }
     }
-    // A rule of the plan is named by its key.
+    // A rule of plans has the name of its key.
     return reason.find('_') == std::string_view::npos ? std::string{reason}
                                                       : fmt::format("not allowed: {}", reason);
 }
@@ -62,10 +62,11 @@ std::string search_headline(const SearchResult& result) {
     const std::int64_t left = result.left_out.unsimulated();
     if (result.interrupted) {
         return fmt::format(
-            "interrupted; the best of {} simulated plans; {} of all {} that could be better were "
+            "interrupted; the best of {} simulated plans; {} of {} {} that could be better were "
             "left",
             thousands(result.simulated_analytic),
             thousands(left),
+            result.listed ? "all" : "the first",
             thousands(result.points));
     }
     if (left == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of `orrery search` as reports and JSON, and words that their forms share. The report of a
-// search among plans is in report/study_sections.h.
+// Results of `orrery search` as reports and JSON, and words that both use. study_sections.h has the
+// report of a search among plans.
 #pragma once
 
 #include <cstdint>
@@ -23,43 +23,43 @@ namespace orrery {
 
 // The sizes that a search varies, and the data-parallel size: "tp" 8, "pp" 4 …
 std::vector<std::pair<std::string_view, std::int64_t>> plan_sizes(const ParallelPlan& plan);
-// "0" … "3": what is sharded, as ZeRO counts it.
+// The ZeRO stage of a strategy: "0" … "3".
 std::string_view zero_stage(ShardingStrategy strategy);
-// How the layers are split over the stages, and the switches that are not as usual, in words.
+// The split of the layers over the stages, and the switches that differ from their defaults.
 std::string split_word(const ParallelPlan& plan);
 std::string switch_words(const ParallelPlan& plan);
 
 // A reason of LeftOut::rows() in words: "do not fit in memory".
 std::string left_out_words(std::string_view reason);
 
-// How much of the space the best plan is the best of.
+// The part of the space of which the best plan is known to be the best.
 std::string search_headline(const SearchResult& result);
 
-// What can fail on the best plan's cluster; empty unless the objective is goodput.
+// Faults on the best plan's cluster; empty unless the objective is goodput.
 std::vector<FaultClass> search_fault_classes(const Scenario& scenario, const SearchResult& result);
 
-// `figures`: empty without --sensitivity.
+// `figures` is empty without --sensitivity.
 std::string search_json(const Scenario& scenario,
                         const SearchResult& result,
                         const std::vector<SensitiveFigure>& figures = {});
 
-// How much of a model or a sequence fits, and what takes the memory.
+// The largest model or sequence that fits, and the contents of the memory.
 Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit);
-// Bytes; docs/schema/search_fit.schema.json.
+// In bytes; docs/schema/search_fit.schema.json.
 std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit);
 
-// By where state lies.
+// Largest fits by the place of the state.
 Report tier_sections(const Scenario& scenario, const std::vector<TierFit>& fits);
 std::string tier_json(const Scenario& scenario, const std::vector<TierFit>& fits);
 
-// The fewest layers that run again.
+// A plan with the fewest recomputed layers.
 Report layer_plan_sections(const Scenario& scenario, const LayerPlan& plan);
 std::string layer_plan_json(const Scenario& scenario, const LayerPlan& plan);
 
-// "[2,0,1]", as cluster.node_order reads it.
+// "[2,0,1]", the form of cluster.node_order.
 std::string order_text(std::span<const std::uint32_t> order);
 
-// In which order ranks take the nodes, and what that gains.
+// The best order of the nodes, and its gain.
 Report placed_sections(const Scenario& scenario, const PlacedNodes& placed);
 // docs/schema/search_place.schema.json.
 std::string placed_json(const Scenario& scenario, const PlacedNodes& placed);

@@ -26,8 +26,8 @@ std::string winner_words(std::size_t winner) {
     return winner == 0 ? std::string{"the same"} : fmt::format("plan {}", winner + 1);
 }
 
-// What depends on what the search asks for: the cluster, sizes by stage, days, GPU-hours, cost,
-// energy, goodput; and switches that are not as usual.
+// Columns that depend on the search: the cluster, sizes by stage, days, GPU-hours, cost, energy,
+// goodput, and switches that differ from their defaults.
 std::string notes_of(const Scenario& scenario, const FoundPlan& found) {
     std::vector<std::string> notes;
     const auto add = [&](std::string words) {
@@ -88,13 +88,13 @@ ReportSection plans(const Scenario& scenario,
     return section;
 }
 
-// Step time over memory: the best plans, and the plans that no other beats in both.
+// Step time over memory: the best plans, and the Pareto front of both.
 ReportSection front(const SearchResult& result) {
     struct Point {
         double memory = 0;
         double time = 0;
         bool on_front = false;
-        std::size_t plan = 0;  // its row in the table
+        std::size_t plan = 0;  // row in the table
     };
     std::vector<Point> points;
     for (const auto* list : {&result.best, &result.pareto}) {
@@ -120,7 +120,7 @@ ReportSection front(const SearchResult& result) {
     return {.title = "Time and memory", .chart = std::move(chart)};
 }
 
-// How sure the choice is.
+// Certainty of the choice.
 std::vector<std::string> below_the_best(const Scenario& scenario, const SearchResult& result) {
     std::vector<std::string> lines{
         "Memory: the peak of the plan; driver and NCCL take more, and count in what fits."};
@@ -145,7 +145,7 @@ std::vector<std::string> below_the_best(const Scenario& scenario, const SearchRe
     return lines;
 }
 
-// Every plan of the space once.
+// Counts of the plans that are left out. Every plan counts once.
 ReportSection left_out_section(const SearchResult& result) {
     ReportSection section{.title = "What became of the plans"};
     auto rows = result.left_out.rows();

@@ -18,7 +18,7 @@ namespace {
 struct LoadSeries {
     std::string_view name;
     double PoolLoad::*value;
-    bool of_instances;  // shown as a share of them
+    bool of_instances;  // shown as a share of the instances
 };
 constexpr std::array<LoadSeries, 2> kUse{
     {{"computing", &PoolLoad::computing, true}, {"caches in use", &PoolLoad::cache, true}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections on a served load beside its latencies: where the time of requests went, the load of the
+// Sections on a served load besides its latencies: the parts of the requests' time, the load of the
 // pools over time, and the batches around the fullest moment.
 #pragma once
 
@@ -14,27 +14,27 @@
 
 namespace orrery {
 
-// The parts of the time from the arrival to the last token, without the ones that no request had.
+// The parts of the time from arrival to last token, without the parts that no request had.
 ReportSection request_times_section(const ServingAnswer& answer);
 
-// None where nothing was watched.
+// Empty if nothing was recorded over time.
 std::vector<ReportSection> load_sections(const ServingAnswer& answer,
                                          const ServedTimeline& timeline);
 
-// A row for each request (CSV, seconds and tokens): what it was, when it came, and its times. Empty
-// cells of requests that were refused.
+// One row per request (CSV, seconds and tokens): its sizes, its arrival and its times. A refused
+// request has empty cells.
 std::string requests_csv(const std::vector<Request>& requests, const ServingResult& result);
 
-// What not every served load has: encoders of its images, the power of the row, instances that
-// follow the load, tiers below the caches.
+// Sections of optional features: encoders of images, the power of the row, autoscaled instances,
+// tiers below the caches.
 ReportSection encoder_section(const ServingAnswer::Encoder& encoder);
 ReportSection row_section(const ServingAnswer::Row& row);
 ReportSection scaling_section(const ServingAnswer& answer);
 ReportSection tiers_section(const ServingAnswer& answer);
 
-// Which nodes of a chain hold how many layers, and what a token takes at each.
+// The layers on each node of a chain, and the time of a token there.
 ReportSection chain_section(const std::vector<ChainNodeUse>& nodes);
-// A template, so that nlohmann-json stays in sources.
+// A template, so that only sources include nlohmann-json.
 template <class Json>
 Json chain_json(const std::vector<ChainNodeUse>& nodes) {
     Json list = Json::array();

@@ -160,7 +160,7 @@ Json scaled_json(const ServingAnswer& answer) {
     return list;
 }
 
-// The share of requests with at most that latency.
+// Share of the requests with at most a latency, over the latency.
 ReportSection distribution(const ServingResult& result) {
     constexpr std::size_t kPoints = 60;
     std::vector<double> first;
@@ -201,12 +201,12 @@ Json summary_json(const LatencySummary& of) {
     return {{"mean", of.mean}, {"p50", of.p50}, {"p90", of.p90}, {"p99", of.p99}};
 }
 
-// "none" where no request has such a latency.
+// "none" if no request has such a latency.
 std::string latency_words(double seconds) {
     return seconds > 0 ? to_short_text(Time::seconds(seconds)) : "none";
 }
 
-// Latencies over those of an idle instance, beside what the objectives allow.
+// Latencies over those of an idle instance, beside the objectives.
 ReportSection slowdowns(const ServingAnswer::Slowdowns& found, const ServingObjectives& wanted) {
     ReportSection section{
         .title = "Slowdowns",
@@ -229,7 +229,7 @@ ReportSection slowdowns(const ServingAnswer::Slowdowns& found, const ServingObje
     return section;
 }
 
-// The first faults, and how many more there are.
+// The first faults, and the number of further ones.
 ReportSection faults_section(const ServingAnswer& answer) {
     constexpr std::size_t kShown = 12;
     ReportSection section{
@@ -275,7 +275,7 @@ Json parts_json(const ServingAnswer& answer) {
     return json;
 }
 
-// By pool; empty where nothing was watched.
+// By pool; empty if nothing was recorded over time.
 Json loads_json(const ServedTimeline& timeline) {
     Json pools = Json::array();
     for (const std::vector<PoolLoad>& loads : timeline.loads()) {
@@ -330,7 +330,7 @@ std::string words_of_pool(const ServingPoolSpec& pool) {
 
 namespace {
 
-// Sections of what not every load has.
+// Adds the sections of optional features.
 void add_parts_of_pools(const ServingAnswer& answer, Report& report) {
     if (answer.encoder) {
         report.sections.push_back(encoder_section(*answer.encoder));

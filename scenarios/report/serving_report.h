@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands show of served loads, as reports and JSON.
+// Reports and JSON of served loads.
 #pragma once
 
 #include <string>
@@ -28,22 +28,21 @@ std::string serving_json(const Scenario& scenario,
                          const ServingAnswer& answer,
                          const ServedTimeline& timeline = {});
 
-// What `orrery serve --real` shows: the report of a simulated run with the figures of this machine,
-// and beside them the prediction.
+// Report of `orrery serve --real`: that of a simulated run with the measured figures, and the
+// prediction beside them.
 Report real_serving_sections(const Scenario& scenario,
                              const RealServingAnswer& answer,
                              const ServingResult& measured);
-// The keys of serving_json() with the measured figures, and `predicted` with those of the
-// simulation; docs/schema/serve.schema.json.
+// The keys of serving_json() with the measured figures, and `predicted` with the simulated ones;
+// docs/schema/serve.schema.json.
 std::string real_serving_json(const Scenario& scenario, const RealServingAnswer& answer);
 
-// What `orrery campaign` shows of a served load: what faults take from it.
+// Report of `orrery campaign` for a served load: the effect of faults.
 Report served_campaign_sections(const Scenario& scenario, const ServedCampaign& campaign);
 // docs/schema/campaign_serving.schema.json
 std::string served_campaign_json(const Scenario& scenario, const ServedCampaign& campaign);
 
-// The result of a search among pools: a table of the best ones with their latencies, or all of it
-// as one JSON object.
+// Result of a search among pools: a table of the best ones with their latencies.
 Report pool_search_sections(const Scenario& scenario, const PoolSearchResult& result);
 // Seconds, tokens and GPUs; docs/schema/search_pools.schema.json.
 std::string pool_search_json(const Scenario& scenario, const PoolSearchResult& result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of `orrery gpu-bench`, and how each ended.
+// The stages of `orrery gpu-bench` and their outcomes.
 #pragma once
 
 #include <string>

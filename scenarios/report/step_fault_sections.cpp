@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What faults in a simulated step did, and what moved as packets.
+// Sections on faults in a simulated step, and on its packets.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kCollectivesShown = 12;
 
-// One row: what a table of many results has of each.
+// The row of a step in a table of many results.
 ReportTable step_result(const Answer& a) {
     ReportTable table;
     table.columns = {{"scenario"},
@@ -67,7 +67,7 @@ std::vector<ReportFact> facts_of(const Answer& a) {
     return facts;
 }
 
-// What widens the interval, and where 90 % of such steps lie.
+// The reason for a wider interval, and the interval that holds 90 % of such steps.
 std::string unseen_line(const Answer& a) {
     const char* what = a.unseen == Unseen::software  ? "software"
                        : a.unseen == Unseen::lineage ? "software or its kin"
@@ -177,7 +177,8 @@ std::string moved_by(const CollectiveUse& use) {
     return "host";
 }
 
-// Calls of one name, printed size and algorithm are one row; the ones that move most come first.
+// Merges calls with equal names, printed sizes and algorithms into one row. Rows are sorted by
+// their bytes.
 std::vector<CollectiveUse> merged_collectives(const Answer& a) {
     std::vector<CollectiveUse> merged;
     for (const CollectiveUse& use : a.collectives) {
@@ -195,7 +196,7 @@ std::vector<CollectiveUse> merged_collectives(const Answer& a) {
     return merged;
 }
 
-// What became of a profile's collectives, including measurements of nccl-tests.
+// Use of a profile's collectives, including measurements of nccl-tests.
 std::string measured_line(const Answer& a) {
     std::int64_t all = 0;
     std::int64_t measured = 0;
@@ -334,7 +335,7 @@ ReportSection waterfall_section(const Answer& a, const std::string& title) {
     double left = 1;
     for (const LostMfu& lost : a.lost_mfu) {
         const auto meaning = std::ranges::find(meanings, lost.cause, &LossOfMfu::cause);
-        // The peak less the losses, and more the gains, is the MFU.
+        // The MFU is the peak minus the losses plus the gains.
         section.bars.push_back(
             {.name = (lost.mfu < 0 ? "+ " : "- ") + words_for(lost.cause),
              .text = cell_text(std::abs(lost.mfu), Unit::share),

@@ -28,16 +28,18 @@ Report search_sections(const Scenario& scenario,
                        const std::vector<SensitiveFigure>& figures);
 Report sweep_sections(const std::string& name, const SweepOutcome& outcome);
 Report campaign_sections(const CampaignAnswer& answer);
-// Its parts: a recovery plan, with the days to `tokens` if they are given; the first seed's events.
+// Parts of the report: one recovery plan, with the days to `tokens` if there are any, and the
+// events of the first seed.
 ReportSection recovery_plan_section(const PlanAnswer& plan, double tokens);
 ReportSection first_run_section(const PlanAnswer& plan);
-// "91.23 ± 0.23 %": with half the width of its confidence interval.
+// "91.23 ± 0.23 %", with half the width of the confidence interval.
 std::string share_text(const Statistic& share);
 Report network_sections(const NetworkAnswer& answer);
 Report comparison_sections(const RunComparison& comparison);
-// With the bars of `timeline`, ranks and memory over time are pictures of the page.
+// With `timeline` the page has pictures of the ranks and of the memory over time.
 Report step_sections(const Answer& answer, const TimelineBars* timeline = nullptr);
-// Its parts: from the device's peak to the MFU; what faults in the step did; packets.
+// Parts of the report: the waterfall from the device's peak to the MFU, the faults in the step, the
+// packets.
 ReportSection waterfall_section(const Answer& answer, const std::string& title);
 std::vector<ReportSection> step_fault_sections(const Answer& answer);
 ReportSection packets_section(const Answer& answer);

@@ -53,7 +53,7 @@ std::vector<std::string> swept_keys(const std::vector<PointResult>& results) {
     return keys;
 }
 
-// The literature's short name of a plan's size, or the key without its section.
+// Usual short name of a plan's size, or the key without its section.
 std::string short_key(const std::string& key) {
     std::string_view word = std::string_view{key}.substr(key.rfind('.') + 1);
     for_each_plan_field([&](const auto& field) {

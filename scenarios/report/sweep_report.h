@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep found: as JSON, and as CSV (RFC 4180) with a column for each key that differs.
+// Results of a sweep as JSON, and as CSV (RFC 4180) with a column per varied key.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 namespace orrery {
 
 std::string sweep_json(const std::string& name, const SweepOutcome& outcome);
-// The keys that points set, in the order of their appearance, and how a table calls one.
+// The keys that points set, in the order of their first use. short_key() is the name in tables.
 std::vector<std::string> swept_keys(const std::vector<PointResult>& results);
 std::string short_key(const std::string& key);
-// What a point sets a key to; empty: nothing.
+// The value of a key in a point; empty if the point does not set it.
 std::string value_of(const PointResult& point, const std::string& key);
 std::string sweep_csv(const std::vector<PointResult>& results);
 

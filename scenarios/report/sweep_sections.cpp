@@ -17,8 +17,8 @@
 namespace orrery {
 namespace {
 
-// Step time over one axis, the other keys held: a curve for each of their values, where the axis
-// is a number. At most this many curves, or the picture says nothing.
+// Bound on the curves of a picture. It shows the step time over one numeric key, with a curve for
+// each combination of the others.
 constexpr std::size_t kCurvesMax = 12;
 constexpr std::size_t kPointsShown = 20;
 constexpr std::size_t kErrorsShown = 5;
@@ -116,7 +116,7 @@ bool several_scenarios(const std::vector<PointResult>& results) {
         results, [&](const PointResult& p) { return p.scenario != results.front().scenario; });
 }
 
-// Points with an answer: the fastest first, then the ones that do not fit.
+// Points with an answer, sorted by time. Those that do not fit come last.
 ReportSection answers_of(const std::vector<PointResult>& results) {
     ReportSection section{.title = "Points with an answer, the fastest that fit first"};
     ReportTable& table = section.table;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predictions beside what was measured, and how well fits predict: reports, and JSON whose keys
-// are not those of report/render/json_report.h.
+// Reports and JSON of validations: predictions beside measurements, and the accuracy of fits. The
+// keys of the JSON differ from report/render/json_report.h.
 #pragma once
 
 #include <string>
@@ -32,16 +32,16 @@ Report serving_validation_sections(const ServingValidation& validation);
 // Seconds and tokens a second; docs/schema/validate_serving.schema.json.
 std::string serving_validation_json(const ServingValidation& validation);
 
-// Why one published case is predicted as it is (studies/validate/explained_error.h).
+// The parts of one published case's prediction (studies/validate/explained_error.h).
 Report explained_error_sections(const ExplainedError& explained);
 std::string explained_error_json(const ExplainedError& explained);
 
-// What a few measured steps of a family are worth for predicting its others, for people and as
-// JSON: that of the validation with a member `calibrated`.
+// The accuracy of predictions after a few measured steps of a family, as a report and as JSON: that
+// of the validation with a member `calibrated`.
 Report calibration_sections(const CalibratedValidation& validation);
 std::string calibration_json(const Validation& validation, const CalibratedValidation& calibrated);
 
-// How well fitted factors predict what they were fitted on, and what they were not.
+// The accuracy of fitted factors on the fitted steps and on others.
 Report step_fit_sections(const FittedSteps& fitted);
 Report kernel_fit_sections(const KernelFit& fit);
 

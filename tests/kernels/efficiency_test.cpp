@@ -227,6 +227,24 @@ TEST(Efficiency, APowerLimitSlowsProductsAlone) {
     EXPECT_EQ(clock_under_limit(limited), 1);
 }
 
+// Blackwell's products draw all of the power: at the same peak, 1,400 W go 1.1 times as fast as the
+// 1,200 W of a GB200, which reaches the part of its peak that was timed on a B200 of 1,000 W.
+TEST(Efficiency, MorePowerReachesMoreOfBlackwellsPeak) {
+    DeviceSpec device = measured_devices().at("gb200");
+    const KernelCall call = product(8192, 8192, 8192);
+    const auto seconds = [&](std::int64_t watts) {
+        device.power = watts;
+        return EfficiencyCurves(committed(), device).time(call).seconds;
+    };
+    EXPECT_NEAR(seconds(1200) / seconds(1400), std::pow(1400.0 / 1200.0, 0.6), 0.01);
+    EXPECT_NEAR(seconds(0) / seconds(1200), 1, 0.01);  // of unknown power: what was timed
+    DeviceSpec hopper = measured_devices().at("h100-80g");
+    hopper.power = 700;
+    const double full = EfficiencyCurves(committed(), hopper).time(call).seconds;
+    hopper.power = 1000;
+    EXPECT_EQ(EfficiencyCurves(committed(), hopper).time(call).seconds, full);
+}
+
 // The rule against published speeds under limits, where the table is: products of one card, and
 // training steps and a prefill of others, down to 60 % of the power. It is a rule for all cards:
 // within 17 % of each.

@@ -48,6 +48,29 @@ TEST(NcclP2p, MessagesTakeChannelsByTheirBytes) {
     EXPECT_EQ(nccl_message(1 << 30, NcclMessagePath::pcie, channels).chunk, 128 << 10);
 }
 
+// Two ranks: 16 of 32 channels; eight: four, and up to 16 where a part would exceed 16 MiB.
+TEST(NcclP2p, MessagesShareTheChannelsOfTheirCommunicator) {
+    const auto inside = [](std::int64_t bytes, std::uint32_t ranks) {
+        return nccl_send_channels({.bytes = Bytes{bytes}, .ranks = ranks}, false);
+    };
+    EXPECT_EQ(inside(1, 2), 1u);
+    EXPECT_EQ(inside(65'537, 2), 2u);
+    EXPECT_EQ(inside(8 << 20, 2), 16u);
+    EXPECT_EQ(inside(8 << 20, 3), 8u);
+    EXPECT_EQ(inside(8 << 20, 8), 4u);
+    EXPECT_EQ(inside(64 << 20, 8), 4u);
+    EXPECT_EQ(inside((64 << 20) + 1, 8), 8u);
+    EXPECT_EQ(inside(std::int64_t{1} << 33, 8), 16u);
+    EXPECT_EQ(inside(8 << 20, 64), 1u);
+    EXPECT_EQ(inside(std::int64_t{1} << 33, 256), 1u);
+    const auto far = [](std::int64_t bytes, std::uint32_t ranks) {
+        return nccl_send_channels({.bytes = Bytes{bytes}, .ranks = ranks}, true);
+    };
+    EXPECT_EQ(far(1 << 18, 8), 1u);
+    EXPECT_EQ(far(8 << 20, 8), 2u);
+    EXPECT_EQ(far(8 << 20, 128), 1u);
+}
+
 TEST(NcclP2p, AChannelTakesEightMessagesAtATime) {
     EXPECT_EQ(nccl_batches(8, {.all = 32, .local = 32, .network = 2}, false), 1u);
     EXPECT_EQ(nccl_batches(64, {.all = 32, .local = 32, .network = 2}, false), 8u);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/program/run_program.h"
@@ -137,19 +138,20 @@ TEST(CommandLine, WrongUseEndsWithStatusTwoAndNothingOnStandardOutput) {
     }
 }
 
-// It is signalled as soon as it holds the signals back, long before the million of simulations.
+// It is signalled when its simulations have begun, long before the million of them.
 TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
     for (const char* signal : {"INT", "TERM"}) {
         const TemporaryFolder folder;
         const Ran ran = run_shell(
             "set -m\n"  // or the shell has it ignore SIGINT
             "$ORRERY search '" ORRERY_SOURCE_DIR
-            "/scenarios/llama3-70b-h100.yaml' --json --jobs 1 "
-            "-o best.yaml --set search.simulations=1000000 & search=$!\n"
-            "until grep -q '^SigBlk:.*4003$' /proc/$search/status; do "
+            "/scenarios/llama3-70b-h100.yaml' --json --jobs 1 -v "
+            "-o best.yaml --set search.simulations=1000000 2> said & search=$!\n"
+            "until grep -q 'plans are listed' said; do "
             "kill -0 $search || exit 99; sleep 0.02; done\n"
             "kill -" +
-                std::string{signal} + " $search; wait $search",
+                std::string{signal} +
+                " $search; wait $search; status=$?; cat said >&2; exit $status",
             folder.path());
         EXPECT_EQ(ran.status, 130) << signal << ran.err;
         EXPECT_NE(ran.err.find("interrupted"), std::string::npos) << ran.err;
@@ -159,6 +161,23 @@ TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
         EXPECT_GT(json["pruned"]["interrupted"], 0);
         EXPECT_NE(read_file(folder.path() / "best.yaml"), "");
     }
+}
+
+// A space of 1.5 million plans takes seconds to list.
+TEST(CommandLine, ASignalEndsTheListingOfASearch) {
+    const TemporaryFolder folder;
+    const Ran ran = run_shell(
+        "set -m\n"  // or the shell has it ignore SIGINT
+        "$ORRERY search '" ORRERY_SOURCE_DIR
+        "/scenarios/search-175b-1024-a100.yaml' --jobs 1 -v --set network=analytic "
+        "-o best.yaml & search=$!\n"
+        "until grep -q '^SigBlk:.*4003$' /proc/$search/status; do "
+        "kill -0 $search || exit 99; sleep 0.02; done\n"
+        "sleep 0.5; kill -INT $search; wait $search",
+        folder.path());
+    EXPECT_EQ(ran.status, 130) << ran.err;
+    EXPECT_NE(ran.out.find("of the first"), std::string::npos) << ran.out;
+    EXPECT_NE(read_file(folder.path() / "best.yaml"), "");
 }
 
 // The signal ends the run on its way, and no other one begins.
@@ -190,6 +209,29 @@ TEST(CommandLine, AClosedOutputIsAnErrorOfAnyCommand) {
             << command << ": " << ran.err;
         EXPECT_TRUE(read_file(folder.path() / "page.html").ends_with("</html>\n")) << command;
     }
+}
+
+// A database, tokens, weights and folders: no file called '-' is made.
+TEST(CommandLine, WhatNoPipeTakesIsNotWrittenToStandardOutput) {
+    const TemporaryFolder folder;
+    const std::string scenarios = "'" ORRERY_SOURCE_DIR "/scenarios/'";
+    for (const std::string& command :
+         {"sweep " + scenarios + "sweep-70b-plans.yaml -o -",
+          "tokenize " + scenarios + "train-tiny.txt -o -",
+          std::string{"export . -o -"},
+          "train " + scenarios + "train-tiny-cpu.yaml --record -",
+          "simulate " + scenarios + "laptop-2gpu.yaml --export-chakra -"}) {
+        const Ran ran = run_shell("$ORRERY " + command, folder.path());
+        EXPECT_EQ(ran.status, 2) << command;
+        EXPECT_NE(ran.err.find("standard output"), std::string::npos) << command << ran.err;
+        EXPECT_FALSE(std::filesystem::exists(folder.path() / "-")) << command;
+    }
+    EXPECT_EQ(run_shell("timeout 60 $ORRERY validate /dev/zero", folder.path()).status, 2);
+    EXPECT_EQ(run_shell("timeout 60 $ORRERY replay /dev/zero x.yaml", folder.path()).status, 2);
+    EXPECT_EQ(
+        run_shell("$ORRERY init - --model gpt-2-124m --node laptop-2gpu > /dev/full", folder.path())
+            .err,
+        "standard output: error: can't be written (hint: is the disk full?)\n");
 }
 
 TEST(CommandLine, AnErrorInAFileNamesItsPlace) {

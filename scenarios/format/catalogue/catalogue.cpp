@@ -15,10 +15,11 @@
 namespace orrery {
 namespace {
 
-// An entry may stand on another one; a longer chain is a circle.
+// Longest chain of entries that are based on another one; a longer chain is a circle.
 constexpr int kChainMax = 4;
 
-// Relative to the working directory where that is shorter: errors should be easy to read and click.
+// The path relative to the working directory if that is shorter: an error should be easy to read
+// and to click.
 std::filesystem::path displayed(const std::filesystem::path& path) {
     std::error_code error;
     const std::filesystem::path relative = std::filesystem::proximate(path, error);
@@ -30,8 +31,8 @@ std::string singular(std::string_view section) {
     return std::string{section.substr(0, section.size() - 1)};
 }
 
-// Takes the key `kind` out of an entry; an error if it is of another section. Of a fabric,
-// the key is its topology and stays.
+// Removes the key `kind` of an entry. An error if it names another section. A fabric's key of this
+// name is its topology and stays.
 bool take_kind(DocumentNode& map, std::string_view section, Errors& errors) {
     const DocumentNode* kind = map.is_map() && section != "fabrics" ? map.find("kind") : nullptr;
     if (kind == nullptr) {
@@ -124,7 +125,7 @@ DocumentNode Catalogue::entry(const DocumentNode& name,
                               int depth,
                               Errors& errors) const {
     const std::vector<std::string> known = names(section);
-    // Only listed names are opened: a name is never a path.
+    // Only listed names are opened, so that a name is never a path.
     if (!std::binary_search(known.begin(), known.end(), name.text)) {
         std::string hint = known.empty() ? fmt::format("no {} in {}", section, root_.string())
                                          : nearest_hint(name.text, known);

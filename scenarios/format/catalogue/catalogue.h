@@ -14,23 +14,24 @@
 
 namespace orrery {
 
-// The environment variable ORRERY_CATALOGUE, else the folder that was carried to this machine or
-// installed with the program, else the source tree's scenarios/catalogue.
+// The default catalogue: the environment variable ORRERY_CATALOGUE, else the folder that was
+// carried to this machine or installed with the program, else scenarios/catalogue of the source
+// tree.
 std::filesystem::path default_catalogue();
-// Of the program's folder: ../scenarios/catalogue, else ../share/orrery/scenarios/catalogue, where
-// `cmake --install` puts it; empty if there is neither.
+// The catalogue of a program in this folder: ../scenarios/catalogue, else
+// ../share/orrery/scenarios/catalogue (the place of `cmake --install`). Empty if neither exists.
 std::filesystem::path catalogue_beside(const std::filesystem::path& program);
 
 class Catalogue {
 public:
     explicit Catalogue(std::filesystem::path root) : root_(std::move(root)) {}
 
-    // Of a folder of it: "devices", "nodes" …; sorted.
+    // Sorted names of the entries in a section: "devices", "nodes" …
     std::vector<std::string> names(std::string_view section) const;
 
-    // What `value` (a name, or a map with or without `base`) stands for: a map whose keys come from
-    // the entry unless `value` gives them, without `base`, and with the entry's `name`. The map's
-    // own place is that of `value`. Complains and returns a null node if that is impossible.
+    // The map for which `value` (a name, or a map with or without `base`) stands. Keys come from
+    // the entry unless `value` has them; the map has the entry's `name` and no `base`. Its own
+    // place is that of `value`. On an error a null node.
     DocumentNode resolve(const DocumentNode& value,
                          std::string_view section,
                          const std::string& path,
@@ -51,7 +52,7 @@ private:
     std::filesystem::path root_;
 };
 
-// `over` on top of `base`: a key of `over` replaces that of `base`. The place is that of `over`.
+// `base` with the keys of `over` in the place of its own. The place is that of `over`.
 DocumentNode overlaid(DocumentNode base, const DocumentNode& over);
 
 }  // namespace orrery

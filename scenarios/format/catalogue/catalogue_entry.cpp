@@ -20,7 +20,7 @@ void append(std::string& text, const std::string& more) {
     text += (text.empty() || more.empty() ? "" : " ") + more;
 }
 
-// A '#' begins a comment where a space stands before it, and no quote is open.
+// Position of the '#' that begins a comment: a space precedes it, and no quote is open.
 std::size_t comment_of(std::string_view line) {
     char quote = 0;
     for (std::size_t i = 0; i < line.size(); ++i) {
@@ -64,7 +64,7 @@ CatalogueEntry parse_catalogue_entry(std::string_view section,
             }
             above.clear();
         } else {
-            // Several paragraphs may open a file; all of them are about the entry.
+            // All paragraphs at the beginning of a file are about the entry.
             std::string& about = entry.figures.empty() ? entry.about : above;
             if (entry.figures.empty()) {
                 append(about, above);
@@ -95,7 +95,7 @@ Result<std::vector<CatalogueEntry>> read_catalogue_section(const std::filesystem
         }
         entries.push_back(parse_catalogue_entry(section, name, *text));
     }
-    // Twice: a base may have a base.
+    // Twice, because a base may have a base.
     for (int round = 0; round < 2; ++round) {
         for (CatalogueEntry& entry : entries) {
             const auto base =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An entry of the catalogue as people read it: its figures, and the comments of its file as their
-// sources. Comments above the first key are about the entry as a whole, those directly above a
-// later key, or behind a value, about that key.
+// An entry of the catalogue for people: its figures, and the comments of its file as their sources.
+// Comments above the first key are about the whole entry. Comments directly above a later key, or
+// behind a value, are about that key.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace orrery {
 
 struct CatalogueFigure {
     std::string key;
-    std::string value;  // as in the file; of a nested map or list, all of its lines
+    std::string value;  // text in the file; all lines of a nested map or list
     std::string source;
     bool operator==(const CatalogueFigure&) const = default;
 };
@@ -26,7 +26,7 @@ struct CatalogueEntry {
     std::string about;
     std::vector<CatalogueFigure> figures;
 
-    // Empty if the entry does not say.
+    // Empty if the entry lacks the key.
     std::string value_of(std::string_view key) const;
 };
 
@@ -37,7 +37,7 @@ CatalogueEntry parse_catalogue_entry(std::string_view section,
                                      std::string_view name,
                                      const std::string& text);
 
-// All of a section, by name. An entry with a `base` also has the figures of that one.
+// All entries of a section, by name. An entry with a `base` includes the base's figures.
 Result<std::vector<CatalogueEntry>> read_catalogue_section(const std::filesystem::path& root,
                                                            std::string_view section);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For programs that link Orrery's studies and lie elsewhere than `orrery`.
+// Chooses the catalogue of programs other than `orrery` that link its studies.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 namespace orrery {
 
 // Makes `folder` the default catalogue, unless the environment variable ORRERY_CATALOGUE is set.
-// Called before scenarios are read, while the program has one thread; find_package(orrery) defines
-// ORRERY_CATALOGUE as the folder that it installed.
+// Call it before scenarios are read, while the program has one thread. find_package(orrery) defines
+// ORRERY_CATALOGUE as the installed folder.
 void use_catalogue(std::filesystem::path folder);
 
 }  // namespace orrery

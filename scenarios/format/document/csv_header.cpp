@@ -4,11 +4,25 @@
 #include <fstream>
 
 namespace orrery {
+namespace {
+
+constexpr std::size_t kLongest = 1 << 20;  // bytes of a line; a device has lines without end
+
+std::string bounded_line(std::istream& in) {
+    std::string line;
+    for (char c = 0; line.size() < kLongest && in.get(c) && c != '\n';) {
+        line += c;
+    }
+    return line;
+}
+
+}  // namespace
 
 std::string csv_header(const std::filesystem::path& file) {
     std::ifstream in{file};
-    std::string line;
-    while (std::getline(in, line) && line.starts_with('#')) {
+    std::string line = bounded_line(in);
+    while (in && line.starts_with('#')) {
+        line = bounded_line(in);
     }
     if (line.ends_with('\r')) {
         line.pop_back();

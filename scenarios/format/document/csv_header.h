@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of table a file is, by the line that names its columns.
+// The header of a table, by which its kind is known.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-// The first line that is no comment, as it stands; empty if there is none, or no such file.
+// The first line that is no comment; empty if there is none, or no such file.
 std::string csv_header(const std::filesystem::path& file);
 
 }  // namespace orrery

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one owner of nlohmann-json for reading. Its event interface does not tell places, so the
-// input iterator counts: when an event arrives, the lexer has just consumed its token. A value gets
-// the place of its key.
+// The one owner of nlohmann-json for reading. Its event interface has no places, so the input
+// iterator counts: at an event the lexer has just consumed its token. A value gets the place of its
+// key.
 #include "scenarios/format/document/json_document.h"
 
 #include <fmt/format.h>
@@ -113,7 +113,7 @@ private:
         n.kind = kind;
         n.source = source_;
         n.line = has_place_ ? place_.line : cursor_.line;
-        // The cursor stands after the token: of a bracket, one too far.
+        // The cursor is after the token; for a bracket this is one character too far.
         n.column = has_place_ ? place_.column : std::max(2U, cursor_.column) - 1;
         return n;
     }

@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// `first_line`: where the text stands in its source.
+// `first_line` is the line of the text in its source.
 ResultOrErrors<DocumentNode> parse_json(const std::string& text,
                                         const std::string& source,
                                         std::uint32_t first_line = 1);

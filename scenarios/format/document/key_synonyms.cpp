@@ -121,7 +121,7 @@ constexpr Synonym kSynonyms[] = {
     {"over", kProcess},
 };
 
-// By its short name.
+// The key of a plan with this short name.
 std::string plan_key_called(std::string_view name) {
     std::string key;
     for_each_plan_field([&](const auto& field) {

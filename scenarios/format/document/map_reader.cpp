@@ -16,7 +16,7 @@
 namespace orrery {
 namespace {
 
-// The whole text as a number, or false.
+// Reads the whole text as a number. False if it is none.
 template <class T>
 bool parse_scalar(const std::string& text, T& value) {
     const char* end = text.data() + text.size();
@@ -24,7 +24,7 @@ bool parse_scalar(const std::string& text, T& value) {
     return error == std::errc{} && stop == end && !text.empty();
 }
 
-// A whole number of more than 64 bits.
+// Whether the text is a whole number of more than 64 bits.
 bool is_too_long(const std::string& text) {
     std::int64_t ignored = 0;
     const char* end = text.data() + text.size();
@@ -32,7 +32,7 @@ bool is_too_long(const std::string& text) {
     return error == std::errc::result_out_of_range && stop == end;
 }
 
-// "'micro_batch_size' belongs to plan:", if it is a key of other maps than the one at `path`.
+// "'micro_batch_size' belongs to plan:" if other maps than the one at `path` have the key.
 std::string place_of_key(const std::string& key, const std::string& path) {
     constexpr std::size_t kPlacesMost = 3;
     std::string own;
@@ -325,8 +325,8 @@ void MapReader::complain(std::string_view key, std::string what, std::string hin
         {i == kNoKey ? map_.where() : map_.keys[i].where(), std::move(what), std::move(hint)});
 }
 
-// The map that the key belongs to (unless it begins a key of this one), else the key as other
-// programs call it, else the nearest of the known ones.
+// Hint at the map to which the key belongs (unless it is the beginning of a key here), else at
+// another program's name, else at the nearest known key.
 std::string MapReader::hint_at(const std::string& unknown) const {
     const bool begins_one = std::any_of(known_.begin(), known_.end(), [&](const std::string& key) {
         return key.starts_with(unknown);

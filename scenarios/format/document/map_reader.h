@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the keys of one map of a document into variables. Every complaint is collected with its
-// place: a missing key, a value of the wrong type or out of range, and (in finish()) every key that
-// was not asked for, with the nearest known one. A variable keeps its value when its key is absent.
+// Reads the keys of one map of a document into variables. Every error is collected with its place:
+// a missing key, a value of the wrong type or out of range, and (in finish()) every unread key,
+// with the nearest known one. A variable keeps its value if its key is missing.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ public:
     // `path` is the dotted name of the map ("plan"), empty for the whole document.
     MapReader(const DocumentNode& map, std::string path, Errors& errors);
 
-    // The value of the key, or null. Either way the key counts as known from now on.
+    // The value of the key, or null. The key is known from now on in either case.
     const DocumentNode* find(std::string_view key, Presence presence = Presence::optional);
 
-    // Each returns whether the key was there with a good value.
+    // Each returns whether the key exists with a valid value.
     bool boolean(std::string_view key, bool& value);
     bool integer(std::string_view key,
                  std::int64_t& value,
@@ -62,7 +62,7 @@ public:
         return true;
     }
 
-    // A list of words, or one of them; `words_are` optional: the list may be empty.
+    // A list of words, or one of them. With Presence::optional the list may be empty.
     template <class T>
     bool choices(std::string_view key,
                  std::vector<T>& values,
@@ -83,21 +83,21 @@ public:
         return true;
     }
 
-    // The key is a known one that this version can't do: an error if it is there.
+    // An error if the key exists: it is known, but this version does not support it.
     void refuse(std::string_view key, std::string_view why, std::string_view hint);
     // An error at the key's place, or at the map's if it is absent.
     void complain(std::string_view key, std::string what, std::string hint = {});
-    // Reports the keys that were not asked for.
+    // Reports the unread keys.
     void finish();
 
     std::string full_name(std::string_view key) const;
     Errors& errors() { return errors_; }
     const DocumentNode& map() const { return map_; }
-    // The key was there with a good value; `good` tells it later.
+    // Records that the key had a valid value, for good().
     void took(std::string_view key) { good_.emplace_back(key); }
     bool good(std::string_view key) const;
     bool has(std::string_view key) const { return map_.find(key) != nullptr; }
-    // The node as a finite number, in the C locale; nothing if it is none, or in quotes.
+    // The node as a finite number, in the C locale; nothing for other texts and quoted ones.
     static std::optional<double> number(const DocumentNode& node);
 
 private:
@@ -119,7 +119,7 @@ private:
     Errors& errors_;
     std::vector<std::string> known_;
     std::vector<std::string> good_;
-    std::vector<std::string> refused_;  // complained about, and never a suggestion
+    std::vector<std::string> refused_;  // keys with errors; they are never suggested
 };
 
 }  // namespace orrery

@@ -69,7 +69,7 @@ constexpr std::array<std::string_view, 22> kNoEffectBeginnings{
     "--start-weig", "--end-weight",
 };
 constexpr std::array<std::string_view, 47> kNoEffect{
-    "--moe-grouped-gemm",  // always
+    "--moe-grouped-gemm",  // always the case
     "--moe-router-load-balancing-type",
     "--moe-z-loss-coeff",
     "--moe-router-enable-expert-bias",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Megatron-LM's flags mean to a scenario: its arguments.py, in tables. Those of the plan and
+// Meaning of Megatron-LM's flags (arguments.py) for a scenario, as tables. Flags of the plan and
 // the model come from the tables of their fields (models/plan/plan_fields.h, transformer_fields.h).
 #pragma once
 
@@ -23,14 +23,15 @@ struct MegatronFlag {
     FlagKind kind = FlagKind::whole_number;
 };
 
-// Null if the flag is none that is copied to a key.
+// Null if the flag is not copied to a key.
 const MegatronFlag* copied_flag(std::string_view name);
-// A key of the plan or the model follows from it, but not by copying
+// Whether a key of the plan or the model follows from the flag, but not by copying
 // (format/import/megatron_command.h).
 bool is_translated_flag(std::string_view name);
-// It changes neither time nor memory: logs, data, learning rates, checkpoints, launch.
+// Whether the flag changes neither time nor memory: logs, data, learning rates, checkpoints,
+// launch.
 bool has_no_effect(std::string_view name);
-// Why a scenario can't say it; empty if it can, or if the flag is not known.
+// The reason why a scenario cannot express the flag; empty if it can, or if the flag is unknown.
 std::string_view refused_flag(std::string_view name);
 
 }  // namespace orrery

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// A key of a hostile file can have a million characters; no name of ours comes near this.
+// A key of a hostile file can have a million characters; names of this program are far shorter.
 constexpr std::size_t kLongestName = 64;
 
 std::string simplified(std::string_view name) {
@@ -53,7 +53,7 @@ std::vector<std::string> nearest_names(std::string_view name,
                                        std::size_t count) {
     const std::string wanted = simplified(name);
     struct Ranked {
-        bool other;  // than a beginning
+        bool other;  // false: it begins with the name
         std::size_t distance;
         std::string_view name;
     };
@@ -83,7 +83,7 @@ std::vector<std::string> nearest_names(std::string_view name,
 
 namespace {
 
-// A long list hides what it says: its first names, and how many there are.
+// The first names of a long list, and the number of all.
 std::string all_names_hint(const std::vector<std::string>& known) {
     constexpr std::size_t kMost = 32;
     constexpr std::size_t kFirst = 12;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The known names nearest to what a user wrote, by Damerau-Levenshtein distance (insertions,
-// deletions, substitutions and swaps of neighbours cost 1 each), for hints in error messages.
+// Known names nearest to a user's word, for hints in error messages. The distance is
+// Damerau-Levenshtein's: insertions, deletions, substitutions and swaps of neighbours cost 1 each.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace orrery {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // At most `count` different names, nearest first (ties in the given order): names that begin with
-// what was written, then the others by distance, without names that differ in more than half of
-// the characters and contain no common part.
+// the word, then the others by distance. A name that differs in more than half of the characters
+// and has no common part is left out.
 std::vector<std::string> nearest_names(std::string_view name,
                                        const std::vector<std::string>& known,
                                        std::size_t count);

@@ -18,9 +18,9 @@ namespace orrery {
 namespace fs = std::filesystem;
 namespace {
 
-// Temporary files that a signal's handler removes. It may allocate nothing and lock nothing.
+// A temporary file that a signal's handler removes. The handler may neither allocate nor lock.
 struct OpenTemporary {
-    std::atomic<pid_t> owner = 0;  // 0: free; a forked child leaves its parent's files alone
+    std::atomic<pid_t> owner = 0;  // 0: free; a forked child does not remove its parent's files
     std::array<char, PATH_MAX> path{};
 };
 std::array<OpenTemporary, 16> open_temporaries;
@@ -35,7 +35,7 @@ void remove_temporaries(int signal) {
     std::raise(signal);
 }
 
-// Signals that are ignored or have another handler stay as they are.
+// Ignored signals and signals with another handler are left alone.
 void remove_when_interrupted(const fs::path& temporary) {
     const std::string& name = temporary.native();
     const auto slot = std::ranges::find_if(open_temporaries,
@@ -77,7 +77,7 @@ OutputFile::OutputFile(fs::path path, fs::path temporary)
 
 Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
     if (name == "-") {
-        // What standard output has already is kept.
+        // Standard output keeps its previous content.
         return std::unique_ptr<OutputFile>{new OutputFile{"/dev/stdout", {}}};
     }
     const fs::path path = behind_links(name);
@@ -134,13 +134,17 @@ OutputFile::~OutputFile() {
 Result<void> OutputFile::commit() {
     stream_.close();
     if (!stream_) {
-        return fail(path_.string(), "can't be written", "is the disk full?");
+        return fail(path_ == "/dev/stdout" ? "standard output" : path_.string(),
+                    "can't be written",
+                    "is the disk full?");
     }
     if (!temporary_.empty()) {
         std::error_code error;
         fs::rename(temporary_, path_, error);
         if (error) {
-            return fail(path_.string(), "can't be written: " + error.message(), {});
+            return fail(path_.string(),
+                        "can't be written: " + error.message(),
+                        "may you write in its folder?");
         }
     }
     committed_ = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that appears whole or not at all: written under a temporary name beside it, renamed by
-// commit(), removed if that never happens, also by SIGINT, SIGTERM or SIGHUP. Opened before the
-// work starts, so that an unwritable place is an error at once. "-" is standard output, and what is
-// no regular file (/dev/null, a pipe) is written directly.
+// A file that appears complete or not at all. It is written under a temporary name beside its own
+// and renamed by commit(). Without commit(), also at SIGINT, SIGTERM or SIGHUP, it is removed. Open
+// it before the work, so that an unwritable place is reported at once. "-" is standard output.
+// Files that are not regular (/dev/null, a pipe) are written directly.
 #pragma once
 
 #include <concepts>
@@ -19,11 +19,11 @@ namespace orrery {
 class OutputFile {
 public:
     static Result<std::unique_ptr<OutputFile>> open(const std::filesystem::path& name);
-    // Null where no file is named.
+    // Null if `name` is empty.
     static Result<std::unique_ptr<OutputFile>> open_if_named(const std::filesystem::path& name);
-    // All of a file at once.
+    // Writes a whole file.
     static Result<void> write(const std::filesystem::path& name, const std::string& text);
-    // The same of what `writer` writes to a stream.
+    // Writes a whole file by `writer`, a function of a stream.
     template <std::invocable<std::ostream&> Writer>
     static Result<void> write(const std::filesystem::path& name, const Writer& writer) {
         const auto file = open(name);
@@ -39,7 +39,7 @@ public:
 
     std::ostream& stream() { return stream_; }
     Result<void> commit();
-    // The text, and nothing after it.
+    // Writes the text, which must be the whole content.
     Result<void> commit(const std::string& text);
 
 private:

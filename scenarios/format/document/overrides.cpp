@@ -15,7 +15,7 @@ namespace {
 
 using Source = std::shared_ptr<const std::string>;
 
-// The place of everything in an override is the option itself.
+// Sets the place of all nodes of an override: the option itself.
 void place_at(DocumentNode& node, const Source& source) {
     node.source = source;
     node.line = 0;
@@ -36,7 +36,7 @@ DocumentNode scalar(const std::string& text, const Source& source) {
     return node;
 }
 
-// The map under `key`, made if it is absent; a name becomes {base: name}. Null if it is a list.
+// The map under `key`, made if it is missing; a name becomes {base: name}. Null for a list.
 DocumentNode* child_map(DocumentNode& parent, const std::string& key, const Source& source) {
     DocumentNode* child = parent.find(key);
     if (child == nullptr || child->kind == DocumentNode::Kind::null) {
@@ -61,7 +61,7 @@ DocumentNode* child_map(DocumentNode& parent, const std::string& key, const Sour
     return child->is_map() ? child : nullptr;
 }
 
-// "kinds[1]": item 1 of the list under "kinds".
+// A part of a path: "kinds[1]" is item 1 of the list under "kinds".
 struct Step {
     std::string key;
     std::optional<std::size_t> item;
@@ -80,7 +80,7 @@ struct Step {
     }
 };
 
-// The item that a step names, or null.
+// The item of a step, or null.
 DocumentNode* item_of(DocumentNode& parent, const Step& step) {
     DocumentNode* list = parent.find(step.key);
     const bool there =

@@ -17,7 +17,7 @@ struct Unit {
     std::int64_t scale;  // in bit/s, bytes, picoseconds or FLOP/s
 };
 
-// Each table from the largest unit down; the first spelling of a scale is the one that is printed.
+// Units of each table in descending order. Of several spellings of a scale the first is printed.
 constexpr std::int64_t kKilo = 1'000;
 constexpr std::int64_t kMega = 1'000'000;
 constexpr std::int64_t kGiga = 1'000'000'000;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers with a unit, as scenario files write them: "200 Gbps", "25 GB/s", "80 GiB", "2 us",
-// "312 TFLOPS". A number without a unit is an error that lists the units: a factor of eight or of
-// 1.024^n must never be a guess. Decimal arithmetic is exact, rounded once to the unit's integer.
+// Numbers with a unit, as scenario files write them: "200 Gbps", "25 GB/s", "80 GiB", "2 us", "312
+// TFLOPS". A number without a unit is an error that lists the units, because a guess could be wrong
+// by a factor of eight or 1.024^n. Decimal arithmetic is exact and rounds once to the unit's
+// integer.
 #pragma once
 
 #include <string>
@@ -12,18 +13,18 @@
 
 namespace orrery {
 
-// Error::where is empty: the caller knows the place.
+// Error::where is empty, because only the caller knows the place.
 Result<Bandwidth> parse_bandwidth(std::string_view text);
 Result<Bytes> parse_bytes(std::string_view text);
 Result<Time> parse_time(std::string_view text);
 Result<FlopRate> parse_flop_rate(std::string_view text);
 
-// In the largest unit in which the value is a whole number; parses back to the same value.
+// Text in the largest unit in which the value is a whole number. It parses to the same value.
 std::string to_text(Bandwidth bandwidth);
 std::string to_text(Bytes bytes);
 std::string to_text(Time time);
 
-// For people: three significant digits ("31.4 GiB", "6.34 s").
+// Text for people with three significant digits ("31.4 GiB", "6.34 s").
 std::string to_short_text(Bytes bytes);
 std::string to_short_text(Time time);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields by the rows of their table (engine/base/field.h): read from the keys of a map, and as the
-// text that the reader takes.
+// Fields of a table's rows (engine/base/field.h): read from the keys of a map, and written in the
+// reader's syntax.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// Whether the key was there with a good value; `value` keeps its own otherwise.
+// Whether the key exists with a valid value; otherwise `value` is unchanged.
 template <class Row, class T>
 bool read_field(MapReader& reader, const Row& row, T& value) {
     const Presence presence =
@@ -52,7 +52,7 @@ inline void add(std::string& list, std::string_view item) {
 
 }  // namespace field_text_detail
 
-// The shortest text that is read as the same number.
+// The shortest text that reads as the same number.
 std::string number_text(double value);
 
 // "8", "true", "selective", "[core_attn, mlp]", "[4, 4]"

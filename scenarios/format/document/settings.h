@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps of keys that change a scenario, as --set writes them: {plan.micro_batch_size: 2}. Sweeps and
-// reproductions have them.
+// Maps of keys that change a scenario, as --set writes them: {plan.micro_batch_size: 2}. Part of
+// sweeps and reproductions.
 #pragma once
 
 #include <map>
@@ -14,22 +14,22 @@
 namespace orrery {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;  // key, value as in --set
-using SettingPlaces = std::map<std::string, std::string>;  // of "key=value": file:line:column
+using SettingPlaces = std::map<std::string, std::string>;  // file:line:column by "key=value"
 
 // "key=value".
 std::string assignment(const std::string& key, const std::string& value);
-// As ReadOptions::overrides takes them.
+// In the form of ReadOptions::overrides.
 std::vector<std::string> overrides_of(const Settings& settings);
 
 // Adds the keys of a map to `settings`, and their places to `places`. `path` is the name of the
-// map's own key. A value that is no map is an error.
+// map's own key. A value other than a map is an error.
 void read_settings(const DocumentNode& node,
                    const std::string& path,
                    Settings& settings,
                    SettingPlaces& places,
                    Errors& errors);
 
-// An error at "--set KEY" stands where the file has the key.
+// The error with the file's place in the place of "--set KEY".
 Error placed_in_file(Error error,
                      const std::vector<std::string>& overrides,
                      const SettingPlaces& places);

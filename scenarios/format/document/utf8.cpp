@@ -14,7 +14,7 @@ bool is_continuation(unsigned byte) {
     return (byte & 0xC0U) == 0x80U;
 }
 
-// Bytes of the well-formed sequence that starts at i, or 0.
+// Length of the well-formed sequence at i, or 0.
 std::size_t sequence_length(std::string_view text, std::size_t i) {
     const unsigned a = byte_at(text, i);
     const unsigned b = byte_at(text, i + 1);

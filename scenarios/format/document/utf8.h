@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether bytes are clean text: well-formed UTF-8 (RFC 3629) without control characters other than
-// tab and line ends.
+// Checks that bytes are clean text: well-formed UTF-8 (RFC 3629) without control characters other
+// than tab and line ends.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct TextFault {
 
 TextFault find_text_fault(std::string_view text);
 
-// Characters of well-formed UTF-8 (not of grapheme clusters): how wide text is on a terminal.
+// Number of characters of well-formed UTF-8 (not of grapheme clusters): the width on a terminal.
 std::size_t num_characters(std::string_view text);
 
 // The first `width` characters.

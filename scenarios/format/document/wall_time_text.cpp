@@ -16,9 +16,9 @@ namespace {
 struct WallTimeUnit {
     std::string_view name;
     double microseconds;
-    bool written = true;  // else read only: no time is printed in it
+    bool written = true;  // false: only read, never printed
 };
-// From the largest down. A year has 365 days.
+// In descending order. A year has 365 days.
 constexpr std::array kUnits = {WallTimeUnit{"y", 365 * 86400e6, false},
                                WallTimeUnit{"w", 7 * 86400e6, false},
                                WallTimeUnit{"d", 86400e6},
@@ -29,7 +29,7 @@ constexpr std::array kUnits = {WallTimeUnit{"y", 365 * 86400e6, false},
                                WallTimeUnit{"us", 1}};
 constexpr std::string_view kHint =
     "write it like '10 min' or '3d4h'; units: y (365 d), w, d, h, min, s, ms, us";
-constexpr double kLongest = 3e18;  // about 95,000 years: sums of it still fit
+constexpr double kLongest = 3e18;  // about 95,000 years, so that sums fit
 
 std::string_view without_blanks(std::string_view text) {
     while (!text.empty() && text.front() == ' ') {
@@ -53,7 +53,7 @@ Result<WallTime> parse_wall_time(std::string_view text) {
         return fail({}, fmt::format("'{}' {}", text.substr(0, 40), what), std::string{kHint});
     };
     double total = 0;
-    std::size_t next = 0;  // units must grow smaller
+    std::size_t next = 0;  // units must descend
     std::string_view rest = without_blanks(text);
     do {
         double number = 0;

@@ -16,7 +16,7 @@ Result<WallTime> parse_wall_time(std::string_view text);
 
 // For people: "3.09 h", "54.0 d", "590 ms".
 std::string to_short_text(WallTime time);
-// Of a point in time, for timelines: "12d 03:04:05".
+// A point in time, for timelines: "12d 03:04:05".
 std::string to_clock_text(WallTime time);
 
 }  // namespace orrery

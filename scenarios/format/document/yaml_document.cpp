@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one owner of yaml-cpp. Its event interface is used instead of its node tree: events carry
-// places, and guards can stop a hostile file while it is being parsed.
+// The one owner of yaml-cpp. Its events have places, unlike its node tree, and guards can stop a
+// hostile file during parsing.
 #include "scenarios/format/document/yaml_document.h"
 
 #include <fmt/format.h>
@@ -98,7 +98,7 @@ private:
             stop(mark, fmt::format("the tag '{}' is not supported", tag), "remove it");
         }
     }
-    // yaml-cpp takes a quoted text that the end of the file cuts off.
+    // yaml-cpp accepts a quoted text that the end of the file cuts off.
     void check_quotes(const YAML::Mark& mark) {
         auto at = static_cast<std::size_t>(std::max(0, mark.pos));
         if (at >= text_.size() || (text_[at] != '\'' && text_[at] != '"')) {
@@ -162,7 +162,7 @@ private:
         parent.keys.push_back(std::move(key));
     }
 
-    // Looking up duplicates is quadratic: bounded here.
+    // The search for duplicates is quadratic, so the number of keys is bounded.
     static constexpr std::size_t kKeysMax = 1000;
     const std::string& text_;
     std::shared_ptr<const std::string> source_;
@@ -178,7 +178,7 @@ Error empty_file(const std::string& source) {
             .cause = ErrorCause::empty_input};
 }
 
-// What else a text may be that is no YAML, by its first line.
+// Hint at the kind of a text that is no YAML, by its first line.
 std::string hint_of_other_text(const std::string& text) {
     std::istringstream lines{text};
     std::string line;
@@ -190,7 +190,7 @@ std::string hint_of_other_text(const std::string& text) {
     return line.find(':') == std::string::npos ? "is it a scenario? orrery init writes one" : "";
 }
 
-// What to do about a text that the parser of YAML gave up at a line (1 is the first).
+// Hint for a text in which the YAML parser failed at a line (the first is 1).
 std::string hint_of_broken_yaml(const std::string& text, int line, std::string_view message) {
     if (std::string hint = hint_of_other_text(text); !hint.empty()) {
         return hint;
@@ -214,7 +214,7 @@ std::string hint_of_broken_yaml(const std::string& text, int line, std::string_v
     return "keys of one map begin in one column; a value with ': ' in it needs quotes";
 }
 
-// All documents of the stream; more than one is an error.
+// The document of the stream. A second document is an error.
 DocumentNode parse_events(const std::string& text, const std::string& source, Errors& errors) {
     TreeBuilder builder{text, std::make_shared<const std::string>(source), errors};
     try {
@@ -317,7 +317,7 @@ std::string source_name(const std::filesystem::path& path) {
 
 Result<std::string> read_text_file(const std::filesystem::path& path) {
     if (path == kStandardInput) {
-        // Once for all readers: what was read from a pipe is gone from it.
+        // Read once for all readers, because a pipe cannot be read again.
         static const Result<std::string> text = text_of(std::cin, kStandardInputName);
         return text;
     }

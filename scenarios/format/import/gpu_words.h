@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU that a line of a log names ("GPU capacity: NVIDIA H100 (0) with 95.04GiB memory"), as
-// tables of measured steps do.
+// The GPU in a line of a log ("GPU capacity: NVIDIA H100 (0) with 95.04GiB memory"), with its name
+// in tables of measured steps.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct GpuWord {
     double least_gib;
     std::string_view gpu;
 };
-// The first that fits; logs name the part and its memory.
+// The first match counts. Logs name the part and its memory.
 inline constexpr GpuWord kGpuWords[] = {{"GB200", 0, "gb200"},
                                         {"B200", 0, "b200"},
                                         {"H200", 0, "h200"},
@@ -23,7 +23,7 @@ inline constexpr GpuWord kGpuWords[] = {{"GB200", 0, "gb200"},
                                         {"A100", 60, "a100-80g"},
                                         {"A100", 0, "a100-40g"}};
 
-// `gib`: its memory. Empty if no part is named.
+// `gib` is the GPU's memory. Empty if the line names no known part.
 inline std::string gpu_named(std::string_view line, double gib) {
     for (const GpuWord& word : kGpuWords) {
         if (line.find(word.in_log) != std::string_view::npos && gib >= word.least_gib) {

@@ -35,7 +35,7 @@ std::vector<CommandFlag> flags_of(const std::vector<CommandWord>& words) {
         }
         const std::size_t equals = std::min(word.text.find('='), word.text.size());
         CommandFlag flag{.name = word.text.substr(0, equals), .where = word.where};
-        std::ranges::replace(flag.name, '_', '-');  // torchrun takes both
+        std::ranges::replace(flag.name, '_', '-');  // torchrun accepts both
         if (equals < word.text.size()) {
             flag.values.push_back({word.text.substr(equals + 1), word.where});
         }
@@ -98,7 +98,7 @@ private:
         errors_.push_back({std::move(where), std::move(what), std::move(hint)});
     }
 
-    // The one value of a flag. A script's name may stand behind the last flag of a launcher.
+    // The one value of a flag. The name of a script may follow the last flag of a launcher.
     std::optional<CommandWord> value_of(const CommandFlag& flag) {
         if (flag.values.empty()) {
             complain(flag.where, flag.name + " needs a value");
@@ -146,7 +146,7 @@ private:
         } else if (const auto why = refused_flag(flag.name); !why.empty()) {
             complain(flag.where, fmt::format("{}: {}", flag.name, why));
         } else if (is_special(flag.name)) {
-            // Looked at below.
+            // Handled below.
         } else if (has_no_effect(flag.name)) {
             result_.without_effect.push_back(flag.name);
         } else {
@@ -175,7 +175,7 @@ private:
         return is_translated_flag(name) || std::ranges::find(kOthers, name) != kOthers.end();
     }
 
-    // At the place of the flag's value, or of the flag if it has none.
+    // Sets a key at the place of the flag's value, or of the flag if it has none.
     void set(const std::string& key, std::string value, const CommandFlag& flag) {
         const std::string& where = flag.values.empty() ? flag.where : flag.values[0].where;
         keys_[key] = scalar_node(std::move(value), "", where);
@@ -183,12 +183,12 @@ private:
     void set(const std::string& key, std::string value, std::string_view flag) {
         set(key, std::move(value), *find(flag));
     }
-    // A field of the plan, spelled as scenarios do.
+    // Sets a field of the plan in a scenario's spelling.
     template <auto kMember, class T, class Flag>
     void set_field(const T& value, const Flag& flag) {
         set(plan_key<kMember>(), field_text(plan_field<kMember>, value), flag);
     }
-    // A value that no flag gives: Megatron-LM's, or this program's for the cluster.
+    // Sets a value that no flag gives: Megatron-LM's default, or this program's for the cluster.
     void assume(const std::string& key, const std::string& value) {
         keys_[key] = scalar_node(value, "", "not in the command line");
         result_.assumed.push_back(key + ": " + value);
@@ -206,7 +206,7 @@ private:
         }
     }
 
-    // Every n-th layer has experts, or a list says which: leading ones have none, all others have.
+    // Every n-th layer has experts, or a list leaves out leading layers, and all others have them.
     void experts() {
         const bool forced = find("--moe-router-force-load-balancing") != nullptr;
         if (find("--num-experts") != nullptr && !forced) {
@@ -239,13 +239,13 @@ private:
         if (find("--grad-reduce-in-bf16") != nullptr) {
             set_field<&Plan::gradient_dtype>(Dtype::bf16, "--grad-reduce-in-bf16");
         }
-        // The default of every other kind of gradient than Megatron's fp32.
+        // For precisions other than fp16, Megatron's gradients are fp32 by default.
         if (find("--fp16") != nullptr && find("--accumulate-allreduce-grads-in-fp32") == nullptr) {
             set_field<&Plan::gradient_dtype>(Dtype::fp16, "--fp16");
         }
     }
 
-    // Padded to a multiple of (128 by default) times the tensor-parallel size.
+    // The vocabulary is padded to a multiple of (128 by default) times the tensor-parallel size.
     void vocabulary() {
         std::int64_t size = 0;
         bool vocabulary_assumed = false;
@@ -254,7 +254,7 @@ private:
         const std::string tokenizer_name =
             tokenizer == nullptr || tokenizer->values.empty() ? "" : tokenizer->values[0].text;
         if (given != nullptr) {
-            // NullTokenizer has one more, the end of a document.
+            // NullTokenizer adds the end of a document.
             size = number_of(*given) + (tokenizer_name == "NullTokenizer" ? 1 : 0);
         } else if (tokenizer == nullptr || tokenizer_name == "GPT2BPETokenizer") {
             size = 50257;  // GPT-2's
@@ -423,7 +423,7 @@ private:
             1, rounded_up(ranks, options_.gpus_per_node) / options_.gpus_per_node);
     }
 
-    // Since core 0.8 a model is Megatron Core's, unless a flag asks for the older one.
+    // Since core 0.8 the model is Megatron Core's, unless a flag requests the older one.
     void software() {
         keys_["software"] = scalar_node("megatron-core", "", flags_.front().where);
         for (const auto& [flag, word] : {std::pair{"--use-legacy-models", "megatron-lm"},
@@ -481,7 +481,7 @@ private:
     ImportedScenario result_;
     Errors errors_;
     bool guessed_nodes_ = false;
-    std::int64_t gpus_ = 0;  // that the job has, where it fills its last node partly
+    std::int64_t gpus_ = 0;  // GPUs of the job if it fills its last node only partly
 };
 
 }  // namespace

@@ -91,8 +91,8 @@ public:
     }
 
 private:
-    // Without blanks at both ends and what launchers put before each line: "[1,0]<stdout>:" of
-    // mpirun --tag-output, "0: " of srun -l.
+    // The line without blanks at both ends and without a launcher's tag: "[1,0]<stdout>:" of mpirun
+    // --tag-output, "0: " of srun -l.
     static std::string_view without_tag(std::string_view line) {
         const auto trimmed = [](std::string_view text) {
             const std::size_t first = text.find_first_not_of(" \t\r");
@@ -125,7 +125,7 @@ private:
         note_collective(line);
     }
 
-    // The name of a test, in the header of newer versions or in a command that is printed.
+    // The name of a test, from the header of newer versions or from a printed command.
     void note_collective(std::string_view line) {
         constexpr std::array<std::pair<std::string_view, std::optional<TransferKind>>, 12> kTests{
             {{"all_reduce_perf", TransferKind::all_reduce},
@@ -159,8 +159,8 @@ private:
         }
     }
 
-    // size count type redop root | time algbw busbw #wrong | in-place; some tests lack redop, root.
-    // False if the line is no row of the table: a log has lines of mpirun and NCCL, too.
+    // size count type redop root | time algbw busbw #wrong | in-place. Some tests lack redop and
+    // root. False for other lines, because a log also has lines of mpirun and NCCL.
     bool row(std::string_view line) {
         std::istringstream in{std::string{line}};
         std::vector<std::string> words;
@@ -175,7 +175,7 @@ private:
             std::isalpha(static_cast<unsigned char>(words[type][0])) == 0) {
             return false;
         }
-        // Behind the type: redop (a word) and root (a whole number, -1 for none), where they are.
+        // After the type follow redop (a word) and root (a whole number, -1 for none), if present.
         std::size_t time = type + 1;
         while (time < words.size() && words[time].find('.') == std::string::npos &&
                time < type + 3) {
@@ -191,7 +191,7 @@ private:
              const std::string& type,
              const std::string& time) {
         if (size == "0") {
-            return;  // it measures nothing
+            return;  // a row without a measurement
         }
         const auto bytes = number<std::int64_t>(size);
         const auto us = number<double>(time);
@@ -211,7 +211,7 @@ private:
         }
     }
 
-    // False below the header of a test that times nothing of a step.
+    // False below the header of a test that is no collective of a step.
     bool collective_known() const { return other_test_.empty(); }
 
     ResultOrErrors<ImportedTransfers> finish() {
@@ -248,11 +248,11 @@ private:
     std::string source_;
     std::string device_;
     std::optional<TransferKind> collective_;
-    std::string other_test_;  // "reduce_perf": its rows are left out
+    std::string other_test_;  // "reduce_perf": its rows are skipped
     std::uint32_t ranks_seen_ = 0;
     const NcclTestsImport& options_;
     std::vector<MeasuredTransfer> rows_;
-    std::size_t unnamed_ = 0;  // the first rows: read before a line named the test
+    std::size_t unnamed_ = 0;  // number of rows before a line named the test
     std::map<std::string, int> other_types_;
     Errors errors_;
     std::size_t line_ = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nccl-tests printed (text, or JSON of its -J) as rows of a profile, with which simulate
-// --profile times the collectives inside a node. The out-of-place times count. Device and kind come
-// from the output where it has them: lists of ranks and newer versions' "Collective test starting".
+// Converts the output of nccl-tests (text, or JSON of its -J) to rows of a profile, with which
+// simulate --profile times the collectives inside a node. The out-of-place times count. Device and
+// kind come from the output if it has them: lists of ranks and newer versions' "Collective test
+// starting".
 #pragma once
 
 #include <optional>
@@ -15,9 +16,9 @@
 namespace orrery {
 
 struct NcclTestsImport {
-    std::string device;                        // catalogue name; empty: as the output says
-    std::optional<TransferKind> collective{};  // absent: as the output says
-    std::uint32_t ranks = 0;                   // 0: as the output says
+    std::string device;                        // catalogue name; empty: from the output
+    std::optional<TransferKind> collective{};  // empty: from the output
+    std::uint32_t ranks = 0;                   // 0: from the output
 };
 
 struct ImportedTransfers {

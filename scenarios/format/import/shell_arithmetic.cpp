@@ -39,7 +39,7 @@ std::optional<std::int64_t> power(std::int64_t base, std::int64_t exponent) {
     return result;
 }
 
-// Operators by how tightly they bind; longer ones first within a level.
+// An operator with its precedence; longer operators come first within a level.
 struct Operator {
     std::string_view text;
     int level;
@@ -293,7 +293,7 @@ private:
         if (op == "<" || op == ">") {
             return truth_of(op == "<" ? left < right : left > right);
         }
-        // A pattern of [[ ]]: a shell's business.
+        // Only a shell can match the pattern of [[ ]].
         if (!b.quoted && right.find_first_of("*?[") != std::string::npos) {
             return Truth::unknown;
         }

@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-// A file that another script reads has flags in variables alone.
+// Words of the variables, for a file that other scripts read and that has flags only in variables.
 std::vector<ShellWord> flags_of_variables(const ShellState& state) {
     std::vector<ShellWord> words;
     for (const std::string& name : state.order) {

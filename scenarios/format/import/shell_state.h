@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables, functions and faults of a bash script that is being followed, and what it has cost.
+// State of a bash script that is being followed: variables, functions, errors and cost.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@
 
 namespace orrery {
 
-// What a script knows as it runs; shared by the texts that it nests (eval, bash -c).
+// State shared by nested texts (eval, bash -c).
 struct ShellState {
     std::map<std::string, std::vector<PlacedText>, std::less<>> variables;  // one element: a scalar
     std::map<std::string, PlacedText, std::less<>> functions;               // their bodies
     std::vector<std::string> order;                                         // of first assignments
-    std::vector<std::string> notes;    // "run.sh:3:7: …": what was passed over
+    std::vector<std::string> notes;    // "run.sh:3:7: …": skipped statements
     Errors errors;                     // of syntax: reading stops
-    bool exited = false;               // `exit`: nothing runs any more
+    bool exited = false;               // after `exit` nothing runs
     bool active = true;                // false: in a branch that is not taken
     std::size_t characters = 0;        // expanded so far
     int depth = 0;                     // of nested texts, groups and defaults
-    std::string source;                // the file's name
-    std::vector<std::uint32_t> lines;  // offset at which each begins
+    std::string source;                // name of the file
+    std::vector<std::uint32_t> lines;  // offset of the beginning of each line
 
     std::string where(std::uint32_t offset) const;
     void note(std::uint32_t offset, std::string_view what);
     void fail(std::uint32_t offset, std::string what, std::string hint = {});
-    // Counts characters that are read or made; fails where a script would go on without end.
+    // Counts characters that are read or made. An error ends scripts that would run forever.
     void spend(std::size_t count, std::uint32_t offset);
     void assign(const std::string& name, std::vector<PlacedText> elements, bool append);
 };

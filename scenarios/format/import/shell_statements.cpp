@@ -37,7 +37,7 @@ public:
 private:
     using Ends = std::vector<std::string_view>;
 
-    // Commands up to one of the words, which stays, or a ')' of a group.
+    // Commands up to one of the words, which stays, or up to the ')' of a group.
     Truth list(const Ends& ends) {
         Truth status = Truth::yes;
         while (true) {
@@ -64,7 +64,7 @@ private:
         }
     }
 
-    // A line's end, and the texts of << that begin behind it.
+    // Reads the end of a line, and the texts of << that begin after it.
     void line_end() {
         words_.advance();
         for (const std::string& delimiter : std::exchange(here_documents_, {})) {
@@ -81,7 +81,9 @@ private:
         }
     }
 
-    // a && b || c
+    // Reads a && b
+    //
+    // c.
     Truth chain() {
         Truth status = pipeline();
         while (true) {
@@ -107,7 +109,8 @@ private:
         const bool before = state_.active;
         state_.active = before && condition;
         const Truth status = run();
-        state_.active = before && (state_.active || !condition);  // `exit` ends what follows, too
+        // `exit` also ends the commands that follow.
+        state_.active = before && (state_.active || !condition);
         return status;
     }
 
@@ -176,7 +179,7 @@ private:
         return simple();
     }
 
-    // Behind a function's name: its body is kept for calls.
+    // Called after a function's name: keeps its body for calls.
     void define(const std::string& name) {
         words_.skip_blanks();
         if (words_.peek() == '(') {
@@ -209,7 +212,7 @@ private:
 
     Truth condition() {
         const std::uint32_t place = words_.offset();
-        bool decided = false;  // a branch was taken, or no one can tell which
+        bool decided = false;  // a branch was taken, or none can be chosen
         Truth status = Truth::yes;
         std::string word = words_.bare_word();
         while (word == "if" || word == "elif") {
@@ -247,7 +250,7 @@ private:
         return true;
     }
 
-    // Loops and cases, to their ends.
+    // Skips loops and cases.
     void pass_over(const std::string& word) {
         const std::uint32_t place = words_.offset();
         state_.note(place, fmt::format("'{}': passed over", word));
@@ -310,14 +313,14 @@ private:
                 words_.advance();
                 continue;
             }
-            // No word is lost where a variable is empty: [[ ]] does not split.
+            // [[ ]] does not split words, so that an empty variable is still a word.
             ShellWord word = words_.value();
             operands.push_back({std::move(word.text.chars), word.quoted});
         }
         return shell_test(operands);
     }
 
-    // NAME=value, NAME+=value, NAME=(…): false if none stands here.
+    // Reads NAME=value, NAME+=value or NAME=(…). False if there is none.
     bool assignment() {
         std::string name;
         std::size_t i = 0;
@@ -371,7 +374,7 @@ private:
         }
     }
 
-    // > file, 2>&1, << END: false if none stands here.
+    // Reads > file, 2>&1 or << END. False if there is none.
     bool redirection() {
         std::size_t i = words_.peek() == '&' ? 1 : 0;
         while (i == 0 && std::isdigit(static_cast<unsigned char>(words_.peek(i))) != 0) {
@@ -399,7 +402,7 @@ private:
 
     Truth simple() {
         std::vector<ShellWord> list;
-        bool assignments = true;  // may stand here: before the command, and behind export
+        bool assignments = true;  // allowed before the command and after export
         while (!words_.at_end()) {
             words_.skip_blanks();
             if ((assignments && assignment()) || redirection()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of a shell script, each character with its offset in the file, so that a word that was put
-// together from variables still names the place of its first character.
+// Text of a shell script with the offset of each character in the file, so that a word made from
+// variables has the place of its first character.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace orrery {
 
-// Around what a script alone does not say: a variable that it never sets (empty for a shell), and
-// what only a shell could expand ("$(hostname)"). The text between is the script's own.
+// Marks around parts that the script alone does not decide: a variable that it never sets (empty
+// for a shell), and an expansion that only a shell can make ("$(hostname)"). The text between is
+// the script's own.
 inline constexpr char kUnsetBegin = '\x01';
 inline constexpr char kUnknownBegin = '\x02';
 inline constexpr char kMarkEnd = '\x03';
@@ -38,9 +39,10 @@ struct PlacedText {
     }
 };
 
-// For people: the marks left out.
+// The text without marks, for people.
 std::string readable(std::string_view marked);
-// For comparisons: variables that are never set are empty. False if a shell would have to say.
+// The text for comparisons, with empty text for variables that are never set. False if only a shell
+// knows it.
 bool known_text(std::string_view marked, std::string& text);
 
 }  // namespace orrery

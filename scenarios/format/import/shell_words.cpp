@@ -78,7 +78,7 @@ ShellWord ShellWords::value() {
     return fields.empty() ? ShellWord{} : std::move(fields.front());
 }
 
-// `until`: the end of a default inside ${…}, where blanks and operators are ordinary.
+// `until` ends a default inside ${…}, where blanks and operators are ordinary characters.
 std::vector<ShellWord> ShellWords::expand(bool split, char until) {
     fields_.clear();
     open_ = false;
@@ -179,7 +179,7 @@ void ShellWords::double_quoted() {
     advance();
 }
 
-// To behind the closer; quotes, parentheses and braces between are passed over whole.
+// Moves behind the closer. Quotes, parentheses and braces in between are skipped as a whole.
 bool ShellWords::skip_balanced(std::string_view closer) {
     const std::uint32_t begin = offset();
     if (++state_.depth > kShellDepthMost) {
@@ -306,7 +306,7 @@ void ShellWords::insert(const std::vector<PlacedText>& elements, bool quoted, bo
             add(' ', text.place(0));
         }
         open_ = open_ || quoted;
-        bool marked = false;  // what a shell knows stays whole
+        bool marked = false;  // parts that only a shell knows stay whole
         for (std::size_t i = 0; i < text.chars.size() && state_.errors.empty(); ++i) {
             const char c = text.chars[i];
             marked = c == kUnsetBegin || c == kUnknownBegin || (marked && c != kMarkEnd);
@@ -352,7 +352,7 @@ void ShellWords::dollar(bool quoted) {
 std::string ShellWords::parameter_name() {
     std::string name{peek()};
     advance();
-    // $10 is $1 and a zero, ${10} is not: both are unknown here.
+    // $10 is $1 and a zero, unlike ${10}; both are unknown here.
     if (is_name_char(name[0])) {
         while (!at_end() && is_name_char(peek())) {
             name += peek();
@@ -369,7 +369,7 @@ void ShellWords::named(const std::string& name, bool quoted, std::size_t begin) 
         return;
     }
     if (name == "@" || name == "*") {
-        return;  // a script's arguments: none
+        return;  // the script has no arguments
     }
     PlacedText text;
     text.add(kUnsetBegin, offset_of(begin));
@@ -378,7 +378,7 @@ void ShellWords::named(const std::string& name, bool quoted, std::size_t begin) 
     insert({text}, quoted, false);
 }
 
-// Behind "${".
+// Called after "${".
 void ShellWords::parameter(bool quoted) {
     const std::size_t begin = i_ - 2;
     const bool length = peek() == '#' && peek(1) != '}';
@@ -436,7 +436,7 @@ void ShellWords::parameter(bool quoted) {
     operated(name, std::move(elements), each, begin, quoted);
 }
 
-// ${NAME:-default} and its relatives; what changes the value's text is a shell's business.
+// ${NAME:-default} and related forms. Forms that change the value's text are left to a shell.
 void ShellWords::operated(const std::string& name,
                           std::vector<PlacedText> elements,
                           bool each,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of a bash script, expanded as bash expands them: quotes, backslashes, variables, arrays,
-// ${NAME:-default} and $((…)). Nothing is ever executed. What only a shell could expand stays in
-// the word between marks (shell_text.h) and is noted with its place.
+// Words of a bash script, expanded as in bash: quotes, backslashes, variables, arrays,
+// ${NAME:-default} and $((…)). Nothing is executed. An expansion that only a shell can make stays
+// in the word between marks (shell_text.h) and is reported with its place.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace orrery {
 
 struct ShellWord {
     PlacedText text;
-    bool quoted = false;  // some part of it
+    bool quoted = false;  // some part of it is quoted
 };
 
 std::vector<ShellWord> split_at_blanks(const PlacedText& text);
-// What the command's words give another shell to run: eval, or bash -c behind srun or mpirun. Empty
-// if they do not.
+// The text that the command gives to another shell: eval, or bash -c behind srun or mpirun. Empty
+// for other commands.
 PlacedText nested_script(const std::vector<ShellWord>& command);
 
 // Reads one text from its beginning to its end.
@@ -39,22 +39,21 @@ public:
     }
     void advance(std::size_t count = 1) { i_ = std::min(i_ + count, in_.chars.size()); }
     std::uint32_t offset() const { return offset_of(i_); }
-    // For between(): where the reader stands.
+    // Position of the reader, for between().
     std::size_t position() const { return i_; }
     PlacedText between(std::size_t begin, std::size_t end) const;
-    // Blanks, joined lines and a comment, but not the line's end.
+    // Skips blanks, joined lines and a comment, but not the line's end.
     void skip_blanks();
-    // The characters of the next word as they stand, without moving on; empty if it has quotes or
-    // expansions.
+    // The characters of the next word, without moving on; empty if it has quotes or expansions.
     std::string bare_word() const;
-    // One word, which becomes no word, one or several. Moves on over at least one character unless
-    // an operator stands here.
+    // Expands one word to none, one or several. Moves on by at least one character, unless an
+    // operator follows.
     std::vector<ShellWord> word();
-    // One word that is not split at blanks: the value of an assignment.
+    // One word that is not split at blanks, such as the value of an assignment.
     ShellWord value();
-    // To behind the bracket that closes one opened before here; the text between.
+    // Moves behind the bracket that closes an earlier one. Returns the text between.
     PlacedText bracketed(std::string_view closer);
-    // The inside of $((…)), or ((…)).
+    // Value of the inside of $((…)) or ((…)).
     std::optional<std::int64_t> arithmetic(const PlacedText& expression);
 
 private:

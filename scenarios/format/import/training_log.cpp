@@ -16,7 +16,7 @@
 namespace orrery {
 namespace {
 
-// The first steps open connections and warm caches up.
+// The first steps open connections and warm up caches.
 constexpr std::size_t kWarmUpSteps = 3;
 
 constexpr std::string_view kLogColumns =
@@ -48,7 +48,7 @@ std::string_view trimmed(std::string_view text) {
                                            : text.substr(first, last - first + 1);
 }
 
-// The number behind a label, thousands separated by commas or not.
+// The number after a label, with or without commas between thousands.
 std::optional<double> number_behind(std::string_view line, std::string_view label) {
     const std::size_t at = line.find(label);
     if (at == std::string_view::npos) {
@@ -150,7 +150,7 @@ ResultOrErrors<ImportedLog> LogRow::finish(const char* software) {
     return std::move(log_);
 }
 
-// Megatron-LM's arguments by name. "name ..... value", with whatever a launcher puts before.
+// Megatron-LM's arguments by name: "name ..... value", after any prefix of a launcher.
 Words megatron_arguments(const std::vector<std::string_view>& lines) {
     Words arguments;
     bool inside = false;
@@ -270,7 +270,7 @@ ResultOrErrors<ImportedLog> MegatronLog::read() {
         }
         const auto batch = number_behind(line, "global batch size:");
         if (batch && *batch >= 1) {
-            row_.set("global_batch_size", std::llround(*batch));  // of a ramp: its last
+            row_.set("global_batch_size", std::llround(*batch));  // of a ramp the last one
         }
     }
     row_.take_times(std::move(seconds), "elapsed time per iteration (ms): 1234.5");
@@ -307,7 +307,7 @@ private:
     double batch_ = 0;
     double local_ = 0;
     double length_ = 0;
-    std::vector<double> tokens_per_s_{};  // of a GPU
+    std::vector<double> tokens_per_s_{};  // per GPU
     bool compiled_ = false;
     bool float8_ = false;
     std::string recompute_ = "none";
@@ -372,7 +372,7 @@ void TorchtitanLog::set_model() {
     row_.set("gated_mlp", "true");
 }
 
-// The size of a mesh dimension: names and sizes stand in two lists.
+// The size of a mesh dimension. Names and sizes are in two lists.
 std::int64_t mesh_size(const std::string& mesh, std::string_view dimension) {
     const std::size_t split = mesh.find("],");
     if (split == std::string::npos) {

@@ -12,7 +12,7 @@ namespace orrery {
 namespace fs = std::filesystem;
 namespace {
 
-// What published measurements say changes no simulation.
+// Files of the catalogue without published measurements, which change no simulation.
 std::vector<fs::path> catalogue_files(const fs::path& root) {
     std::vector<fs::path> files;
     std::error_code error;

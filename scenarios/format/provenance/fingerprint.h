@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes of what a result is made of.
+// Hashes of the inputs of a result.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace orrery {
 
-// 128 bits of FNV-1a (Fowler, Noll, Vo; offset basis and prime as in RFC 9923), not against malice.
+// 128 bits of FNV-1a (Fowler, Noll, Vo; offset basis and prime as in RFC 9923). It does not protect
+// against malice.
 class Fingerprint {
 public:
-    // Parts are told from each other: ("ab", "c") is not ("a", "bc").
+    // Parts are separated: ("ab", "c") differs from ("a", "bc").
     void add(std::string_view part);
     void add_file(const std::filesystem::path& path);
     std::string hexadecimal() const;
@@ -24,10 +25,10 @@ private:
         (static_cast<unsigned __int128>(0x6c62272e07bb0142U) << 64U) | 0x62b821756295c58dU;
 };
 
-// Of a file's content, or of the names and contents of a folder's files.
+// Hash of a file's content, or of the names and contents of a folder's files.
 std::string file_fingerprint(const std::filesystem::path& file);
 
-// Of all files of a catalogue but its published measurements, which change no simulation.
+// Hash of all files of a catalogue except its published measurements, which change no simulation.
 std::string catalogue_fingerprint(const std::filesystem::path& catalogue);
 
 }  // namespace orrery

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a result is a result of: the build, the catalogue, the scenario as it was simulated, and
-// what else the command was given. It goes into every JSON, page, recording and row of a sweep
-// (report/provenance_report.h); read back by format/provenance/stored_result.h.
+// The origin of a result: the build, the catalogue, the simulated scenario, and the further inputs
+// of the command. Every JSON, page, recording and row of a sweep has it
+// (report/provenance_report.h). format/provenance/stored_result.h reads it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace orrery {
 struct Scenario;
 
 struct InputFile {
-    std::string file;  // its name without folders
+    std::string file;  // name without folders
     std::string hash;  // of its content
 };
 
@@ -33,16 +33,16 @@ struct Provenance {
     // Options that change the result: "pattern", "all_reduce".
     std::vector<std::pair<std::string, std::string>> options;
     std::vector<InputFile> inputs;
-    std::optional<BuildIdentity> recorded_by;  // of a recorded run
+    std::optional<BuildIdentity> recorded_by;  // for a recorded run
 
     Provenance& add_option(std::string name, std::string value);
     // An empty name adds nothing.
     Provenance& add_input(const std::filesystem::path& file);
 };
 
-// Of the default catalogue, without a scenario.
+// Provenance with the default catalogue and without a scenario.
 Provenance provenance_of(std::string command);
-// Of a scenario that a reader made.
+// Provenance with a scenario that a reader made.
 Provenance provenance_of(std::string command, const Scenario& scenario);
 
 }  // namespace orrery

@@ -75,7 +75,8 @@ std::vector<int> numbers_of(const std::string& version) {
     return numbers;
 }
 
-// A later program writes what this one does not know: said before the errors that come of it.
+// Adds an error about the newer program first: it writes keys that this one does not know, which
+// cause the other errors.
 Errors with_reason(Errors errors, const std::string& source, const BuildIdentity& made_by) {
     const std::string& own = build_identity().version;
     if (numbers_of(made_by.version) > numbers_of(own)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the provenance that a result (`--json`) or a recording holds, to repeat it.
+// Reads the provenance of a result (`--json`) or a recording, to repeat it.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct StoredProvenance {
     std::vector<InputFile> inputs;
 };
 
-// Of the object that has the key "provenance". Errors: there is none, or it has no scenario.
+// `result` is the object with the key "provenance". Errors: there is none, or it has no scenario.
 ResultOrErrors<StoredProvenance> stored_provenance(const DocumentNode& result);
 ResultOrErrors<StoredProvenance> read_stored_result(const std::filesystem::path& file);
 
@@ -32,7 +32,7 @@ ResultOrErrors<Scenario> scenario_of_result(const StoredProvenance& stored,
                                             const std::string& source,
                                             const std::vector<std::string>& overrides = {});
 
-// How this program and its catalogue differ from those of the result, a sentence each.
+// Differences of this program and its catalogue from those of the result, a sentence each.
 std::vector<std::string> differences_from(const StoredProvenance& stored);
 
 }  // namespace orrery

@@ -17,7 +17,7 @@ constexpr double kLongest = 1e9;
 constexpr double kLargestRate = 1e6;
 constexpr double kLargestVariation = 100;
 
-// From a length of 1 through the three quantiles, which ascend.
+// Quantiles from a length of 1 through three ascending ones.
 std::optional<std::vector<double>> quantiles_of(const CsvRow& row, std::size_t first) {
     std::vector<double> lengths{1};
     for (std::size_t i = first; i < first + 3; ++i) {

@@ -13,9 +13,9 @@ namespace {
 struct GpuName {
     std::array<std::string_view, 3> words;  // all of them are words of the name
     double gib_at_least;                    // of memory
-    std::string_view device;                // empty: another chip than the catalogue's
+    std::string_view device;                // empty: a chip that the catalogue lacks
 };
-// The first that fits; the more special name stands first. Parts with other rates than the
+// The first match counts; more special names come first. Some parts have other rates than the
 // catalogue's: fewer SMs (H100 PCIe, RTX 4090 D and Laptop), other memory (H100 NVL, V100 of 16
 // GB).
 constexpr std::array kGpuNames{
@@ -55,7 +55,7 @@ constexpr std::array kGpuNames{
     GpuName{{"MI325X"}, 0, "mi325x"},
 };
 
-// In capitals, split at everything that is neither a letter nor a digit.
+// The words of a name in capitals, split at all characters other than letters and digits.
 std::vector<std::string> words_of_name(std::string_view name) {
     std::vector<std::string> words(1);
     for (const char c : name) {
@@ -99,7 +99,7 @@ std::string device_of_gpu(std::string_view name, std::uint64_t memory_bytes) {
         }
         last = called_so ? &known : last;
     }
-    // Nothing says how much memory it has: the smallest variant.
+    // Without a memory size: the smallest variant.
     return last != nullptr && gib == 0 ? std::string{last->device} : "";
 }
 

@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-// What the plan asks of the cluster's devices, and of the devices that a search compares.
+// Checks the plan against the cluster's devices, and against the devices that a search compares.
 void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
     const auto add = [&](const DeviceSpec& device, const std::string& where) {
         for (Error error : check_device(scenario.plan, device)) {
@@ -36,7 +36,7 @@ void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& e
     }
 }
 
-// What lies on the host needs memory of a known size, and the optimizer of a known speed.
+// A state on the host needs host memory of a known size, and the optimizer a known speed.
 void check_host_memory(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
     const ParallelPlan& plan = scenario.plan;
     const bool optimizer = plan.optimizer_cpu_offload;

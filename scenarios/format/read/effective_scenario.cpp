@@ -22,7 +22,7 @@ DocumentNode named_scalar(const DocumentNode& place, std::string text) {
     return scalar;
 }
 
-// The text of the file that a scalar names, in the scalar's place.
+// Replaces the name of a file by the file's text.
 void put_file_in(DocumentNode* name, const fs::path& folder) {
     if (name == nullptr || !name->is_scalar() || name->text.empty() || is_table_text(name->text)) {
         return;
@@ -61,7 +61,7 @@ DocumentNode effective_scenario(DocumentNode document,
     document.set(named_scalar(document, "name"), named_scalar(document, name));
     if (DocumentNode* cluster = inner_map(document, "cluster")) {
         if (DocumentNode* node = inner_map(*cluster, "node")) {
-            erase_key(*node, "nccl_topology");  // its values are keys of the node now
+            erase_key(*node, "nccl_topology");  // the node has its values as keys
         }
         if (DocumentNode* fabric = inner_map(*cluster, "fabric")) {
             put_file_in(fabric->find("file"), folder);
@@ -86,7 +86,7 @@ bool is_json_value(std::string_view plain) {
     if (plain.starts_with('-') && plain != "-0") {
         plain.remove_prefix(1);
     }
-    // So many digits survive the way through a double.
+    // Digits that survive a double.
     constexpr std::size_t kDigitsMax = 15;
     const std::size_t dot = plain.find('.');
     const std::string_view whole = plain.substr(0, dot);
@@ -97,7 +97,7 @@ bool is_json_value(std::string_view plain) {
         return true;
     }
     const std::string_view fraction = plain.substr(dot + 1);
-    const bool small = whole == "0" && fraction.starts_with("000");  // JSON writes an exponent
+    const bool small = whole == "0" && fraction.starts_with("000");  // JSON would write an exponent
     return are_digits(fraction) && !fraction.ends_with('0') && !small;
 }
 

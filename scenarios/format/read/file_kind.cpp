@@ -53,7 +53,7 @@ constexpr Key kSweepRows[] = {
     plain("grid", KeyShape::any, "Lists of values by key: every combination is a point."),
 };
 
-// Written by the program itself.
+// The program itself writes this file.
 constexpr Key kRecordingRows[] = {
     plain("scenario", KeyShape::path, "Scenario that ran.").required(),
     plain("checksum", KeyShape::word, "Checksum of the scenario.").required(),
@@ -88,7 +88,7 @@ constexpr FileKind kFileKinds[] = {
      ""},
 };
 
-// Keys of the file that are keys of the kind.
+// Number of the file's keys that are keys of the kind.
 std::size_t common_keys(const DocumentNode& root, const FileKind& kind) {
     const std::vector<ScenarioKey> known = keys_of(*kind.keys, "");
     return static_cast<std::size_t>(std::ranges::count_if(root.keys, [&](const DocumentNode& key) {
@@ -97,7 +97,7 @@ std::size_t common_keys(const DocumentNode& root, const FileKind& kind) {
     }));
 }
 
-// What the file's keys say; the wanted kind where others fit no better.
+// The kind whose keys fit best; `wanted` unless another kind fits better.
 const FileKind* inferred(const DocumentNode& root, std::string_view wanted) {
     const FileKind* best = file_kind(wanted);
     std::size_t most = common_keys(root, *best);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of YAML files. A file says its kind under the key `kind`; of a file without it, the
-// kind is that whose keys it has. A fabric's file is known by the words of its topology.
+// The kinds of YAML files. A file has its kind under the key `kind`; without this key the kind
+// follows from its other keys. A fabric's file is recognised by the words of its topology.
 #pragma once
 
 #include <filesystem>
@@ -27,8 +27,8 @@ std::span<const FileKind> file_kinds();
 // Null if there is none.
 const FileKind* file_kind(std::string_view word);
 
-// One error if the file is of none of the wanted kinds, which names both and the command that takes
-// the file; empty otherwise. The first wanted kind is that of a file whose keys say nothing.
+// An error if the file is of none of the wanted kinds: it names the kinds and the command for the
+// file. Empty otherwise. A file whose keys do not decide has the first wanted kind.
 Error of_another_kind(const DocumentNode& root, std::initializer_list<std::string_view> wanted);
 
 }  // namespace orrery

@@ -38,8 +38,7 @@ void translate_gpt2(HfTranslator& to) {
     to.tie(true);
 }
 
-// Which layers see a window of tokens only: layer_types, or what the family makes of the other
-// keys. Empty: none of them.
+// The layers with a window: layer_types, or what the family derives from other keys. Empty: none.
 std::vector<bool> windowed_layers(HfTranslator& to, std::string_view family) {
     std::vector<bool> layers(
         static_cast<std::size_t>(std::min<std::int64_t>(to.number("num_layers"), 100'000)));
@@ -59,7 +58,7 @@ std::vector<bool> windowed_layers(HfTranslator& to, std::string_view family) {
             }
         }
     } else if (switched_on) {
-        // Qwen2Config: 28 layers at the bottom keep full attention.
+        // Qwen2Config: the first 28 layers keep full attention.
         const auto from = static_cast<std::size_t>(family == "mistral" ? 0
                                                    : first != nullptr  ? HfTranslator::whole(*first)
                                                                        : 28);
@@ -72,7 +71,8 @@ std::vector<bool> windowed_layers(HfTranslator& to, std::string_view family) {
 
 }  // namespace
 
-// A model has a window in every k-th layer. Layers that alternate the other way round are as many.
+// A model has a window in every k-th layer. An alternation that begins with a window counts the
+// same.
 void translate_hf_windows(HfTranslator& to, std::string_view family) {
     const std::vector<bool> layers = windowed_layers(to, family);
     const auto count = static_cast<std::size_t>(std::ranges::count(layers, true));
@@ -118,7 +118,7 @@ void translate_hf_windows(HfTranslator& to, std::string_view family) {
 
 namespace {
 
-// What a family has without a key of its own, and biases of which only some are switched on.
+// Properties of a family without a key, and biases of which only some are present.
 void translate_biases(HfTranslator& to, std::string_view family) {
     const auto of = [&](std::string_view key) { return static_cast<double>(to.number(key)); };
     const double layers = of("num_layers");
@@ -211,7 +211,7 @@ ResultOrErrors<HfModel> model_of_hf_config(const DocumentNode& config) {
     if (family == "gpt2") {
         translate_gpt2(translator);
     } else if (translate_further_hf(translator, family)) {
-        // The family has translated the model, or said what of it has no key.
+        // The family has translated the model, or reported what has no key.
     } else if (std::find(known.begin(), known.end(), family) != known.end()) {
         translate_llama(translator, family);
     } else {

@@ -63,7 +63,7 @@ void translate_mixtral(HfTranslator& to) {
     translate_expert_biases(to, false);
 }
 
-// Layers with experts that are not every n-th one can't be said.
+// Only every n-th layer can have experts.
 void translate_qwen3(HfTranslator& to) {
     translate_grouped_heads(to, "qwen3_moe");
     to.require("intermediate_size", "ffn_hidden_size");
@@ -106,13 +106,13 @@ void translate_deepseek(HfTranslator& to, std::string_view family) {
     to.require("qk_nope_head_dim", "qk_head_dim");
     to.require("qk_rope_head_dim", "qk_pos_emb_head_dim");
     to.require("v_head_dim", "v_head_dim");
-    to.value("num_key_value_heads");  // as many as heads: latent attention has no groups
-    to.value("head_dim");             // that of the rotated part
+    to.value("num_key_value_heads");  // equals the heads: latent attention has no groups
+    to.value("head_dim");             // size of the rotated part
     translate_expert_biases(to, false);
 }
 
-// Experts have intermediate_size, other layers intermediate_size_mlp; a shared expert is as wide as
-// one expert. Layers with experts end a period of interleave_moe_layer_step.
+// Experts have intermediate_size, other layers intermediate_size_mlp. A shared expert is as wide as
+// one expert. The last layer of each period of interleave_moe_layer_step has experts.
 void translate_llama4(HfTranslator& to) {
     translate_grouped_heads(to, "llama4");
     to.require("intermediate_size_mlp", "ffn_hidden_size");
@@ -138,7 +138,7 @@ void translate_gpt_oss(HfTranslator& to) {
     to.require("intermediate_size", "ffn_hidden_size");
     to.copy_or_assume("num_local_experts", "num_experts", "128", "GptOssConfig");
     to.copy_or_assume("num_experts_per_tok", "moe_router_topk", "4", "GptOssConfig");
-    to.value("experts_per_token");  // the same once more
+    to.value("experts_per_token");  // repeats the previous key
     to.copy_or_assume("swiglu_limit", "activation_func_clamp_value", "7", "GptOssConfig");
     to.flag("attention_bias", true);
     translate_expert_biases(to, true);

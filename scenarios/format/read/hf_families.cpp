@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kOnlyExact = "only models that the keys of a model section say exactly";
 
-// The value at a key that is refused, or the whole file where the family's default is.
+// An error at the key, or at the whole file if the family's default is the cause.
 void refuse(HfTranslator& to, std::string_view key, const std::string& why) {
     const DocumentNode* found = to.value(key);
     const DocumentNode& at = found != nullptr ? *found : to.config();
@@ -32,7 +32,7 @@ void translate_sizes(HfTranslator& to) {
     to.require("vocab_size", "vocab_size");
 }
 
-// The names of sizes that most families share.
+// Names of sizes in most families.
 void translate_usual_sizes(HfTranslator& to) {
     translate_sizes(to);
     to.require("intermediate_size", "ffn_hidden_size");
@@ -78,7 +78,7 @@ void translate_gemma(HfTranslator& to) {
     to.tie(true);
 }
 
-// Each of its layers has two norms more than ours, and a tanh on scores and logits.
+// Gemma 2's layers have two more norms than a Transformer's, and a tanh on scores and logits.
 void refuse_gemma2(HfTranslator& to) {
     refuse(to, "model_type", "it has a norm behind the attention and one behind the MLP");
     for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families of dense models besides GPT-2 and Llama's (hf_config.h): what of them the keys of a
-// model section can say, and which field of a config.json they cannot.
+// Dense families other than GPT-2's and Llama's (hf_config.h), as far as the keys of a model
+// section express them, with errors at fields of a config.json that they do not express.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace orrery {
 
-// The ones of which some models can be said.
+// The families with expressible models.
 std::vector<std::string> further_hf_families();
 
-// Whether the family is one of these; then the model is translated, or has errors.
+// Whether the family is one of these. The model is then translated, or has errors.
 bool translate_further_hf(HfTranslator& to, std::string_view family);
 
 }  // namespace orrery

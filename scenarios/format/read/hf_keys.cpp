@@ -127,10 +127,10 @@ constexpr Irrelevant kIrrelevant[] = {
     {"quantization_config", "of the released weights; plan.precision says how to train"},
 };
 
-// Keys with values at which they are as good as absent, and what is lost at every other.
+// A key that is neutral at one value, and the loss at all others.
 struct Switched {
     std::string_view key;
-    double neutral;  // false is 0, true is 1
+    double neutral;  // of false: 0, of true: 1
     std::string_view lost;
 };
 constexpr Switched kSwitched[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of a Hugging Face config.json that no key of `model` says: why a step
+// Keys of a Hugging Face config.json that no key of `model` expresses, with the reason why a step
 // does not depend on them, or what is lost with them. From the configuration classes of
 // transformers 4.57 (PretrainedConfig, GPT2Config, LlamaConfig, MistralConfig, Qwen2Config,
 // Qwen3Config).
@@ -13,9 +13,9 @@
 namespace orrery {
 
 enum class HfKeyEffect : std::uint8_t {
-    none,     // of this value: the step does not depend on it
-    answer,   // parameters, FLOPs, memory or kernels are others with it
-    unknown,  // nothing is known of the key
+    none,     // the step does not depend on this value
+    answer,   // parameters, FLOPs, memory or kernels depend on it
+    unknown,  // the key is unknown
 };
 
 struct HfKey {
@@ -23,7 +23,7 @@ struct HfKey {
     std::string_view why{};  // "a constant inside a kernel", "dropout of attention weights"
 };
 
-// What leaving out the key with this value means. A null is a key that is not there.
+// The effect of leaving out the key with this value. Null counts as absent.
 HfKey left_out_hf_key(std::string_view key, const DocumentNode& value);
 
 }  // namespace orrery

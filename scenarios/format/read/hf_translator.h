@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the keys of a Hugging Face config.json to those of a model section, for the translations of
-// the families (scenarios/format/read/hf_config.cpp, hf_experts.cpp).
+// Translates keys of a Hugging Face config.json to those of a model section, for the families in
+// scenarios/format/read/hf_config.cpp and hf_experts.cpp.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace orrery {
 
-// Builds the model section; every entry keeps the place of the JSON value that it comes from.
+// Builds the model section. Every entry has the place of its JSON value.
 class HfTranslator {
 public:
     HfTranslator(const DocumentNode& config, Errors& errors) : config_(config), errors_(errors) {
@@ -26,13 +26,13 @@ public:
         section.column = config.column;
     }
 
-    // Not null and there. The key counts as used.
+    // The value of the key, or null if it is missing or null. The key counts as used.
     const DocumentNode* value(std::string_view key) {
         used_.emplace(key);
         const DocumentNode* found = config_.find(key);
         return found == nullptr || found->kind == DocumentNode::Kind::null ? nullptr : found;
     }
-    // Also if it is null, which is not the same as a family's default.
+    // Whether the key exists, even with the value null, which differs from a family's default.
     bool has(std::string_view key) const { return config_.find(key) != nullptr; }
     bool copy(std::string_view from, std::string_view to) {
         const DocumentNode* found = value(from);
@@ -48,7 +48,7 @@ public:
                                "is this a config.json of Hugging Face transformers?"});
         }
     }
-    // As the file says, else what transformers assumes.
+    // The file's value, else the default of transformers.
     void copy_or_assume(std::string_view from,
                         std::string_view to,
                         std::string_view otherwise,
@@ -71,7 +71,7 @@ public:
         errors_.push_back({at.where(), std::move(what), std::move(hint)});
     }
     const DocumentNode& config() const { return config_; }
-    // Keys around the section that is translated: none of them is used.
+    // Lists the keys around the translated section as left out.
     void leave_out_around(const DocumentNode& outer, std::string_view section) {
         for (std::size_t i = 0; i < outer.keys.size(); ++i) {
             if (outer.keys[i].text != section && outer.keys[i].text != "model_type") {
@@ -86,7 +86,7 @@ public:
         const DocumentNode* found = value(key);
         return found == nullptr ? otherwise : found->text == "true";
     }
-    // Of the section as far as it is made; 0 if it is not there, or no whole number.
+    // A number of the section so far; 0 if it is missing or no whole number.
     std::int64_t number(std::string_view key) const {
         const DocumentNode* found = result_.section.find(key);
         return found == nullptr ? 0 : whole(*found);
@@ -103,7 +103,7 @@ public:
         constant("untie_embeddings_and_output_weights",
                  flag("tie_word_embeddings", otherwise) ? "false" : "true");
     }
-    // Complains unless the value is one of the words (or absent).
+    // An error unless the value is one of the words, or absent.
     void is_one_of(std::string_view key, std::initializer_list<std::string_view> words) {
         const DocumentNode* found = value(key);
         std::string known;

@@ -56,7 +56,7 @@ enum class KeyShape : std::uint8_t {
     any,           // a map of such keys
 };
 
-// No limit of an integer or of a span of time.
+// Neutral upper limit of an integer or a span of time.
 inline constexpr std::int64_t kLongMost = std::numeric_limits<std::int64_t>::max();
 
 struct KeyMap;
@@ -69,22 +69,22 @@ struct Key {
     bool listed = false;               // a list of such values may stand in place of one
     bool positive = false;             // zero is an error
     std::string_view unit{};           // of a number
-    std::string_view default_words{};  // where it is not one value, or differs by case
-    std::string_view example{};        // hint at a wrong value
+    std::string_view default_words{};  // a default that is not one value, or differs by case
+    std::string_view example{};        // for the hint at a wrong value
     std::string_view catalogue{};      // section of an entry
     IntegerRange integers{};
     RealRange reals{};
     const KeyMap* inner = nullptr;
     // All words of a choice, or the first one of each value only.
     std::vector<std::string> (*words)(bool first) = nullptr;
-    // Null: code reads the key. Returns whether it was there with a good value.
+    // Null if code reads the key. Returns whether it exists with a valid value.
     bool (*read)(MapReader&, const Key&, void* object) = nullptr;
     std::string (*text)(const void* object) = nullptr;
 
     constexpr Key required() const {
         return with([](Key& k) { k.use = FieldUse::required; });
     }
-    // Numbers, or a time's least number of microseconds.
+    // Range of a number, or the least microseconds of a time.
     template <class Least, class Most>
     constexpr Key range(Least least, Most most) const {
         Key changed = *this;
@@ -139,25 +139,25 @@ struct ScenarioKey;  // scenario_keys.h
 struct KeyMap {
     std::string_view name;  // of the map in a schema: "repair"
     std::span<const Key> keys{};
-    std::string_view example{};  // hint at a value that is no map
+    std::string_view example{};  // for the hint at a value that is no map
     const void* (*defaults)() = nullptr;
-    void (*check)(MapReader&, void* object) = nullptr;  // after the keys are read
-    // In place of `keys`, of structs with a table of their own (models/plan/plan_fields.h).
+    void (*check)(MapReader&, void* object) = nullptr;  // called after the keys are read
+    // Replaces `keys` for structs with their own table (models/plan/plan_fields.h).
     void (*fields)(const std::string& path, std::vector<ScenarioKey>& keys) = nullptr;
 };
 template <class Struct>
 struct KeyTable : KeyMap {};
 
-// The row of a name; it must exist.
+// The row with this name, which must exist.
 const Key& row_of(const KeyMap& map, std::string_view name);
 
-// Reads the rows that have `read`, and makes the others known; the caller finishes the reader.
+// Reads the rows with `read` and marks the others as known. The caller finishes the reader.
 void read_rows(MapReader& reader, const KeyMap& map, void* object);
 template <class Struct>
 void read_keys(MapReader& reader, const KeyTable<Struct>& table, Struct& object) {
     read_rows(reader, table, &object);
 }
-// One row that has `read`.
+// Reads one row with `read`.
 template <class Struct>
 bool read_key(MapReader& reader,
               const KeyTable<Struct>& table,
@@ -166,9 +166,9 @@ bool read_key(MapReader& reader,
     const Key& row = row_of(table, name);
     return row.read(reader, row, &object);
 }
-// A number that code reads, in the range of its row.
+// Reads a number for code, within the range of its row.
 bool read_real(MapReader& reader, const KeyMap& map, std::string_view name, double& value);
-// The whole map at `node`, an error if it is none. Returns whether it is one.
+// Reads the whole map at `node`. An error if it is no map. Returns whether it is one.
 bool read_map(const DocumentNode& node,
               const std::string& path,
               const KeyMap& map,
@@ -183,7 +183,7 @@ bool read_map(const DocumentNode& node,
     return read_map(node, path, static_cast<const KeyMap&>(table), &object, errors);
 }
 
-// The map under a row's key, into the struct of `row.inner`.
+// Reads the map under a row's key into the struct of `row.inner`.
 bool read_part(MapReader& reader, const Key& row, void* object);
 
 // "1 to 8 ranks", "a bandwidth, like 200 Gbps", "none, selective, full"
@@ -250,7 +250,7 @@ constexpr KeyShape shape_of() {
     }
 }
 
-// Each reads the value of `key`; it must not be absent where the row says so.
+// Each reads the value of `key`. An error if the row requires it and it is missing.
 bool read_value(MapReader& reader, const Key& key, bool& value);
 bool read_value(MapReader& reader, const Key& key, std::int64_t& value);
 // A list, or one number.
@@ -306,7 +306,7 @@ std::string text_of(const T& value) {
 
 }  // namespace key_detail
 
-// A key whose value is a member: of the struct, or of members of members.
+// A key whose value is a member of the struct, or of a member.
 template <auto... kMembers>
 constexpr Key key(std::string_view name, std::string_view meaning) {
     Key row{.name = name, .meaning = meaning};
@@ -323,7 +323,7 @@ constexpr Key key(std::string_view name, std::string_view meaning) {
     return row;
 }
 
-// One of the words of kChoices.
+// A key with one of the words of kChoices.
 template <const auto& kChoices, auto... kMembers>
 constexpr Key choice(std::string_view name, std::string_view meaning) {
     Key row{.name = name, .meaning = meaning, .shape = KeyShape::choice};
@@ -338,7 +338,7 @@ constexpr Key choice(std::string_view name, std::string_view meaning) {
     return row;
 }
 
-// A size with a unit, of a member that counts bytes; `most` in bytes.
+// A key with a size and a unit, for a member that counts bytes; `most` in bytes.
 template <auto... kMembers>
 constexpr Key bytes(std::string_view name, std::string_view meaning) {
     Key row = key<kMembers...>(name, meaning);
@@ -358,7 +358,7 @@ constexpr Key bytes(std::string_view name, std::string_view meaning) {
     return row;
 }
 
-// A map of the keys of another table.
+// A map with the keys of another table.
 template <auto... kMembers, class Table>
 constexpr Key part(std::string_view name, const Table& table, std::string_view meaning) {
     static_assert(std::is_same_v<Table, KeyTable<key_detail::ValueOf<kMembers...>>>,
@@ -370,7 +370,7 @@ constexpr Key part(std::string_view name, const Table& table, std::string_view m
     return row;
 }
 
-// A map of further keys of the same struct.
+// A map with further keys of the same struct.
 template <class Struct>
 constexpr Key part_of_same(std::string_view name,
                            const KeyTable<Struct>& table,
@@ -408,8 +408,8 @@ constexpr Key entry(std::string_view name,
             .inner = &inner};
 }
 
-// Types are compared, because g++ 12 with -fsanitize=undefined takes no function's address for a
-// constant in a comparison with null.
+// Compares types, because g++ 12 with -fsanitize=undefined does not accept a function's address as
+// a constant in a comparison with null.
 template <class Struct, void (*kCheck)(MapReader&, Struct&)>
 inline constexpr bool kHasCheck =
     !std::is_same_v<std::integral_constant<void (*)(MapReader&, Struct&), kCheck>,
@@ -431,7 +431,7 @@ constexpr KeyTable<Struct> key_table(std::string_view name,
     }
     return table;
 }
-// Of keys that code reads.
+// A map of keys that code reads.
 constexpr KeyMap key_map(std::string_view name, std::span<const Key> rows) {
     return {.name = name, .keys = rows};
 }

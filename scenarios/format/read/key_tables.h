@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of all maps that files may have, by the file that defines them; model and plan have
-// theirs in models/transformer/transformer_fields.h and models/plan/plan_fields.h.
+// The tables of all maps in files, with the file that defines each. Model and plan have theirs in
+// models/transformer/transformer_fields.h and models/plan/plan_fields.h.
 #pragma once
 
 #include "engine/faults/detection.h"

@@ -77,7 +77,7 @@ namespace {
 constexpr std::int64_t kMostCalls = 1000;
 constexpr std::uint32_t kMostStages = 255;
 
-// The columns of a table of stages, and where the optional ones are.
+// The columns of a table of stages, with the positions of the optional ones.
 struct StageColumns {
     std::vector<std::string> names{"calls", "input_tokens", "output_tokens"};
     std::size_t templates = 0;  // 0: the table has no such column
@@ -96,7 +96,8 @@ struct StageColumns {
     }
 };
 
-// Nothing if a field is no number of its range. `before`: the stage of the row before, from 1 on.
+// Nothing if a field is out of its range. `before` is the stage of the previous row, counted from
+// 1.
 std::optional<WorkflowStage> stage_of(const CsvRow& row,
                                       const StageColumns& columns,
                                       std::int64_t before) {

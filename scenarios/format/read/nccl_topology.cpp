@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kNvswitchClass = "0x068000";  // PCI class of an NVSwitch
 
-// Adds what the element and everything below it are.
+// Counts the element and all elements below it.
 void count(const pugi::xml_node& element, NcclMachine& found, int depth) {
     constexpr int kDeepest = 64;
     if (depth > kDeepest) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The XML file in which NCCL writes down what it found of a node (NCCL_TOPO_DUMP_FILE): GPUs with
-// their NVLinks under the PCIe switches and CPUs that they hang on, and network adapters.
+// The XML file with NCCL's view of a node (NCCL_TOPO_DUMP_FILE): GPUs with their NVLinks under
+// their PCIe switches and CPUs, and network adapters.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct NcclMachine {
     std::uint32_t sockets = 0;
     bool amd = false;
     std::uint32_t nics = 0;
-    std::uint32_t nic_megabits = 0;  // of one port
+    std::uint32_t nic_megabits = 0;  // per port
 };
 
 Result<NcclMachine> read_nccl_topology(const std::filesystem::path& file);

@@ -12,7 +12,7 @@ struct OldKey {
     std::string_view section;
     std::string_view old_name;
     std::string_view name;
-    double added = 0;  // to the value
+    double added = 0;  // added to the value
     std::string_view why;
 };
 
@@ -27,7 +27,7 @@ std::vector<std::string> rename_old_keys(DocumentNode& map, std::string_view sec
         const std::size_t at =
             map.is_map() && one.section == section ? key_position(map, one.old_name) : kNoKey;
         if (at == kNoKey || map.find(one.name) != nullptr) {
-            continue;  // both names: the old one is an unknown key
+            continue;  // if both names exist, the old one is an unknown key
         }
         DocumentNode& value = map.items[at];
         if (const auto number = parse_number(value.text)) {

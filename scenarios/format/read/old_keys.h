@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that an earlier release spelt in another way. They go on working for one release.
+// Keys in the spelling of an earlier release. They work for one more release.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace orrery {
 
-// Gives each old key of a section ("cluster") its new name and value. A line for each: its place,
-// what it is called now, and how the value has changed.
+// Gives each old key of a section ("cluster") its new name and value. Returns a line for each with
+// its place, its new name and the change of its value.
 std::vector<std::string> rename_old_keys(DocumentNode& map, std::string_view section);
 
 }  // namespace orrery

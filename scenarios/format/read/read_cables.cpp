@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// cluster.fabric of kind file: a table of cables, one a row, whose place is relative to the file
-// that names it, or which stands there itself. Columns
+// cluster.fabric of kind file: a table of cables, one per row, in a file relative to the file that
+// names it, or inline. Columns
 //   from, to     "node 3 nic 0", or any other name: a switch
 //   bandwidth    400 Gbps, per direction
 //   latency      500 ns; without the column: the fabric's link_latency
-//   cables       parallel ones; without the column: 1
-// Or cluster.fabric.link_matrix: what was measured between two nodes, one pair a row. Columns
-//   from, to     numbers of the nodes; a pair may come in both directions
-//   bandwidth    of all NICs of the two together, as a program gets it
+//   cables       number of parallel cables; without the column: 1
+// Or cluster.fabric.link_matrix: measurements between two nodes, one pair per row. Columns
+//   from, to     numbers of the nodes; a pair may have both directions
+//   bandwidth    that a program gets over all NICs of the two together
 //   latency      without the column: the fabric's link_latency
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ struct RowLink {
     Time latency;
 };
 
-// The third and fourth field; what cannot be is added to the errors.
+// Bandwidth and latency: the third and fourth field. Invalid ones are errors.
 std::optional<RowLink> link_of(const CsvRow& row, Time latency, Errors& errors) {
     const auto bandwidth = parse_bandwidth(row.fields[2]);
     if (!bandwidth) {
@@ -55,7 +55,7 @@ std::optional<RowLink> link_of(const CsvRow& row, Time latency, Errors& errors) 
     return RowLink{*bandwidth, *own};
 }
 
-// Appends the row's cables; what cannot be is added to the errors.
+// Appends the row's cables. Invalid ones are errors.
 void read_row(const CsvRow& row, Time latency, std::vector<NamedCable>& cables, Errors& errors) {
     const std::optional<RowLink> link = link_of(row, latency, errors);
     if (!link) {
@@ -134,7 +134,7 @@ struct MeasuredPair {
     std::int64_t from = 0;
 };
 
-// Adds what a row says of its pair: of two directions, the slower one counts.
+// Adds a row to its pair. Of two directions the slower one counts.
 void read_pair(const CsvRow& row,
                const ClusterSpec& cluster,
                std::map<NodePair, MeasuredPair>& pairs,
@@ -172,8 +172,8 @@ void read_pair(const CsvRow& row,
     known.link.latency = std::max(known.link.latency, link->latency);
 }
 
-// A switch for each node, to which its NICs lead, and a cable between any two of these. A link
-// gives programs its raw rate times the fabric's efficiency, and a measured rate is what they got.
+// A switch for each node, to which its NICs lead, and a cable between each two of these. A program
+// gets a link's raw rate times the fabric's efficiency, and a measured rate is what a program got.
 std::vector<NamedCable> cables_of(const std::map<NodePair, MeasuredPair>& pairs,
                                   const ClusterSpec& cluster,
                                   const std::string& name) {

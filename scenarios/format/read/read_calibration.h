@@ -15,7 +15,7 @@ extern const KeyTable<Calibration> kCalibrationKeys;
 
 ResultOrErrors<Calibration> read_calibration(const std::filesystem::path& file);
 
-// The catalogue's factors of a step with those of a calibration file; without one if the name is
+// The catalogue's factors of a step, combined with those of a calibration file unless the name is
 // empty.
 ResultOrErrors<EfficiencyTable> read_step_table(const std::string& calibration_file);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `campaign`: how long, how often, and what repairs, the checkpoint store and starting
-// up are like.
+// The section `campaign`: its length and runs, repairs, the checkpoint store, and start-up.
 #include <fmt/format.h>
 
 #include "scenarios/format/read/key_tables.h"
@@ -9,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// Node-microseconds fit 64 bits up to here, with room for sums.
+// Largest number of node-days whose microseconds fit in 64 bits with room for sums.
 constexpr double kNodeDaysMost = 5e7;
 
 constexpr Choice<StoreKind> kStores[] = {{"blocking", StoreKind::blocking},

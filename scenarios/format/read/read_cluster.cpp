@@ -37,8 +37,9 @@ constexpr Choice<NodePlacement> kPlacements[] = {
     {"across_leaf_sets", NodePlacement::across_leaf_sets},
 };
 
-// Consecutive servers of ranks under different leaf sets, as a scheduler that knows nothing of the
-// network may place them: the opposite of MegaScale's placement, which is that of the numbers.
+// Places consecutive servers under different leaf sets, as a scheduler without knowledge of the
+// network may: the opposite of MegaScale's placement, in which consecutive numbers share a leaf
+// set.
 void place_across_leaf_sets(ClusterSpec& cluster) {
     const std::uint32_t per_set =
         std::max(1U, cluster.fabric.nodes_per_leaf_set / cluster.node.trays);
@@ -51,7 +52,7 @@ void place_across_leaf_sets(ClusterSpec& cluster) {
     cluster.gpu_of_rank = gpus_of_nodes(order, cluster.node.gpus_per_node);
 }
 
-// cluster.node_order: ranks take the nodes in this order.
+// cluster.node_order: the order in which ranks take the nodes.
 void read_node_order(const DocumentNode& section,
                      MapReader& reader,
                      NodePlacement placement,
@@ -96,8 +97,8 @@ DocumentNode number_at(const DocumentNode& place, std::uint32_t number) {
     return scalar;
 }
 
-// A node that says how many NICs its trays have says it for the fabric, too: entries of the
-// catalogue count those of a server of eight GPUs. A number in the scenario itself must agree.
+// The NICs of a node's trays also count for the fabric, because entries of the catalogue count the
+// NICs of a server of eight GPUs. A number in the scenario itself must agree.
 void count_nics_of_trays(DocumentNode& section, ClusterSpec& cluster, Errors& errors) {
     const NodeSpec& node = cluster.node;
     if (node.nics_per_tray == 0) {
@@ -128,7 +129,7 @@ void count_nics_of_trays(DocumentNode& section, ClusterSpec& cluster, Errors& er
 void read_slow_nodes(const DocumentNode& section, MapReader& reader, ClusterSpec& cluster) {
     double factor = 1;
     reader.real("slow_node_factor", factor, 1, 11);
-    // The decimal that is written, less 1: 0.1 for 1.1.
+    // The written decimal minus 1: 0.1 for 1.1.
     cluster.slow_node_slowdown = std::round((factor - 1) * 1e12) / 1e12;
     if (cluster.slow_node_share > 0 && section.find("slow_node_factor") == nullptr) {
         reader.complain("slow_node_share",
@@ -137,7 +138,7 @@ void read_slow_nodes(const DocumentNode& section, MapReader& reader, ClusterSpec
     }
 }
 
-// cluster.gpus: a job that leaves a part of its last node empty.
+// cluster.gpus: the job leaves a part of its last node empty.
 void read_job_size(MapReader& reader, ClusterSpec& cluster) {
     const std::uint32_t per_node = cluster.node.gpus_per_node;
     std::uint32_t gpus = 0;
@@ -159,7 +160,7 @@ void read_job_size(MapReader& reader, ClusterSpec& cluster) {
             fmt::format("cluster.nodes: {}", nodes));
         return;
     }
-    // A tray is what a scheduler gives to a job, as GPUs of a server are not always.
+    // A scheduler gives whole trays to a job, but not always whole servers.
     const std::uint32_t per_tray = cluster.gpus_per_server();
     if (cluster.node.trays > 1 && gpus % per_tray != 0) {
         const std::uint32_t less = gpus / per_tray * per_tray;
@@ -172,7 +173,7 @@ void read_job_size(MapReader& reader, ClusterSpec& cluster) {
     if (cluster.gpu_of_rank.empty()) {
         cluster.use_gpus(gpus);
     } else {
-        // However placed, the job leaves out the end of the last node.
+        // For every placement the job leaves out the end of the last node.
         std::erase_if(cluster.gpu_of_rank, [&](std::uint32_t gpu) { return gpu >= gpus; });
     }
 }
@@ -186,7 +187,7 @@ void check_size(const DocumentNode& section, const ClusterSpec& cluster, Errors&
     }
 }
 
-// Whether the switches that the numbers ask for can be built.
+// Checks that the requested switches can be built.
 void check_fits(const DocumentNode& section, const ClusterSpec& cluster, Errors& errors) {
     constexpr std::string_view kSection = "cluster.";
     if (const auto checked = check_cluster(cluster); !checked) {
@@ -376,8 +377,8 @@ void read_fabric(const DocumentNode& map,
 
 namespace {
 
-// Whether there is another node to talk to, and some node speaks RDMA. Without that a fabric says
-// nothing, and is refused if the cluster's nodes are known.
+// Whether there are several nodes and some of them use RDMA. Otherwise a fabric has no effect, and
+// is refused if the cluster's nodes are known.
 bool needs_fabric(const ClusterSpec& cluster) {
     const bool rdma =
         cluster.kinds.empty() || std::ranges::any_of(cluster.kinds, [](const NodeKind& kind) {
@@ -386,7 +387,7 @@ bool needs_fabric(const ClusterSpec& cluster) {
     return cluster.num_nodes > 1 && rdma;
 }
 
-// The networks between the nodes.
+// Reads the networks between the nodes.
 void read_networks(DocumentNode& section,
                    MapReader& reader,
                    const std::optional<NcclTopology>& topology,
@@ -466,7 +467,7 @@ std::vector<DeviceSpec> read_cluster(DocumentNode& section,
         reader.find("node", Presence::required);
         topology = read_node_of(section, "cluster.node", cluster.node, device, sources);
     }
-    // One server has no other to talk to. A mistaken number does not say whether there are others.
+    // A single server has no network. A wrong number leaves the number of servers unknown.
     const bool mistaken =
         !sized && section.find("kinds") == nullptr && section.find("nodes") != nullptr;
     const bool needed = !mistaken && (!sized || needs_fabric(cluster));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured factors of a congestion control, as `orrery network --store` writes them:
+// Measured factors of a congestion control, as written by `orrery network --store`:
 //   algorithm       a word of network.packet.congestion
 //   measured_on     the fabric's shape: keys of cluster.fabric
 //   ring, all_to_all, point_to_point    {efficiency, queueing_delay}
@@ -56,7 +56,7 @@ constexpr Key kCongestionRows[] = {
                                                "Factors of messages between two nodes."),
 };
 
-// The map that `value` stands for: a name of the catalogue, a file, or itself.
+// The map for which `value` stands: an entry of the catalogue, a file, or `value` itself.
 DocumentNode entry_of(const DocumentNode& value,
                       const Catalogue& catalogue,
                       const std::filesystem::path& folder,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// network.packet.<algorithm>: the numbers of the congestion control that was chosen, named as in
-// network/congestion/<algorithm>.h, each with its published default. dcqcn also knows `preset:
-// paper`, the set of its publication (DcqcnParameters::paper).
+// network.packet.<algorithm>: the parameters of the chosen congestion control, named as in
+// network/congestion/<algorithm>.h, with their published defaults. dcqcn also has `preset: paper`,
+// the parameters of its publication (DcqcnParameters::paper).
 #include "scenarios/format/read/read_control.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ constexpr Key gain(Key row) {
     return row.range(1e-6, 1);
 }
 
-// First of its table: the other keys change what it sets.
+// First in its table, because the other keys change its values.
 constexpr Key preset() {
     Key row = plain_choice<kPresets>("preset", "Defaults: those of NICs, or of the publication.");
     row.read = [](MapReader& reader, const Key& of, void* object) {
@@ -66,7 +66,8 @@ constexpr Key kDctcpRows[] = {
     key<&DctcpParameters::increase>("increase", "Increase in each window."),
     key<&DctcpParameters::rate_min>("rate_min", "Least rate of a flow."),
 };
-// Of Swift, and of MegaScale's control, which builds on it: `kPath` leads to Swift's numbers.
+// Keys of Swift, also for MegaScale's control, which builds on it. `kPath` leads to Swift's
+// parameters.
 template <auto... kPath>
 constexpr std::array<Key, 9> swift_rows() {
     return {

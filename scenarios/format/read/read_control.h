@@ -15,7 +15,8 @@ extern const KeyTable<HpccParameters> kHpccKeys;
 extern const KeyTable<NsccParameters> kNsccKeys;
 extern const KeyTable<MegaScaleParameters> kMegascaleKeys;
 
-// Whether the map `key` is there and of the chosen algorithm; an error if it is of another one.
+// Whether the map `key` exists and belongs to the chosen algorithm. An error if it belongs to
+// another one.
 bool is_chosen(MapReader& packet,
                std::string_view key,
                packet::CongestionKind kind,

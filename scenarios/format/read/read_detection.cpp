@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The maps `detection` of a campaign and of a recovery plan: what a plan leaves out is as in the
-// campaign.
+// The maps `detection` of a campaign and of a recovery plan. A plan's missing keys have the
+// campaign's values.
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 

@@ -88,7 +88,7 @@ constexpr Key kDeviceRows[] = {
         .by("the product's power"),
 };
 
-// "500 W".
+// Reads "500 W".
 void read_watts(MapReader& reader, std::string_view key, std::int64_t& watts) {
     const DocumentNode* node = reader.find(key);
     if (node == nullptr) {
@@ -108,7 +108,7 @@ void read_watts(MapReader& reader, std::string_view key, std::int64_t& watts) {
     watts = value;
 }
 
-// A mesh has both sides and links; without one its keys say nothing.
+// A mesh has sides and links; without a mesh its keys have no effect.
 void check_mesh(MapReader& reader, const DeviceSpec& device) {
     const bool mesh = device.core_mesh_rows > 0 && device.core_mesh_columns > 0 &&
                       device.core_link_bandwidth > Bandwidth{};

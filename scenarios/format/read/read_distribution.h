@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coarse times and their distributions in scenario files: `5 d` is always the same, `{mean: 5 d}`
+// Coarse times and their distributions in scenario files: `5 d` is constant, `{mean: 5 d}`
 // exponential, `{median: 5 d, sigma: 1.9}` lognormal, `{mean: 5 d, shape: 0.48}` Weibull.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace orrery {
 inline constexpr RealRange kSigmas{0, 10};
 inline constexpr RealRange kWeibullShapes{0.05, 100};
 
-// Returns whether the key was there with a good value. `least` is the smallest that is good.
+// Returns whether the key exists with a valid value of at least `least`.
 bool read_wall_time(MapReader& reader,
                     std::string_view key,
                     WallTime& value,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// serving.encoder: what reads images before the model reads the prompt.
+// serving.encoder: the encoder of images, which runs before the model reads the prompt.
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/read/read_serving.h"

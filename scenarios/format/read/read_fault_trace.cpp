@@ -29,7 +29,7 @@ FaultKind kind_of(const std::string& fault, const std::string& kind) {
             return known;
         }
     }
-    // A software fault of the trace still took its node out of service.
+    // A software fault of the trace also took its node out of service.
     return kind == "software" ? FaultKind::node_crash : FaultKind::host_fault;
 }
 
@@ -119,7 +119,8 @@ ResultOrErrors<FaultTrace> parse_fault_trace(const std::string& table, const std
 }
 
 DownNodes nodes_down(const std::vector<FaultEvent>& events, WallTime length) {
-    // Starts and ends in the order of time; ends first, so that what touches does not overlap.
+    // Starts and ends in the order of time. Ends come first, so that adjacent faults do not
+    // overlap.
     std::vector<std::tuple<WallTime, int, std::uint32_t>> changes;
     for (const FaultEvent& event : events) {
         changes.emplace_back(event.time, 1, event.nodes.first);
@@ -127,7 +128,7 @@ DownNodes nodes_down(const std::vector<FaultEvent>& events, WallTime length) {
     }
     std::sort(changes.begin(), changes.end());
     std::map<std::uint32_t, int> open;
-    std::map<std::uint32_t, std::int64_t> time_at;  // microseconds, by number of nodes down
+    std::map<std::uint32_t, std::int64_t> time_at;  // microseconds by number of down nodes
     std::uint32_t down = 0;
     WallTime now;
     const auto until = [&](WallTime time) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recorded fault trace: a table with the columns time_s, node, fault, duration_s and kind
-// (hardware, software or other), ordered by time. `fault` is `class/description`; classes that the
-// taxonomy knows become that kind, all others a host fault or a software bug by `kind`.
+// (hardware, software or other), ordered by time. `fault` is `class/description`. A class of the
+// taxonomy becomes its kind; others become a host fault or a software bug by `kind`.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace orrery {
 
 struct FaultTrace {
     std::vector<FaultEvent> events;
-    std::uint32_t nodes = 0;  // one more than the largest number
+    std::uint32_t nodes = 0;  // the largest number plus one
 };
 
 ResultOrErrors<FaultTrace> read_fault_trace(const std::string& file);
-// `name` is what errors call the table.
+// `name` is the table's name in errors.
 ResultOrErrors<FaultTrace> parse_fault_trace(const std::string& table, const std::string& name);
 
-// Nodes down over time: a node counts once while any of its faults is open.
+// Number of down nodes over time. A node counts once while any of its faults is open.
 struct DownNodes {
     double mean = 0;
     std::uint32_t p50 = 0;

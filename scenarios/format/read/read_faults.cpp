@@ -160,7 +160,7 @@ private:
         remember(item, path, processes, in_step);
     }
 
-    // What the entry has become: the processes and faults from these numbers on.
+    // Records the processes and faults from these numbers on as the entry's.
     void remember(const DocumentNode& item,
                   const std::string& path,
                   std::size_t processes,
@@ -222,7 +222,8 @@ private:
         }
     }
 
-    // A count of faults of a class on a number of nodes in a window: a rate per node or of the job.
+    // Converts a count of faults of a class on a number of nodes in a window to a rate per node or
+    // per job.
     void counted(MapReader& reader, WallTime window, double nodes, double scale) {
         FaultProcess process;
         if (!kind_and_place(reader, process)) {
@@ -234,7 +235,7 @@ private:
         if (count <= 0) {
             return;
         }
-        // A catalogue's rates are per node, also those of the job as a whole: scaled to this one.
+        // A catalogue's rates are per node, also for faults of the whole job: scaled to this job.
         const double here = shape_.components(process.at.scope);
         const double components = nodes * here / shape_.nodes;
         process.interval = {
@@ -312,7 +313,7 @@ private:
         }
     }
 
-    // All keys are known, although none is used: there is a worse error.
+    // Marks all keys as known, because a more important error is reported.
     static void silence(MapReader& reader) {
         for (const Key& key : kFaultRows) {
             reader.find(key.name);
@@ -373,7 +374,7 @@ private:
         process.escalation = escalation;
     }
 
-    // In the middle of the simulated step.
+    // A fault in the middle of the simulated step.
     void in_step(MapReader& reader, const FaultProcess& process, bool placed) {
         StepFault fault{.kind = process.kind, .at = process.at, .factor = process.factor};
         const bool timed = read_wall_time(reader, "time", fault.time);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job section: how many steps are simulated, or, with a dataset, what `orrery train` does.
+// The job section: the number of simulated steps, or, with a dataset, the run of `orrery train`.
 #include <fmt/format.h>
 
 #include <span>
@@ -130,7 +130,7 @@ void read_dataset(MapReader& reader, const std::filesystem::path& folder, Job& j
     job.dataset_where = node->where();
 }
 
-// Paths are relative to the scenario's folder; '' is none, as if the key were not there.
+// Paths are relative to the scenario's folder; '' counts as a missing key.
 void read_files(MapReader& reader, const std::filesystem::path& folder, TrainingJob& job) {
     const auto path = [&](const char* key, std::filesystem::path& value) {
         std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jobs section: several trainings on one cluster, each with a model, a plan, a start and nodes
-// of its own.
+// The jobs section: several trainings on one cluster, each with its own model, plan, start and
+// nodes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ constexpr Key kClusterJobRows[] = {
 
 using NodeList = std::vector<std::uint32_t>;
 
-// "3" or "0-7".
+// Reads "3" or "0-7".
 std::optional<std::pair<std::uint32_t, std::uint32_t>> node_range(std::string_view text) {
     const auto number = [](std::string_view digits) -> std::optional<std::uint32_t> {
         std::uint32_t value = 0;
@@ -77,7 +77,7 @@ public:
                                "leave cluster.placement and cluster.gpus out"});
             return;
         }
-        // Jobs that name their nodes first: the others take what is left.
+        // Jobs that name their nodes come first. The others take the remaining ones.
         jobs.resize(section.items.size());
         for (const bool listed : {true, false}) {
             for (std::size_t j = 0; j < section.items.size(); ++j) {
@@ -129,7 +129,7 @@ private:
         job.scenario = std::make_shared<const Scenario>(std::move(scenario));
     }
 
-    // The nodes of the job, in the order of its ranks; none after a complaint.
+    // The nodes of the job in the order of its ranks; empty after an error.
     NodeList take_nodes(MapReader& reader, const std::string& name) {
         JobPlacement placement = JobPlacement::packed;
         const bool placed = reader.choice("placement", placement, kJobPlacements);
@@ -204,8 +204,8 @@ private:
         return nodes;
     }
 
-    // In the order in which a job takes them: by number, or one of each set of leaf switches after
-    // the other.
+    // Free nodes in the order in which a job takes them: by number, or in turn from each set of
+    // leaf switches.
     NodeList free_nodes(JobPlacement placement) const {
         const std::uint32_t all = base_.cluster.num_nodes;
         const std::uint32_t per_set =

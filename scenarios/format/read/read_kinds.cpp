@@ -66,7 +66,7 @@ void read_kind(DocumentNode& item,
 
 const KeyTable<NodeKind> kKindKeys = key_table<NodeKind>("kind", kKindRows);
 
-// Replaces the catalogue name under `key` by what it stands for. Null if that failed.
+// Replaces the catalogue name under `key` by its entry. Null on an error.
 const DocumentNode* resolved(DocumentNode& parent,
                              std::string_view key,
                              std::string_view section,

@@ -18,7 +18,7 @@
 
 namespace orrery {
 
-// Replaces the catalogue name under `key` by what it stands for. Null if that failed.
+// Replaces the catalogue name under `key` by its entry. Null on an error.
 const DocumentNode* resolved(DocumentNode& parent,
                              std::string_view key,
                              std::string_view section,
@@ -26,22 +26,22 @@ const DocumentNode* resolved(DocumentNode& parent,
                              const Catalogue& catalogue,
                              Errors& errors);
 
-// What reading a node needs besides its place.
+// Sources for reading a node.
 struct NodeSources {
     const Catalogue& catalogue;
     const std::filesystem::path& folder;  // of the scenario
     Errors& errors;
 };
 
-// `parent`'s key "node", whose dotted name is `path`, with its device. Gives its NCCL topology, if
-// it names one.
+// Reads `parent`'s key "node", whose dotted name is `path`, with its device. Returns its NCCL
+// topology if it names one.
 std::optional<NcclTopology> read_node_of(DocumentNode& parent,
                                          const std::string& path,
                                          NodeSpec& node,
                                          DeviceSpec& device,
                                          const NodeSources& sources);
 
-// cluster.kinds, which `section` has: fills the cluster's kinds, nodes and first node. Returns the
+// Reads cluster.kinds of `section`: fills the cluster's kinds, nodes and first node. Returns the
 // devices by kind.
 std::vector<DeviceSpec> read_kinds(DocumentNode& section,
                                    MapReader& reader,

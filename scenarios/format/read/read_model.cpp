@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model section: a catalogue name, the fields of Transformer
 // (models/transformer/transformer_fields.h) under Megatron-LM's names, or hf_config with keys that
-// override it. Defaults are Megatron-LM's too: ffn_hidden_size 4h, heads of h/heads, as many
-// key-value heads as heads, GPT style (learned positions, LayerNorm, GELU, biases, tied
-// embeddings).
+// override it. Defaults are Megatron-LM's: ffn_hidden_size 4h, heads of h/heads, as many key-value
+// heads as heads, GPT style (learned positions, LayerNorm, GELU, biases, tied embeddings).
 #include <fmt/format.h>
 
 #include <set>
@@ -19,7 +18,7 @@
 namespace orrery {
 namespace {
 
-// {hf_config: path, …} becomes the model that the file describes, with the other keys on top.
+// Replaces {hf_config: path, …} by the model of the file, with the other keys on top.
 bool replace_hf_config(DocumentNode& section,
                        const std::filesystem::path& folder,
                        std::vector<std::string>& remarks,
@@ -75,7 +74,7 @@ GivenKeys read_fields(MapReader& reader, Transformer& model) {
     return given;
 }
 
-// What follows from other keys where it is not given.
+// Derives missing sizes from other keys.
 void derive_sizes(MapReader& reader, const GivenKeys& given, Transformer& model) {
     const auto has = [&](const auto& field) { return given.contains(field.name); };
     const bool heads = has(model_field<&Transformer::num_attention_heads>);

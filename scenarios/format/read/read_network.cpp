@@ -147,7 +147,7 @@ void read_network(const DocumentNode& section,
                   NetworkSettings& settings,
                   Errors& errors) {
     if (!section.is_map()) {
-        // A word stands for its fidelity alone.
+        // A word means only its fidelity.
         DocumentNode map;
         map.kind = DocumentNode::Kind::map;
         map.line = section.line;

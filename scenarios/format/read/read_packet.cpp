@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// network.packet: which congestion control, and every number of the packet model that a scenario
-// may change (network/packet/parameters.h). What is not given is the published set-up of that
-// congestion control.
+// network.packet: the congestion control, and the parameters of the packet model that a scenario
+// may change (network/packet/parameters.h). Defaults are the published set-up of that congestion
+// control.
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_control.h"
 #include "scenarios/format/read/read_sections.h"
@@ -93,7 +93,7 @@ constexpr Key kPfcRows[] = {
 constexpr auto kPfcKeys =
     key_table<packet::PfcParameters, check_pfc>("pfc", kPfcRows, "{kind: dynamic}");
 
-// First of its table: the other keys change what it sets.
+// First in its table, because the other keys change its values.
 constexpr Key congestion() {
     Key row = plain_choice<kCongestionKinds>("congestion", "Congestion control.").by("nscc");
     row.read = [](MapReader& reader, const Key& of, void* object) {

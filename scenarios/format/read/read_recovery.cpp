@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The section `recovery`: one plan, or a list of plans to compare, each with a name, a ladder of
-// policies (words, or maps of one word and its knobs) and how checkpoints are made.
+// policies (words, or maps of one word and its knobs) and the making of checkpoints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ void check_policy(MapReader& reader, Policy& policy) {
     }
 }
 
-// The keys of a policy's knobs, and its own key in the ladder.
+// The keys of a policy's knobs, and its key in the ladder.
 template <class Policy>
 struct PolicyKeys {
     static constexpr std::size_t kKnobs = std::tuple_size_v<decltype(Policy::knobs())>;
@@ -69,7 +69,7 @@ struct PolicyKeys {
     }
 };
 
-// Of the policies that stand on ladders, those with a table of knobs.
+// Whether a policy of ladders has a table of knobs.
 template <class Policy>
 inline constexpr bool has_key = requires {
     Policy::knobs();
@@ -161,7 +161,7 @@ public:
     }
 
 private:
-    // Each item as a map of its word to its knobs.
+    // Converts each item to a map of its word to its knobs.
     void policies(const DocumentNode& list, const std::string& path) {
         if (!list.is_sequence()) {
             errors_.push_back({list.where(),

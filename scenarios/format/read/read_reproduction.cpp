@@ -188,7 +188,7 @@ private:
         }
     }
 
-    // A published case as it is has a published time.
+    // Only an unchanged published case has a published time.
     static bool has_time(const Reproduction& room, const std::string& variant) {
         const auto found = std::ranges::find(room.variants, variant, &ReproducedVariant::name);
         return found != room.variants.end() && !found->published_case.empty() && found->set.empty();

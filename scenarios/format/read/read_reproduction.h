@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a room of the museum (scenarios/reproductions/NAME.yaml).
+// Reads a reproduction (scenarios/reproductions/NAME.yaml).
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace orrery {
 
 extern const KeyTable<Reproduction> kReproductionKeys;
 
-// As files and --json call them.
+// The word in files and in --json.
 std::string_view name(ReproductionClass kind);
 std::string_view name(ReproducedMetric metric);
 
@@ -22,7 +22,7 @@ std::string_view name(ReproducedMetric metric);
 // baseline, a direction a range, all a published figure or published cases. Files of scenarios
 // must exist.
 ResultOrErrors<Reproduction> read_reproduction(const std::filesystem::path& file);
-// `folder` is where the names of scenarios start.
+// `folder` is the base of the scenarios' paths.
 ResultOrErrors<Reproduction> read_reproduction_text(const std::string& text,
                                                     const std::string& source,
                                                     const std::filesystem::path& folder);

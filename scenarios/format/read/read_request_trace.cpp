@@ -21,10 +21,10 @@ namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kSubBlocks = 0x426c6f63;  // a stream of numbers of its own
+constexpr std::uint32_t kSubBlocks = 0x426c6f63;  // a separate stream of numbers
 constexpr std::string_view kRequestHint = "0.25,1024,128";
 
-// What a row says of a request; a member that it does not say well is none.
+// A row's data of a request. A missing or invalid member is empty.
 struct TracedRow {
     std::string where;
     std::optional<double> arrival_s;
@@ -35,7 +35,7 @@ struct TracedRow {
 
 // "0-3 9"
 std::optional<std::vector<std::int64_t>> block_numbers(std::string_view text) {
-    constexpr std::int64_t kMostBlocks = 1'000'000;  // of a prompt
+    constexpr std::int64_t kMostBlocks = 1'000'000;  // per prompt
     std::vector<std::int64_t> numbers;
     std::istringstream words{std::string{text}};
     for (std::string word; words >> word;) {
@@ -192,7 +192,7 @@ std::vector<std::uint64_t> prefix_hashes_of(std::span<const std::int64_t> number
     const std::int64_t full =
         std::min(prompt_tokens, std::ssize(numbers) * blocks.of_trace) / blocks.of_cache;
     for (std::int64_t i = 0; i < full; ++i) {
-        // The last block of the trace that has a token of this one, and which part of it.
+        // The trace's last block with a token of this block, and the part of it.
         const std::int64_t last = ((i + 1) * blocks.of_cache - 1) / blocks.of_trace;
         const std::int64_t part = i * blocks.of_cache % std::max(blocks.of_trace, blocks.of_cache);
         CounterRandom hash(static_cast<std::uint64_t>(numbers[static_cast<std::size_t>(last)]),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search section: lists of what may vary, under the plan's own names; the objective; and the
+// The search section: lists of values to vary under the plan's own names, the objective, and the
 // clusters to compare, as lists under the cluster's own keys.
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ constexpr Choice<StageSplit> kStageSplits[] = {
 };
 constexpr Choice<bool> kSwitch[] = {{"true", true}, {"false", false}};
 
-// A list of a plan field's values, or one of them.
+// A list of a plan field's values, or one value.
 template <class T>
 bool read_listed(MapReader& reader, const Key& row, std::vector<T>& values, Choices<T> choices) {
     const DocumentNode* node = reader.find(row.name);
@@ -71,7 +71,7 @@ std::vector<std::string> words_of_field(bool first) {
     return words;
 }
 
-// The values of a field of the plan, under its own name.
+// The values of a field of the plan under its own name.
 template <auto kField, auto kMember>
 constexpr Key varied(std::string_view default_words = "all that fit") {
     constexpr const auto& field = plan_field<kField>;
@@ -139,7 +139,7 @@ constexpr Key kSearchRows[] = {
     plain("cluster", KeyShape::any, "Clusters to compare: lists under keys of the cluster."),
 };
 
-// A number for every device, or a map of device names.
+// A number for every device, or a map of device names to numbers.
 double of_device(const DocumentNode* node, const std::string& device) {
     if (node == nullptr) {
         return 0;
@@ -148,7 +148,7 @@ double of_device(const DocumentNode* node, const std::string& device) {
     return value != nullptr ? MapReader::number(*value).value_or(0) : 0;
 }
 
-// A GPU's, the mean over those of all kinds of nodes.
+// Per GPU, the mean over all kinds of nodes.
 double mean_of_devices(const DocumentNode* node, const ClusterVariant& variant) {
     if (variant.devices.size() < 2) {
         return of_device(node, variant.device.name);
@@ -187,7 +187,7 @@ struct Prices {
     const DocumentNode* idle = nullptr;
 };
 
-// The cluster section with one value of each varied key.
+// Adds the cluster section with one value of each varied key.
 void add_cluster(const DocumentNode& root,
                  const std::vector<std::pair<std::string, std::string>>& values,
                  const Catalogue& catalogue,
@@ -261,7 +261,7 @@ void read_clusters(const DocumentNode* section,
     }
 }
 
-// Bounds of plans know stages whose micro-batches all go one way.
+// Bounds of plans exist only for stages whose micro-batches all go one way.
 void check_schedules(MapReader& reader, const SearchSpec& spec) {
     for (const ScheduleKind kind : spec.space.schedules) {
         if (kind == ScheduleKind::dual_pipe || kind == ScheduleKind::dual_pipe_v) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The readers of a scenario's sections. Each takes its part of the document, replaces catalogue
-// names in it by what they stand for (so that later errors find the place of every key), and fills
-// its part of the scenario. `path` is the dotted name of the section.
+// The readers of a scenario's sections. Each reads its part of the document into its part of the
+// scenario, and replaces catalogue names in it by their entries, so that later errors find the
+// place of every key. `path` is the dotted name of the section.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@
 
 namespace orrery {
 
-// `device`: of the first kind of nodes. Returns those of all kinds if the cluster lists them
-// (cluster.kinds), else none.
+// `device` is that of the first kind of nodes. Returns the devices of all kinds if the cluster
+// lists them (cluster.kinds), else none.
 std::vector<DeviceSpec> read_cluster(DocumentNode& section,
                                      const Catalogue& catalogue,
                                      const std::filesystem::path& folder,
@@ -32,7 +32,7 @@ void read_device(const DocumentNode& map,
                  const std::string& path,
                  DeviceSpec& device,
                  Errors& errors);
-// `remarks`: of model.hf_config (hf_config.h).
+// `remarks` are those of model.hf_config (hf_config.h).
 void read_model(DocumentNode& section,
                 const Catalogue& catalogue,
                 const std::filesystem::path& folder,
@@ -44,19 +44,19 @@ void read_network(const DocumentNode& section,
                   NetworkFidelity& fidelity,
                   NetworkSettings& settings,
                   Errors& errors);
-// cluster.fabric.file, the cables of a fabric of kind file (its other keys are read already).
+// Reads cluster.fabric.file, the cables of a fabric of kind file, after its other keys.
 void read_cables(const DocumentNode& file,
                  const std::filesystem::path& folder,
                  ClusterSpec& cluster,
                  Errors& errors);
-// cluster.fabric.link_matrix, what was measured between each two nodes of a fabric of kind file
-// (its other keys are read already).
+// Reads cluster.fabric.link_matrix, the measurements between each two nodes of a fabric of kind
+// file, after its other keys.
 void read_link_matrix(const DocumentNode& file,
                       const std::filesystem::path& folder,
                       ClusterSpec& cluster,
                       Errors& errors);
-// network.congestion: an entry of the catalogue's congestion_controls, a file like one (beside the
-// scenario), or a map.
+// Reads network.congestion: an entry of the catalogue's congestion_controls, a file like one
+// (beside the scenario), or a map.
 void read_congestion(const DocumentNode& value,
                      const Catalogue& catalogue,
                      const std::filesystem::path& folder,
@@ -67,22 +67,22 @@ void read_job(const DocumentNode& section,
               const std::filesystem::path& folder,
               Job& job,
               Errors& errors);
-// `base` has the cluster, the network and what else all jobs share. Plans are not checked yet.
+// `base` has the cluster, the network and other common parts. Plans are not checked yet.
 void read_jobs(DocumentNode& section,
                const Catalogue& catalogue,
                const std::filesystem::path& folder,
                const Scenario& base,
                std::vector<ClusterJob>& jobs,
                Errors& errors);
-// `root` is the scenario's document as written: the clusters that the search compares are its
-// cluster with other values.
+// `root` is the scenario's document as written, because the compared clusters are its cluster with
+// other values.
 void read_search(const DocumentNode& section,
                  const DocumentNode& root,
                  const Catalogue& catalogue,
                  const std::filesystem::path& folder,
                  SearchSpec& search,
                  Errors& errors);
-// `shape` is that of the cluster: what faults may stand at.
+// `shape` has the components of the cluster at which faults may be.
 void read_faults(const DocumentNode& section,
                  const Catalogue& catalogue,
                  const std::filesystem::path& folder,
@@ -93,7 +93,7 @@ void read_detection(const DocumentNode& map,
                     const std::string& path,
                     DetectionSpec& spec,
                     Errors& errors);
-// `plan.shape` has the numbers of nodes, GPUs and NICs already.
+// `plan.shape` already has the numbers of nodes, GPUs and NICs.
 void read_campaign(const DocumentNode& section, CampaignPlan& plan, Errors& errors);
 void read_recovery(const DocumentNode& section,
                    const DetectionSpec& detection,

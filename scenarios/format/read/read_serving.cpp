@@ -90,6 +90,8 @@ constexpr Key kEngineRows[] = {
         "fused_cache_write", "Other kernels write keys and values into the cache on the way."),
     key<&ServingEngine::masks_experts>(
         "masks_experts", "Kernels around experts run over the rows of other ranks' experts, too."),
+    key<&ServingEngine::joins_attention>(
+        "joins_attention", "One attention kernel serves a step's prompts and generation."),
     key<&ServingEngine::mixes_adapters>("mixes_adapters",
                                         "Requests for different adapters share a step."),
     key<&ServingEngine::attention_latency>(
@@ -105,8 +107,8 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::expert_peak>(
         "expert_peak", "Share of the peak that kernels of experts reach; 0: as other products.")
         .range(0.0, 1.0),
-    key<&ServingEngine::scaled_expert_peak>(
-        "scaled_expert_peak", "The same of FP8 weights with scales of blocks.")
+    key<&ServingEngine::scaled_expert_peak>("scaled_expert_peak",
+                                            "The same of FP8 weights with scales of blocks.")
         .range(0.0, 1.0),
     key<&ServingEngine::unpacked_expert_peak>(
         "unpacked_expert_peak", "The same of weights that are unpacked for wider products.")
@@ -321,7 +323,7 @@ constexpr Key kServingRows[] = {
         .by("drawn"),
 };
 
-// Keys that a pool does not have are the engine's.
+// Missing keys of a pool have the engine's values.
 void read_pool(const DocumentNode& map,
                const std::string& path,
                const ServingEngine& engine,

@@ -17,7 +17,7 @@
 
 namespace orrery {
 
-// `remarks`: of the config.json of models beside the served one (hf_config.h).
+// `remarks` are those of the config.json of further models (hf_config.h).
 void read_serving(DocumentNode& section,
                   const Catalogue& catalogue,
                   const std::filesystem::path& folder,
@@ -28,8 +28,8 @@ void read_workload(const DocumentNode& section,
                    const std::filesystem::path& folder,
                    WorkloadSpec& workload,
                    Errors& errors);
-// Rules between keys (serving_rules.cpp): an error where a key is out of range, or where another
-// one leaves it without effect.
+// Rules between keys (serving_rules.cpp): an error for a key that is out of range or that another
+// one leaves without effect.
 void limit_time(MapReader& reader, const char* key, Time value, Time most, const char* hint);
 void check_engine(MapReader& reader, const ServingEngine& engine);
 void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoolSpec& pool);
@@ -53,13 +53,13 @@ void check_name(MapReader& reader,
 void read_autoscaler(const DocumentNode& map, ServingSpec& spec, Errors& errors);
 void read_row_power(const DocumentNode& map, ServingSpec& spec, Errors& errors);
 void read_lower_cache(const DocumentNode& map, LowerCacheSpec& cache, Errors& errors);
-// Where models come from, and what is remarked on them.
+// The sources of models, and remarks on them.
 struct ModelSources {
     const Catalogue& catalogue;
     const std::filesystem::path& folder;
     std::vector<std::string>& remarks;
 };
-// A model beside the served one. Its remarks begin with `path`, which `model` follows.
+// Reads a model beside the served one. Its remarks begin with `path`, which `model` follows.
 Transformer read_model_beside(DocumentNode& section,
                               const std::string& path,
                               const ModelSources& sources,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of `serving` beside its pools (scenarios/format/specs/serving_policies.h).
+// The parts of `serving` other than its pools (scenarios/format/specs/serving_policies.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -108,7 +108,7 @@ void check_name(MapReader& reader,
 
 namespace {
 
-// Without a policy the other keys of a map have no effect.
+// An error for the other keys of a map without a policy, because they have no effect.
 void need_policy(MapReader& reader, const char* hint) {
     if (!reader.has("policy") && !reader.map().keys.empty()) {
         reader.complain("policy",
@@ -131,7 +131,7 @@ void read_autoscaler(const DocumentNode& map, ServingSpec& spec, Errors& errors)
     read_keys(reader, kAutoscalerKeys, spec.autoscaler);
     check_name(reader, "policy", spec.autoscaler.policy, autoscaler_names());
     need_policy(reader, "rate");
-    // Decisions come through the whole load, whose clock ends after 106 days.
+    // Decisions are made throughout the load, whose clock ends after 106 days.
     constexpr Time kShortest = Time::seconds(1e-3);
     constexpr Time kLongest = Time::seconds(1e6);
     if (spec.autoscaler.interval < kShortest || spec.autoscaler.interval > kLongest) {

@@ -23,8 +23,8 @@ bool is_selector(std::string_view word) {
     return std::ranges::count(stack_selectors(), word) > 0;
 }
 
-// The value for these devices and this precision: precisions come before generations. Null without
-// one.
+// The value for these devices and this precision; precisions precede generations. Null if there is
+// none.
 const DocumentNode* chosen_value(const DocumentNode& value,
                                  std::string_view generation,
                                  std::string_view precision,

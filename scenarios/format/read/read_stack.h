@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about the software that runs a job, as the catalogue's stacks state them: keys of the plan
-// with the values that this software has by default. A value may be a map of a precision's word, a
-// generation of devices, or `otherwise`. A scenario's own keys come before them.
+// Facts about the software that runs a job, from the catalogue's stacks: keys of the plan with this
+// software's defaults. A value may be a map by a precision's word, a generation of devices, or
+// `otherwise`. A scenario's own keys come first.
 #pragma once
 
 #include <string>
@@ -19,19 +19,19 @@ namespace orrery {
 // The words that a value of a stack may depend on.
 std::vector<std::string> stack_selectors();
 
-// The catalogue's entry for a stack with or without its version: "torchtitan-2024-12" is
-// torchtitan, "nemo24.07" nemo. Empty if there is none.
+// The catalogue's entry for a stack with or without its version: torchtitan for
+// "torchtitan-2024-12", nemo for "nemo24.07". Empty if there is none.
 std::string stack_entry(std::string_view stack, const Catalogue& catalogue);
 
-// Adds to the section `plan` what the stack has and the section lacks. `generation`: of the
-// devices. Complains about a stack that the catalogue lacks.
+// Adds the stack's keys to the section `plan` where it lacks them. `generation` is that of the
+// devices. An error for a stack that the catalogue lacks.
 void add_stack_defaults(DocumentNode& plan,
                         const DocumentNode& stack,
                         const Catalogue& catalogue,
                         std::string_view generation,
                         Errors& errors);
 
-// The plan's defaults by the software that `owner`, a scenario or a job, names.
+// Adds the defaults of the software that `owner`, a scenario or a job, names.
 void add_stack(const DocumentNode& owner,
                DocumentNode& plan,
                const Catalogue& catalogue,
@@ -44,7 +44,7 @@ DocumentNode stack_defaults(const DocumentNode& stack,
                             std::string_view generation,
                             std::string_view precision,
                             Errors& errors);
-// Sets the members that the map has keys for.
+// Sets the members for which the map has keys.
 void read_given(const DocumentNode& map, ParallelPlan& plan, Errors& errors);
 
 }  // namespace orrery

@@ -102,7 +102,7 @@ constexpr Key kWorkloadRows[] = {
         .of("tokens"),
 };
 
-// Keys that have no effect beside another one are errors.
+// An error for each key that has no effect beside another one.
 void refuse_beside(MapReader& reader,
                    std::initializer_list<const char*> keys,
                    const std::string& why,
@@ -114,7 +114,7 @@ void refuse_beside(MapReader& reader,
     }
 }
 
-// The other key may switch off what this one is of, but it must be there.
+// An error if the other key is missing. Its value may switch this one off.
 void need_beside(MapReader& reader,
                  const char* key,
                  const char* other,

@@ -35,7 +35,8 @@ struct KeyPlace {
     auto operator<=>(const KeyPlace&) const = default;
 };
 
-// Of an error in the scenario's own file; other errors (--set, the catalogue) come after these.
+// Order of an error: those in the scenario's own file come first, then others (--set, the
+// catalogue).
 KeyPlace place_of(const Error& error, const std::string& source) {
     constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
     if (!error.where.starts_with(source + ":")) {
@@ -51,7 +52,8 @@ KeyPlace place_of(const Error& error, const std::string& source) {
     return place;
 }
 
-// In the order of the file, each once: a search reads the cluster again for its variants.
+// Sorts by the order of the file and removes duplicates, because a search reads the cluster again
+// for its variants.
 void sort_by_place(Errors& errors, const std::string& source) {
     std::stable_sort(errors.begin(), errors.end(), [&](const Error& a, const Error& b) {
         return place_of(a, source) < place_of(b, source);
@@ -69,7 +71,7 @@ void check_network_of_steps(const Scenario& scenario, Errors& errors) {
     }
 }
 
-// Factors that were measured on another network say nothing about this one.
+// Factors measured on another network do not apply to this one.
 void check_congestion(const Scenario& scenario, bool cluster_is_good, Errors& errors) {
     const auto& factors = scenario.network_settings.congestion;
     if (!factors || !cluster_is_good || scenario.cluster.num_nodes == 1) {
@@ -85,8 +87,8 @@ void check_congestion(const Scenario& scenario, bool cluster_is_good, Errors& er
     }
 }
 
-// Ranks a model replica takes, and so the data-parallel size; sizes that don't fit are reported by
-// the checks of the plan.
+// Sets the data-parallel size from the ranks of a model replica. The checks of the plan report
+// sizes that do not fit.
 void derive_data_parallel_size(Scenario& scenario) {
     const std::int64_t replica = scenario.plan.model_parallel_size();
     const std::int64_t gpus = scenario.cluster.num_ranks();
@@ -117,7 +119,7 @@ void check_recovery(const DocumentNode& root, const Scenario& scenario, Errors& 
     }
 }
 
-// Reads one section. Returns whether it is there and without errors.
+// Reads one section. Returns whether it exists without errors.
 template <class Read>
 bool read_section(DocumentNode& root,
                   MapReader& reader,
@@ -133,7 +135,7 @@ bool read_section(DocumentNode& root,
     return errors.size() == before;
 }
 
-// The jobs, and what their plans and models ask of each other and of the devices.
+// Reads the jobs, and checks their plans and models against each other and the devices.
 void read_all_jobs(DocumentNode& root,
                    MapReader& reader,
                    const Catalogue& catalogue,
@@ -163,7 +165,8 @@ void read_all_jobs(DocumentNode& root,
     }
 }
 
-// What happens over weeks. Where faults stand can be told even if the cluster's own section is bad.
+// Reads the sections of a campaign. The places of faults are known even if the cluster's section
+// has errors.
 void read_weeks(const DocumentNode& root,
                 MapReader& reader,
                 const Catalogue& catalogue,
@@ -184,7 +187,7 @@ void read_weeks(const DocumentNode& root,
     }
 }
 
-// What a job does, and on what data.
+// Reads the job's steps and its data.
 void read_steps(const DocumentNode& root,
                 MapReader& reader,
                 const std::filesystem::path& folder,
@@ -202,7 +205,7 @@ void read_steps(const DocumentNode& root,
     }
 }
 
-// Whether cluster, model and plan, which are good each, go together.
+// Checks that cluster, model and plan, each valid, fit together.
 void check_together(const DocumentNode& root,
                     const ReadOptions& options,
                     Scenario& scenario,
@@ -249,7 +252,7 @@ constexpr Key kScenarioRows[] = {
     nested("workload", KeyShape::map, kWorkloadKeys, "Load that they serve (kind: serving)."),
 };
 
-// The model, and how it is served.
+// Reads the model and its serving.
 void read_served(DocumentNode& root,
                  MapReader& reader,
                  const Catalogue& catalogue,
@@ -374,8 +377,8 @@ Scenario read_root(DocumentNode& root,
     return scenario;
 }
 
-// Whether the document describes a network without a mistake, and nothing else: no other key can be
-// a misspelt model or plan.
+// Whether the document describes only a network, without errors: then no other key can be a
+// misspelt model or plan.
 bool is_network(DocumentNode root,
                 const std::filesystem::path& folder,
                 const ReadOptions& options) {
@@ -394,7 +397,7 @@ bool is_network(DocumentNode root,
     return errors.empty();
 }
 
-// The scenario of a document; `of` says which file and overrides it has already.
+// Reads the scenario of a document. `of` has the file and the overrides that are already applied.
 ResultOrErrors<Scenario> read_document(DocumentNode root,
                                        const std::string& source,
                                        const std::filesystem::path& folder,
@@ -406,7 +409,8 @@ ResultOrErrors<Scenario> read_document(DocumentNode root,
             apply_override(root, assignment, errors);
         }
     }
-    // A file without `kind` that describes a network is recognised below, once it has no mistake.
+    // A file without `kind` that describes a network is recognised below, once it is free of
+    // errors.
     const bool network = options.network_only || root.find("kind") == nullptr;
     Error other = options.serving ? of_another_kind(root, {"serving"})
                   : network       ? of_another_kind(root, {"scenario", "network"})

@@ -28,27 +28,26 @@ namespace orrery {
 struct ReadOptions {
     std::vector<std::string> overrides;  // "plan.global_batch_size=768", applied in order
     std::filesystem::path catalogue = default_catalogue();
-    bool network_only = false;  // `cluster` is enough (`orrery network`)
-    bool several_jobs = false;  // `jobs` may stand in place of model and plan
+    bool network_only = false;  // `cluster` alone is enough (`orrery network`)
+    bool several_jobs = false;  // `jobs` may replace model and plan
     bool serving = false;       // the file is of kind serving (`orrery serve`)
-    bool for_training = false;  // also hold what `orrery train` needs (runtime/trainable.h)
+    bool for_training = false;  // also checks what `orrery train` needs (runtime/trainable.h)
 };
 
 ResultOrErrors<Scenario> read_scenario(const std::filesystem::path& file,
                                        const ReadOptions& options = {});
-// An effective scenario (scenarios/format/read/effective_scenario.h) that a result holds in
-// `source`. It is of the file and the overrides that `of` names; options.overrides are changes to
-// it.
+// An effective scenario (scenarios/format/read/effective_scenario.h) from a result in `source`.
+// `of` names its file and overrides; options.overrides are further changes.
 ResultOrErrors<Scenario> read_effective_scenario(DocumentNode document,
                                                  const std::string& source,
                                                  const ScenarioOrigin& of,
                                                  const ReadOptions& options = {});
-// `source` is the name that errors give; `folder` is where relative paths start.
+// `source` is the name in errors; `folder` is the base of relative paths.
 ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
                                             const std::string& source,
                                             const std::filesystem::path& folder,
                                             const ReadOptions& options = {});
-// A document that the program itself made, of values that keep the places they were read at.
+// A document that the program itself made, with values that keep their places.
 ResultOrErrors<Scenario> read_scenario_document(DocumentNode root,
                                                 const std::string& source,
                                                 const std::filesystem::path& folder,

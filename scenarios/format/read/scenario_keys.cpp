@@ -167,7 +167,7 @@ std::vector<ScenarioKey> scenario_keys() {
     return all_keys(kScenarioKeys);
 }
 
-// Of document/key_synonyms.h, for hints: the tables lie above the reader of maps.
+// Implements document/key_synonyms.h here, because the tables are above the reader of maps.
 std::vector<std::string> maps_with_key(std::string_view name) {
     static const std::vector<ScenarioKey> keys = scenario_keys();
     std::vector<std::string> paths;

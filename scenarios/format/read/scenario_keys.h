@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All keys of a kind of file in words, from the tables: key_tables.h, models/plan/plan_fields.h,
+// All keys of a kind of file as text, from the tables: key_tables.h, models/plan/plan_fields.h,
 // models/transformer/transformer_fields.h.
 #pragma once
 
@@ -19,9 +19,9 @@ struct ScenarioKey {
     FieldUse use = FieldUse::optional;
     std::string meaning;             // a sentence
     std::string short_name;          // "mbs"; empty if it has none
-    std::vector<std::string> flags;  // Megatron-LM's that say it, "--micro-batch-size"
+    std::vector<std::string> flags;  // Megatron-LM's flags for it: "--micro-batch-size"
     bool searched = false;           // orrery search varies it
-    // For a schema; `words` are those of a choice, other spellings included.
+    // For a schema. `words` are those of a choice, including other spellings.
     KeyShape shape = KeyShape::any;
     bool listed = false;
     IntegerRange integers{};
@@ -36,9 +36,9 @@ struct ScenarioKey {
 
 // The keys of a map whose own path is `path`, without those of maps inside.
 std::vector<ScenarioKey> keys_of(const KeyMap& map, const std::string& path);
-// All keys of a file, those of a map behind it. Keys of a map that occurs again are listed once.
+// All keys of a file; the keys of a map follow it. Keys of a repeated map are listed once.
 std::vector<ScenarioKey> all_keys(const KeyMap& map, const std::string& path = {});
-// Those of a scenario, by section.
+// The keys of a scenario, by section.
 std::vector<ScenarioKey> scenario_keys();
 
 }  // namespace orrery

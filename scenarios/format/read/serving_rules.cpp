@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules between the keys of a served load: what one key leaves without effect is an error there.
+// Rules between the keys of a served load: a key that another one leaves without effect is an
+// error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ void limit_time(MapReader& reader, const char* key, Time value, Time most, const
 }
 
 void check_engine(MapReader& reader, const ServingEngine& engine) {
-    // A step adds them up over thousands of kernels and sequences.
+    // A step adds up such times over thousands of kernels and sequences.
     constexpr Time kMost = Time::seconds(100);
     for (const auto& [key, value] : {std::pair{"host_per_step", engine.host_per_step},
                                      std::pair{"host_per_sequence", engine.host_per_sequence},
@@ -68,7 +69,7 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
 
 namespace {
 
-// A chain is one instance, which takes the nodes that it needs.
+// A chain is a single instance, which takes the nodes that it needs.
 void check_chain_of(MapReader& reader, const ServingPoolSpec& pool) {
     const auto refuse = [&](const char* key, bool given) {
         if (given) {
@@ -180,7 +181,7 @@ void refuse_tiers_of_split(const DocumentNode& section, const ServingSpec& spec,
     }
 }
 
-// These sections of `serving` act on instances whose ranks are equal. A chain's nodes differ.
+// These sections of `serving` need instances of equal ranks, but a chain's nodes differ.
 void check_policies_of_chain(const DocumentNode& section, Errors& errors) {
     for (const char* const key : {"speculation",
                                   "autoscaler",
@@ -250,7 +251,7 @@ void check_recovery(const DocumentNode& section,
     if (recovery == nullptr || has_faults) {
         return;
     }
-    // Instances that an autoscaler adds start up, too.
+    // Instances of an autoscaler start up, too.
     const bool scales = spec.autoscaler.policy != "none";
     for (const DocumentNode& key : recovery->keys) {
         if (!scales || (key.text != "start_up" && key.text != "weight_loading")) {

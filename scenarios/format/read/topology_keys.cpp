@@ -69,7 +69,7 @@ std::optional<NcclTopology> fill_from_nccl_topology(DocumentNode& node,
     auto topology = parse_nccl_topology(*text, file.string());
     if (!topology) {
         errors.insert(errors.end(), topology.error().begin(), topology.error().end());
-        // What the file would give is not missed as well.
+        // Keys that the file would give are not reported as missing.
         set_if_absent(node, place, "gpus_per_node", "1");
         set_if_absent(node, place, "intra_node", "pcie");
         set_if_absent(node, place, "pcie_bandwidth", "1 GB/s");

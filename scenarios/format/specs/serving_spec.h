@@ -43,6 +43,9 @@ struct ServingEngine {
     bool fused_casts = false;
     bool fused_cache_write = false;
     bool masks_experts = false;
+    // One FlashAttention 2 kernel per layer attends for a step's prompts and its generating
+    // sequences. false: a kernel for each.
+    bool joins_attention = false;
     // Requests for different adapters share a step. false: only requests for one adapter share a
     // step, and the adapter is merged into the weights meanwhile.
     bool mixes_adapters = true;

@@ -42,7 +42,7 @@ void move_path(DocumentNode& node,
     }
 }
 
-// All keys of a map that are paths.
+// Calls `move` for all keys of a map that are paths.
 void move_paths(DocumentNode& node,
                 const KeyMap& map,
                 const std::filesystem::path& from,
@@ -75,7 +75,7 @@ std::string scenario_with_plan(DocumentNode document,
     }
     for_each_plan_field([&](const auto& field) {
         const auto& value = plan.*field.member;
-        bool given = true;  // an empty list is what a plan without the key has
+        bool given = true;  // an empty list equals a plan without the key
         if constexpr (requires { value.empty(); }) {
             given = !value.empty();
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scenario as YAML text with another plan or other pools: what a search found, for simulate,
-// train and serve to read.
+// A scenario as YAML text with another plan or other pools: the result of a search, which simulate,
+// train and serve read.
 #pragma once
 
 #include <filesystem>
@@ -14,16 +14,16 @@
 
 namespace orrery {
 
-// The document without its search section, with the plan's keys that a search varies, and with the
-// cluster's keys `cluster` ("nodes", "64"). Paths that are relative to `from`, the folder of the
-// document, become relative to `to`.
+// The document without its search section, with the plan's varied keys, and with the cluster's keys
+// `cluster` ("nodes", "64"). Paths relative to `from`, the folder of the document, become relative
+// to `to`.
 std::string scenario_with_plan(DocumentNode document,
                                const ParallelPlan& plan,
                                const std::vector<std::pair<std::string, std::string>>& cluster,
                                const std::filesystem::path& from,
                                const std::filesystem::path& to);
 
-// The same of a served load: with these pools, which keep what else the document says of them.
+// A served load with these pools, which keep the document's other keys.
 std::string scenario_with_pools(DocumentNode document,
                                 const std::vector<ServingPoolSpec>& pools,
                                 const std::filesystem::path& from,

@@ -22,8 +22,8 @@ std::size_t longest_word(const std::string& cell) {
     return longest;
 }
 
-// Makes the widest column that has spare characters a character narrower, and again until `all` is
-// as wide as a report or none has any. Returns what `all` is then.
+// Narrows the widest column with spare characters by one character, and repeats this until `all` is
+// the width of a report or no column has any. Returns the new `all`.
 std::size_t shrink(std::size_t all,
                    std::vector<std::size_t>& width,
                    std::vector<std::size_t> spare) {
@@ -43,8 +43,8 @@ std::size_t shrink(std::size_t all,
     return all;
 }
 
-// Characters of a column of numbers that its title alone needs. Its words can stand below each
-// other.
+// Characters that only the title of a column of numbers needs. Its words can stand on several
+// lines.
 std::size_t spare_of_title(const std::vector<TextRow>& rows, std::size_t column) {
     std::size_t least = longest_word(rows.front()[column]);
     for (std::size_t k = 1; k < rows.size(); ++k) {
@@ -59,7 +59,7 @@ std::size_t spare_of_title(const std::vector<TextRow>& rows, std::size_t column)
 ColumnLayout column_layout(const std::vector<TextRow>& rows, const std::vector<bool>& right) {
     const std::size_t columns = right.size();
     std::vector<std::size_t> natural(columns);
-    std::vector<std::size_t> spare(columns);  // above the longest word
+    std::vector<std::size_t> spare(columns);  // width beyond the longest word
     std::size_t all = 2 * columns;
     for (std::size_t i = 0; i < columns; ++i) {
         std::size_t least = kNarrowest;

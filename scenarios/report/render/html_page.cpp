@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-// Inside a <script> element only the sequence "</" and "<!--" end or change what is read.
+// Inside a <script> element only "</" and "<!--" have a meaning.
 std::string escaped(const std::string& text, const char* less, const char* ampersand) {
     std::string result;
     result.reserve(text.size());
@@ -23,7 +23,7 @@ std::string escaped(const std::string& text, const char* less, const char* amper
     return result;
 }
 
-// The template with its marks replaced, in one pass: what is put in is not looked at again.
+// Replaces the marks of the template in one pass. Inserted text is not searched for marks.
 std::string filled(std::string_view page,
                    const std::map<std::string_view, std::string_view>& values) {
     std::string result;

@@ -18,7 +18,7 @@ Json memory_json(const MemoryUse& memory) {
     return kinds;
 }
 
-// Of rows of tokens: all numbers are over the mean.
+// Rows of tokens by layer. All numbers are relative to the mean.
 Json expert_rows_json(const Answer& a) {
     Json layers = json_list<Json>(a.expert_rows, [](const LayerRows& rows) -> Json {
         return {{"layer", rows.layer},

@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kQuiet{1};
 constexpr std::chrono::milliseconds kBetweenUpdates{100};
 constexpr std::size_t kProgressWidth = 40;
 
-// Empty before there is enough to judge by.
+// Text of the remaining time; empty while it cannot be estimated.
 std::string rest_words(double done, double elapsed_s) {
     return done > 0.01 ? fmt::format("{:.0f} s left", elapsed_s * (1 - done) / done) : "";
 }

@@ -91,7 +91,7 @@ Json section_json(const ReportSection& section) {
     return json;
 }
 
-// A table without rows is nothing, on a page as on a terminal.
+// A table without rows is left out, as on a terminal.
 bool shows_something(const ReportSection& section) {
     return !(section.facts.empty() && section.bars.empty() && section.heat.empty() &&
              section.table.rows.empty() && section.after.empty()) ||

@@ -21,7 +21,7 @@ constexpr std::size_t kTrack = 42;
 constexpr std::size_t kHeatRows = 16;
 constexpr std::size_t kWidestName = 52;
 
-// A bar in whole characters; a gain, which ends before it begins, is drawn light.
+// A bar in whole characters. A gain ends before it begins and is drawn light.
 std::string bar_text(const ReportBar& bar, std::size_t track) {
     const auto at = [track](double share) {
         return static_cast<std::size_t>(
@@ -42,7 +42,7 @@ std::string bar_text(const ReportBar& bar, std::size_t track) {
     return text;
 }
 
-// The track is as long as the words before it leave room for.
+// The track fills the width that the words leave.
 std::vector<TextRow> bar_rows(const std::vector<ReportBar>& bars) {
     std::size_t widths[3] = {};
     for (const ReportBar& bar : bars) {
@@ -61,21 +61,21 @@ std::vector<TextRow> bar_rows(const std::vector<ReportBar>& bars) {
     return rows;
 }
 
-// From nothing (0) to full (1).
+// Shade of a share: 0 is empty, 1 is full.
 std::string shade(double heat) {
     static constexpr const char* kShades[] = {"  ", "░░", "▒▒", "▓▓", "██"};
     return kShades[static_cast<std::size_t>(std::clamp(heat, 0.0, 1.0) * 4 + 0.5)];
 }
 
-// A label reads "what: value and words" on pages; a terminal has room for the value.
+// A label of a page reads "name: value and words". A terminal only has room for the value.
 std::string value_of(const std::string& label) {
     const std::size_t colon = label.find(": ");
     const std::size_t begin = colon == std::string::npos ? 0 : colon + 2;
     return label.substr(begin, label.find(' ', begin) - begin);
 }
 
-// All rows if they are few, else the hottest, in their order. Cells without labels have no value to
-// read: they are for pages.
+// All rows if they are few, else the hottest ones, in their order. Cells without labels are only
+// for pages, because a terminal cannot show their values.
 std::string heat_text(const std::vector<PageHeatRow>& rows) {
     if (std::ranges::all_of(rows, [](const PageHeatRow& row) { return row.labels.empty(); })) {
         return {};
@@ -106,7 +106,7 @@ std::string heat_text(const std::vector<PageHeatRow>& rows) {
                : text;
 }
 
-// Each curve as blocks between the least and the greatest value of the chart.
+// Each curve as blocks between the chart's least and greatest value.
 std::string curves_text(const PageChart& chart) {
     static constexpr const char* kLevels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     double least = std::numeric_limits<double>::infinity();
@@ -150,7 +150,8 @@ std::vector<bool> right_columns(const ReportTable& table) {
     return right;
 }
 
-// Words in wide columns take several lines. `ends` gets how many lines there are up to each row.
+// Words in wide columns take several lines. `ends` gets the number of lines up to the end of each
+// row.
 std::vector<TextRow> wrapped_rows(const std::vector<TextRow>& rows,
                                   const std::vector<std::size_t>& width,
                                   std::vector<std::size_t>& ends) {
@@ -186,7 +187,7 @@ ReportTable on_terminal(const ReportTable& table) {
     return narrow;
 }
 
-// A row may take several lines; its note follows the last of them.
+// A row may take several lines. Its note follows the last of them.
 std::string table_text(const ReportTable& whole) {
     if (whole.empty() || whole.rows.empty()) {
         return {};
@@ -217,7 +218,8 @@ std::string table_text(const ReportTable& whole) {
     return more == 0 ? text : text + fmt::format("  and {} {}\n", more, whole.rest);
 }
 
-// Names, and values below each other; what does not fit in a line goes on under its begin.
+// Names, with the values below each other. A value that exceeds its line continues below its
+// beginning.
 std::string facts_text(const std::vector<ReportFact>& facts) {
     std::size_t widest = 0;
     for (const ReportFact& fact : facts) {
@@ -247,7 +249,7 @@ std::string section_text(const ReportSection& section) {
     }
     text += table_text(section.table);
     if (text.empty() && section.after.empty()) {
-        return {};  // only a picture
+        return {};  // drawn as a picture only
     }
     for (const std::string& line : section.after) {
         text += wrapped(line, kReportColumns - 2, 2);

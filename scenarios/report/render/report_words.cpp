@@ -29,7 +29,7 @@ std::string spaced(std::string_view name) {
     return text;
 }
 
-// What the communication of a kind costs is only what nothing hides.
+// Only exposed communication costs time.
 std::string words_for(Cause cause) {
     switch (cause) {
         case Cause::gemm_inefficiency:

@@ -56,8 +56,8 @@ std::string wrapped(std::string_view prose, std::size_t width, std::size_t inden
 
 namespace {
 
-// The longest part of at most `width` characters that ends behind a dash, an underscore or a slash,
-// if it fills half a line; else the first `width` characters.
+// The longest part of at most `width` characters that ends after a dash, an underscore or a slash,
+// if it fills half a line. Otherwise the first `width` characters.
 std::string first_part(const std::string& word, std::size_t width) {
     std::string part = cut(word, width);
     const std::size_t joint = part.find_last_of("-_/");
@@ -67,8 +67,8 @@ std::string first_part(const std::string& word, std::size_t width) {
     return part;
 }
 
-// A sum of parts ends its lines behind a plus: "9 x tp 2 +" and "7 x tp 2", not
-// "9 x tp 2 + 7" and "x tp 2". The next line must have room, and half of this one must stay.
+// A line of a sum ends after a plus: "9 x tp 2 +" and "7 x tp 2" instead of "9 x tp 2 + 7" and "x
+// tp 2". The next line must have room, and half of this line must remain.
 void keep_parts_whole(std::vector<std::string>& lines, std::size_t width) {
     for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
         const std::size_t plus = lines[i].rfind(" + ");

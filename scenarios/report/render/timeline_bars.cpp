@@ -80,7 +80,7 @@ void BarsBuilder::add(const TracedOp& traced) {
     const Slot& slot = role.slots[traced.slot];
     const Segment& segment = program_.segment_of(slot);
     const Op& op = segment.ops[traced.op];
-    // Communication: while data moves; before that the rank waits.
+    // Communication begins when data move. Before that the rank waits.
     const std::int64_t begin = (traced.data_start - origin_).picoseconds() / 1000;
     const std::int64_t end = (traced.end - origin_).picoseconds() / 1000;
     if (end <= begin) {
@@ -131,7 +131,7 @@ MemoryOverTime memory_over_time(const Program& program,
     }
     MemoryOverTime over;
     over.role = program.roles[index(most.role)].name;
-    std::map<std::uint32_t, Time> begins;  // of the slots, on the first such rank of the trace
+    std::map<std::uint32_t, Time> begins;  // by slot, on the role's first traced rank
     std::optional<RankId> rank;
     for (const TracedOp& op : trace) {
         if (op.step != last || program.role_of(op.rank) != most.role ||

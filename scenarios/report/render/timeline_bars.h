@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bars of a traced step for a picture: a lane for each stream of a rank, a bar for consecutive
-// work of one kind in one slot. Ops without a gap between them are one bar. A step of many thousand
-// ops is then small and quick to draw.
+// The bars of a traced step for a picture: a lane per stream of a rank, and a bar per run of
+// consecutive work of one kind in one slot. Ops without a gap between them form one bar. A step of
+// many thousand ops is therefore small and quick to draw.
 #pragma once
 
 #include <cstdint>
@@ -41,14 +41,14 @@ struct Lane {
     RankId rank{};
     std::string role;
     std::string stream;
-    bool first = false;  // of its rank
+    bool first = false;  // first lane of its rank
     std::vector<Bar> bars;
 };
 
-// Of the role that needs most, slot by slot: the most that each slot needs.
+// The role with the highest memory: its peak in each slot.
 struct MemoryOverTime {
     struct Moment {
-        std::int64_t at_ns = 0;  // when the slot began
+        std::int64_t at_ns = 0;  // begin of the slot
         MemoryByKind of;
     };
     std::string role;
@@ -61,7 +61,7 @@ struct TimelineBars {
     MemoryOverTime memory;
 };
 
-// Of the last step in the trace, which is ordered by (rank, start).
+// The bars of the last step in `trace`, which is ordered by (rank, start).
 TimelineBars timeline_bars(const Program& program, const std::vector<TracedOp>& trace);
 
 }  // namespace orrery

@@ -105,7 +105,7 @@ private:
     void add_op(Position position, const Op& op, const std::set<std::uint64_t>& after) {
         const std::string& stream = program_.stream_names[index(op.stream)];
         if (op.kind() == OpKind::send_recv) {
-            // Each part is a node, and each waits on a stream of its own: they progress together.
+            // Each part is a node and waits on its own stream, because the parts progress together.
             for (const SendRecvPart& part : program_.send_recv(op).parts) {
                 message(position, op, part, after);
             }
@@ -176,15 +176,15 @@ private:
         put(file_, node);
     }
 
-    // Of a kernel as it ran.
+    // Duration of the kernel in the simulated step.
     Time duration_of(Position position) const {
         const auto found = times_.find(position);
         return found == times_.end() ? Time{} : found->second->end - found->second->data_start;
     }
 
-    // Communicators of one group run beside each other: each is a group of its own to others. A
-    // group's name has to be a whole number, and 0 is that of all ranks (ASTRA-sim's
-    // Workload::extract_comm_group), so these begin with 1; all members count alike.
+    // Communicators of one group run concurrently, so each becomes a group of its own. ASTRA-sim
+    // needs whole numbers as group names and reserves 0 for all ranks
+    // (Workload::extract_comm_group). Numbers therefore begin with 1 and are equal on all members.
     std::string group_number(const CollectiveCall& call) {
         const Group& group = program_.groups[index(call.group)];
         const std::vector<RankId> members = program_.mesh_of(rank_).members(group, rank_);
@@ -207,7 +207,7 @@ private:
     std::map<Position, std::vector<std::uint64_t>> ids_;
     std::map<StreamId, std::vector<std::uint64_t>> last_on_stream_;
     std::set<std::string> own_groups_;
-    std::uint64_t communicators_ = 1;  // of a group, at most
+    std::uint64_t communicators_ = 1;  // largest number of communicators of a group
     std::uint64_t next_id_ = 1;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step of a Program as Chakra execution traces, which ASTRA-sim and other simulators run: one
-// file a rank, NAME.0.et …, and comm_groups.json. Kernels have the durations of the simulated step.
+// file per rank (NAME.0.et …) and comm_groups.json. Kernels have the durations of the simulated
+// step.
 #pragma once
 
 #include <filesystem>
@@ -15,15 +16,15 @@
 
 namespace orrery {
 
-// The trace of one rank; `ops` are its own of one step, in any order. Group names are written to
-// `groups` as JSON would have them: name, members.
+// The trace of one rank. `ops` are the rank's ops of one step, in any order. `groups` gets the
+// names and members of its groups.
 using ChakraGroups = std::vector<std::pair<std::string, std::vector<RankId>>>;
 std::string chakra_trace(const Program& program,
                          RankId rank,
                          std::span<const TracedOp> ops,
                          ChakraGroups& groups);
 
-// `ops` of all ranks, ordered by rank. The folder is made if it is not there.
+// `ops` has the ops of all ranks, ordered by rank. Makes the folder if it is missing.
 Result<void> write_chakra(const std::filesystem::path& folder,
                           const std::string& name,
                           const Program& program,

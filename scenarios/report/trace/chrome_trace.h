@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step in Chrome's trace event format (JSON), which chrome://tracing, Perfetto and speedscope
-// read: the same tracks as report/trace/perfetto_trace.h, about three times as large. Times are
-// microseconds with their picoseconds as digits.
+// read. It has the same tracks as report/trace/perfetto_trace.h and is about three times as large.
+// Times are microseconds with picoseconds as decimals.
 #pragma once
 
 #include <ostream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf messages of perfetto/trace, encoded here: what the writers of traces share.
+// Encoder of the protobuf messages of perfetto/trace, for all writers of traces.
 #pragma once
 
 #include <bit>
@@ -82,7 +82,7 @@ inline constexpr std::uint32_t kTrackUuid = 11;
 // DebugAnnotation
 inline constexpr std::uint32_t kAnnotationNameIid = 1;
 inline constexpr std::uint32_t kAnnotationInt = 4;
-// of tracks that stand for no process or thread: TrackDescriptor, TrackEvent
+// For tracks outside processes and threads: TrackDescriptor, TrackEvent
 inline constexpr std::uint32_t kTrackName = 2;
 inline constexpr std::uint32_t kCounter = 8;
 inline constexpr std::uint32_t kEventName = 23;

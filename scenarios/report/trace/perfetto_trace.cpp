@@ -20,11 +20,12 @@ enum Annotation : std::uint64_t { kStep = 1, kChunk = 2, kMicroBatch = 3 };
 
 class PerfettoWriter {
 public:
-    // `timelines`: of each rank. Those of a rank have neighbouring process numbers.
+    // `timelines` is the number per rank. The timelines of a rank have neighbouring process
+    // numbers.
     PerfettoWriter(std::ostream& out, const Program& program, std::uint32_t timelines = 1)
         : out_(out), program_(program), timelines_(timelines) {}
 
-    // What comes from now on belongs to this timeline, with this name behind the rank's.
+    // Later ops belong to this timeline. `label` follows the rank's name.
     void set_timeline(std::uint32_t timeline, const std::string& label) {
         timeline_ = timeline;
         label_ = label.empty() ? "" : " " + label;
@@ -156,7 +157,7 @@ private:
     std::string label_;
 };
 
-// The ops of the last step of a timeline that is ordered by (rank, start).
+// Writes the ops of the last step of a timeline that is ordered by (rank, start).
 void put_last_step(PerfettoWriter& writer, const std::vector<TracedOp>& trace) {
     std::uint32_t last_step = 0;
     for (const TracedOp& op : trace) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Perfetto trace of tracks that stand for no process or thread: slices, instants and counters.
-// Times are nanoseconds, Perfetto's own unit.
+// A Perfetto trace of tracks outside processes and threads: slices, instants and counters. Times
+// are nanoseconds, Perfetto's own unit.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture of a recorded run for Perfetto: of every rank a process with the measured step and
-// above it one with the predicted step, with the same tracks and names (perfetto_trace.h). Both
-// begin at zero. The measured step is the one of median duration among the best.
+// Picture of a recorded run for Perfetto: for every rank a process with the measured step and above
+// it one with the predicted step, with equal tracks and names (perfetto_trace.h). Both begin at
+// zero. The measured step is the one with the median duration among the best steps.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// `profile_file`: measured times that the prediction uses; empty: none.
+// `profile_file` has measured times for the prediction; empty: none.
 Result<void> write_run_trace(const std::string& file,
                              const RecordedRun& run,
                              const std::string& profile_file);

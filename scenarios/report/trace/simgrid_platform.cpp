@@ -40,7 +40,7 @@ Result<void> write_simgrid_platform(std::ostream& out, const Fabric& fabric) {
     }
     const auto links = fabric.links();
     for (std::uint32_t link = 0; link < links.size(); ++link) {
-        // A dead link has no bandwidth, which SimGrid does not take.
+        // SimGrid accepts no bandwidth of zero, which dead links have.
         const std::int64_t bytes = links[link].capacity.bits_per_second() / 8;
         out << fmt::format("    <link id=\"{}: {}\" bandwidth=\"{}Bps\" latency=\"{}ps\"/>\n",
                            link,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fabric as a platform file of SimGrid (its DTD, version 4.1): a host for each GPU, a link for
-// each direction of each cable with the capacity and latency that we simulate with, and for each
-// pair of GPUs the path that the flow of label 0 takes.
+// A fabric as a platform file of SimGrid (its DTD, version 4.1): a host per GPU, a link per
+// direction of each cable with the simulated capacity and latency, and for each pair of GPUs the
+// path of the flow with label 0.
 #pragma once
 
 #include <ostream>
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// One route a pair: this many GPUs at most.
+// Largest number of GPUs: the file has a route per pair.
 inline constexpr std::uint32_t kSimgridHostsMax = 1024;
 
 Result<void> write_simgrid_platform(std::ostream& out, const Fabric& fabric);

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// Cycles of one fault are processes of their own: one class.
+// Merges the processes of one fault's cycles into one class.
 struct Times {
     std::uint32_t count = 1;
     double expected = 0;

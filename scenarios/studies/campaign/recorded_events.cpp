@@ -134,7 +134,7 @@ ResultOrErrors<RecordedEvents> read_events(const std::filesystem::path& path) {
         }
     }
     if (errors.empty() && events.nodes == 0) {
-        errors.push_back({path.string(), "is empty", {}});
+        errors.push_back({path.string(), "is empty", "a file that --events has written"});
     }
     if (!errors.empty()) {
         return unexpected<Errors>(errors);

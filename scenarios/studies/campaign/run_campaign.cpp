@@ -27,7 +27,7 @@ WallTime processes_of(const Scenario& scenario) {
         process_start(scenario.cluster.num_ranks()));
 }
 
-// What a restart is made of, for reports.
+// The parts of a restart, for reports.
 StartUpAnswer start_up_answer(const Scenario& scenario, const RecoveryPlan& plan) {
     const StartUpPlan& start_up = scenario.campaign.start_up;
     const Meeting meeting = meeting_of(scenario.plan, start_up);
@@ -55,13 +55,15 @@ CheckpointTiming checkpoint_timing(const Scenario& scenario,
     timing.stall = plan.checkpoint.stall.value_or(async ? times.to_host : times.to_host + write);
     timing.copy = async ? write : WallTime{};
     if (scenario.campaign.storage.shared && async) {
-        // Of the network that is not hidden, the rest x of the bandwidth takes 1/x as long.
+        // The exposed share of communication takes 1/x as long if writing leaves x of the
+        // bandwidth.
         const double left = std::max(0.05, 1 - times.store_share);
         const double slower = 1 + steps.exposed * (1 / left - 1);
         timing.copy_rate = static_cast<std::int64_t>(static_cast<double>(kFullRate) / slower + 0.5);
     }
     if (const auto copies = first_answer(make_ladder(plan.policies), &RecoveryPolicy::copies)) {
-        // Copies travel while the network is idle (GEMINI); as many steps apart as that takes.
+        // Copies travel while the network is idle (GEMINI). The interval has the number of steps
+        // that this takes.
         const double idle = std::max(0.05, 1 - steps.network_busy) * steps.speed.step.seconds();
         const double traffic = times.from_peer.seconds() * (copies->copies - 1);
         const auto apart = static_cast<std::int64_t>(std::ceil(traffic / idle));
@@ -91,8 +93,8 @@ std::uint32_t spares_of(const Scenario& scenario, const RecoveryPlan& plan) {
     if (!rule || rule->count) {
         return rule ? *rule->count : 0;
     }
-    // Nodes that are taken out before the first is back: the quantile of a binomial, as ByteRobust
-    // sizes warm standbys (with a window of a day).
+    // Number of nodes out of service at one time: the quantile of a binomial distribution, by which
+    // ByteRobust sizes warm standbys (with a window of a day).
     const RepairSpec& repair = scenario.campaign.repair;
     const double window = rule->window > WallTime{} ? rule->window.days() : repair.mean_s() / 86400;
     double daily = 0;
@@ -160,7 +162,8 @@ void collect_times(const std::vector<CampaignResult>& runs, PlanAnswer& answer) 
     }
 }
 
-// Wall time of all runs over all their interruptions: a run without one counts with its time.
+// Wall time of all runs over all their interruptions. A run without an interruption adds only its
+// time.
 std::optional<double> mttf_h(const std::vector<CampaignResult>& runs) {
     double hours = 0;
     std::int64_t interruptions = 0;
@@ -245,7 +248,7 @@ PlanAnswer run_plan(const Scenario& scenario,
     return answer;
 }
 
-// Memory and time are in proportion to faults and checkpoints.
+// Memory and time grow with the number of faults and of checkpoints.
 Result<void> check_size(const CampaignSpec& spec) {
     constexpr double kFaultsMost = 5e6;
     constexpr double kCheckpointsMost = 5e6;
@@ -272,8 +275,8 @@ Result<void> check_size(const CampaignSpec& spec) {
     return {};
 }
 
-// A stage computes the next one's forward pass as well, a third of its own work, in its bubble as
-// far as that goes.
+// Share of time that redundant computation adds: a stage also computes the next stage's forward
+// pass, a third of its own work, as far as its bubble does not hide it.
 double redundant_overhead(const Scenario& scenario) {
     const auto m =
         static_cast<double>(std::max<std::int64_t>(1, scenario.plan.num_micro_batches()));
@@ -332,7 +335,7 @@ CampaignSpec campaign_spec(const Scenario& scenario,
     spec.flap_timeout = campaign.flap_timeout;
     spec.flap_retries = campaign.flap_retries;
     spec.policies = plan.policies;
-    // Of a step that was not simulated nothing is known: all of it waits for the network.
+    // Without a simulated step all of its time counts as exposed communication.
     const PolicySetting setting{.cluster = spec.cluster,
                                 .redundant_overhead = redundant_overhead(scenario),
                                 .network_share = steps.simulated ? steps.exposed : 1};

@@ -14,7 +14,7 @@ std::int64_t ranks_of(const ParallelPlan& plan) {
     return plan.data_parallel_size * plan.model_parallel_size();
 }
 
-// Of n processes that make `groups` groups of `kinds` kinds.
+// Operations of the store for n processes that make `groups` groups of `kinds` kinds.
 std::int64_t operations_of(std::int64_t n,
                            std::int64_t groups,
                            std::int64_t kinds,
@@ -23,7 +23,7 @@ std::int64_t operations_of(std::int64_t n,
     return n * (2 + kinds + 2 * barriers);
 }
 
-// MegaScale's 2,048 GPUs (tensor 8, pipeline 8, data 32): 1,120 groups of 6 kinds.
+// MegaScale's 2,048 GPUs (tensor 8, pipeline 8, data 32) have 1,120 groups of 6 kinds.
 constexpr double kPublishedOperations = 2048.0 * (2 + 6 + 2 * 1120);
 
 WallTime time_of(std::int64_t operations, const StartUpPlan& start_up) {
@@ -84,7 +84,7 @@ Meeting meeting_of(const ParallelPlan& plan, const StartUpPlan& start_up) {
     return meeting;
 }
 
-// Linear between the points and beyond the last, constant before the first.
+// Linear between and beyond the published points, constant before the first.
 WallTime process_start(std::int64_t gpus) {
     const auto n = std::max(static_cast<double>(gpus), kColdStarts.front().gpus);
     std::size_t i = 1;

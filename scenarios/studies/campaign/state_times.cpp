@@ -26,14 +26,15 @@ StateTimes state_times(const Scenario& scenario) {
     const NodeSpec& node = scenario.cluster.node;
     const auto parameters = static_cast<double>(num_parameters(scenario.model));
     const double gpus = std::max(1U, scenario.cluster.num_ranks());
-    const double nodes = gpus / std::max(1U, node.gpus_per_node);  // the last may be filled partly
+    const double nodes = gpus / std::max(1U, node.gpus_per_node);  // the last may be partly full
     const double bytes = parameters * storage.bytes_per_parameter;
     const auto parts = static_cast<double>(scenario.plan.model_parallel_size());
     const bool sharded = job_shape(scenario).state_sharded;
-    // Unsharded, the replicas share the writing among them but each needs all of its part.
+    // Bytes of a GPU's checkpoint part. Replicas of an unsharded state divide the writing, but each
+    // loads its whole part.
     const double own = bytes / (sharded ? gpus : parts);
     const double weights = 2 * parameters / parts;
-    // What a GPU has, which goes to its host as it is (MegaScale, section 4.4).
+    // Bytes on a GPU, which are copied to its host unchanged (MegaScale, section 4.4).
     const bool all_sharded = scenario.plan.shards_weights();
     const double resident =
         sharded && !all_sharded ? weights + (bytes - 2 * parameters) / gpus : own;

@@ -31,7 +31,7 @@ RecoveryPlan plan_of(const Scenario& scenario) {
     return scenario.recovery.empty() ? RecoveryPlan{.name = "restart"} : scenario.recovery.front();
 }
 
-// A count of spares; a quantile is of a campaign.
+// Number of spares. A quantile is only defined for a campaign.
 std::uint32_t spares_of(const RecoveryPlan& plan) {
     const auto rule = first_answer(make_ladder(plan.policies), &RecoveryPolicy::spares);
     return rule ? rule->count.value_or(0) : 0;
@@ -63,7 +63,7 @@ void check_policies(const RecoveryPlan& plan, Errors& errors) {
     }
 }
 
-// The batch has to divide among the units that are left.
+// The remaining units must divide the batch.
 void check_shrinking(const Scenario& scenario, const RecoveryPlan& plan, Errors& errors) {
     const ParallelPlan& p = scenario.plan;
     const std::int64_t units = job_shape(scenario).units;
@@ -106,12 +106,12 @@ std::vector<FaultEvent> drill_schedule(const Scenario& scenario) {
 }
 
 Result<DetectionSpec> real_detection(DetectionSpec spec, Time timeout, const std::string& path) {
-    constexpr double kMost = 0.9;  // of the timeout; the rest is for reports on their way
+    constexpr double kMost = 0.9;  // share of the timeout; the rest is for reports under way
     constexpr double kUsual = 0.75;
     const auto part = [&](double share) { return WallTime::seconds(share * timeout.seconds()); };
     const WallTime gives_up = part(1);
     if (spec.collective_timeout < part(kMost)) {
-        return spec;  // the supervisor itself looks that often
+        return spec;  // the supervisor itself checks at this interval
     }
     spec.collective_timeout = gives_up;
     if (spec.progress_watchdog == WallTime{}) {
@@ -224,13 +224,14 @@ std::map<std::int64_t, double> predicted_detection_s(const Scenario& scenario,
 
 namespace {
 
-// Ranks that work at the same time take a core each; there may be fewer cores.
+// Factor by which concurrent ranks slow down if there are fewer cores than ranks.
 double in_turns(double processes) {
     return std::max(1.0, processes / std::max(1U, std::thread::hardware_concurrency()));
 }
 
-// The supervisor checks and gathers one file after the other; ranks load and save in turns where
-// cores are scarce. Weights that come from a state are not drawn.
+// Times of the supervised job's recoveries. The supervisor checks and gathers one file after the
+// other. Ranks load and save at the same time, as far as there are cores. A start from a state does
+// not draw weights.
 RecoveryCosts measured_costs(const SupervisedJob& job,
                              double step_s,
                              const StartTimes& first,
@@ -245,7 +246,7 @@ RecoveryCosts measured_costs(const SupervisedJob& job,
     costs.restart_in_place = WallTime::seconds(ready);
     costs.load_remote = WallTime::seconds(store.check_s * ranks + load);
     costs.load_memory = WallTime::seconds(gather + load);
-    // A job that goes on with what each remaining rank has takes it from their memories, too.
+    // A job that continues with the remaining ranks also loads from their memories.
     const bool live = !job.shape.state_sharded;
     costs.reconfigure = WallTime::seconds(ready + (live ? gather + load : 0));
     return costs;
@@ -283,12 +284,13 @@ std::vector<RecoveryExchange> predicted_log(const Scenario& scenario,
     std::erase_if(spec.faults, [](const FaultProcess& process) {
         return !why_left_out(FaultUser::drill, form_of(process), process.kind).empty();
     });
-    // From outside, a process that is stopped or cut off is a node that is silent.
+    // To the supervisor a stopped or disconnected process is a silent node.
     for (FaultProcess& process : spec.faults) {
         if (process.kind == FaultKind::host_fault || process.kind == FaultKind::nic_down) {
             process.kind = FaultKind::node_crash;
         }
-        if (process.kind == FaultKind::silent_corruption) {  // one bit, which the next loss shows
+        // One bit flips, which the next loss shows.
+        if (process.kind == FaultKind::silent_corruption) {
             process.duration = {.kind = DistributionKind::fixed, .scale = kMicrosecond};
             spec.detection.anomaly = kMicrosecond;
         }
@@ -299,7 +301,7 @@ std::vector<RecoveryExchange> predicted_log(const Scenario& scenario,
     const std::int64_t every = scenario.job.training.checkpoint_interval;
     spec.checkpoint = {.interval = every > 0 ? steps.speed.step * every : WallTime{},
                        .memory_interval = steps.speed.step};
-    // Long enough for all faults; what comes after the last step is of no interest.
+    // Longer than all faults need. Events after the last step are not used.
     spec.horizon = steps.speed.step * (4 * job.steps) + WallTime::hours(1);
     return run_campaign(spec, scenario.job.seed, {.log = true}).log;
 }
@@ -310,7 +312,7 @@ std::vector<Incident> incidents_of(const std::vector<RecoveryExchange>& log) {
     Incident after_start{.what = ObservationKind::node_ready};
     for (const auto& [seen, ordered] : log) {
         if (open && incidents.back().actions.empty()) {
-            incidents.pop_back();  // it changed nothing: a node that is ready and not needed
+            incidents.pop_back();  // drop it without actions: a ready node was not needed
             open = false;
         }
         if (seen.kind == ObservationKind::training_started) {
@@ -321,7 +323,7 @@ std::vector<Incident> incidents_of(const std::vector<RecoveryExchange>& log) {
                 incidents.back().end_us = after_start.begin_us;
                 open = false;
             }
-            if (!ordered.empty()) {  // a node had become ready during the restart
+            if (!ordered.empty()) {  // a node became ready during the restart
                 incidents.push_back(after_start);
                 open = true;
             }

@@ -13,9 +13,9 @@
 namespace orrery {
 namespace {
 
-constexpr double kSlow = 1.05;  // times the median: MegaScale's slow hosts are 1.10
+constexpr double kSlow = 1.05;  // times the median; MegaScale's slow hosts are at 1.10
 
-// Nodes all of whose ranks are slow, and ranks that are slow alone.
+// Names nodes whose ranks are all slow, and single slow ranks.
 std::vector<std::string> slow_places(const HeatMap& map) {
     std::vector<std::string> slow;
     const std::size_t per_node = map.ranks_per_node;
@@ -55,7 +55,7 @@ std::vector<std::uint32_t> roles_of(const Program& program) {
     return roles;
 }
 
-// Kernels of a rank in a recorded step.
+// Kernel time of a rank in a recorded step.
 double kernels_s(const Program& program, std::uint32_t rank, const RecordedStep& step) {
     const Role& role = program.roles[index(program.role_of(to_id<RankId>(rank)))];
     std::int64_t ns = 0;
@@ -87,7 +87,7 @@ HeatMap heat_map(std::string title,
                 .relative = std::vector<double>(times_s.size(), 1)};
     for (std::size_t r = 0; r < times_s.size(); ++r) {
         const std::size_t at = place.empty() ? r : place[r];
-        if (at >= map.times_s.size()) {  // placed with gaps
+        if (at >= map.times_s.size()) {  // places may have gaps
             map.times_s.resize(at + 1);
             map.relative.resize(at + 1, 1);
         }
@@ -128,7 +128,8 @@ HeatMap heat_map_of(const RecordedRun& run) {
         for (const RecordedStep& step : run.ranks[rank].steps) {
             steps.push_back(kernels_s(run.program, rank, step));
         }
-        // The best half: other processes disturb a machine now and then, a slow host stays slow.
+        // The mean of the best half of the steps: other processes disturb a machine at times, but a
+        // slow host is always slow.
         std::sort(steps.begin(), steps.end());
         steps.resize((steps.size() + 1) / 2);
         double sum = 0;

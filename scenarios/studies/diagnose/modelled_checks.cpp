@@ -18,10 +18,10 @@
 namespace orrery {
 namespace {
 
-constexpr double kFar = 0.03;              // from the median: nothing is noisy here
-constexpr Bytes kBytes = Bytes{64 << 20};  // of a collective
+constexpr double kFar = 0.03;              // distance from the median; the model has no noise
+constexpr Bytes kBytes = Bytes{64 << 20};  // bytes of a collective
 constexpr double kLost = -1;
-const Time kKernel = Time::picoseconds(1'000'000'000);  // on a healthy GPU
+const Time kKernel = Time::picoseconds(1'000'000'000);  // time on a healthy GPU
 
 double answered_median(std::vector<double> values) {
     std::erase(values, kLost);
@@ -30,7 +30,7 @@ double answered_median(std::vector<double> values) {
 
 class Checks {
 public:
-    // Every GPU of the cluster is tested, whether the job uses it or not: rank r is GPU r.
+    // The checks test every GPU of the cluster, used by the job or not: rank r is GPU r.
     explicit Checks(const Scenario& scenario) : scenario_(scenario) {
         scenario_.cluster.gpu_of_rank.clear();
     }
@@ -117,7 +117,7 @@ private:
         return {};
     }
 
-    // The NICs that a dead NIC, or the switch that they are on, cuts off; their GPUs go on.
+    // The fault disconnects its NIC, or the NICs on its switch. Their GPUs continue.
     void cut_adapters(const FaultEvent& fault) {
         const std::uint32_t rails = std::max(1U, scenario_.campaign.shape.leaves_per_set);
         for (std::uint32_t n = fault.nodes.first * nics_;
@@ -134,7 +134,7 @@ private:
     }
 
     const Fabric& fabric() const { return network_->fabric(); }
-    // The NIC of that number in the whole cluster.
+    // Port of a NIC by its number in the cluster.
     NicPort port_of(std::uint32_t nic) const {
         const std::uint32_t of_domain = std::max(1U, scenario_.cluster.fabric.nics_per_node);
         return {.node = nic / of_domain, .nic = nic % of_domain};
@@ -151,7 +151,8 @@ private:
                            [](bool lost) { return lost; });
     }
 
-    // One test on everything; a failed one is kLost. `bad` hears of values far from the median.
+    // Adds one test over all units. A failed unit has the value kLost. `bad` is called for values
+    // far from the median.
     void add(const std::string& test,
              const std::string& unit,
              bool more_is_better,
@@ -299,7 +300,7 @@ private:
             });
     }
 
-    // Nothing else moves: latency, then the bytes at the slowest link's rate.
+    // Time on idle links: latency, then the bytes at the slowest link's rate.
     double time_of(CollectiveKind kind, const std::vector<RankId>& ranks) const {
         const TransferPlan plan = network_->plan(
             CollectiveCall{.kind = kind, .bytes = kBytes, .wire = Dtype::bf16}, ranks);
@@ -363,7 +364,8 @@ private:
             [](std::size_t, double) {});
     }
 
-    // Who is bad in its loopback and in both its pairs; the other side of a bad pair is not.
+    // Suspects are bad in their loopback and in both of their pairs. The other side of a bad pair
+    // is no suspect.
     void name_suspects() {
         for (const auto& [nic, bad] : bad_tests_) {
             if (bad >= 3 && !node_lost(nic / nics_)) {
@@ -377,9 +379,9 @@ private:
 
     Scenario scenario_;
     std::uint32_t domains_ = 1;   // of NVLink
-    std::uint32_t nodes_ = 1;     // servers: these domains, or their trays
-    std::uint32_t per_node_ = 1;  // GPUs
-    std::uint32_t nics_ = 1;      // of a server
+    std::uint32_t nodes_ = 1;     // servers: the NVLink domains, or their trays
+    std::uint32_t per_node_ = 1;  // GPUs per server
+    std::uint32_t nics_ = 1;      // NICs per server
     std::vector<bool> lost_;      // by GPU
     std::vector<NicPort> cut_;
     DeviceClasses classes_;

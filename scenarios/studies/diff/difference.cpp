@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-// A number with what follows it: 400 and " Gbps".
+// A number and its unit: 400 and " Gbps".
 struct Measure {
     double value = 0;
     std::string unit;

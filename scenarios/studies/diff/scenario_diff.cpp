@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// Keys of a result that say how it was computed, not what came out.
+// Keys of a result that describe its computation.
 std::vector<std::string_view> keys_of_no_answer() {
     return {"provenance",
             "version",

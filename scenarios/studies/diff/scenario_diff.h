@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How two scenarios, or two results of --json, differ: keys, figures, and the steps of both.
+// Differences of two scenarios, or of two results of --json: keys, figures, and the steps of both.
 #pragma once
 
 #include <functional>

@@ -87,8 +87,8 @@ DocumentNode shown_scenario(const Scenario& scenario) {
     ReadOptions read;
     read.several_jobs = true;
     read.network_only = !has_map(origin.effective, "plan");
-    // A default may not stand where another key gives it its meaning, as recompute_method without
-    // full recomputation: the reader says which, and they stay out.
+    // A default may be invalid beside another key's value, as recompute_method without full
+    // recomputation. The reader reports such defaults, and they are left out.
     while (!defaults.empty()) {
         const auto again = read_effective_scenario(
             with_defaults(origin.effective, defaults), origin.file, origin, read);

@@ -39,7 +39,7 @@ private:
         changes_.push_back({kind, std::move(words), std::move(overrides)});
     }
 
-    // Another number of stages needs another split of the layers.
+    // With another number of stages the layers are split evenly again.
     void split_evenly(std::vector<std::string>& overrides) const {
         if (!plan_.pipeline_layout.empty()) {
             overrides.push_back(assigned<&Plan::pipeline_layout>({}));
@@ -85,7 +85,7 @@ private:
         }
     }
 
-    // Two sizes against each other: the number of data-parallel ranks stays.
+    // Doubles one size and halves another: the number of data-parallel ranks stays.
     template <auto kUp, auto kDown>
     void pair() {
         const std::int64_t up = plan_.*kUp * 2;
@@ -159,7 +159,8 @@ private:
         const bool several = plan_.data_parallel_size > 1;
         if (plan_.tensor_model_parallel_size > 1) {
             turn_on<&Plan::sequence_parallel>();
-            // Its exchanges go round a ring, where NVSwitches could have reduced for an all-reduce.
+            // Sequence parallelism exchanges along a ring, whereas NVSwitches can reduce an
+            // all-reduce.
             turn_off<&Plan::sequence_parallel>();
             turn_on<&Plan::tp_comm_overlap>();
         }
@@ -260,7 +261,7 @@ private:
               "memory bandwidth of a GPU");
     }
 
-    // `key`: of the kind of nodes, with the dot.
+    // `key` is a key of the kind of nodes, with the dot.
     void of_kind(std::uint32_t number, const std::string& key) {
         const NodeKind kind = cluster_.kind(number);
         if (kind.nic_class != NicClass::ethernet && cluster_.num_nodes > 1) {

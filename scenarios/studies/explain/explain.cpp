@@ -17,7 +17,7 @@ constexpr double kWorthTelling = 0.001;
 
 struct Tried {
     Change change;
-    std::optional<Scenario> scenario{};  // nothing: refused
+    std::optional<Scenario> scenario{};  // empty: the change is refused
     bool fits = false;
     double tokens_per_s = 0;
     double gain = 0;
@@ -56,12 +56,12 @@ Tried try_change(const std::filesystem::path& file,
     return tried;
 }
 
-// SimGrid has one engine a process.
+// SimGrid has one engine per process.
 std::uint32_t jobs_on(NetworkFidelity network, std::uint32_t jobs) {
     return network == NetworkFidelity::simgrid ? 1 : jobs;
 }
 
-// Those of a kind that gain most.
+// The changes of a kind with the largest gains.
 std::vector<const Tried*> most_promising(const std::vector<Tried>& tried,
                                          ChangeKind kind,
                                          std::size_t keep) {
@@ -76,7 +76,7 @@ std::vector<const Tried*> most_promising(const std::vector<Tried>& tried,
     return of_kind;
 }
 
-// Simulates the most promising ones on the scenario's own network; the best of each kind first.
+// Simulates the most promising changes on the scenario's own network, the best of each kind first.
 void add_suggestions(const std::vector<Tried>& tried,
                      const ExplainOptions& options,
                      NetworkFidelity network,
@@ -98,7 +98,7 @@ void add_suggestions(const std::vector<Tried>& tried,
                               .mfu = answer->mfu,
                               .peak_memory = answer->memory.peak,
                               .needed_memory = answer->memory.needed()};
-        // A scenario that does not fit needs any change that does, faster or not.
+        // If the scenario does not fit, every change with which it fits is useful, faster or not.
         if (suggestion.gain > kWorthTelling || !explanation.answer.memory.fits) {
             suggestions[i] = std::move(suggestion);
         }
@@ -162,7 +162,7 @@ ResultOrErrors<Explanation> explain_scenario(const std::filesystem::path& file,
         } else if (!one.fits) {
             ++explanation.too_large;
         } else {
-            // What fits is a gain in itself where the scenario does not: 1 or more.
+            // If the scenario does not fit, a change that fits has a gain of at least 1.
             one.gain = one.tokens_per_s / reference->tokens_per_s - 1 + (fits ? 0 : 2);
         }
     }

@@ -60,18 +60,18 @@ std::string_view tier_name(MemoryTier tier) {
     return kNames[static_cast<std::size_t>(tier)];
 }
 
-// Layers are alike.
+// Name with * for the number of the layer, because layers are alike.
 std::string collapsed(const std::string& name) {
     static const std::regex kLayer{R"(layers\.[0-9]+\.)"};
     static const std::regex kPiece{R"(\[[0-9]+\]$)"};
     return std::regex_replace(std::regex_replace(name, kLayer, "layers.*."), kPiece, "");
 }
 
-// An op of a segment, and what it moves of one rank.
+// An op of a segment and the bytes that it moves on one rank.
 struct Movement {
     SegmentId segment{};
     std::uint32_t op = 0;
-    LayoutTransfer transfer;  // of one execution
+    LayoutTransfer transfer;  // per execution
 };
 
 class LayoutReader {
@@ -117,7 +117,7 @@ private:
     struct Draft {
         LayoutRow row;
         std::set<std::uint32_t> movements;
-        std::set<std::string> kinds;  // of movements: what makes rows alike
+        std::set<std::string> kinds;  // kinds of movements; rows with equal ones are merged
     };
 
     void add_segment(const Slot& slot) {
@@ -133,7 +133,8 @@ private:
                     uses.first = slot.pass;
                     in_order_.push_back(static_cast<std::uint32_t>(index(operand.tensor)));
                 }
-                // What a transfer writes beside what it reads is its other end.
+                // A tensor that a transfer writes besides the one that it reads is the transfer's
+                // other end.
                 const bool other_end = operand.access == Access::write && reads(op);
                 for (auto m = first; !other_end && m < movements_.size(); ++m) {
                     if (uses.movements.empty() || uses.movements.back() < m) {
@@ -196,7 +197,7 @@ private:
         }
     }
 
-    // One execution for each slot of its segment.
+    // Adds one execution per slot of the op's segment.
     void add(std::vector<LayoutTransfer>& all, const Movement& movement) const {
         const std::int64_t times = times_[index(movement.segment)];
         LayoutTransfer one = movement.transfer;

@@ -13,7 +13,8 @@
 namespace orrery {
 namespace {
 
-// Both far above what a GPU needs for ops that small.
+// Costs of a call at which the step is simulated. Both are far above the GPU's time for such small
+// ops.
 constexpr double kProbe = 30;
 constexpr double kSecondProbe = 60;
 constexpr const char* kSource = "fit: published/host_bound.csv";
@@ -32,7 +33,7 @@ Result<double> step_s(const Scenario& scenario, double call) {
     return answer->iteration.seconds();
 }
 
-// Relative standard deviation; of one value alone what the step's factors have.
+// Relative standard deviation. A single value gets that of the step's factors.
 double spread(const std::vector<double>& values, double median) {
     if (values.size() < 2) {
         return 0.05;
@@ -44,7 +45,7 @@ double spread(const std::vector<double>& values, double median) {
     return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-// Nothing where the step can't be expressed, is a pipeline's or is not bound by the host.
+// Nothing if the row is not expressible, has a pipeline, or is not bound by the host.
 Result<std::optional<CallSample>> sample_call(const PublishedCase& row,
                                               const Catalogue& catalogue,
                                               const RowTerms& known) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits host.call of step_efficiency.h on measured steps that the host takes the time of
-// (scenarios/catalogue/published/host_bound.csv). Such a step grows with the cost of a call in a
-// straight line; each is simulated at two costs, and the line gives the cost at which it takes the
-// measured time. The median of a generation and element type is the table's. Pipelines, whose host
-// also waits for messages, are left for the check.
+// Fits host.call of step_efficiency.h on measured steps that are bound by the host
+// (scenarios/catalogue/published/host_bound.csv). The time of such a step is linear in the cost of
+// a call. Each step is simulated at two costs, and the line gives the cost at the measured time.
+// The table gets the median of a generation and element type. Pipelines are only used as a check,
+// because their host also waits for messages.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,21 @@ struct CallSample {
     std::string name;
     std::string generation;
     std::string dtype;  // class of the plan's precision
-    double call = 0;    // in launches of the device from C++
+    double call = 0;    // in launches from C++ on the device
 };
 
-// Rows that can't be expressed, pipelines and steps that the host doesn't bind are left out. In the
-// order of the rows, whatever the number of threads (0: one a core). Rows of `known` are not
-// simulated.
+// Samples in the order of the rows, for any number of threads (`jobs`; 0: one per core).
+// Inexpressible rows, pipelines and steps that the host does not bind are left out. Rows of `known`
+// are not simulated.
 Result<std::vector<CallSample>> sample_calls(const std::vector<PublishedCase>& cases,
                                              const Catalogue& catalogue,
                                              std::uint32_t jobs = 1,
                                              const RowTerms& known = {});
-// What the simulations give of them.
+// The samples as terms by row name.
 RowTerms terms_of(const std::vector<CallSample>& samples);
 
-// Sets the rows of `table`. Generations that no sample is of get the latest servers' that one is.
+// Sets the rows of `table`. A generation without samples gets the value of the latest server
+// generation.
 void fit_calls(const std::vector<CallSample>& samples, EfficiencyTable& table);
 
 }  // namespace orrery

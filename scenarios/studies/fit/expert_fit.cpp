@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kExpertTerm = "step";
 
-// Nothing where the row has no experts or can't be expressed.
+// Nothing if the row has no experts or is not expressible.
 Result<std::optional<ExpertSample>> sample_expert(const PublishedCase& row,
                                                   const Catalogue& catalogue,
                                                   const EfficiencyTable& table,

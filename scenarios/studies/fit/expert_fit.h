@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far steps of models with experts are from their predictions. No factor is fitted on them: the
-// host and the exchange of tokens bind many, and neither is stretched by a factor of kernels.
+// Errors of predicted steps of models with experts. No factor is fitted on them, because host and
+// exchange of tokens bind many of them, and factors stretch only kernels.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,17 @@ struct ExpertSample {
     bool operator==(const ExpertSample&) const = default;
 };
 
-// The cases that have experts and can be expressed: simulated with these factors, on a network
-// without contention. They don't depend on the number of threads. Rows of `known` are not
-// simulated.
+// The expressible cases with experts, simulated with these factors on a network without contention.
+// The result does not depend on the number of threads. Rows of `known` are not simulated.
 Result<std::vector<ExpertSample>> sample_experts(const std::vector<PublishedCase>& cases,
                                                  const Catalogue& catalogue,
                                                  const EfficiencyTable& table,
                                                  std::uint32_t jobs = 1,
                                                  const RowTerms& known = {});
-// What the simulations give of them.
+// The samples as terms by row name.
 RowTerms terms_of(const std::vector<ExpertSample>& samples);
 
-// Logarithms of predicted over measured, by family.
+// Logarithm of predicted over measured time, by family.
 FamilyErrors expert_errors(const std::vector<ExpertSample>& samples);
 
 }  // namespace orrery

@@ -47,7 +47,8 @@ ResultOrErrors<std::vector<PublishedCase>> read_all(
     return all;
 }
 
-// Small steps of unseen software wait for the host: what is left of them is beyond that.
+// The rows host.call of the table. Small steps of unseen software wait for the host; their
+// residuals are counted beyond that wait.
 EfficiencyTable rows_of_host_calls(const EfficiencyTable& table) {
     EfficiencyTable host;
     for (const auto& [key, parameter] : table.rows()) {
@@ -82,7 +83,7 @@ RowTerms terms_of_steps(const std::vector<StepSample>& samples) {
     return rows;
 }
 
-// All that the table depends on, as it was typed.
+// The command line with everything that the table depends on.
 std::string fit_command_line(const FitSpec& spec) {
     std::string command = "fit " + spec.file;
     const auto add = [&](const char* option, const std::string& file) {

@@ -19,16 +19,16 @@
 namespace orrery {
 
 struct FitSpec {
-    std::string file;        // measured steps, or measurements of kernels; see `kernels`
-    std::string output;      // the table to write; empty: only print
-    std::string host_bound;  // steps that host.call is fitted on; empty: the catalogue's
-    std::string unseen;      // steps of software that no case ran on; empty: the catalogue's
+    std::string file;        // measured steps, or with `kernels` measurements of kernels
+    std::string output;      // table to write; empty: only print
+    std::string host_bound;  // steps on which host.call is fitted; empty: the catalogue's
+    std::string unseen;      // steps of software without fitted steps; empty: the catalogue's
     std::string experts;     // steps of models with experts; empty: the catalogue's
-    std::string terms;       // also write what the simulations give of each row; empty: don't
-    StepTerms known{};       // rows that are not simulated; none with `floor`
-    bool floor = false;      // what factors could do at most for the ratios of steps
-    bool kernels = false;    // `file`: measurements of kernels; empty: the catalogue's
-    std::uint32_t jobs = 0;  // threads; 0: one a core. The table does not depend on them
+    std::string terms;       // file for the terms of each simulated row; empty: none
+    StepTerms known{};       // terms of rows that are not simulated; none with `floor`
+    bool floor = false;      // compute the lower bound of ratio errors (ratio_floor.h)
+    bool kernels = false;    // `file` has measurements of kernels; empty: the catalogue's
+    std::uint32_t jobs = 0;  // threads; 0: one per core. The table does not depend on them
 };
 
 struct FittedSteps {
@@ -36,8 +36,8 @@ struct FittedSteps {
     std::vector<CallSample> calls;
     UnseenErrors unseen;
     std::optional<RatioFloor> floor;
-    std::string csv;        // step_efficiency.csv
-    std::string terms_csv;  // of all rows
+    std::string csv;        // text of step_efficiency.csv
+    std::string terms_csv;  // terms of all rows
 };
 
 ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec);

@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-constexpr double kDistanceSigma = 0.3;  // of a spread that half a dozen regions tell
+constexpr double kDistanceSigma = 0.3;  // of a spread over half a dozen regions
 constexpr const char* kKernelTableComment =
     "Parameters of the efficiency curves (kernels/efficiency.h), fitted (kernels/fit.h) on the\n"
     "tables in measurements/ by: orrery fit --kernels -o "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue's table of kernel efficiencies (kernel_efficiency.csv) from the catalogue's
-// measurements: kernels/fit.h on the devices that the catalogue describes.
+// Fits the catalogue's table of kernel efficiencies (kernel_efficiency.csv) on the catalogue's
+// measurements: kernels/fit.h with the devices of the catalogue.
 #pragma once
 
 #include <filesystem>
@@ -15,18 +15,18 @@ namespace orrery {
 
 struct KernelFit {
     FitReport report;
-    // Every row as a fit on the other sources predicts it.
+    // Every row, predicted by a fit on the other sources.
     std::vector<FitResidual> left_out;
 };
 
-// `<root>/measurements/*.csv`, by name.
+// `<root>/measurements/*.csv`, sorted by name.
 std::vector<std::string> measurement_files(const std::filesystem::path& root);
 
-// Of single kernels timed in these files (columns: measurements/README.md).
+// Fits single kernels timed in these files (columns: measurements/README.md).
 ResultOrErrors<KernelFit> fit_kernels(const std::vector<std::string>& files,
                                       const Catalogue& catalogue);
 
-// The file's text, with the command that makes it.
+// Text of the file, with the command that makes it.
 std::string kernel_efficiency_csv(const KernelFit& fit);
 
 }  // namespace orrery

@@ -21,7 +21,7 @@ struct Factor {
     double largest = kFactorMax;
 };
 
-// A step as a sum of parts, each with a factor of its own.
+// A step as a sum of parts with a factor each.
 struct Parts {
     std::vector<std::pair<std::size_t, double>> kernels{};  // factor, seconds
     double kernel_s = 0;
@@ -30,11 +30,11 @@ struct Parts {
     double restarts_s = 0;  // of the host
     std::size_t communication = 0;
     std::size_t bubble = 0;
-    double largest_noise = 0;  // of all its devices', in standard deviations
+    double largest_noise = 0;  // largest noise of all devices, in standard deviations
     double measured_s = 0;
 };
 
-using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;  // of one family's steps
+using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;  // steps of one family
 
 class FloorSearch {
 public:
@@ -48,7 +48,8 @@ public:
 
     void minimise() {
         constexpr int kRounds = 25;
-        // Means of the pairs' errors first: medians change by jumps, and a search ends early there.
+        // Minimises the mean of the pairs' errors first, then the median. A median changes in
+        // jumps, at which a search stops early.
         for (const bool medians : {false, true}) {
             double best = loss(medians);
             for (Factor& factor : factors_) {

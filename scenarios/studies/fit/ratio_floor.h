@@ -19,7 +19,8 @@ struct RatioFloor {
     double balanced_error = 0;  // error of the steps themselves with those factors
 };
 
-// A local minimum (deterministic coordinate search, starting from the catalogue's kernels).
+// The result of a deterministic coordinate search, which starts from the catalogue's kernels and
+// ends in a local minimum.
 RatioFloor ratio_floor(const std::vector<StepSample>& samples);
 
 }  // namespace orrery

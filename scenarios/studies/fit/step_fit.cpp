@@ -20,11 +20,11 @@ namespace orrery {
 namespace {
 
 constexpr double kErrorCap = 0.25;
-constexpr double kPriorWeight = 0.02;  // of (factor - 1)^2
+constexpr double kPriorWeight = 0.02;  // weight of (factor - 1)^2
 constexpr double kRestartSigma = 0.13;
 constexpr const char* kRestartSource = "derived: arXiv 2402.15627 table 3: blocking exchanges";
 
-// The factors that the table gets. Element types that no row tests keep 1.
+// Factors of the table. Element types without rows keep 1.
 struct StepParameter {
     std::string name;
     std::string generation;
@@ -48,8 +48,8 @@ std::vector<StepParameter> parameters() {
             {"noise.sigma", "*", "*", 0.01, 0.005, 0, kNoiseMax}};
 }
 
-// Products are slower in a step than alone on every generation that steps were fitted on. One
-// without such steps gets the geometric mean of theirs.
+// Products are slower in a step than alone on every fitted generation. A generation without fitted
+// steps gets the geometric mean of the fitted ones.
 void add_mean_of_generations(const std::vector<StepParameter>& values, EfficiencyTable& table) {
     constexpr const char* kProducts = "sustained.gemm";
     for (const char* dtype : {"fp16", "fp8"}) {
@@ -97,7 +97,7 @@ EfficiencyTable table_of_fit(const std::vector<StepParameter>& values) {
     return table;
 }
 
-// How far the host's restarts are tried, to see what the step makes of them.
+// Cost of a restart at which the step is simulated, to find the number of restarts in it.
 constexpr double kProbe_us = 500;
 
 bool restarts(const Scenario& scenario) {
@@ -176,8 +176,8 @@ StepSample decompose(const PublishedCase& row,
     return sample;
 }
 
-// The step under factors that `of` knows: factor(i) and growth(i) of the sample's i-th part, and
-// what its devices' noise and a restart of its host are.
+// Step time in seconds. `of` gives factor(i) and growth(i) of the sample's i-th part, the noise of
+// its devices, and the time of a host's restart.
 template <class Factors>
 double predict(const StepSample& sample, const Factors& of) {
     const double keys = sample.keys > 0 ? sample.keys : StepEfficiency::kGrowthOrigin;
@@ -221,8 +221,8 @@ private:
     double restart_s_ = 0;
 };
 
-// The samples with the numbers of the parameters in the place of their names: a search predicts
-// each of them hundreds of times.
+// Samples with numbers of parameters instead of their names, because a search predicts each sample
+// hundreds of times.
 class SearchedSteps {
 public:
     explicit SearchedSteps(const std::vector<StepSample>& samples) {
@@ -301,7 +301,7 @@ private:
     std::size_t num_families_ = 0;
 };
 
-// Pattern search: tries a step up and down in every parameter, halves the steps that help no more.
+// Pattern search: tries a step up and down in every parameter and halves the step if neither helps.
 std::vector<StepParameter> minimise(const std::vector<StepSample>& samples) {
     const SearchedSteps steps{samples};
     std::vector<StepParameter> best = parameters();
@@ -327,13 +327,13 @@ std::vector<StepParameter> minimise(const std::vector<StepSample>& samples) {
     return best;
 }
 
-// Nothing where the row can't be expressed.
+// Nothing if the row is not expressible.
 Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
                                               const Catalogue& catalogue,
                                               const EfficiencyTable& kernels,
                                               const EfficiencyTable& host,
                                               const RowTerms& known) {
-    // The factors are of dense steps: routing and the products of groups have none of their own.
+    // The factors describe dense steps. Routing and grouped products have none.
     if (row.model.num_experts > 0) {
         return std::optional<StepSample>{};
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits the general factors of step_efficiency.h on a table of measured training steps. Every step
-// is simulated once without factors (network: analytic); its kernel time by factor, its
+// is simulated once without factors (network: analytic). Its kernel time by factor, its
 // communication and its bubble then predict the step for any factors. The loss is the mean over
-// families of the mean absolute log error, errors beyond 25 % counting as 25 %, plus a weak pull of
-// every factor towards 1; a deterministic pattern search minimises it.
+// families of the mean absolute log error, capped at 25 %, plus a weak pull of every factor towards
+// 1. A deterministic pattern search minimises it.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@
 
 namespace orrery {
 
-// How far a factor may go from what kernels take that are measured alone.
+// Bounds of a factor on the time of kernels measured alone.
 inline constexpr double kFactorMin = 0.8;
 inline constexpr double kFactorMax = 1.5;
 inline constexpr double kNoiseMax = 0.03;
-// From the end of an exchange that the host waited for to the next kernel's start; not fitted, but
-// measured in isolation by Jiang et al. (arXiv 2402.15627, Table 3): with TP 8, PP 8 and 6 chunks
-// on 256 GPUs, a batch of 256 took 12.61 s with blocking exchanges (55.5 % MFU) and 12.06 s with
-// decoupled ones (58.0 %). Of these 0.54 s (+-0.02: printed digits) the transfers that the
-// simulator exposes are 0.15 s; the rest, over the 437 exchanges that its critical path goes
-// through, is 0.91 ms (+-0.05). tests/scenarios/studies/fit/step_fit_test.cpp repeats it.
+// Time from the end of an exchange that the host waited for to the start of the next kernel. It is
+// not fitted, but measured in isolation by Jiang et al. (arXiv 2402.15627, Table 3): with TP 8, PP
+// 8 and 6 chunks on 256 GPUs, a batch of 256 took 12.61 s with blocking exchanges (55.5 % MFU) and
+// 12.06 s with decoupled ones (58.0 %). The simulator exposes transfers of 0.15 s of these 0.54 s
+// (+-0.02: printed digits). The rest over the 437 exchanges on its critical path is 0.91 ms
+// (+-0.05). tests/scenarios/studies/fit/step_fit_test.cpp repeats the calculation.
 inline constexpr double kRestart_us = 910;
 
 struct StepSample {
@@ -38,23 +38,23 @@ struct StepSample {
     std::string generation;
     std::string dtype{};  // class of the plan's precision
     double measured_s = 0;
-    double control_s = 0;  // scenarios/studies/validate/control.h, fitted on the same rows
+    double control_s = 0;  // by scenarios/studies/validate/control.h, fitted on the same rows
     std::int64_t num_gpus = 1;
     // Seconds of kernels on a mean rank, by (factor, dtype class) of the table.
     std::map<std::pair<std::string, std::string>, double> kernels;
     // The same by (kind, dtype class).
     std::map<std::pair<KernelKind, std::string>, double> kinds{};
-    double keys = 0;           // that attention goes over, the mean over its time; 0: none
+    double keys = 0;           // mean number of keys over attention's time; 0: no attention
     double bubble = 0;         // pipeline bubble and imbalance
-    double restarts = 0;       // of the host, that the step waits for
-    double communication = 0;  // and everything else that factors don't stretch
-    // Relative standard deviation by communication and host, which no factor is about.
+    double restarts = 0;       // number of the host's restarts on the critical path
+    double communication = 0;  // and everything else that factors do not stretch
+    // Relative standard deviation from communication and host, which factors do not cover.
     double beside_kernels = 0;
-    // By the distance of its products from measured ones, and by columns that its source does not
-    // state (assumed_inputs.h).
+    // Relative standard deviations from the distance of its products to measured ones, and from
+    // columns that its source does not state (assumed_inputs.h).
     double distance = 0;
     double assumed = 0;
-    bool fits = true;  // in the memory that the device has
+    bool fits = true;  // in the device's memory
 };
 
 struct StepFit {
@@ -62,31 +62,31 @@ struct StepFit {
     std::vector<StepSample> samples;
 };
 
-// Steps without factors, in the order of the rows, whatever the number of threads (0: one a core).
-// Rows of models with experts, and rows that can't be expressed, are left out. `host`: what calls
-// of the host cost (call_fit.h); without, a launch. Rows of `known` are not simulated.
+// Steps without factors, in the order of the rows, for any number of threads (`jobs`; 0: one per
+// core). Rows with experts and inexpressible rows are left out. `host` has the costs of host calls
+// (call_fit.h); without it a call costs a launch. Rows of `known` are not simulated.
 Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
                                              const Catalogue& catalogue,
                                              std::uint32_t jobs = 1,
                                              const EfficiencyTable& host = {},
                                              const RowTerms& known = {});
 
-// The factors, without what they leave (unseen_fit.h).
+// Fits the factors. set_residuals() adds their residuals (unseen_fit.h).
 Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
                                     const Catalogue& catalogue,
                                     std::uint32_t jobs = 1,
                                     const RowTerms& known = {});
 
-// What the simulations give of a sample, rounded; `kinds` is no term.
+// The sample's rounded terms. `kinds` is no term.
 Terms terms_of(const StepSample& sample);
 
-// The factors that fit these samples.
+// Factors fitted on these samples.
 EfficiencyTable fit_factors(const std::vector<StepSample>& samples);
-// The factors that fit the samples of all families but this one (of all, if empty).
+// Factors fitted on the samples of all families but this one (of all, if empty).
 EfficiencyTable fit_factors(const std::vector<StepSample>& samples,
                             const std::string& without_family);
 
-// The step time of a sample under a table of factors, in seconds.
+// Step time of a sample under a table of factors, in seconds.
 double predict_step(const StepSample& sample, const EfficiencyTable& table);
 
 }  // namespace orrery

@@ -39,7 +39,7 @@ std::set<std::string> names_of(const StepTerms& terms) {
     return names;
 }
 
-// The first line that is no comment.
+// Columns of the first line that is no comment.
 std::vector<std::string> columns_of(const std::filesystem::path& file) {
     std::ifstream text{file};
     std::string line;

@@ -19,9 +19,9 @@ namespace orrery {
 namespace {
 
 constexpr double kSpreadShare = 0.9;
-constexpr double kSpreadSigma = 0.2;  // of a spread that some fifteen families tell
-// Where the doublings' parts are looked for. Errors beyond the cap, as in the fit of factors, tell
-// that something is missing, not how much it grows.
+constexpr double kSpreadSigma = 0.2;  // of a spread over some fifteen families
+// Cap of errors in the search for the terms of doublings, as in the fit of factors. A larger error
+// says that a mechanism is missing, not how the error grows.
 constexpr double kFarthestError = 0.4;
 constexpr double kShiftMost = 0.05;
 constexpr double kShiftStep = 0.001;
@@ -33,11 +33,11 @@ constexpr std::array<std::pair<Unseen, const char*>, 5> kSources{
      {Unseen::lineage, "fit: lineages of software left out"},
      {Unseen::device, "fit: generations left out"},
      {Unseen::experts, "simulated: families with experts left out"}}};
-// What a sample can be left out by.
+// The properties by which samples are left out.
 constexpr std::array kLeftOutBy{
     Unseen::nothing, Unseen::software, Unseen::lineage, Unseen::device};
 
-// The part of a deviation that the interval of the step does not hold besides.
+// The part of a deviation beyond the interval that the step has anyway.
 double unexplained(const UnseenStep& step, double away) {
     const double explained = kQuantile95 * step.explained;
     return std::sqrt(std::max(0.0, away * away - explained * explained));
@@ -55,12 +55,12 @@ bool has_trend(Unseen kind) {
     return kind == Unseen::software || kind == Unseen::lineage;
 }
 
-// How far the logarithm of a step's error is from what its pool makes of it.
+// Difference of a step's log error to the shift of its pool.
 double deviation(const UnseenStep& step, const StepSpread& spread) {
     return step.error + spread.at(step.num_gpus, step.predicted_s).shift;
 }
 
-// One figure of each step of a pool.
+// One figure for each step of a pool.
 template <class Figure>
 FamilyErrors figures_of(const UnseenSteps& pool, const Figure& figure) {
     FamilyErrors figures;
@@ -81,7 +81,7 @@ double mean_of(const FamilyErrors& figures) {
     return figures.empty() ? 0 : sum / static_cast<double>(figures.size());
 }
 
-// The pool's shift where a doubling of the GPUs adds this much.
+// Shift of the pool if a doubling of the GPUs adds `doubling`.
 StepSpread shift_of(const UnseenSteps& pool, Unseen kind, double doubling) {
     StepSpread spread{.shift_doubling = doubling};
     if (kind != Unseen::nothing) {
@@ -92,7 +92,7 @@ StepSpread shift_of(const UnseenSteps& pool, Unseen kind, double doubling) {
     return spread;
 }
 
-// The pool's sigma around its shift where a doubling of the pace adds this much.
+// Sets the pool's sigma around its shift if a doubling of the pace adds `doubling`.
 void set_sigma(const UnseenSteps& pool, double doubling, StepSpread& spread) {
     spread.sigma_doubling = doubling;
     spread.sigma = 1;
@@ -102,7 +102,7 @@ void set_sigma(const UnseenSteps& pool, double doubling, StepSpread& spread) {
     }));
 }
 
-// Of 90 % intervals, without what the steps' intervals hold besides.
+// Score of the 90 % intervals, beyond the steps' own intervals.
 double interval_score(const UnseenSteps& pool, const StepSpread& spread) {
     return mean_of(figures_of(pool, [&](const UnseenStep& step) {
         const double half = kQuantile95 * spread.at(step.num_gpus, step.predicted_s).sigma;
@@ -111,7 +111,7 @@ double interval_score(const UnseenSteps& pool, const StepSpread& spread) {
     }));
 }
 
-// The value from 0 with the least cost; of equal ones the smallest.
+// The value in [0, last] with the least cost. Among equal costs the smallest value.
 template <class Cost>
 double cheapest(double last, double step, const Cost& cost) {
     double best = 0;
@@ -135,10 +135,10 @@ SeenSteps seen_of(const std::vector<StepSample>& samples) {
     return seen;
 }
 
-// What one fit without some samples says about them.
+// Samples that one fit leaves out.
 struct LeftOutRows {
     Unseen kind = Unseen::nothing;
-    std::string name;  // of the family, the software, the lineage or the generation
+    std::string name;  // of the family, software, lineage or generation
 };
 
 std::string name_of(const StepSample& sample, Unseen kind) {
@@ -152,7 +152,7 @@ std::string name_of(const StepSample& sample, Unseen kind) {
         case Unseen::device:
             return sample.generation;
         case Unseen::experts:
-            break;  // no sample has any
+            break;  // samples have no experts
     }
     return {};
 }
@@ -171,7 +171,7 @@ std::vector<LeftOutRows> everything_left_out(const std::vector<StepSample>& samp
     return all;
 }
 
-// Whether this is all of the step that `seen` lacks.
+// Whether `seen` lacks exactly this property of the step.
 bool lacks_only(const SeenSteps& seen, const StepSample& sample, Unseen kind) {
     const bool of_device = kind == Unseen::device;
     return seen.step(sample.stack, sample.generation, sample.dtype) == kind &&
@@ -179,8 +179,8 @@ bool lacks_only(const SeenSteps& seen, const StepSample& sample, Unseen kind) {
 }
 
 struct LeftOutErrors {
-    std::vector<UnseenStep> pool;  // of steps that lack what was left out alone
-    std::map<std::string, std::vector<double>> families;  // of all
+    std::vector<UnseenStep> pool;                         // steps that lack only what was left out
+    std::map<std::string, std::vector<double>> families;  // of all left-out steps
 };
 
 LeftOutErrors errors_without(const std::vector<StepSample>& samples, const LeftOutRows& left_out) {

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the general factors leave of steps that they were not fitted on, by what of the step was not
-// seen (SeenSteps): a family of steps alone, the software, its lineage, or the generation of
-// devices. Each is the spread *between* what was left out, every family (software, lineage,
-// generation) weighing the same, of predictions by factors that were fitted without it. A step
-// counts where all that the fit lacks is what was left out: NeMo left out tells of unseen software,
-// llm.c left out does not, for nothing of its lineage is left; of devices steps count whose
-// lineage others were run on. Steps of software that no fitted step ran on
-// (published/training_more.csv, training_blind.csv) are left out of every fit, and so are steps of
-// models with experts (expert_fit.h).
+// Residual errors of the general factors on steps on which they were not fitted, by the unseen
+// property (SeenSteps): only the family of steps, the software, its lineage, or the generation of
+// devices. Each residual is the spread *between* families (software, lineages, generations) with
+// equal weights, predicted by factors that were fitted without them. A step counts only if the fit
+// lacks exactly the property that was left out. Leaving out NeMo tests unseen software. Leaving out
+// llm.c does not, because nothing of its lineage remains. Of devices, steps count if others ran on
+// their lineage. Steps of software without fitted steps (published/training_more.csv,
+// training_blind.csv) and of models with experts (expert_fit.h) are left out of every fit.
 //
-// Of unseen software and lineages two figures are conditional on the step: the shift grows with the
-// doublings of its GPUs, and the spread with those of its pace (doublings_of_pace()). The first
-// comes from the least mean distance to the median, the second from the least interval score
-// (Gneiting and Raftery, Strictly Proper Scoring Rules, 2007: width + what lies outside, by 2 over
-// the share that may), both over all software and lineages left out together.
+// For unseen software and lineages two figures depend on the step: the shift grows with the
+// doublings of its GPUs, and the spread with the doublings of its pace (doublings_of_pace()). The
+// first minimises the mean distance to the median, the second the interval score (Gneiting and
+// Raftery, Strictly Proper Scoring Rules, 2007: the width, plus the excess outside times 2 over the
+// share that may lie outside). Both are computed over all left-out software and lineages together.
 #pragma once
 
 #include <cstddef>
@@ -28,20 +27,20 @@
 
 namespace orrery {
 
-// Log errors of steps, by family, or by what else was left out.
+// Log errors of steps by family, or by the name of another left-out property.
 using FamilyErrors = std::map<std::string, std::vector<double>>;
 
-// The median log error, families weighing the same. 0 of fewer groups than tell one.
+// The median log error with equal weights of the families. 0 below kGroupsOfCentre families.
 inline constexpr std::size_t kGroupsOfCentre = 5;
 double centre_of(const FamilyErrors& errors);
-// The 90th percentile of the log errors' distances from `centre`, families weighing the same, over
-// that of a normal: a relative standard deviation. 0 without errors.
+// The 90th percentile of the log errors' distances from `centre`, with equal weights of the
+// families, over that of a normal distribution: a relative standard deviation. 0 without errors.
 double spread_between(const FamilyErrors& errors, double centre = 0);
 
-// A step by factors that were fitted without it.
+// A step predicted by factors that were fitted without it.
 struct UnseenStep {
     double error = 0;      // natural logarithm of predicted / measured
-    double explained = 0;  // relative standard deviation that its interval has besides
+    double explained = 0;  // relative standard deviation that its interval has anyway
     std::int64_t num_gpus = 1;
     double predicted_s = 0;
     bool operator==(const UnseenStep&) const = default;
@@ -49,38 +48,38 @@ struct UnseenStep {
 using UnseenSteps = std::map<std::string, std::vector<UnseenStep>>;
 UnseenSteps unseen_steps(const FamilyErrors& errors);
 
-// By what was left out: families (nothing is unseen but they), software, lineages, generations; of
-// experts families, of which none was fitted on.
+// By the left-out property: families (nothing else is unseen), software, lineages, generations. The
+// pool of experts has families, none of which was fitted.
 using UnseenPools = std::map<Unseen, UnseenSteps>;
 
-// The spread of each pool's steps, around its shift; of each the doublings' part is the same.
+// The spread of each pool's steps around its shift. The terms of doublings are common to all pools.
 std::map<Unseen, StepSpread> spreads_of(const UnseenPools& pools);
 
 struct UnseenErrors {
     UnseenPools pools;
-    // All fitted steps, by factors that were fitted without their family.
+    // All fitted steps, predicted by factors that were fitted without their family.
     FamilyErrors families;
 };
 
-// The cases that tell of something unseen, for which `others` below stand.
+// The cases with something unseen; sampled, they are `others` below.
 std::vector<PublishedCase> unseen_cases(const std::vector<PublishedCase>& cases,
                                         const std::vector<StepSample>& fitted,
                                         const Catalogue& catalogue);
 
-// `fitted`: what the factors come from; `others`: more steps, of which the unseen are used. The
-// fits run on `jobs` threads (0: one a core) and don't depend on how many there are.
+// `fitted` are the samples of the factors. Of `others` only the unseen steps are used. The fits run
+// on `jobs` threads (0: one per core) and do not depend on their number.
 UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
                            const std::vector<StepSample>& others,
                            std::uint32_t jobs = 1);
 
 // Sets step.residual, step.residual.software, .lineage, .device and .experts, the shifts of the
-// latter four (steps of unseen software mostly take longer than predicted), and step.seen.
+// last four (steps of unseen software mostly take longer than predicted), and step.seen.
 void set_residuals(const std::vector<StepSample>& fitted,
                    const UnseenErrors& errors,
                    EfficiencyTable& table);
 
-// Share of a pool's steps that lie within the 90 % interval which all pools give without what was
-// left out with them, families (software, lineages, generations) weighing the same.
+// Share of a pool's steps inside the 90 % interval that all pools give without the steps left out
+// together, with equal weights of the families (software, lineages, generations).
 double left_out_coverage(const UnseenPools& pools, Unseen kind);
 
 }  // namespace orrery

@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-// A kernel that ends its process is rarely alone.
+// A kernel that ends its process is rarely the only one.
 constexpr int kMostFailedComparisons = 12;
 
 class StageSeries {
@@ -17,7 +17,8 @@ public:
     StageSeries(const StageRunner& run, const std::function<void(const std::string&)>& print)
         : run_(run), print_(print) {}
 
-    // The stage, and if it fails again with ever less. `without` becomes what worked.
+    // Runs the stage. If it fails, repeats it with fewer and fewer kernels. `without` gets the
+    // setting that worked.
     Result<StageOutcome> run_until_it_works(const BenchStage& stage, std::string& without) {
         auto outcome = run_once(stage, without);
         if (!outcome || !stage.uses_kernels) {
@@ -33,7 +34,7 @@ public:
             }
         }
         if (fails(*outcome)) {
-            return first;  // leaving things out does not help
+            return first;  // fewer kernels do not help
         }
         without = outcome->without;
         return outcome;
@@ -74,7 +75,8 @@ private:
             wrong = wrong || end->status == kStatusOfWrongResults;
             const auto reached =
                 stage.is_numbered && died(*end) ? last_comparison(output) : std::nullopt;
-            // One that comes no further than the last one has not even begun.
+            // If the process did not get beyond the last failed comparison, another one would not,
+            // either.
             if (!reached || *reached <= first || ++outcome.failed == kMostFailedComparisons) {
                 break;
             }

@@ -13,13 +13,13 @@
 namespace orrery {
 namespace {
 
-// Of one NVLink and direction, by generation of the GPU: NVIDIA's NVLink overview (25 GB/s from
-// Volta to Hopper, 50 GB/s for Blackwell).
+// Bandwidth of one NVLink per direction by generation of the GPU: 25 GB/s from Volta to Hopper, 50
+// GB/s for Blackwell (NVIDIA's NVLink overview).
 double nvlink_gigabytes(std::uint32_t compute_capability) {
     return compute_capability >= 100 ? 50 : 25;
 }
 
-// Of one lane and direction, raw: 8, 16, 32, 64 GT/s with 128/130 from generation 3 on.
+// Raw bandwidth per lane and direction: 8, 16, 32, 64 GT/s with 128/130 from generation 3 on.
 double pcie_gigabytes(std::uint32_t generation, std::uint32_t width) {
     const double lane = generation >= 5 ? 3.938 : generation == 4 ? 1.969 : 0.985;
     return lane * width;
@@ -27,7 +27,7 @@ double pcie_gigabytes(std::uint32_t generation, std::uint32_t width) {
 
 }  // namespace
 
-// The share of one core: memory and its bandwidth are those of the node over its cores.
+// A core is a device with its share of the node's memory and memory bandwidth.
 DocumentNode cpu_cluster(const HostMachine& machine, const MachineRates& rates) {
     DocumentNode document;
     const auto set = [&](const char* key, std::string value, std::string remark = {}) {

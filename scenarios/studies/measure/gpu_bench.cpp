@@ -25,7 +25,7 @@ namespace orrery {
 namespace {
 
 constexpr std::chrono::seconds kChecksLimit{300};
-constexpr std::chrono::seconds kChecksQuiet{30};  // one comparison
+constexpr std::chrono::seconds kChecksQuiet{30};  // per comparison
 constexpr std::chrono::seconds kTorchLimit{180};
 constexpr std::chrono::seconds kProfileLimit{900};
 constexpr std::string_view kTrainStage = "train:";
@@ -44,7 +44,7 @@ std::vector<std::string> default_scenarios() {
     return files;
 }
 
-// A scenario with the device that is here for its node, unless the user says otherwise.
+// Reads a scenario with this machine's device as its node, unless the user sets another.
 ResultOrErrors<Scenario> scenario_here(const std::string& file, const GpuBenchSpec& spec) {
     ReadOptions read;
     if (spec.device == "cpu") {
@@ -61,7 +61,7 @@ ResultOrErrors<Scenario> scenario_here(const std::string& file, const GpuBenchSp
     return read_scenario(file, read);
 }
 
-// The table of all steps that were timed, a line each.
+// Appends a line to the table of all timed steps.
 Result<void> add_to_table(const std::filesystem::path& file, const std::string& row) {
     std::error_code error;
     const bool is_new = !std::filesystem::exists(file, error);
@@ -75,7 +75,7 @@ std::filesystem::path steps_csv_of(const GpuBenchSpec& spec) {
     return std::filesystem::path{spec.folder} / "steps.csv";
 }
 
-// Tokens a second of the last line of a scenario; 0 if there is none.
+// Tokens per second in the last line of a scenario; 0 without one.
 double tokens_per_second_of(const std::filesystem::path& table, const std::string& name) {
     std::ifstream in{table};
     double found = 0;
@@ -91,8 +91,6 @@ double tokens_per_second_of(const std::filesystem::path& table, const std::strin
     }
     return found;
 }
-
-// The stages as they are started.
 
 std::vector<std::string> own_words(const GpuBenchSpec& spec) {
     std::error_code error;
@@ -137,7 +135,7 @@ BenchStage training_stage(const std::string& file,
     return stage;
 }
 
-// PyTorch on the same model and batch, in several ways; the best of them counts.
+// PyTorch with the same model and batch in several modes, of which the best counts.
 BenchStage torch_stage(const Scenario& s, const GpuBenchSpec& spec) {
     BenchStage stage{.name = std::string{kTorchStage} + s.name, .command = {}};
     stage.command = {
@@ -316,7 +314,7 @@ ResultOrErrors<std::vector<StageOutcome>> run_bench(const GpuBenchSpec& spec, co
 
 bool bench_is_well(const std::vector<StageOutcome>& outcomes) {
     return std::ranges::all_of(outcomes, [](const StageOutcome& outcome) {
-        return outcome.ok() || outcome.name.starts_with(kTorchStage);  // PyTorch need not be here
+        return outcome.ok() || outcome.name.starts_with(kTorchStage);  // PyTorch is optional
     });
 }
 

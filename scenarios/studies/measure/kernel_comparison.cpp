@@ -12,7 +12,15 @@
 namespace orrery {
 namespace {
 
-// Of ||device - CPU|| / ||CPU||: sums in another order, and results rounded to their type.
+// Bound of
+//
+// device - CPU
+//
+// /
+//
+// CPU
+//
+// , which covers another order of sums and rounding to the type.
 double allowed_difference(Dtype dtype) {
     return dtype == Dtype::bf16 ? 1e-2 : 1e-5;
 }
@@ -22,7 +30,7 @@ constexpr std::string_view kComparison = "  comparison ";
 }  // namespace
 
 std::vector<KernelCall> kernels_to_compare() {
-    // Sequences of several tiles of the tensor-core kernels, heads of both sizes that these take.
+    // Sequences of several tiles of the tensor-core kernels, and both supported head sizes.
     Transformer gpt{.name = "check",
                     .num_layers = 1,
                     .hidden_size = 256,
@@ -75,13 +83,14 @@ Result<int> compare_kernels_from(std::size_t first,
         if (!difference) {
             return unexpected<Error>(difference.error());
         }
-        // A tensor-core kernel that is wrong is not taken, and would stay unseen.
+        // The executor does not use a tensor-core kernel that is wrong, so its failure must be
+        // reported here.
         const bool fits = *difference <= allowed_difference(call.dtype) &&  // false for NaN
                           notes.wrong_ways.empty();
         wrong += fits ? 0 : 1;
         print(fmt::format("{:.2e}  {}\n", *difference, fits ? "ok" : "WRONG"));
         for (const std::string& note : notes.notes) {
-            if (note.starts_with("tried ")) {  // a candidate: its difference, time and verdict
+            if (note.starts_with("tried ")) {  // a candidate with its difference, time and verdict
                 print("    " + note + "\n");
             }
         }

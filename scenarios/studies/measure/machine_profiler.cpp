@@ -25,14 +25,14 @@
 namespace orrery {
 namespace {
 
-// Tokens without meaning, all of the vocabulary among them.
+// Writes pseudo-random tokens that cover the vocabulary.
 Result<void> write_drawn_tokens(const std::filesystem::path& file,
                                 std::int64_t vocabulary,
                                 std::int64_t count) {
     std::vector<std::uint16_t> ids(static_cast<std::size_t>(count));
     std::uint64_t state = 1;
     for (std::uint16_t& id : ids) {
-        // Knuth's MMIX generator; its high bits.
+        // The high bits of Knuth's MMIX generator.
         state = state * 6364136223846793005ULL + 1442695040888963407ULL;
         id = static_cast<std::uint16_t>((state >> 33U) % static_cast<std::uint64_t>(vocabulary));
     }
@@ -43,15 +43,15 @@ struct ProfiledRun {
     MachineProfile profile;
     std::size_t steps = 0;
     bool undisturbed = false;
-    bool interrupted = false;  // then without the rest
+    bool interrupted = false;  // then the remaining runs are missing
 };
 
-// The launcher's status after a signal that it has passed on to its processes.
+// Whether the launcher's status is that of a signal which it passed on to its processes.
 bool is_told_to_stop(int status) {
     return status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGHUP;
 }
 
-// Trains in as many processes as the scenario has devices, and reads what they recorded.
+// Trains in one process per device of the scenario and reads the recordings.
 ResultOrErrors<ProfiledRun> measure_steps(const std::filesystem::path& scenario,
                                           const std::vector<std::string>& overrides,
                                           std::uint32_t ranks,
@@ -92,7 +92,7 @@ public:
                     const std::function<void(double)>& progress)
         : spec_(spec), folder_(std::move(folder)), progress_(progress), machine_(host_machine()) {}
 
-    // One scenario's own shapes.
+    // Measures the scenario's own shapes.
     Errors run_scenario() {
         ReadOptions read;
         read.overrides = spec_.overrides;
@@ -119,7 +119,7 @@ public:
                           "job.learning_rate=1e-4",
                           "job.clip_grad=1e-6",
                           "job.sample_interval=0",
-                          // A measurement leaves the job's own files alone.
+                          // A measurement does not touch the job's own files.
                           "job.checkpoint_folder=''",
                           "job.log_file=''",
                           "job.tensorboard_folder=''",
@@ -131,7 +131,8 @@ public:
                                  folder_));
     }
 
-    // The small models: on one rank, then on 2, 4, … up to as many as there are cores, or GPUs.
+    // Measures the small models on one rank, then on 2, 4, … ranks up to the number of cores or
+    // GPUs.
     Errors run_cases() {
         const auto cases = spec_.device == "cuda" ? cases_for_gpus() : cases_for_cores();
         return cases ? run_all(*cases) : Errors{cases.error()};
@@ -142,13 +143,13 @@ public:
         return std::move(result_);
     }
     bool has_measured() const { return !profiles_.empty(); }
-    // Over what was written before.
+    // Replaces the previous content of the output.
     Result<void> write() const {
         return OutputFile::write(spec_.output, profile_csv(merged(profiles_), words()));
     }
 
 private:
-    // Where the times come from, as the profile's comment says it.
+    // Origin of the times, for the comment of the profile.
     std::string words() const {
         const std::time_t now = std::time(nullptr);
         std::tm date{};
@@ -166,7 +167,7 @@ private:
             undisturbed_);
     }
 
-    // Times of the GPU that is here are filed under no other one's name.
+    // Refuses to store times of this machine's GPU under the name of another one.
     Result<void> check_gpu(const Scenario& scenario) const {
         return spec_.device == "cuda" ? check_gpu_is(scenario.device.name) : Result<void>{};
     }
@@ -185,7 +186,7 @@ private:
         return cases;
     }
 
-    // Every rank has a GPU of its own.
+    // Each rank has its own GPU.
     Result<std::vector<ProfileCase>> cases_for_gpus() {
         const auto gpus = nvml_gpus();
         if (!gpus || gpus->empty()) {
@@ -209,7 +210,7 @@ private:
         return cases;
     }
 
-    // What is measured is written after each case, and one that fails does not end the others.
+    // The output is written after each case. A failing case does not end the others.
     Errors run_all(const std::vector<ProfileCase>& cases) {
         Errors errors;
         for (std::size_t i = 0; i < cases.size() && !result_.interrupted; ++i) {
@@ -290,7 +291,7 @@ ResultOrErrors<MeasuredMachine> profile_machine(const ProfileSpec& spec,
     if (const Result<void> known = check_profiled_device(spec.device); !known) {
         return give_up(known.error());
     }
-    // An unwritable place is reported before hours of work.
+    // An unwritable output is reported before hours of measuring.
     if (const auto output = OutputFile::open(spec.output); !output) {
         return give_up(output.error());
     }

@@ -15,7 +15,7 @@
 namespace orrery {
 namespace {
 
-// How often a rank of the first role runs each kernel in a step.
+// Runs of each kernel per step on a rank of the first role.
 std::vector<std::int64_t> runs_of_first_role(const Program& program) {
     std::vector<std::int64_t> runs(program.kernels.size(), 0);
     for (const Slot& slot : program.roles.front().slots) {

@@ -13,13 +13,13 @@ namespace orrery {
 namespace {
 
 struct Sample {
-    Time median;  // or the like
+    Time median;  // or another mean
     double spread = 0;
     std::int64_t samples = 1;
 };
 
-// Times of a step add up, so what is wanted is their mean, but without what is not of the machine
-// itself: the mean of what is left without the outer tenths.
+// Mean without the outer tenths. Times of a step add up, so the mean is needed, but without
+// disturbances from outside the machine's own work.
 double trimmed_mean(const std::vector<double>& sorted) {
     const std::size_t cut = sorted.size() / 10;
     double sum = 0;
@@ -103,18 +103,18 @@ private:
             add_op(ops[i], lost[i]);
         }
         if (step.overlaps) {
-            return;  // what lies between two ops is another stream's, and losses are summed aside
+            return;  // gaps between ops belong to other streams, and losses are counted separately
         }
         const MeasuredStep::OfRank& times = step.ranks[index(rank)];
         const Time span = ops.back().end - ops.front().start;
         const auto gaps = static_cast<double>(std::max<std::size_t>(ops.size() - 1, 1));
-        // Of what is lost to others between ops and around them, each has its share.
+        // Time lost outside of ops is divided over the gaps between them and the time around them.
         const Time between = span - in_ops;
         Time outside = (times.end - times.begin) - span - (times.loss_data - times.loss);
         const Time before_loss = outside - (times.end - times.loss_data) + between;
         const double own = before_loss > Time{} ? std::max(0.0, 1 - times.lost / before_loss) : 1.0;
         per_op_.push_back(between.seconds() * own / gaps);
-        // The sum of the losses is an all_reduce of four bytes.
+        // The losses are summed by an all_reduce of four bytes.
         if (step.ranks.size() > 1) {
             const Time loss = times.end - times.loss_data;
             transfers_[{TransferKind::all_reduce, Dtype::fp32, 4, step.ranks.size()}].push_back(
@@ -149,7 +149,7 @@ private:
         }
     }
 
-    // What one message takes is seen where it is received.
+    // The time of a message is measured at its receiver.
     void add_message(const SendRecvCall& call, double seconds) {
         std::int64_t largest = 0;
         for (const SendRecvPart& part : call.parts) {
@@ -167,7 +167,7 @@ private:
     std::vector<double> per_step_;
 };
 
-// Rows of equal keys, each as `combine` makes of them.
+// Merges rows with equal keys by `combine`.
 template <class Key, class Row>
 std::vector<Row> combined(const std::map<Key, std::vector<Row>>& rows, Time Row::*median) {
     std::vector<Row> result;

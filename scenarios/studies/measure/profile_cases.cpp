@@ -54,9 +54,9 @@ constexpr std::array<Shape, 9> kGpuShapes{{
     {false, 2, 1600, 25, 25, 6400, 1024, 4, 50304},
 }};
 
-// How several ranks share the work. Pipelines want two layers.
+// A way in which ranks share the work. Pipelines need two layers.
 struct Split {
-    const char* tensor;  // of "all", "half" and "one" of the ranks
+    const char* tensor;  // "all", "half" or "one" of the ranks
     const char* pipeline;
     bool sequence_parallel;
     ShardingStrategy sharding;
@@ -90,7 +90,7 @@ void put_model(DocumentNode& scenario, const Shape& s) {
     }
 }
 
-// The largest power of two that divides the ranks and both numbers of heads.
+// The largest power of two that divides the number of ranks and both numbers of heads.
 std::uint32_t tensor_size(std::uint32_t ranks, const Shape& shape) {
     std::uint32_t size = 1;
     while (ranks % (2 * size) == 0 && shape.groups % static_cast<int>(2 * size) == 0) {
@@ -146,7 +146,7 @@ std::vector<ProfileCase> cases_of(std::span<const Shape> shapes,
         put(one.scenario, "name", scalar_node(one.name));
         put_model(one.scenario, shape);
         put_plan(one.scenario, shape, split, ranks, precision);
-        // Gradients are clipped in every step, as they are early in training.
+        // Gradients are clipped in every step, as is usual early in training.
         for (const auto& [key, value] : {std::pair{"job.steps", "12"},
                                          {"job.learning_rate", "1.0e-4"},
                                          {"job.log_interval", "100"},

@@ -30,7 +30,7 @@ std::vector<StepPart> measured_parts(const RecordedRun& run,
     return mean_parts(lists);
 }
 
-// The ranks meet at the end of the step, where the losses are summed.
+// All ranks wait for each other at the end of the step, where the losses are summed.
 std::vector<StepPart> predicted_parts(const RecordedRun& run, const PredictedRun& predicted) {
     std::vector<std::vector<StepPart>> lists;
     Time last;

@@ -21,10 +21,10 @@ namespace {
 using StageClock = std::chrono::steady_clock;
 using StageMilliseconds = std::chrono::milliseconds;
 
-constexpr StageMilliseconds kGrace{2'000};  // between asking and making
+constexpr StageMilliseconds kGrace{2'000};  // between SIGTERM and SIGKILL
 constexpr int kCannotStart = 127;
 
-// A group of its own, so that what the stage has started ends with it.
+// Starts the stage in its own process group, so that its children end with it.
 [[noreturn]] void become_stage(const StageCommand& command, int output, pid_t parent) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -59,7 +59,7 @@ public:
         close(output_);
     }
 
-    // What came within `wait`; empty if nothing did. Sets `over` at the end of the output.
+    // Output that arrives within `wait`; empty if none does. Sets `over` at the end of the output.
     std::string read_for(StageMilliseconds wait, bool& over) const {
         pollfd descriptor{.fd = output_, .events = POLLIN, .revents = 0};
         if (poll(&descriptor, 1, static_cast<int>(std::max(StageMilliseconds{0}, wait).count())) <=
@@ -122,7 +122,7 @@ Result<StageEnd> run_stage(const StageCommand& command,
         close(ends[0]);
         return fail("", fmt::format("a process cannot be started: {}", std::strerror(errno)));
     }
-    setpgid(child, child);  // whichever of the two comes first
+    setpgid(child, child);  // parent and child both set it, because either may come first
     StageProcess process{child, ends[0]};
     StageEnd end;
     StageClock::time_point heard = begin;
@@ -137,7 +137,7 @@ Result<StageEnd> run_stage(const StageCommand& command,
             process.has_ended(end.status);
             break;
         }
-        // A process that has closed its output is looked at now and then.
+        // A process that has closed its output is polled.
         const StageMilliseconds wait =
             std::min(StageMilliseconds{50}, std::chrono::ceil<StageMilliseconds>(latest - now));
         if (over) {
@@ -150,7 +150,7 @@ Result<StageEnd> run_stage(const StageCommand& command,
             output(text);
         }
     }
-    // What it wrote before it ended.
+    // Read the rest of the output.
     for (std::string text = "more"; !over && !text.empty();) {
         text = process.read_for(StageMilliseconds{0}, over);
         if (!text.empty()) {

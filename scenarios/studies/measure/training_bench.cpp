@@ -15,10 +15,11 @@
 namespace orrery {
 namespace {
 
-// Connections, graphs and times of kernels come first, and do not count.
+// Steps that do not count: they open connections, capture graphs and time kernels.
 constexpr std::int64_t kWarmUp = 5;
 
-// Words of a vocabulary in an order without a pattern; a loss near its logarithm is what is due.
+// Tokens of a vocabulary in an order without a pattern. The expected loss is near the logarithm of
+// the vocabulary's size.
 Tokens made_up_tokens(const Transformer& model) {
     const std::int64_t count = std::max<std::int64_t>(1 << 20, 4 * (model.seq_length + 1));
     const auto words = static_cast<std::uint32_t>(std::min<std::int64_t>(model.vocab_size, 65536));
@@ -31,7 +32,7 @@ Tokens made_up_tokens(const Transformer& model) {
     return Tokens::of(ids, words);
 }
 
-// What is measured is filed under the scenario's device: it must be the one that runs.
+// The profile names the scenario's device, so that must be the running one.
 Result<void> check_device_of_profile(const Scenario& scenario, DeviceChoice device) {
     if (device == DeviceChoice::cpu) {
         return scenario.device.generation == "cpu"
@@ -130,7 +131,7 @@ Result<TrainingBench> bench_training(const Scenario& scenario,
         return unexpected<Error>(kernels ? written.error() : kernels.error());
     }
     bench.kernels = std::move(*kernels);
-    trainer->reset();  // its memory, before the simulation takes some
+    trainer->reset();  // frees its memory before the simulation allocates
     const ModelFlops work = model_flops(scenario.model, scenario.plan);
     const FlopRate peak = scenario.device.peak(scenario.plan.precision);
     const Time step = Time::seconds(bench.step_s);
@@ -183,7 +184,7 @@ std::string bench_columns() {
            "last_loss\n";
 }
 
-// What is left out is a list, whose commas become spaces.
+// The list of what is left out has spaces instead of commas.
 std::string bench_row(const Scenario& scenario,
                       const TrainingBench& b,
                       const std::string& without) {

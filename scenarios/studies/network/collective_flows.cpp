@@ -35,14 +35,14 @@ std::vector<FlowEnd> CollectiveFlows::run_channels(FlowRunner& runner,
                                                    const std::vector<Time>& starts) {
     std::vector<NcclNetwork::Channel> now = channels({});
     ORRERY_CHECK(now.size() == starts.size());
-    std::vector<std::uint8_t> known;  // to the switches, when `now` was laid
+    std::vector<std::uint8_t> known;  // down links that the switches know at the time of routing
     std::vector<RunnerFlow> flows;
     for (std::size_t i = 0; i < now.size(); ++i) {
         flows.push_back(
             {.start = starts[i], .bytes = now[i].part.bytes, .rate_max = now[i].part.rate_max});
     }
     return runner.run(flows, [&](std::size_t i, const LinkState& state, FlowPath& path) {
-        // All connections are laid at one moment: one load counts for them.
+        // All connections are routed at one time: one load serves for them.
         if (!std::equal(known.begin(), known.end(), state.down.begin(), state.down.end())) {
             known.assign(state.down.begin(), state.down.end());
             now = channels(state);
@@ -78,11 +78,15 @@ std::vector<FlowEnd> CollectiveFlows::run_collective(FlowRunner& runner,
                          : run_parts(runner, phase.parts, starts);
 }
 
+SendCall CollectiveFlows::message(Bytes size) const {
+    return {.bytes = size, .ranks = static_cast<std::uint32_t>(members_.size())};
+}
+
 std::vector<NcclNetwork::Channel> CollectiveFlows::channels_of_messages(
     Bytes size, const LinkState& state) const {
     std::vector<NcclNetwork::Channel> all;
     for (std::size_t r = 0; r < members_.size(); ++r) {
-        for (auto& channel : network_.channels_of(SendCall{size}, to_next(r), state)) {
+        for (auto& channel : network_.channels_of(message(size), to_next(r), state)) {
             all.push_back(std::move(channel));
         }
     }
@@ -96,10 +100,10 @@ std::vector<FlowEnd> CollectiveFlows::run_messages(FlowRunner& runner,
     std::vector<Time> starts;
     names_.clear();
     for (std::size_t r = 0; r < members_.size(); ++r) {
-        const TransferPlan plan = network_.plan(SendCall{size}, to_next(r));
+        const TransferPlan plan = network_.plan(message(size), to_next(r));
         ORRERY_CHECK(plan.phases.size() == 1);
         const std::size_t flows = links_change_
-                                      ? network_.channels_of(SendCall{size}, to_next(r), {}).size()
+                                      ? network_.channels_of(message(size), to_next(r), {}).size()
                                       : plan.phases[0].parts.size();
         parts.insert(parts.end(), plan.phases[0].parts.begin(), plan.phases[0].parts.end());
         starts.insert(starts.end(), flows, plan.phases[0].latency);

@@ -49,6 +49,7 @@ private:
     std::vector<NcclNetwork::Channel> channels_of_messages(Bytes size,
                                                            const LinkState& state) const;
     RankId next(std::size_t r) const { return members_[(r + 1) % members_.size()]; }
+    SendCall message(Bytes size) const;
     std::array<RankId, 2> to_next(std::size_t r) const { return {members_[r], next(r)}; }
 
     const NcclNetwork& network_;

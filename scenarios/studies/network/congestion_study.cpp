@@ -22,8 +22,8 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint32_t kNodesOfAllToAll = 32;  // flows grow with its square
-constexpr double kPacketsMax = 60e6;            // some minutes
+constexpr std::uint32_t kNodesOfAllToAll = 32;  // the number of flows grows with its square
+constexpr double kPacketsMax = 60e6;            // a simulation of some minutes
 
 using MessagesOf = std::function<std::vector<NicMessage>(Bytes)>;
 
@@ -34,7 +34,7 @@ public:
           fair_(std::move(fair)),
           links_(fair_.links().begin(), fair_.links().end()),
           packet_bytes_(parameters.packet_bytes - parameters.header_bytes) {
-        // The same bytes cross the wire as in the packets.
+        // As many bytes cross the wire as with packets.
         const double payload =
             static_cast<double>(packet_bytes_) / static_cast<double>(parameters.packet_bytes);
         const double share = payload / fair_.spec().fabric.efficiency;
@@ -136,7 +136,7 @@ std::vector<RankId> first_ranks(std::uint32_t n) {
     return ranks;
 }
 
-// All ranks of a few nodes, spread evenly over those of the first `ranks`.
+// All ranks of a few nodes, which are spread evenly over the nodes of the first `ranks` ranks.
 std::vector<RankId> spread_ranks(const Fabric& fabric, std::uint32_t ranks) {
     const std::uint32_t per_node = fabric.spec().node.gpus_per_node;
     const std::uint32_t nodes = std::max(1U, ranks / per_node);
@@ -151,7 +151,7 @@ std::vector<RankId> spread_ranks(const Fabric& fabric, std::uint32_t ranks) {
     return members;
 }
 
-// From a NIC of node `a` to that of node `b` on the same rail.
+// A message from a NIC of node `a` to the NIC of node `b` on the same rail.
 NicMessage on_rail(
     const GroupLayout& layout, std::uint32_t a, std::uint32_t b, std::uint32_t rail, Bytes bytes) {
     return {.from = layout.rail(a, rail).nic,
@@ -160,7 +160,7 @@ NicMessage on_rail(
             .label = flow_label(layout.rail_rank(a, rail), layout.rail_rank(b, rail), 0, 0)};
 }
 
-// Every node to the next one, on every rail.
+// Every node sends to the next one on every rail.
 std::vector<NicMessage> ring_messages(const Fabric& fabric, std::uint32_t ranks, Bytes bytes) {
     const auto members = first_ranks(ranks);
     const GroupLayout layout(fabric, members);
@@ -173,8 +173,7 @@ std::vector<NicMessage> ring_messages(const Fabric& fabric, std::uint32_t ranks,
     return messages;
 }
 
-// A NIC sends `bytes` in all, evenly to those of its rail.
-
+// A NIC sends `bytes` in total, evenly to the NICs of its rail.
 std::vector<NicMessage> all_to_all_messages(const Fabric& fabric,
                                             std::uint32_t ranks,
                                             Bytes bytes) {
@@ -192,7 +191,7 @@ std::vector<NicMessage> all_to_all_messages(const Fabric& fabric,
     return messages;
 }
 
-// Stage to stage of a pipeline: every rank to the one half of the ranks further on.
+// Messages between pipeline stages: every rank sends to the one half of the ranks further on.
 std::vector<NicMessage> shift_messages(const Fabric& fabric, std::uint32_t ranks, Bytes bytes) {
     const std::uint32_t per_node = fabric.spec().node.gpus_per_node;
     return messages_of_pairs(fabric, traffic(TrafficPattern::pairs, ranks, per_node, 0), bytes);

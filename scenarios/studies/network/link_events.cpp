@@ -10,11 +10,11 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kNamesSuggestedFrom = 20'000;  // beyond that it takes too long
+constexpr std::size_t kNamesSuggestedFrom = 20'000;  // with more names the search takes too long
 
 std::optional<LinkId> reverse_of(const Fabric& fabric, LinkId link) {
     const LinkEnds& ends = fabric.link_ends()[index(link)];
-    // Both directions of a cable lie side by side; parallel cables have the same ends.
+    // The two directions of a cable have neighbouring numbers. Parallel cables have equal ends.
     for (const std::size_t other : {index(link) ^ 1U, index(link) + 1, index(link) - 1}) {
         if (other < fabric.links().size() &&
             fabric.link_ends()[other] == LinkEnds{ends.to, ends.from}) {

@@ -29,7 +29,7 @@ std::vector<LinkClassUse> use_by_class(const Fabric& fabric,
         use.mean += share;
         use.max = std::max(use.max, share);
     }
-    // Links between memory tiers count where something is copied.
+    // Links between memory tiers count only if something is copied.
     constexpr auto kTiers = static_cast<std::ptrdiff_t>(LinkClass::c2c);
     if (std::ssize(classes) > kTiers) {
         const auto unused = std::remove_if(classes.begin() + kTiers,
@@ -86,7 +86,7 @@ std::vector<LinkId> busiest_links(const Fabric& fabric,
         }
     }
     const auto busier = [&](std::size_t a, std::size_t b) {
-        // bytes_a / capacity_a > bytes_b / capacity_b, in integers; equal ones in order.
+        // Orders by bytes / capacity in integers, and equal ones by number.
         const auto left =
             static_cast<__int128>(bytes[a]) * fabric.links()[b].capacity.bits_per_second();
         const auto right =
@@ -106,7 +106,7 @@ std::vector<LinkId> busiest_links(const Fabric& fabric,
 std::vector<TraceCounter> link_counters(const Fabric& fabric,
                                         const FlowRunner& runner,
                                         std::span<const LinkId> links) {
-    // By link: how its load changes, bit/s.
+    // By link: changes of its load in bit/s.
     std::vector<std::map<Time, std::int64_t>> changes(links.size());
     for (const RateSpan& span : runner.spans()) {
         for (const LinkShare& share : runner.paths()[span.path]) {

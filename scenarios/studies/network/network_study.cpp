@@ -44,7 +44,7 @@ private:
     Result<void> prepare();
     Result<void> run_size(Bytes size, bool last);
     Result<void> run_packets(Bytes size, bool last);
-    // `start_up`: the longest of them.
+    // `start_up` gets the longest start-up of a transfer.
     std::vector<NicMessage> messages_of_transfers(Bytes size, Time& start_up) const;
     Time time_of_servers(Bytes size, NetworkRow& row) const;
     void finish_row(NetworkRow& row);
@@ -75,7 +75,7 @@ private:
     std::unique_ptr<NcclNetwork> connections_;  // numbered, on the fabric of packets_
     std::vector<LinkChange> changes_;
     std::vector<RankId> members_;
-    std::vector<std::string> waits_;  // said last
+    std::vector<std::string> waits_;  // waits of the last run
     NetworkAnswer answer_;
 };
 
@@ -128,7 +128,7 @@ Result<void> NetworkStudy::prepare() {
                              ? std::nullopt
                              : scenario_.network_settings.congestion;
     if (scenario_.network == NetworkFidelity::packet) {
-        options.all_to_all_share = 1;  // packets wait themselves
+        options.all_to_all_share = 1;  // packets model waits
     }
     network_ = std::make_unique<NcclNetwork>(std::move(*fabric), options);
     if (packets_) {
@@ -204,7 +204,7 @@ void NetworkStudy::finish_row(NetworkRow& row) {
     answer_.rows.push_back(row);
 }
 
-// What a collective takes if only NVLink, PCIe, protocol and start-up limit it.
+// Time of a collective that only NVLink, PCIe, protocol and start-up limit.
 Time NetworkStudy::time_of_servers(Bytes size, NetworkRow& row) const {
     UncontendedRates rates(network_->links());
     FlowRunner runner(network_->links(), rates, {});
@@ -223,13 +223,13 @@ std::vector<FlowEnd> NetworkStudy::run_channels(CollectiveFlows& flows,
                                : flows.run_messages(runner, size, row);
 }
 
-// Which flows did not end, and what they wait for.
+// Notes the flows that did not end, and the links for which they wait.
 void NetworkStudy::note_waits(std::span<const std::string> names, std::span<const FlowEnd> ends) {
     auto notes = wait_notes(network_->fabric(), names, ends);
     waits_.insert(waits_.end(), notes.begin(), notes.end());
 }
 
-// The collective, or a message from every rank to the next one, on their connections.
+// Messages of the collective, or of every rank to the next one, on their connections.
 std::vector<NicMessage> NetworkStudy::messages_of_transfers(Bytes size, Time& start_up) const {
     std::vector<NicMessage> messages;
     const auto add = [&](const TransferCall& call, std::span<const RankId> members) {
@@ -242,12 +242,14 @@ std::vector<NicMessage> NetworkStudy::messages_of_transfers(Bytes size, Time& st
         return messages;
     }
     for (std::size_t r = 0; r < members_.size(); ++r) {
-        add(SendCall{size}, std::array{members_[r], members_[(r + 1) % members_.size()]});
+        add(SendCall{.bytes = size, .ranks = static_cast<std::uint32_t>(members_.size())},
+            std::array{members_[r], members_[(r + 1) % members_.size()]});
     }
     return messages;
 }
 
-// On packets: NCCL's start-up, then the bytes on every connection; no faster than servers are.
+// On packets: NCCL's start-up, then the bytes on every connection, but not faster than inside the
+// servers.
 Result<void> NetworkStudy::run_packets(Bytes size, bool last) {
     NetworkRow row = new_row(size);
     const Time servers = time_of_servers(size, row);
@@ -366,7 +368,7 @@ void NetworkStudy::note_changes() {
     std::ranges::move(fabric_remarks(scenario_.cluster), std::back_inserter(answer_.notes));
 }
 
-// `share` of this size is done, and all of the sizes before it.
+// Reports progress: `share` of this size and all earlier sizes.
 void NetworkStudy::say(Bytes size, double share) const {
     if (!request_.progress) {
         return;

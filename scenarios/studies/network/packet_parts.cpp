@@ -16,7 +16,7 @@ Result<PacketParts> packet_parts(const ClusterSpec& cluster, const NetworkSettin
     ClusterSpec cables = cluster;
     const bool sprays = cluster.fabric.routing == RoutingKind::spray;
     if (sprays) {
-        cables.fabric.routing = RoutingKind::ecmp;  // the packets spread, not merged links
+        cables.fabric.routing = RoutingKind::ecmp;  // packets spread, so links are not merged
     }
     auto fabric = build_fabric(cables);
     if (!fabric) {

@@ -22,7 +22,7 @@ constexpr std::uint32_t kNoLink = ~0U;
 constexpr std::int64_t kSamples = 400;
 constexpr std::size_t kPortsTraced = 16;
 constexpr std::size_t kPacketTracksMax = 1'024;
-constexpr std::size_t kMessagesMax = 4'000'000;  // some 5 GiB
+constexpr std::size_t kMessagesMax = 4'000'000;  // about 5 GiB
 
 void name_all(std::vector<NicMessage>& messages) {
     for (NicMessage& m : messages) {
@@ -138,7 +138,8 @@ Result<void> PacketStudy::take_events(const NetworkSettings& settings) {
                         "a link between NICs and switches");
         }
         const Bandwidth own = fabric_->links()[index(change.link)].capacity;
-        // The packet model has the raw rate; a share of the capacity is that share of it.
+        // Capacities are usable shares, and the packet model has raw rates: the change applies as a
+        // share.
         const double share = static_cast<double>(change.capacity.bits_per_second()) /
                              static_cast<double>(own.bits_per_second());
         const auto raw = static_cast<double>(topology_.port(port).rate.bits_per_second());
@@ -158,7 +159,7 @@ std::vector<std::uint32_t> PacketStudy::path_of(const NicMessage& message,
                                                 std::vector<std::uint32_t>& load) const {
     const bool single = parameters_.spray == packet::SprayKind::single;
     if (!single || !changes_.empty()) {
-        return {};  // as the switches hash it
+        return {};  // the path to which the switches hash it
     }
     std::vector<std::uint32_t> ports;
     if (message.queue_pair) {
@@ -275,7 +276,7 @@ PacketRun PacketStudy::results(const packet::Simulation& simulation,
     return run;
 }
 
-// Runs again, and looks at the fullest queues and at every message's progress now and then.
+// Runs again and samples the fullest queues and the progress of every message.
 Result<void> PacketStudy::draw(const std::vector<NicMessage>& messages,
                                const packet::Simulation& done,
                                NetworkTrace& trace) const {

@@ -16,7 +16,7 @@ namespace orrery {
 namespace fs = std::filesystem;
 namespace {
 
-// Protobuf's wire format, read without trust: every length is checked.
+// Reader of Protobuf's wire format, which trusts nothing: it checks every length.
 class Wire {
 public:
     explicit Wire(std::string_view bytes) : bytes_(bytes) {}
@@ -53,8 +53,8 @@ public:
 
     struct Field {
         std::uint32_t number = 0;
-        std::uint64_t value = 0;   // of a varint
-        std::string_view content;  // of what has a length
+        std::uint64_t value = 0;   // for varints
+        std::string_view content;  // for fields with a length
         bool has_length = false;
     };
     Field field() {
@@ -129,7 +129,7 @@ bool read_attribute(std::string_view bytes, ChakraNode& node) {
     return !wire.bad();
 }
 
-// A list of numbers is packed, or comes one by one.
+// A list of numbers is either packed or a sequence of fields.
 bool read_ids(const Wire::Field& field, std::vector<std::uint64_t>& ids) {
     if (!field.has_length) {
         ids.push_back(field.value);
@@ -278,7 +278,7 @@ private:
     Errors& errors_;
 };
 
-// "name.0.et" of a folder or of itself; empty if there is none.
+// The file "name.0.et" in a folder, or the path itself if it is one; empty if there is none.
 fs::path first_trace(const fs::path& path) {
     std::error_code error;
     if (!fs::is_directory(path, error)) {

@@ -13,9 +13,9 @@
 namespace orrery {
 namespace {
 
-// StreamId has eight bits; further streams share those from 1 on.
+// StreamId has eight bits. Further streams share the ids from 1 on.
 constexpr std::size_t kStreamsMax = 250;
-// NCCL_BUFFSIZE: a message up to this size has left before its receiver asks for it.
+// NCCL_BUFFSIZE: a message of up to this size leaves before its receiver asks for it.
 constexpr std::int64_t kBufferedBytes = std::int64_t{4} << 20;
 
 class Builder {
@@ -64,7 +64,7 @@ private:
         group_of_[""] = GroupId{0};
     }
 
-    // Messages of one tag pair with each other: a tag is a communicator.
+    // Messages with equal tags pair with each other: a tag corresponds to a communicator.
     void add_tags() {
         std::set<std::int64_t> tags;
         for (const auto& ops : step_.ranks) {
@@ -75,7 +75,8 @@ private:
             }
         }
         for (const std::int64_t tag : tags) {
-            // Beyond that, tags share: their order then has to match as well.
+            // Further communicators share tags, so that the order of their messages must match,
+            // too.
             const auto number = static_cast<std::uint16_t>(communicator_of_.size() % 65536);
             communicator_of_[tag] = number;
         }
@@ -90,7 +91,7 @@ private:
         return found->second;
     }
 
-    // Positions in `ops`, in the order of execution; shorter if the graph has a cycle.
+    // Positions in `ops` in the order of execution; fewer if the graph has a cycle.
     static std::vector<std::size_t> order_of(const std::vector<ForeignOp>& ops,
                                              const std::map<std::uint64_t, std::size_t>& at) {
         std::vector<std::size_t> open(ops.size(), 0);
@@ -175,8 +176,8 @@ private:
         return static_cast<StreamId>(number % kStreamsMax + 1);
     }
 
-    // The ops that one waits for. A receive behind a small send waits for what that send waits for:
-    // every rank of a ring may send before it receives.
+    // Adds the ops for which one waits. A receive after a small send waits for the same ops as the
+    // send, because every rank of a ring may send before it receives.
     void wait_for(const ForeignOp& op,
                   const std::vector<ForeignOp>& ops,
                   const std::map<std::uint64_t, std::size_t>& at) {

@@ -15,7 +15,7 @@ namespace {
 struct Phase {
     std::int64_t compute_ns = 0;
     std::optional<CollectiveKind> collective{};
-    std::string domain;  // "", "EP" or "DP_EP" as its kind ends
+    std::string domain;  // "", "EP" or "DP_EP": the end of its kind
     std::int64_t bytes = 0;
 };
 
@@ -34,7 +34,7 @@ struct Header {
 };
 
 constexpr std::int64_t kRanksMax = 65'536;
-constexpr std::int64_t kOpsMax = 100'000'000;  // of all ranks: about 10 GB
+constexpr std::int64_t kOpsMax = 100'000'000;  // over all ranks: about 10 GB
 
 class Parser {
 public:
@@ -241,7 +241,7 @@ private:
         }
         const std::string name = group_of(step, rank, phase, weights);
         if (!name.empty() && step.groups.at(name).size() < 2) {
-            return;  // a group of one exchanges nothing
+            return;  // a group of one rank exchanges nothing
         }
         ops.push_back({.kind = ForeignOp::Kind::collective,
                        .id = ops.size() + 1,
@@ -251,7 +251,7 @@ private:
                        .group = name,
                        .after = after(),
                        .where = layer.where});
-        // What follows needs the result, but for gradients, which nothing in the step does.
+        // Later ops need the result, except that of gradients, which the step does not use.
         if (!weights) {
             last_compute_ = ops.back().id;
         }
@@ -277,7 +277,7 @@ private:
                 for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
                     add(ops, step, rank, *layer, layer->phases[1], false);
                     Phase weights = layer->phases[2];
-                    // Gradients are exchanged once, when they have been summed up.
+                    // Gradients are exchanged once, after their sum is complete.
                     if (!last) {
                         weights.collective.reset();
                     }

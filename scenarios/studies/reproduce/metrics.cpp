@@ -22,10 +22,10 @@ struct MetricRow {
     ReproducedMetric metric;
     ReproducedStudy study;
     std::string_view unit;
-    MetricFigure (*of)(const VariantAnswer&);  // none without an answer of the study
+    MetricFigure (*of)(const VariantAnswer&);  // empty without an answer of the study
 };
 
-// `Of` is a lambda without captures: the figure of a study's answer.
+// The figure of a study's answer. `Of` is a lambda without captures.
 template <class Of>
 constexpr MetricRow step_metric(ReproducedMetric metric, std::string_view unit, Of) {
     return {metric, ReproducedStudy::step, unit, [](const VariantAnswer& answer) {

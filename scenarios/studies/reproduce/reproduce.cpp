@@ -22,7 +22,7 @@
 namespace orrery {
 namespace {
 
-// A study of a variant that comparisons ask for.
+// A study of a variant that comparisons need.
 struct PlannedRun {
     const PreparedVariant* variant = nullptr;
     ReproducedStudy study = ReproducedStudy::step;
@@ -194,7 +194,7 @@ private:
         return runs_.at(RunKey{variant_of(room, name).identity, study_of(metric)});
     }
 
-    // Of published cases: their times, or what follows from these.
+    // The published figure of a comparison, from the times of published cases if it names some.
     double published_of(const Reproduction& room, const ReproducedComparison& comparison) const {
         if (comparison.published) {
             return *comparison.published;
@@ -256,7 +256,7 @@ private:
             all[static_cast<std::size_t>(lost.cause)].variant_s = seconds;
             variant_s -= seconds;
         }
-        // The rest are model FLOPs at the peak.
+        // The remaining time is that of the model FLOPs at peak.
         all[static_cast<std::size_t>(Cause::useful_compute)] = {
             Cause::useful_compute, base_s, variant_s};
         std::vector<CauseChange> changes;

@@ -31,11 +31,11 @@ std::vector<std::string> names_of_tables(const std::filesystem::path& folder) {
     return names;
 }
 
-// The plan with the keys that differ. A key of another section is an error.
+// Changes keys of the case's plan. A key of another section is an error.
 void change_plan_of_case(const ReproducedVariant& variant, ParallelPlan& plan, Errors& errors) {
     DocumentNode root;
     root.kind = DocumentNode::Kind::map;
-    // The reader wants these keys in every plan.
+    // The reader requires these keys in every plan.
     for_each_plan_field([&](const auto& field) {
         if (field.use == FieldUse::required) {
             put(root, plan_key(field), scalar_node(field_text(field, plan.*field.member)));

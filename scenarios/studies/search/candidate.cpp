@@ -2,7 +2,9 @@
 #include "scenarios/studies/search/candidate.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
+#include <mutex>
 
 #include "engine/base/parallel.h"
 
@@ -71,7 +73,7 @@ public:
                  times_of(costs),
                  StageKinds{spec.clusters[cluster].cluster}) {}
 
-    Candidates enumerate(const RankSizes& sizes);
+    Candidates enumerate(const RankSizes& sizes, const std::function<bool()>& stop);
 
 private:
     void consider(PlanPoint point);
@@ -112,7 +114,7 @@ void PartOfSpace::consider(PlanPoint point) {
     found_.plans.push_back(std::move(candidate));
 }
 
-Candidates PartOfSpace::enumerate(const RankSizes& sizes) {
+Candidates PartOfSpace::enumerate(const RankSizes& sizes, const std::function<bool()>& stop) {
     found_.points = for_each_plan(
         spec_.space,
         scenario_.model,
@@ -120,7 +122,8 @@ Candidates PartOfSpace::enumerate(const RankSizes& sizes) {
         searched_gpus(spec_.clusters[cluster_].cluster),
         sizes,
         [&](PlanPoint point) { consider(std::move(point)); },
-        found_.left_out.rules);
+        found_.left_out.rules,
+        stop);
     return std::move(found_);
 }
 
@@ -151,12 +154,22 @@ Candidates candidates_on(const Scenario& scenario,
                          std::size_t cluster,
                          const ClusterCosts& costs,
                          const Score& score,
-                         std::uint32_t jobs) {
+                         std::uint32_t jobs,
+                         const std::function<bool()>& stop) {
     const std::vector<RankSizes> sizes =
         rank_sizes(spec.space, searched_gpus(spec.clusters[cluster].cluster));
     std::vector<Candidates> parts(sizes.size());
+    std::mutex asking;
+    std::atomic<bool> stopped = false;
+    const std::function<bool()> one_asks = [&] {
+        if (!stopped && stop) {
+            const std::scoped_lock lock(asking);
+            stopped = stopped || stop();
+        }
+        return stopped.load();
+    };
     for_each_index(sizes.size(), jobs, [&](std::size_t i) {
-        parts[i] = PartOfSpace{scenario, spec, cluster, costs, score}.enumerate(sizes[i]);
+        parts[i] = PartOfSpace{scenario, spec, cluster, costs, score}.enumerate(sizes[i], one_asks);
     });
     Candidates all;
     for (Candidates& part : parts) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -48,12 +49,14 @@ bool breaks_limit(
     Time step, const ClusterVariant& on, const Score& score, const SearchSpec& spec, LeftOut& out);
 
 // The plans for one of the clusters, without those whose bounds break a limit. `jobs`: threads, 0:
-// one a core; the answer is the same.
+// one a core; the answer is the same. `stop` is asked by one thread at a time; the plans after its
+// first `true` are not listed.
 Candidates candidates_on(const Scenario& scenario,
                          const SearchSpec& spec,
                          std::size_t cluster,
                          const ClusterCosts& costs,
                          const Score& score,
-                         std::uint32_t jobs);
+                         std::uint32_t jobs,
+                         const std::function<bool()>& stop = {});
 
 }  // namespace orrery

@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-// The parts of a ring's op: all members send and receive at the same time.
+// The transfer of a ring's op: all members send and receive at the same time.
 std::optional<FixedTransfer> exchange(const SendRecvCall& call, StagePrices& prices) {
     FixedTransfer all;
     for (const SendRecvPart& part : call.parts) {
@@ -26,14 +26,13 @@ std::optional<FixedTransfer> exchange(const SendRecvCall& call, StagePrices& pri
 
 }  // namespace
 
-// Takes early ops out of a timing: exchanges at the head of their stream that wait for nothing.
 std::optional<PlacedPass> without_early_ops(const PassTiming& whole,
                                             std::uint32_t num_sms,
                                             TimingPool& pool) {
     PlacedPass placed;
     ChunkPassTiming& out = placed.timing;
     const std::vector<PassOp>& all = whole.ops();
-    std::array<bool, kNumStreams> later{};  // the stream's first op that is no early one has been
+    std::array<bool, kNumStreams> later{};  // set after the stream's first op that is not early
     std::array<std::uint32_t, kNumStreams> last_early;
     last_early.fill(kEarly);
     std::array<std::uint32_t, kNumStreams> num_early{};
@@ -76,7 +75,8 @@ std::optional<PlacedPass> without_early_ops(const PassTiming& whole,
     out.starts_early = placed.position.front() == kEarly;
     const bool streams_fit = std::ranges::all_of(
         out.early, [](const ChunkEarlyOp& op) { return op.stream <= kEarlyStreams; });
-    // What a pass that starts early waits for that op waits for, and the pass for that op.
+    // If a pass starts early, the first early op takes over the pass's waits, and the pass waits
+    // for that op.
     const bool begins_well =
         !out.starts_early || (!out.early_gates.empty() && out.early_gates.front().op == 0);
     if (!streams_fit || !begins_well || !out.timing->is_closed()) {

@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-// The limits that plans miss, and by how much the nearest plan misses them.
+// Text about the limits that plans miss, and the distance of the nearest plan.
 std::string missed_limits(const LeftOut& out, const SearchSpec& spec) {
     std::vector<std::string> limits;
     if (out.deadline > 0) {
@@ -60,7 +60,8 @@ Error why_space_is_empty(const EmptySpace& space, const SearchSpec& spec) {
     if (out.ran_out > 0) {
         return ran_out(space, spec);
     }
-    // What a deadline or a budget refuses fits as far as its bound says: the limit is to blame.
+    // According to their bounds these plans fit in memory: only the deadline or the budget refuses
+    // them.
     const std::string what =
         fmt::format("no plan of {} is feasible: {}", space.points, missed_limits(out, spec));
     if (out.deadline > 0) {

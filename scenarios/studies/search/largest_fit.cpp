@@ -16,11 +16,11 @@ namespace orrery {
 
 namespace {
 
-constexpr std::int64_t kSequenceUnit = 1024;  // tokens of a rank
-constexpr std::int64_t kPrecision = 128;      // the answer is within a part of this
+constexpr std::int64_t kSequenceUnit = 1024;  // tokens per rank
+constexpr std::int64_t kPrecision = 128;      // relative precision of the answer is 1 / this
 constexpr std::int64_t kMostUnits = 1 << 20;
 
-// The scenario with `units` units of what is sought.
+// The scenario with `units` units of the sought size.
 class SizedScenario {
 public:
     SizedScenario(const Scenario& scenario, FitOf what) : scenario_(scenario), what_(what) {
@@ -60,16 +60,16 @@ Result<MemoryUse> memory_of_step(const Scenario& scenario) {
     const Program program = lower(scenario.model, scenario.plan);
     MemoryUse use = memory_use(program, memory_of_roles(program, scenario));
     add_host_memory(program, scenario.cluster, use);
-    // Only a plan that fits alone is worth the network that says what NCCL takes.
+    // The network, for NCCL's memory, is built only if the plan fits without it.
     return use.fits ? whole_memory_use(program, scenario) : Result<MemoryUse>{std::move(use)};
 }
 
 Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what) {
     SizedScenario sized{scenario, what};
     LargestFit found;
-    std::int64_t fits = 0;  // units
+    std::int64_t fits = 0;  // in units
     std::int64_t fails = 1;
-    while (true) {  // doubles until it fails
+    while (true) {  // double until it fails
         Result<MemoryUse> use = sized.memory(fails);
         if (!use) {
             return tl::unexpected(use.error());
@@ -110,7 +110,7 @@ Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what) {
 
 namespace {
 
-// A place for the state, further away than the one before it.
+// Keys that move a part of the state to the next tier.
 struct TierStep {
     const char* where;
     std::vector<std::string> set;

@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-// Of each virtual stage this many layers run again, whatever the scenario's plan says of it.
+// The scenario with this number of recomputed layers in each virtual stage.
 Scenario with_recomputed(Scenario scenario, std::int64_t layers) {
     ParallelPlan& plan = scenario.plan;
     plan.recompute_granularity = layers > 0 ? Recompute::full : Recompute::none;
@@ -40,7 +40,7 @@ Result<MemoryUse> memory_with(const Scenario& scenario, std::int64_t layers) {
                           : Result<MemoryUse>{tl::unexpected(errors.front())};
 }
 
-// The fewest that fit. All of them do.
+// The fewest recomputed layers that fit, if `all` fit.
 Result<std::int64_t> fewest_that_fit(const Scenario& scenario, std::int64_t all) {
     std::int64_t fails = -1;
     std::int64_t fits = all;

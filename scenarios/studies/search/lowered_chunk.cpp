@@ -26,7 +26,7 @@ ParallelPlan plan_of_passes(const ParallelPlan& plan) {
     passes.schedule = plan.schedule == ScheduleKind::zero_bubble ? ScheduleKind::zero_bubble
                                                                  : ScheduleKind::one_f_one_b;
     passes.global_batch_size = passes.micro_batch_size * passes.data_parallel_size;
-    // Passes communicate along digits before those of the pipeline and the data ranks.
+    // Passes only communicate along digits before the pipeline's and the data digits.
     passes.rank_order = ParallelPlan{}.rank_order;
     return passes;
 }
@@ -63,7 +63,7 @@ void LoweredChunk::begin_program() {
 }
 
 void LoweredChunk::lower_layers(const ParallelPlan& plan, const ChunkShape& shape) {
-    // Tensors of a layer without and with recomputation, and of what stands before and behind the
+    // Tensors of a layer without and with recomputation, and of the parts before and after the
     // layers.
     const auto units = static_cast<std::size_t>(shape.num_layers + 2);
     program_.tensors.reserve(64 * units);
@@ -112,8 +112,8 @@ std::uint32_t LoweredChunk::add(std::optional<SegmentId> segment) {
     return segment ? add(*segment) : kNone;
 }
 
-// The pipeline's digit stands where the plan has it: gradients are partial along the digits of that
-// plan.
+// Moves the pipeline's digit to its place in the plan, because gradients are partial along that
+// plan's digits.
 void LoweredChunk::follow_rank_order(const LayoutAssignment& layouts) {
     const std::uint32_t digit = layouts.pipeline_digit;
     if (digit == gradients_pipeline_digit_) {
@@ -130,7 +130,7 @@ void LoweredChunk::follow_rank_order(const LayoutAssignment& layouts) {
     gradients_pipeline_digit_ = digit;
 }
 
-// One micro-batch of the chunk alone as a role, so that the waits between its slots can be derived.
+// Adds one micro-batch of the chunk as a role of its own, to derive the waits between its slots.
 void LoweredChunk::add_slots(const ParallelPlan& plan, const LayoutAssignment& layouts) {
     follow_rank_order(layouts);
     const SyncSegments sync = lower_sync(tables_, plan, layouts, *chunk_);
@@ -166,7 +166,7 @@ std::optional<ChunkPass> LoweredChunk::pass_of(std::uint32_t slot) const {
     return std::nullopt;
 }
 
-// What the wait is on, if it is an op of a pass.
+// The awaited op, if it belongs to a pass.
 std::optional<ChunkPlace> LoweredChunk::place_of(const SlotWait& wait,
                                                  const PricedPasses& priced) const {
     const std::optional<ChunkPass> pass = pass_of(wait.slot);
@@ -177,7 +177,7 @@ std::optional<ChunkPlace> LoweredChunk::place_of(const SlotWait& wait,
     return op == kEarly ? std::nullopt : std::optional{ChunkPlace{*pass, op}};
 }
 
-// A pass may wait for its message and for parameters before any op.
+// Takes the waits of a pass for its message and for parameters, which may precede any op.
 bool LoweredChunk::take_pass_waits(ChunkPass which,
                                    std::uint32_t slot,
                                    std::uint32_t receive,
@@ -213,7 +213,7 @@ bool LoweredChunk::take_pass_waits(ChunkPass which,
         } else if (wait.slot == slots_.parameters && which == ChunkPass::forward) {
             out.parameter_gates.push_back({.op = op, .number = wait.slot_op});
         } else if (!pass_of(wait.slot)) {
-            return false;  // a pass waits for the end of the one before it anyway
+            return false;  // a pass always waits for the end of the previous pass
         }
     }
     if (at_once) {
@@ -276,7 +276,7 @@ bool LoweredChunk::take_data(std::uint32_t slot,
     return true;
 }
 
-// Why it does not fit, or nothing.
+// Prices a pass. The reason why it does not fit; empty if it does.
 std::string_view LoweredChunk::price_pass(SegmentId segment,
                                           StagePrices& prices,
                                           TimingPool& pool,

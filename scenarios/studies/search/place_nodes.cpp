@@ -15,8 +15,8 @@ namespace {
 
 using NodeOrder = std::vector<std::uint32_t>;
 
-// Of a step that is longer by this share of the first one, the chance to be taken falls to 1/e: at
-// the begin, and at the end.
+// Temperatures at the begin and at the end: an order whose step is longer by this share of the
+// first step is accepted with probability 1/e.
 constexpr double kFirstTemperature = 0.05;
 constexpr double kLastTemperature = 0.0005;
 constexpr std::uint32_t kPlacePurpose = 0x706c6163;
@@ -26,7 +26,7 @@ std::size_t place_below(CounterRandom& random, std::size_t count) {
                     static_cast<std::size_t>(random.uniform() * static_cast<double>(count)));
 }
 
-// Two nodes change places, one goes elsewhere, or a stretch is turned around.
+// Swaps two nodes, moves one node, or reverses a stretch of nodes.
 NodeOrder changed_order(NodeOrder order, CounterRandom& random) {
     std::size_t a = place_below(random, order.size());
     std::size_t b = place_below(random, order.size() - 1);
@@ -119,7 +119,7 @@ private:
         return step;
     }
 
-    // `longer`: by this share of the first step.
+    // `longer` is relative to the first step.
     bool accepts(double longer, std::int64_t i) {
         const double share = static_cast<double>(i) / static_cast<double>(options_.tries);
         const double temperature =

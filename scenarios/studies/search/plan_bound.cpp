@@ -17,8 +17,8 @@
 namespace orrery {
 namespace {
 
-// Usually: a chunk's first layer waits for its weights; the last bucket of gradients and the first
-// of weights have nothing to hide behind.
+// Estimate of the exposed communication: a chunk's first layer waits for its weights, and the last
+// bucket of gradients and the first bucket of weights have nothing to hide behind.
 Time exposed(const ParallelPlan& plan, const PlanBound::DataTime& data, std::int64_t layers) {
     const std::int64_t chunks = plan.virtual_pipeline_model_parallel_size;
     const auto share = [](Time time, std::int64_t parts) {
@@ -58,8 +58,8 @@ PlanBound::PlanBound(const Transformer& model,
 
 Time PlanBound::collective_time(const Program& program, const CollectiveCall& call) const {
     const Group& group = program.groups[index(call.group)];
-    // Only what stays inside a layer: groups over data or pipeline digits have one member here, or
-    // are not what a kernel of this layer waits for.
+    // Only communication inside a layer counts. Groups over data or pipeline digits have one member
+    // here, or no kernel of this layer waits for them.
     const std::vector<RankId> members = program.mesh().members(group, RankId{});
     const bool within = group.subset.empty() && group.explicit_ranks.empty() &&
                         (group.digits >> program.role_digit() & 1) == 0;
@@ -70,7 +70,7 @@ Time PlanBound::collective_time(const Program& program, const CollectiveCall& ca
 }
 
 // The longest chain of ops from the segment's first kernel to its last. Communication that waits
-// for no kernel of the segment may have gone on before it.
+// for no kernel of the segment may have run before.
 Time PlanBound::span(const Program& program,
                      const DeviceTimings& times,
                      const Segment& segment) const {
@@ -122,7 +122,7 @@ PlanBound::Cost PlanBound::role_cost(const Program& program,
     return cost;
 }
 
-// Two stages of one replica: with equal layers and ends two plans have the same Parts.
+// A plan with two stages of one replica. Plans with equal results have equal Parts.
 ParallelPlan PlanBound::plan_of_parts(const ParallelPlan& plan) {
     ParallelPlan small = within(plan, PlanScope::pass);
     small.pipeline_model_parallel_size = 2;
@@ -133,7 +133,7 @@ ParallelPlan PlanBound::plan_of_parts(const ParallelPlan& plan) {
     small.schedule = ScheduleKind::one_f_one_b;
     small.global_batch_size = small.micro_batch_size;
     if (!layers_recompute_alike(plan)) {
-        small.recompute_granularity = Recompute::none;  // takes no longer
+        small.recompute_granularity = Recompute::none;  // a lower bound of the time
     }
     return small;
 }
@@ -144,7 +144,8 @@ PlanBound::Parts PlanBound::measure(const ParallelPlan& small, std::uint32_t kin
         model.num_layers = layers;
         model.sliding_window = window ? model_.sliding_window : 0;
         model.sliding_window_every = 1;
-        // The kind of layers that takes less of two, where sequences are longer than heads.
+        // Takes linear attention where layers alternate: it is the faster kind if sequences are
+        // longer than heads.
         model.linear_attention_every = std::min<std::int64_t>(model.linear_attention_every, 1);
         const Program program = lower(model, small);
         const DeviceTimings times = times_[kind](program);
@@ -164,8 +165,8 @@ PlanBound::Parts PlanBound::measure(const ParallelPlan& small, std::uint32_t kin
     parts.full_layer = minus(first_of_4, first_of_2);
     parts.first = minus(first_of_2, parts.full_layer);
     parts.last = minus(last_of_2, minus(last_of_4, last_of_2));
-    // What embedding and loss keep between the passes is little, and what they need for a moment is
-    // no part of what is in flight.
+    // Embedding and loss keep little between the passes, and their temporary tensors do not count
+    // as in flight.
     parts.first.activations = Bytes{};
     parts.last.activations = Bytes{};
     parts.window_layer = parts.full_layer;
@@ -229,7 +230,8 @@ const std::vector<std::int64_t>& PlanBound::balanced(const ParallelPlan& plan) {
 }
 
 const PlanBound::DataState& PlanBound::data_state(const ParallelPlan& plan) {
-    // Stages lie between the members only in the order that puts pipelines first.
+    // Only the order with the pipeline before the data digits puts other stages between the
+    // members.
     const bool apart = plan.rank_order == RankOrder::tp_cp_pp_dp;
     const ParallelPlan ranks{
         .tensor_model_parallel_size = plan.tensor_model_parallel_size,
@@ -249,7 +251,7 @@ const PlanBound::DataState& PlanBound::data_state(const ParallelPlan& plan) {
     return found->second;
 }
 
-// `whole`: of all that the data digits leave a rank.
+// `whole` has the bytes that a rank keeps of a tensor before the data digits shard it.
 Time PlanBound::relayout_time(const DataState& state,
                               const Layout& from,
                               const Layout& to,
@@ -282,8 +284,8 @@ PlanBound::DataTime PlanBound::data_time(const ParallelPlan& plan,
             .gradients = relayout_time(state, held.made_gradients, held.gradients, stage.gradients),
             .weights = relayout_time(state, held.optimizer, held.whole, stage.weights)};
     }
-    // Forward and backward passes gather each unit, but the last one once. A unit of several layers
-    // takes no less than their bytes together.
+    // Forward and backward passes each gather every unit, the last unit only once. A unit of
+    // several layers takes at least as long as their bytes together.
     const std::int64_t unit = std::max<std::int64_t>(1, plan.fsdp_unit_layers);
     const std::int64_t units = std::max<std::int64_t>(1, layers / unit);
     const Cost& layer = parts(plan).full_layer;
@@ -328,7 +330,7 @@ const std::vector<PlanBound::InFlight>& PlanBound::in_flight(const ParallelPlan&
             }
         } else {
             chunk.gradients = chunk.gradients || work.item.pass != Pass::backward_input;
-            // What the backward of the weights alone still needs is left out: this is a bound.
+            // The backward of weights still needs some activations. The bound leaves them out.
             if (work.item.pass != Pass::backward_weight) {
                 --chunk.micro_batches;
                 --sum;
@@ -359,7 +361,7 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
                            std::size_t stage) {
     const auto stages = static_cast<std::size_t>(plan.pipeline_model_parallel_size);
     const std::vector<InFlight>& alive = in_flight(plan, static_cast<std::int64_t>(stage));
-    // ZeRO 2 holds whole gradients only while a chunk's micro-batches add to them.
+    // ZeRO 2 keeps whole gradients only while a chunk's micro-batches add to them.
     const bool while_adding =
         row_of(plan.data_parallel_sharding_strategy).frees_gradients && !plan.shards_weights();
     Cost sum;
@@ -375,7 +377,8 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
         sum += place;
     }
     if (stages == 1 && model_.tied_embeddings) {
-        // One copy of what the first and the last of several stages both hold.
+        // Tied embeddings: the first and the last of several stages both have a copy, a single
+        // stage has one.
         const Parts& p = parts(plan);
         sum.weights -= std::min(p.first.weights, p.last.weights);
         sum.gradients -= std::min(sum.gradients, std::min(p.first.gradients, p.last.gradients));
@@ -386,7 +389,7 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
     const bool keeps = held.keeps_secondary() || held.keeps_gathered();
     const std::int64_t secondary =
         keeps ? StateLayouts::parts(held.secondary_weights, state.mesh) : 0;
-    // The device may have nothing of what lies on the host, wholly or in part.
+    // A state that lies on the host, wholly or in part, may leave nothing on the device.
     const auto on_device = [](MemoryTier tier, Bytes bytes) {
         return tier == MemoryTier::hbm ? bytes : Bytes{};
     };
@@ -418,12 +421,12 @@ Bound PlanBound::of(const ParallelPlan& plan) {
             layers_here += layers[place];
         }
         const Time computing = (cost.forward + cost.backward) * plan.num_micro_batches();
-        // The groups of other kinds of nodes than the first stage's may be faster.
+        // Groups on other kinds of nodes than the first stage's may be faster.
         const ParallelPlan own = plan_of_stage(plan, static_cast<std::int64_t>(s));
         const bool known = !stage_kinds_.several() || stage_kinds_.of(plan)[s] == first_kinds;
         const DataTime data = known ? data_time(own, cost, layers_here) : DataTime{};
-        // What overlaps: with one stage, gradients move during the last micro-batch's backward;
-        // with several, or where layers are gathered, in the worst case during all of it.
+        // Overlap of gradients: with one stage during the last micro-batch's backward pass. With
+        // several stages or gathered layers, at best during the whole backward pass.
         Time after = data.gradients;
         if (all_sharded || stages > 1) {
             after = plan.overlap_grad_reduce ? Time{} : data.gradients;
@@ -435,7 +438,8 @@ Bound PlanBound::of(const ParallelPlan& plan) {
         bound.time = std::max({bound.time, busy, moving});
         bound.guess = std::max({bound.guess, busy + exposed(plan, data, layers_here), moving});
         bound.memory = std::max(bound.memory, memory_of(own, places, s));
-        // On the way back at least the gradients of the inputs, a forward pass's products.
+        // On the way back a stage computes at least the gradients of its inputs, which are a
+        // forward pass's products.
         const Cost& first = places[s];
         fill += first.forward +
                 (plan.schedule == ScheduleKind::zero_bubble ? first.forward : first.backward);

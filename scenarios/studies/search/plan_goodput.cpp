@@ -24,7 +24,7 @@ Result<double> plan_goodput(Scenario scenario, Time step, std::uint32_t seeds) {
     if (!campaign) {
         return tl::unexpected(campaign.error());
     }
-    // A job that never gets anywhere is worse than any that does.
+    // A job without progress is worse than any other job.
     return std::clamp(campaign->plans.front().goodput.mean, 1e-6, 1.0);
 }
 

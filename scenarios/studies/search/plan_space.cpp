@@ -43,8 +43,14 @@ public:
                 const Transformer& model,
                 const SearchedGpus& gpus,
                 const std::function<void(PlanPoint)>& visit,
-                std::map<std::string, std::int64_t>& refused)
-        : space_(space), model_(model), gpus_(gpus), visit_(visit), refused_(refused) {}
+                std::map<std::string, std::int64_t>& refused,
+                const std::function<bool()>& stop)
+        : space_(space),
+          model_(model),
+          gpus_(gpus),
+          visit_(visit),
+          refused_(refused),
+          stop_(stop) {}
 
     std::int64_t run(const ParallelPlan& base, const RankSizes& sizes);
 
@@ -66,6 +72,8 @@ private:
     const SearchedGpus& gpus_;
     const std::function<void(PlanPoint)>& visit_;
     std::map<std::string, std::int64_t>& refused_;
+    const std::function<bool()>& stop_;
+    bool stopped_ = false;
     std::int64_t points_ = 0;
 };
 
@@ -130,6 +138,9 @@ void Enumeration::stages_of_kinds(ParallelPlan plan, const std::vector<std::int6
 }
 
 void Enumeration::sizes(ParallelPlan plan) {
+    if (stopped_) {
+        return;
+    }
     const std::int64_t dp = derived_data_parallel_size(plan, gpus_.total);
     if (dp == 0) {
         ++points_;
@@ -237,6 +248,10 @@ void Enumeration::pipelines(ParallelPlan plan) {
 }
 
 void Enumeration::splits(const ParallelPlan& plan) {
+    stopped_ = stopped_ || (stop_ && stop_());
+    if (stopped_) {
+        return;
+    }
     const bool staged = plan.pipeline_model_parallel_size > 1;
     const auto kinds =
         staged ? or_all(space_.splits,
@@ -382,8 +397,9 @@ std::int64_t for_each_plan(const PlanSpace& space,
                            const SearchedGpus& gpus,
                            const RankSizes& sizes,
                            const std::function<void(PlanPoint)>& visit,
-                           std::map<std::string, std::int64_t>& refused) {
-    return Enumeration{space, model, gpus, visit, refused}.run(base, sizes);
+                           std::map<std::string, std::int64_t>& refused,
+                           const std::function<bool()>& stop) {
+    return Enumeration{space, model, gpus, visit, refused, stop}.run(base, sizes);
 }
 
 std::int64_t for_each_plan(const PlanSpace& space,
@@ -391,10 +407,11 @@ std::int64_t for_each_plan(const PlanSpace& space,
                            const ParallelPlan& base,
                            const SearchedGpus& gpus,
                            const std::function<void(PlanPoint)>& visit,
-                           std::map<std::string, std::int64_t>& refused) {
+                           std::map<std::string, std::int64_t>& refused,
+                           const std::function<bool()>& stop) {
     std::int64_t points = 0;
     for (const RankSizes& sizes : rank_sizes(space, gpus)) {
-        points += for_each_plan(space, model, base, gpus, sizes, visit, refused);
+        points += for_each_plan(space, model, base, gpus, sizes, visit, refused, stop);
     }
     return points;
 }

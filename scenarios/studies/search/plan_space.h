@@ -45,13 +45,15 @@ std::vector<RankSizes> rank_sizes(const PlanSpace& space, const SearchedGpus& gp
 
 // Calls `visit` for each plan that fits the model and the GPUs, in a fixed order. Fields that the
 // space does not vary come from `base`. Adds the plans that do not fit to `refused`, by rule.
-// Returns the number of points, including the refused ones.
+// Returns the number of points, including the refused ones. `stop` is asked every few hundred
+// points at most; the plans after its first `true` are left.
 std::int64_t for_each_plan(const PlanSpace& space,
                            const Transformer& model,
                            const ParallelPlan& base,
                            const SearchedGpus& gpus,
                            const std::function<void(PlanPoint)>& visit,
-                           std::map<std::string, std::int64_t>& refused);
+                           std::map<std::string, std::int64_t>& refused,
+                           const std::function<bool()>& stop = {});
 // The same for only these sizes of rank_sizes().
 std::int64_t for_each_plan(const PlanSpace& space,
                            const Transformer& model,
@@ -59,7 +61,8 @@ std::int64_t for_each_plan(const PlanSpace& space,
                            const SearchedGpus& gpus,
                            const RankSizes& sizes,
                            const std::function<void(PlanPoint)>& visit,
-                           std::map<std::string, std::int64_t>& refused);
+                           std::map<std::string, std::int64_t>& refused,
+                           const std::function<bool()>& stop = {});
 
 // The numbers of layers by virtual stage that minimise the slowest stage. `first` and `last` are
 // the costs of embedding and output layer, in layers. `layer_costs`: the cost of a layer on each

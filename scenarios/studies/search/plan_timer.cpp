@@ -14,11 +14,11 @@
 namespace orrery {
 namespace {
 
-// The plan with all that its chunks' ops do not depend on at one value.
+// The plan with fixed values for all fields that its chunks' ops do not depend on.
 ParallelPlan plan_of_chunks(const ParallelPlan& plan) {
     ParallelPlan chunks = within(plan, PlanScope::chunk);
-    // ZeRO 2 does what ZeRO 1 does with reduce_scatter: what it holds for how long is another
-    // matter.
+    // With reduce_scatter, ZeRO 2 executes the ops of ZeRO 1. They differ only in the lifetime of
+    // gradients.
     if (plan.reduce_scatter) {
         chunks.data_parallel_sharding_strategy =
             with_equal_layouts(plan.data_parallel_sharding_strategy);
@@ -28,8 +28,8 @@ ParallelPlan plan_of_chunks(const ParallelPlan& plan) {
     return chunks;
 }
 
-// What the order of the passes depends on, and nothing else of the plan: the builder of a step sees
-// no more than the key of its time holds.
+// The fields on which the order of passes depends. The builder of a step gets only these, so that
+// it uses nothing outside the key of its time.
 ParallelPlan plan_of_order(const ParallelPlan& plan) {
     return {.virtual_pipeline_model_parallel_size = plan.virtual_pipeline_model_parallel_size,
             .global_batch_size = plan.num_micro_batches(),
@@ -123,13 +123,13 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
     for (std::size_t c = chunks.size(); c-- > 0;) {
         last_first.push_back(&chunks[c]->lowered->chunk());
     }
-    // Rounding marks the weights, which are of the chunks' programs, and takes no time.
+    // Rounding marks the weights, which belong to the chunks' programs, and takes no time.
     ParallelPlan timed = plan;
     timed.bf16_stochastic_round = false;
     const SegmentId id = lower_optimizer(tables, timed, layouts, 0, last_first).first;
     std::vector<Op> ops = program.segments[index(id)].ops;
-    // The norm is one kernel, and adding it up over the ranks the barrier; where no other rank has
-    // to be waited for, the whole optimizer takes the norm's place.
+    // The norm is one kernel, and its sum over the ranks is the barrier. Without other ranks the
+    // whole optimizer counts as the norm.
     const auto barrier = std::ranges::find(ops, OpKind::collective, &Op::kind);
     const bool meets = barrier != ops.end();
     const auto place = static_cast<std::size_t>(barrier - ops.begin());
@@ -206,7 +206,7 @@ tl::expected<PlanTimer::Parts, std::string_view> PlanTimer::parts_of(
     return parts;
 }
 
-// All that a folded step is made of (StageBuilder): with equal keys two plans take equally long.
+// All inputs of a folded step (StageBuilder): plans with equal keys take equally long.
 PlanTimer::StepKey PlanTimer::step_key(const ParallelPlan& plan,
                                        const LayoutAssignment& layouts,
                                        const Parts& parts,

@@ -8,7 +8,8 @@
 namespace orrery {
 namespace {
 
-// Plans with equal ones mostly have chunks in common, which one timer then lowers once.
+// Hash of the fields that decide the chunks. Plans with equal hashes go to one timer, which lowers
+// common chunks once.
 std::size_t kin_of(const ParallelPlan& plan) {
     std::size_t hash = 0;
     for (const std::int64_t size : {plan.tensor_model_parallel_size,
@@ -52,7 +53,7 @@ std::vector<std::optional<Time>> PlanTrials::folded_steps(std::span<const Candid
     std::vector<std::optional<Time>> steps(plans.size());
     for_each_index(jobs_, jobs_, [&](std::size_t thread) {
         for (std::size_t i = 0; i < plans.size(); ++i) {
-            // Folded steps are of one device.
+            // Folded steps exist for one kind of device only.
             const bool one_kind = costs_[plans[i]->cluster]->num_kinds() == 1;
             if (one_kind && kin_of(plans[i]->plan) % jobs_ == thread) {
                 const auto step = timer_of(plans[i]->cluster, thread).step_of(plans[i]->plan);
@@ -89,7 +90,7 @@ PlanTrials::Trial PlanTrials::simulate(const Candidate& plan, NetworkFidelity ne
 
 std::vector<PlanTrials::Trial> PlanTrials::simulate(std::span<const Candidate* const> plans,
                                                     NetworkFidelity network) {
-    // SimGrid has one engine a process.
+    // SimGrid has one engine per process.
     const std::uint32_t threads = network == NetworkFidelity::simgrid ? 1 : jobs_;
     std::vector<Trial> trials(plans.size());
     for_each_index(

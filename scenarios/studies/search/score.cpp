@@ -13,7 +13,7 @@ double gpus(const ClusterVariant& on) {
     return static_cast<double>(on.cluster.num_ranks());
 }
 
-// The peak of a GPU, the mean over all.
+// Mean peak of a GPU.
 double peak_of(const ClusterVariant& on, Dtype precision) {
     return mean_peak(on.cluster, on.device, on.devices, precision).per_second();
 }
@@ -30,7 +30,7 @@ double Score::money(Time step, const ClusterVariant& on) const {
     return step.seconds() / 3600 * gpus(on) * on.price_per_gpu_hour / tokens_per_step();
 }
 
-// A GPU is busy at least as long as its share of the model takes at the device's peak.
+// A GPU draws the busy power at least as long as its share of the model takes at the device's peak.
 double Score::joules(Time step, const ClusterVariant& on) const {
     const Flop work = model_flops(scenario_.model, scenario_.plan.global_batch_size).full_attention;
     const double busy = work.count() / peak_of(on, scenario_.plan.precision);
@@ -47,7 +47,7 @@ double Score::of(Time step, const ClusterVariant& on) const {
         case Objective::energy:
             return joules(step, on);
         case Objective::step_time:
-        case Objective::goodput:  // 1 at most: the search divides by it once it knows
+        case Objective::goodput:  // at most 1; the search divides by it once it is known
             break;
     }
     return step.seconds();

@@ -96,7 +96,8 @@ Result<void> Search::enumerate(std::size_t cluster) {
         return tl::unexpected(made.error());
     }
     const ClusterCosts& costs = *cluster_costs_.emplace_back(std::move(*made));
-    Candidates found = candidates_on(scenario_, spec_, cluster, costs, score_, options_.jobs);
+    Candidates found = candidates_on(
+        scenario_, spec_, cluster, costs, score_, options_.jobs, [this] { return stopped(); });
     result_.points += found.points;
     result_.candidates += found.admitted;
     result_.left_out += found.left_out;
@@ -111,11 +112,13 @@ Result<void> Search::enumerate() {
     }
     costs_ = std::move(*costs);
     costs_.step = options_.step_table.value_or(std::move(costs_.step));
-    for (std::size_t cluster = 0; cluster < spec_.clusters.size(); ++cluster) {
+    for (std::size_t cluster = 0; cluster < spec_.clusters.size() && !result_.interrupted;
+         ++cluster) {
         if (const Result<void> done = enumerate(cluster); !done) {
             return done;
         }
     }
+    result_.listed = !result_.interrupted;
     trials_.emplace(scenario_, spec_, cluster_costs_, options_.jobs, options_.step_table);
     std::stable_sort(
         candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
@@ -455,7 +458,9 @@ Result<void> Search::complain_if_empty() const {
     for (const Candidate& c : candidates_) {
         space.left_out.ran_out += c.tried && !c.analytic ? 0 : 1;
     }
-    return result_.interrupted ? fail("", "interrupted before a plan was found")
+    return result_.interrupted ? fail("",
+                                      "interrupted before a plan was found",
+                                      "give it more time, or vary less in the section search")
                                : tl::unexpected(why_space_is_empty(space, spec_));
 }
 

@@ -56,6 +56,7 @@ struct SearchResult {
     std::int64_t fit = 0;         // of the simulated plans, within memory, deadline and budget
     std::int64_t equal = 0;       // of these, as fast and large as another one; not listed
     bool interrupted = false;     // by SearchOptions::stop
+    bool listed = true;           // the whole space, before any interruption
     std::vector<FoundPlan> best;  // best first
     // Of time, memory and cost: no plan of the list is better in all three than another
     std::vector<FoundPlan> pareto;
@@ -78,8 +79,8 @@ struct SearchProgress {
 struct SearchOptions {
     std::uint32_t jobs = 1;  // threads; 0: one a core. The answer does not depend on it
     std::function<void(const SearchProgress&)> progress{};
-    // Called after the space is enumerated, and then between simulations. True: plans are tried
-    // only until there is one, and the answer is the best known plan.
+    // Called by one thread at a time while the space is listed, and then between simulations. True:
+    // no more plans are listed, and listed plans are tried only until there is one.
     std::function<bool()> stop{};
     // Factors of a step with those of a calibration; empty: the catalogue's.
     std::optional<EfficiencyTable> step_table{};

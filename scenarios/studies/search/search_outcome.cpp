@@ -36,7 +36,7 @@ private:
 
 FoundPlan SearchOutcome::found(const Candidate& c) const {
     const ClusterVariant& on = spec_.clusters[c.cluster];
-    // What faults leave of the time stretches the training, and the bill with it.
+    // Time lost to faults lengthens the training and raises its cost.
     const Time step = Time::seconds(c.answer->iteration.seconds() / c.goodput);
     return {.plan = c.plan,
             .cluster = c.cluster,
@@ -49,7 +49,7 @@ FoundPlan SearchOutcome::found(const Candidate& c) const {
             .answer = *c.answer};
 }
 
-// Best first; of plans that differ in nothing that shows, the first.
+// The best first. Of plans with equal results only the first.
 SearchOutcome::Known SearchOutcome::known_by_objective() {
     Known known;
     for (const Candidate& c : candidates_) {

@@ -134,6 +134,9 @@ public:
     Result<std::vector<SensitiveFigure>> figures() {
         std::vector<SensitiveFigure> all;
         for (std::size_t i = 0; i < kFigures.size(); ++i) {
+            if (options_.stop && options_.stop()) {
+                break;
+            }
             if (options_.progress) {
                 options_.progress(static_cast<double>(i) / static_cast<double>(kFigures.size()));
             }

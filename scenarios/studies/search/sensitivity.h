@@ -27,6 +27,8 @@ struct SensitivityOptions {
     std::size_t plans = 4;   // number of best plans
     std::uint32_t jobs = 1;  // threads; 0: one a core. The answer does not depend on it
     std::function<void(double)> progress;
+    // Called between figures. True: return the figures changed so far.
+    std::function<bool()> stop{};
     std::optional<EfficiencyTable> step_table{};  // as in SearchOptions
 };
 

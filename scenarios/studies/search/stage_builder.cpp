@@ -48,7 +48,7 @@ std::uint32_t PlanTimer::StageBuilder::message(Line line,
     return static_cast<std::uint32_t>(messages.size() - 1);
 }
 
-// The last op of the pass that the work waits for.
+// The last op of the awaited pass.
 std::optional<PassOpPlace> PlanTimer::StageBuilder::end_of_wait(const StageWork& work) const {
     if (work.num_waits == 0) {
         return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<PassOpPlace> PlanTimer::StageBuilder::end_of_wait(const StageWork&
     return PassOpPlace{pass, step_.timings[out_.passes[pass].timing]->size() - 1};
 }
 
-// A pass of its own: the host's way back, when all messages have ended.
+// Adds a pass for the host's resumption after all awaited messages have ended.
 std::uint32_t PlanTimer::StageBuilder::restart(const StageWork& work) {
     out_.passes.push_back({.timing = number_of(restart_timing_),
                            .launches_before = out_.launches,
@@ -134,8 +134,8 @@ void PlanTimer::StageBuilder::wait_for_messages(const WorkItem& item,
     }
 }
 
-// They start behind what their stream did last, in the pass before or earlier. The waits of a pass
-// that begins with one are that one's.
+// Adds early ops, which start after the last op on their stream, in the previous pass or earlier.
+// If a pass begins with an early op, that op takes over the pass's waits.
 void PlanTimer::StageBuilder::add_early_ops(const WorkItem& item,
                                             const ChunkPassTiming& timing,
                                             StagePass& pass) {
@@ -186,7 +186,7 @@ std::uint32_t PlanTimer::StageBuilder::send(const StageWork& work) {
     const WorkItem& item = work.item;
     const bool forward = item.pass == Pass::forward;
     const ChunkTiming& parts = chunk(item.chunk);
-    // Behind the whole pass, or at once behind what makes the message.
+    // A message follows the whole awaited pass, or directly the op that makes it.
     const std::optional<PassOpPlace> after = end_of_wait(work);
     const std::uint32_t number = message(
         line_of(work),
@@ -200,13 +200,13 @@ std::uint32_t PlanTimer::StageBuilder::send(const StageWork& work) {
     return number;
 }
 
-// In the chunk's last pass of that kind.
+// In the chunk's last pass of the kind.
 PassOpPlace PlanTimer::StageBuilder::last_place(std::int32_t c, const ChunkPlace& place) const {
     return {last_pass_[static_cast<std::size_t>(c)][static_cast<std::size_t>(place.pass)],
             place.op};
 }
 
-// Beside the first passes, which wait for them, or at the end of the step.
+// Gathers overlap the first passes, which wait for them, or follow at the end of the step.
 void PlanTimer::StageBuilder::gather_parameters(const StageWork& work) {
     const std::int32_t c = work.item.chunk;
     first_parameter_[static_cast<std::size_t>(c)] = static_cast<std::uint32_t>(out_.data.size());
@@ -220,7 +220,7 @@ void PlanTimer::StageBuilder::gather_parameters(const StageWork& work) {
     }
 }
 
-// Behind ops of the chunk's last passes, and behind `also`.
+// A data op after ops of the chunk's last passes, and after `also`.
 DataOp PlanTimer::StageBuilder::data_op(std::int32_t c,
                                         const ChunkDataOp& op,
                                         std::optional<PassOpPlace> also) {
@@ -288,7 +288,7 @@ std::uint32_t PlanTimer::StageBuilder::add(const StageWork& work, const StepEnd&
         case StageTask::optimizer_of_rest:
             optimizer(last);
             return 0;
-        case StageTask::reduce_copies:  // PlanTimer::parts_of() takes no plan that has it
+        case StageTask::reduce_copies:  // PlanTimer::parts_of() refuses plans with this task
             break;
     }
     ORRERY_CHECK(false);
@@ -307,7 +307,7 @@ std::string_view PlanTimer::StageBuilder::build(std::int32_t stage,
     first_parameter_.resize(chunks_.size());
     sent_forward_.assign(chunks_.size(), by_micro_batch);
     forward_pass_.assign(chunks_.size(), by_micro_batch);
-    // Chunks tell whether embeddings are tied, and have no passes without ops.
+    // Whether embeddings are tied is a fact of the chunks, which have no passes without ops.
     walk_ = stage_work(rules_of(plan_, true), shape(), stage);
     numbers_of_work_.reserve(walk_.work.size());
     for (const StageWork& work : walk_.work) {

@@ -33,7 +33,7 @@ const std::vector<KindsOfStage>& StageKinds::of(const ParallelPlan& plan) {
     };
     const std::vector<std::int64_t>& sizes = plan.stage_tensor_model_parallel_sizes;
     std::uint32_t next = 0;
-    for (std::size_t stage = 0; stage < sizes.size(); ++stage) {  // one after the other
+    for (std::size_t stage = 0; stage < sizes.size(); ++stage) {  // stages are consecutive
         const std::int64_t ranks =
             sizes[stage] * plan.context_parallel_size * plan.data_parallel_size;
         for (std::int64_t i = 0; i < ranks; ++i) {

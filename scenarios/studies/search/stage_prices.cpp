@@ -9,7 +9,7 @@ FixedTransfer StagePrices::price(const TransferPlan& plan) const {
     return {.alone = time_without_contention(plan, network_.links()), .sms = plan.sms};
 }
 
-// With the same loads two groups take equally long for any number of bytes that is moved this way.
+// Two groups with equal loads take equally long for any number of bytes on this way.
 bool StagePrices::same_load(const TransferPlan& a, const TransferPlan& b) const {
     if (a.sms != b.sms || a.phases.size() != b.phases.size()) {
         return false;
@@ -49,7 +49,7 @@ StagePrices::Geometry StagePrices::geometry_of(const Group& group) const {
     return geometry;
 }
 
-// The first of its group's members.
+// Whether the rank is the first member of its group.
 bool StagePrices::leads(RankId rank, const Group& group) const {
     for (std::uint32_t digit = 0; digit < mesh_.digits().size(); ++digit) {
         const bool cut = !group.subset.empty() && digit == group.subset_digit;
@@ -140,7 +140,8 @@ std::optional<FixedTransfer> StagePrices::ask_send(std::uint32_t digit,
         return found->second;
     }
     const auto plan_of = [&](RankId rank) {
-        return network_.plan(SendCall{bytes}, std::array{rank, mesh_.shifted(rank, digit, delta)});
+        return network_.plan(SendCall{.bytes = bytes, .ranks = mesh_.size(digit)},
+                             std::array{rank, mesh_.shifted(rank, digit, delta)});
     };
     const std::vector<RankId> ranks = senders(digit, from);
     const TransferPlan first = plan_of(ranks.front());

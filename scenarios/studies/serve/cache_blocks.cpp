@@ -56,7 +56,8 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
         }
         least = least < 0 ? left / block : std::min(least, left / block);
     }
-    // Data-parallel ranks hold the caches of different requests, ranks of a context parts of each.
+    // Each data-parallel rank caches other requests; each context-parallel rank caches a part of
+    // every request.
     return least * pool.plan.data_parallel_size * pool.plan.context_parallel_size;
 }
 

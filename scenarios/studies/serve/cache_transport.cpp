@@ -33,12 +33,12 @@ std::int64_t overlap(std::int64_t a, std::int64_t a_end, std::int64_t b, std::in
     return std::max<std::int64_t>(0, std::min(a_end, b_end) - std::max(a, b));
 }
 
-// Heads of the cache; latent attention has one vector.
+// Heads in the cache. Latent attention caches one vector.
 std::int64_t cache_heads(const Transformer& model) {
     return model.multi_latent_attention ? 1 : model.num_query_groups;
 }
 
-// The first head of a rank, and how many ranks hold the same.
+// The first head of a rank. Below: the number of heads that a rank holds.
 std::int64_t first_head(const Transformer& model, std::int64_t tp, std::int64_t rank) {
     return rank * cache_heads(model) / tp;
 }
@@ -205,7 +205,7 @@ void FabricTransport::start(
     const std::size_t number = begin_transfer(now, request);
     transfers_[number].is_first = part.begin == 0;
     for (const CachePiece& piece : pieces_) {
-        // Data-parallel ranks take requests in turns.
+        // Requests go to the data-parallel ranks in turn.
         const auto rank = [&](const PlacedPool& pool, std::size_t instance, std::int64_t of) {
             const std::int64_t replica =
                 static_cast<std::int64_t>(request) % pool.plan.data_parallel_size;
@@ -240,8 +240,8 @@ void FabricTransport::change_links(std::vector<CapacityChange> changes) {
     changes_ = std::move(changes);
 }
 
-// Between transfers the times of changes are no events: the changes are made when the next transfer
-// begins.
+// Applies the changes of capacities up to `now`. They are no events of their own: without a
+// transfer in progress nothing depends on them.
 void FabricTransport::change_capacities(Time now) {
     bool changed = false;
     for (; next_change_ < changes_.size() && changes_[next_change_].at <= now; ++next_change_) {

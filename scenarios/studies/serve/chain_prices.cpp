@@ -16,14 +16,14 @@ namespace orrery {
 
 namespace {
 
-constexpr double kStreamBytes = 2;  // of an element that goes from node to node
+constexpr double kStreamBytes = 2;  // of an element that moves from node to node
 
 Transformer with_layers(Transformer model, std::int64_t layers) {
     model.num_layers = layers;
     return model;
 }
 
-// A node of the cluster by itself.
+// A cluster of one node of this kind.
 Scenario alone(const Scenario& scenario, std::uint32_t kind) {
     Scenario one = scenario;
     one.cluster.node = scenario.cluster.kind(kind).node;
@@ -43,12 +43,12 @@ Time bytes_time(double bytes, double bits_per_second) {
                : Time::max();
 }
 
-// Of a weight with its scales.
+// Stored bits of a weight, with its share of the scales.
 double stored_bits(const ServingPoolSpec& pool) {
     return static_cast<double>(pool.plan.weight_bits) + pool.weight_scale_bits;
 }
 
-// What devices read: whole bits.
+// The plan with the bits that devices read: whole ones.
 ServingPlan read_plan(const ServingPoolSpec& pool) {
     ServingPlan plan = pool.plan;
     plan.weight_bits = static_cast<std::int64_t>(std::ceil(stored_bits(pool)));

@@ -40,7 +40,7 @@ private:
         NodeSpec node;
         std::unique_ptr<ServingPrices> one;
         std::unique_ptr<ServingPrices> two;
-        // The host computes, too; a device that is a CPU has the host's memory
+        // Whether the host computes, too. A device that is a CPU has the host's memory.
         bool has_host = false;
     };
     ChainPrices(const Scenario& scenario,
@@ -51,7 +51,7 @@ private:
                            const ServingEngine& engine,
                            const ServingPlan& plan);
     void add_nodes(const Scenario& scenario, const ServingPoolSpec& pool);
-    // The times of a node in a step of this shape; node `next` gets the tokens.
+    // Times of a node in a step of this shape; node `next` receives the tokens.
     ChainNode priced(std::size_t node, std::size_t next, const BatchShape& shape);
     Time hop_time(std::size_t from, std::size_t to, std::int64_t tokens) const;
 

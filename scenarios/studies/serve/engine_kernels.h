@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels by which a serving engine differs from the curves and the list of kernels of a step.
+// Kernels in which a serving engine differs from the efficiency curves and from the general list of
+// kernels of a step.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +13,20 @@
 
 namespace orrery {
 
-// Kernels of an engine that are slower than the curves by which others are priced: shares of the
-// memory bandwidth that they reach, or 0. Those of experts are for weights that are not unpacked.
+// Kernels of an engine that are slower than the curves: the share of the memory bandwidth that they
+// reach, or 0. The two of experts apply to weights that are not unpacked.
 struct EngineKernels {
-    double expert_weights = 0;  // products of experts that their bytes bind
+    double expert_weights = 0;  // products of experts that are bound by their bytes
     double expert_rows = 0;     // around these products
-    double scaled_casts = 0;    // operands of other products get scales of blocks (FP8, FP4)
+    double scaled_casts = 0;    // casts of other products' operands with block scales (FP8, FP4)
 };
-// The rows of an engine's products in `bits` bits in a table like catalogue/engine_kernels.csv.
+// Reads the rows of an engine's products in `bits` bits from a table like
+// catalogue/engine_kernels.csv.
 Result<EngineKernels> read_engine_kernels(const std::string& file,
                                           std::string_view engine,
                                           std::int64_t bits);
 
-// vLLM v1 calls one attention kernel for the prompts of a step and the sequences that generate
+// Engines with joins_attention call one kernel for a step's prompts and its generating sequences
 // (models/serving/cached_attention.h): both ops become one.
 void join_attention(std::vector<ServingOp>& ops);
 

@@ -15,7 +15,7 @@ namespace orrery {
 
 namespace {
 
-constexpr double kStep = 1.25;  // between rates that are tried before the bisection
+constexpr double kStep = 1.25;  // factor between the rates that are tried before the bisection
 constexpr double kLeast = 0.01;
 
 bool all_met(const ServingAnswer& answer, const ServingObjectives& objectives) {
@@ -34,7 +34,8 @@ std::vector<Request> stretched(std::vector<Request> requests, double factor) {
     return requests;
 }
 
-// Shares of the stated rate: the largest that meets the objectives, and the smallest that does not.
+// Searches the share of the stated rate: the largest that meets the objectives, and the smallest
+// that misses one.
 class RateSearch {
 public:
     RateSearch(const Scenario& scenario,
@@ -48,7 +49,8 @@ public:
           objectives_(objectives),
           most_(most) {
         ORRERY_CHECK(scenario.workload.request_rate > 0 && !requests.empty());
-        // The idle instance is the same at each rate, and serves once.
+        // The slowdowns compare with an idle instance, which serves alike at every rate: begin()
+        // runs it once.
         spec_.objectives.ttft_slowdown = {};
         spec_.objectives.tbt_slowdown = {};
         spec_.objectives.e2e_slowdown = {};
@@ -65,7 +67,7 @@ public:
         return {};
     }
 
-    // Whether the objectives are met.
+    // Serves the load at this share of the stated rate. Whether the objectives are met.
     Result<bool> attempt(double share) {
         ServingResult served;
         const ServingLoad load{.token_gaps = alone_.has_value(),
@@ -86,7 +88,7 @@ public:
         return judge(share, std::move(*answer));
     }
 
-    // The same for a share whose run is known.
+    // The same for a share whose answer is known.
     bool judge(double share, ServingAnswer answer) {
         const bool good = all_met(answer, objectives_);
         (good ? met_ : missed_) = share;
@@ -97,7 +99,7 @@ public:
         return good;
     }
 
-    // After the first attempt.
+    // Call after the first attempt.
     Result<HighestRate> finish(int bisections) {
         while (met_ == 0 || missed_ == 0) {
             if (met_ >= most_) {
@@ -128,7 +130,7 @@ private:
     ServingSpec spec_;
     const std::vector<Request>& requests_;
     const ServingObjectives& objectives_;
-    double most_;  // times the stated rate
+    double most_;  // largest share that is tried
     std::optional<ServingResult> alone_;
     std::optional<HighestRate> best_;
     double met_ = 0;

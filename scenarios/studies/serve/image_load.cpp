@@ -88,7 +88,7 @@ Result<EncodedLoad> encode_images(const Scenario& scenario,
     if (!prices) {
         return tl::unexpected(prices.error());
     }
-    std::map<std::int32_t, std::pair<Time, Time>> known;  // computation and message, by images
+    std::map<std::int32_t, std::pair<Time, Time>> known;  // computation, message; by images
     const auto times_of = [&](std::int32_t images) {
         const auto [at, fresh] = known.try_emplace(images);
         if (fresh) {

@@ -14,7 +14,8 @@ namespace {
 using Nodes = std::vector<ChainNode>;
 using Shares = std::vector<ChainShare>;
 
-// Without what is read from the disk. `moves`: a token goes on to another node.
+// Time of a token on a node without reads from the disk. `moves`: the token continues to another
+// node.
 Time alone_time(const ChainNode& node, const ChainShare& share, bool moves) {
     const Time layers = bounded_sum(bounded_product(node.device_layer, share.device_layers),
                                     bounded_product(node.host_layer, share.computed_by_host()));
@@ -22,7 +23,7 @@ Time alone_time(const ChainNode& node, const ChainShare& share, bool moves) {
                        share.output ? node.output : Time{});
 }
 
-// Layers that memory holds beside the output layer, which goes to the device if there is room.
+// Layers that fit in memory beside the output layer, which goes to the device if it fits there.
 struct Room {
     std::int64_t device = 0;
     std::int64_t host = 0;
@@ -36,7 +37,7 @@ Room room_of(const ChainNode& node, bool output) {
     return room;
 }
 
-// A share of all `layers`, the device's memory first.
+// A share of `layers` layers that fills the device's memory first, then the host's, then the disk.
 ChainShare share_of(const Nodes& nodes, std::size_t node, std::int64_t layers, bool output) {
     const Room room = room_of(nodes[node], output);
     ChainShare share{.node = node, .output = output};
@@ -58,7 +59,8 @@ std::size_t fastest_output(const Nodes& nodes, const std::vector<std::size_t>& t
     });
 }
 
-// Layers go to memories, the fastest first, and then one by one to the disk whose chain is fastest.
+// Fills the fastest memories first. The remaining layers go one by one to the disk with which the
+// chain is fastest.
 Shares fastest_shares(const Nodes& nodes,
                       const std::vector<std::size_t>& taken,
                       std::int64_t layers) {

@@ -12,7 +12,8 @@ namespace orrery {
 
 namespace {
 
-// A sequence that generates on a context of some length: by such a step instances are compared.
+// Time of a step that generates one token on a context of 2,048: the measure by which instances are
+// compared.
 Time generation_time(ServingPrices& prices) {
     constexpr std::int64_t kContext = 2048;
     const Batch batch{.steps = {{.new_tokens = 1, .context = kContext, .samples = true}},
@@ -24,7 +25,7 @@ Time generation_time(ServingPrices& prices) {
     return std::accumulate(stages.begin(), stages.end(), Time{});
 }
 
-// The cluster with the devices of this kind wherever a study looks at the first one's.
+// The cluster with this kind's devices in the place of the first kind's.
 Scenario with_devices_of(const Scenario& scenario, std::uint32_t kind) {
     Scenario of = scenario;
     of.device = scenario.device_of_kind(kind);

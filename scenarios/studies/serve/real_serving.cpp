@@ -17,7 +17,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kMostAdapters = 1024;  // in memory, all of them
+constexpr std::int64_t kMostAdapters = 1024;  // all adapters are held in memory
 
 Result<void> check_requests(const std::vector<Request>& requests, std::int64_t context) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -40,7 +40,8 @@ Result<void> check_requests(const std::vector<Request>& requests, std::int64_t c
     return {};
 }
 
-// Steps of one instance. While it is timed, the ranks of all others wait for a sign.
+// Measures one instance's steps. The ranks of other instances wait meanwhile and need a sign of
+// life.
 class TimedStep final : public DecodeStep {
 public:
     TimedStep(DecodeStep& timed, const RealInstances& all) : timed_(timed), all_(all) {}
@@ -63,10 +64,10 @@ private:
     std::chrono::steady_clock::time_point last_sign_ = std::chrono::steady_clock::now();
 };
 
-// Overwrites the caches.
+// Measures steps and moves of the cache. Overwrites the caches.
 Result<ServedCosts> timed_costs(const RealInstances& instances, std::int64_t context) {
     ServedCosts costs;
-    std::vector<MovingInstance> first;  // of each pool
+    std::vector<MovingInstance> first;  // one of each pool
     for (const RealPool& pool : instances.pools) {
         TimedStep timed{*pool.steps.front(), instances};
         const auto cost =
@@ -96,7 +97,7 @@ std::vector<std::unique_ptr<RequestRouter>> routers_of(const ServingSpec& spec) 
     return routers;
 }
 
-// Keys and values that moved: how often, of how many tokens, and the time of all moves.
+// Sets the number of moves of keys and values, their tokens and their total time.
 void set_moves(std::int64_t moves,
                std::int64_t tokens,
                Time total,
@@ -135,7 +136,7 @@ ServingAnswer predicted_answer(const Scenario& scenario,
     return answer;
 }
 
-// Without a number of blocks the cache holds the longest sequences, as many as run at once.
+// Limits of a real pool. Without num_blocks the cache holds max_num_seqs of the longest sequences.
 SchedulerLimits real_limits(const Scenario& scenario, const ServingPoolSpec& pool) {
     SchedulerLimits limits = pool.limits;
     limits.mixes_adapters = scenario.serving.engine.mixes_adapters;
@@ -167,7 +168,7 @@ std::vector<LivePool> RealInstances::live_pools(
 
 namespace {
 
-// Keys that the real server does not act upon.
+// Adds an error for each key that the real server does not support.
 void refuse_simulated(const Scenario& scenario, Errors& errors) {
     const ServingSpec& spec = scenario.serving;
     const auto refuse = [&](bool present, const char* key, const char* what, const char* hint) {

@@ -15,10 +15,10 @@ namespace orrery {
 
 namespace {
 
-// Candidates that are tried beside each other, whatever the number of threads: the rate that they
-// must exceed is that of those before them.
+// Number of candidates tried side by side, for any number of threads. The rate that they must
+// exceed comes from the waves before.
 constexpr std::size_t kWave = 8;
-constexpr std::int64_t kCounts = 8;  // numbers of prompt instances that are tried at first
+constexpr std::int64_t kCounts = 8;  // numbers of prompt instances in the first waves
 
 struct Sizes {
     std::int64_t tensor = 1;
@@ -26,11 +26,11 @@ struct Sizes {
     bool operator==(const Sizes&) const = default;
 };
 
-// Pools of these sizes; without `generation` of one kind.
+// Pools of these sizes. Without `generation` one pool does both.
 struct Candidate {
     Sizes prompts;
     std::optional<Sizes> generation{};
-    std::int64_t prompt_instances = 0;  // all that fit, of one kind
+    std::int64_t prompt_instances = 0;  // in a common pool: as many as fit
     bool operator==(const Candidate&) const = default;
 };
 
@@ -77,7 +77,7 @@ private:
         const ServingPlan& plan = like(generation).plan;
         return sizes.tensor * sizes.pipeline * plan.data_parallel_size * plan.context_parallel_size;
     }
-    // As the reader checks the sizes that a scenario states.
+    // The check by which the reader accepts a scenario's sizes.
     bool are_possible(const Sizes& sizes, bool generation) const {
         const ServingPlan& plan = like(generation).plan;
         const std::int64_t of_stage = sizes.tensor * plan.data_parallel_size;
@@ -121,7 +121,7 @@ private:
                 all.push_back({.prompts = one});
             }
         }
-        // Ranks that share a context are those of an aggregated pool.
+        // Only a common pool may have context-parallel ranks.
         const bool shares_context = std::ranges::any_of(spec_.pools, [](const auto& pool) {
             return pool.plan.context_parallel_size > 1;
         });
@@ -130,7 +130,7 @@ private:
         }
         for (const Sizes& prompts : sizes(false)) {
             for (const Sizes& generation : sizes(true)) {
-                // One instance that generates at least.
+                // Room for at least one generating instance remains.
                 const std::int64_t most =
                     (gpus() - ranks(generation, true)) / ranks(prompts, false);
                 const std::int64_t counts = std::min(most, kCounts);
@@ -179,7 +179,7 @@ private:
         return 1 / found.rate;
     }
 
-    // That a candidate must reach to be among the best; none before there are enough.
+    // The rate that a candidate must exceed to be kept; nothing while fewer than `keep` are found.
     std::optional<double> rate_to_reach() const {
         const bool full = std::ssize(result_.best) == search_.keep;
         return full && search_.objective == PoolObjective::rate
@@ -238,7 +238,7 @@ private:
         }
     }
 
-    // Of equal ones those that ended sooner first.
+    // Inserts by score. Among equal scores the higher throughput comes first.
     void keep(const Candidate& candidate, FoundPools found) {
         const auto order = [](const FoundPools& one) {
             return std::pair{one.score, -one.answer.output_tokens_per_s};
@@ -254,7 +254,8 @@ private:
         }
     }
 
-    // Between the best number of prompt instances and the next ones that were tried on either side.
+    // Candidates between the best number of prompt instances and the nearest tried ones on both
+    // sides.
     std::vector<Candidate> nearer() const {
         if (!best_ || !best_->generation) {
             return {};

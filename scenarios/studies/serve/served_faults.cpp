@@ -18,7 +18,7 @@ namespace orrery {
 namespace {
 
 constexpr std::uint32_t kNotice = 0x4e6f7465;  // a stream of random numbers of its own
-// No later than this: Time ends at 9.2e6 s.
+// Latest time of a fault: Time ends at 9.2e6 s.
 constexpr double kLatest_s = 8e6;
 constexpr double kLongestStartUp_s = 86'400;
 
@@ -95,7 +95,7 @@ private:
     struct SlowLink {
         Time begin;
         Time end;
-        double factor = 0;  // 0: nothing moves
+        double factor = 0;  // slowdown; 0: nothing moves
     };
 
     bool needs_network(const PlacedInstance& one) const {
@@ -127,7 +127,7 @@ private:
         }
     }
 
-    // A fault of an instance that is down makes it stay so for longer.
+    // A fault of a stopped instance extends its outage.
     void stop_instances(const FaultEvent& event, ServedFault& fault) {
         CounterRandom random(spec_.seed, event.id, kNotice);
         const Detection detection = detect(spec_.recovery.detection, event.kind, random.uniform());
@@ -179,7 +179,8 @@ private:
         }
     }
 
-    // Whenever a fault of a link begins or ends, the worst of the present ones counts.
+    // Adds the capacity of a link at the begin and end of each of its faults: the worst present
+    // fault counts.
     void add_changes(LinkId link, const std::vector<SlowLink>& slow) {
         const Bandwidth full = fabric_->links()[index(link)].capacity;
         std::set<Time> times;
@@ -209,7 +210,7 @@ private:
     std::vector<PlacedInstance> placed_;
     std::vector<Time> start_up_;  // by pool
     std::map<LinkId, std::vector<SlowLink>> slow_links_;
-    std::map<std::size_t, std::size_t> last_outage_;  // of an instance
+    std::map<std::size_t, std::size_t> last_outage_;  // latest outage by instance
     ServedFaults made_;
 };
 

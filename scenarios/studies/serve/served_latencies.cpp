@@ -63,7 +63,7 @@ Result<void> check_workflows(const ServingSpec& spec,
     return {};
 }
 
-// Calls of later stages follow all first ones, in the order of their workflows.
+// The calls of later stages follow all first calls, in the order of their workflows.
 bool ends_workflow(const std::vector<Request>& requests, std::size_t request) {
     const std::uint32_t workflow = requests[request].workflow;
     if (workflow == 0) {
@@ -91,7 +91,7 @@ LatencySummary latency_summary(std::vector<double> seconds) {
 
 namespace {
 
-// `end_to_end`: of a call that of its workflow.
+// `end_to_end` is the time of the request, or of its whole workflow.
 bool is_good(const RequestRecord& record, Time end_to_end, const ServingObjectives& objectives) {
     const auto meets = [](Time time, Time objective) {
         return objective == Time{} || time <= objective;

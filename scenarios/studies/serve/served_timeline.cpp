@@ -55,7 +55,7 @@ void ServedTimeline::add_load(const ServedStep& step) {
     add(step.pool, step.begin, step.first_stage_end, &PoolLoad::cache, step.cache);
 }
 
-// Two parts become one.
+// Doubles the length of a part: two parts become one.
 void ServedTimeline::widen() {
     part_ *= 2;
     for (std::vector<PoolLoad>& sums : sums_) {
@@ -116,7 +116,7 @@ ServedTimeline::Ring& ServedTimeline::ring_of(const ServedStep& step) {
                                        .pool = step.pool, .instance = step.instance, .steps = {}});
 }
 
-// The steps of all rings in the time that this one's steps take.
+// The steps of all rings during this ring's steps.
 std::vector<ServedTimeline::Lane> ServedTimeline::window_of(const Ring& ring) const {
     const Time begin = ring.steps.front().begin;
     const Time end = ring.steps.back().end;

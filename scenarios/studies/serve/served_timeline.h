@@ -62,13 +62,13 @@ private:
     Ring& ring_of(const ServedStep& step);
     std::vector<Lane> window_of(const Ring& ring) const;
 
-    std::int64_t part_ = 1'000'000;            // picoseconds
+    std::int64_t part_ = 1'000'000;            // in picoseconds
     std::vector<std::vector<PoolLoad>> sums_;  // value times picoseconds
     std::vector<Ring> rings_;
     std::int64_t requests_ = 0;  // of all rings
     std::int64_t most_requests_ = 0;
-    std::size_t fullest_ring_ = 0;  // that completed a step at the fullest moment
-    std::size_t steps_since_ = 0;   // of that ring, since the fullest time
+    std::size_t fullest_ring_ = 0;  // ring with a step completed at the fullest time
+    std::size_t steps_since_ = 0;   // steps of that ring since the fullest time
     bool is_open_ = false;          // the window still grows after the fullest time
     std::vector<Lane> fullest_;
     std::size_t most_kept_ = 0;

@@ -118,7 +118,7 @@ void report_instances(const ServingResult& served, const ServingSpec& spec, Serv
             answer.gpu_hours += ranks * served.instance_times[first].seconds() / 3600;
         }
         scaled.least = scaled.most = scaled.timeline.front().second;
-        // Where no request was served, the run ends where it began.
+        // If no request was served, the run ends at its begin.
         const double last_s = served.end.seconds();
         scaled.mean = last_s > 0 ? 0 : static_cast<double>(scaled.least);
         for (std::size_t i = 0; i < scaled.timeline.size(); ++i) {

@@ -16,11 +16,11 @@ namespace orrery {
 
 struct ServingPolicies {
     std::vector<std::unique_ptr<StepEstimates>> estimates;  // by pool
-    std::unique_ptr<AdmissionPolicy> admission;             // null: all
+    std::unique_ptr<AdmissionPolicy> admission;             // null: admits all requests
     std::unique_ptr<Autoscaler> autoscaler;                 // null: none
     Scaling scaling;                                        // of the autoscaler
     std::unique_ptr<PowerPolicy> power;                     // null: none
-    RowPower row;                                           // of it
+    RowPower row;                                           // of `power`
 };
 
 // `transport` may be null.

@@ -108,8 +108,8 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
 
 namespace {
 
-// The ops of a layer's experts, or those of all else. Exchanges among the ranks of a stage gather
-// tokens for experts on the same ranks: neither list has them.
+// Either the ops of experts or all others. Both lists leave out the exchanges that gather tokens
+// for experts on the same ranks.
 std::vector<ServingOp> ops_of_experts(const std::vector<ServingOp>& ops, bool of_experts) {
     std::vector<ServingOp> chosen;
     bool inside = false;
@@ -123,7 +123,7 @@ std::vector<ServingOp> ops_of_experts(const std::vector<ServingOp>& ops, bool of
     return chosen;
 }
 
-// FP4 products follow the curve of FP8 at their own peak.
+// FP4 products follow the FP8 curve with the FP4 peak.
 DeviceSpec at_fp4(DeviceSpec device) {
     device.peak_fp8 = device.peak_fp4;
     return device;
@@ -145,7 +145,7 @@ ServingPrices::ServingPrices(const Scenario& cluster,
           fused.fused_casts = engine.fused_casts;
           fused.fused_cache_write = engine.fused_cache_write;
           fused.masks_experts = engine.masks_experts;
-          // An adapter that a step has for itself is added to the weights.
+          // If a step uses one adapter only, the engine adds it to the weights.
           fused.adapter_rank = engine.mixes_adapters ? plan.adapter_rank : 0;
           return fused;
       }()),
@@ -185,12 +185,13 @@ Time ServingPrices::collective_time(const CollectiveCall& call,
     return by_nccl;
 }
 
-// Beside FlashAttention 2's kernel that generates (csrc/flash_attn/flash_api.cpp): one that puts
-// heads in order that share keys and values, where several sequences have several of these, and one
-// that joins the parts of a context, which is split if its sequences leave SMs idle.
+// Time of the kernels that FlashAttention 2 launches beside its decode kernel
+// (csrc/flash_attn/flash_api.cpp). One reorders heads that share keys and values if several
+// sequences have several groups. One joins the parts of a context, which is split if its sequences
+// leave SMs idle.
 Time ServingPrices::flash_2_kernels(const AttentionShape& shape) const {
-    constexpr std::int64_t kColumns = 128;  // keys of a block
-    constexpr double kFull = 0.8 * 2;       // blocks of an SM from which nothing is split
+    constexpr std::int64_t kColumns = 128;  // keys per block
+    constexpr double kFull = 0.8 * 2;       // blocks per SM above which no context is split
     const auto blocks = static_cast<double>(shape.batch * shape.kv_heads);
     const bool splits =
         shape.seq_kv > kColumns && blocks < kFull * static_cast<double>(device_.num_sms);
@@ -201,15 +202,14 @@ Time ServingPrices::flash_2_kernels(const AttentionShape& shape) const {
 }
 
 Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool generates) const {
-    // Bandwidth of the L2 cache for each SM: microbenchmarks reach about 4.5 TB/s on an A100 and
-    // 5.6 TB/s on an H100.
+    // L2 bandwidth per SM: microbenchmarks reach about 4.5 TB/s on an A100 and 5.6 TB/s on an H100.
     constexpr double kCachePerSm = 42e9;
     const AttentionShape shape = attention_shape(kernel);
-    // Tiles of 64 instead of 128 queries load keys and values twice as often: 0.8 of the rate in
-    // AIConfigurator's tables of an A100.
+    // Tiles of 64 instead of 128 queries load keys and values twice as often. AIConfigurator's
+    // tables of an A100 show 0.8 of the rate.
     constexpr double kSmallTiles = 0.8;
-    // Engines that write the cache by a kernel of their own are those of FlashAttention's paged
-    // interface (vLLM, SGLang).
+    // FlashAttention's paged interface (vLLM, SGLang) belongs to the engines that write the cache
+    // with a kernel of its own.
     const bool flash_2 =
         !engine_.fused_cache_write && shape.generation == AttentionGeneration::flash_2;
     if (!generates) {
@@ -250,7 +250,8 @@ Time ServingPrices::least_move_time(const ServingOp& op, const KernelCall& kerne
                       : Time::seconds(static_cast<double>(kernel.bytes) / (share * bandwidth));
 }
 
-// Of a product of experts by the engine's kernel; the curves are of CUTLASS's and DeepGEMM's.
+// Least time of a product of experts with the engine's kernel. The curves are of CUTLASS's and
+// DeepGEMM's kernels.
 Time ServingPrices::least_expert_time(const ServingOp& op, const KernelCall& kernel) const {
     const bool unpacks = plan_.weight_bits < bits_of(plan_.precision);
     const double share = is_block_scaled(kernel) ? engine_.scaled_expert_peak
@@ -291,7 +292,7 @@ Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
         op.count);
 }
 
-// All ranks of a context send to the next one at a time; the slowest pair counts.
+// All ranks of a context send to the next one at the same time. The slowest pair counts.
 Time ServingPrices::ring_hop_time(const SendCall& call) const {
     const std::int64_t ranks = plan_.context_parallel_size;
     const auto rank = [&](std::int64_t i) {
@@ -320,8 +321,8 @@ ServingPrices::PartTimes ServingPrices::part_times(const BatchShape& shape) cons
     for (const ServingOp& op : ops_of_experts(serving_ops(model_, of_experts, shape, 0), true)) {
         times.experts = bounded_sum(times.experts, time_of(op, 0));
     }
-    // Each rank of experts gets a row once, however many of its experts the token has chosen. The
-    // busier side decides: a rank of attention sends, one of experts receives.
+    // A rank of experts receives a row once, however many of its experts the token has chosen. The
+    // busier side counts: a rank of attention sends, a rank of experts receives.
     const auto ranks = static_cast<double>(plan_.expert_ranks);
     const double reached =
         ranks * (1 - std::pow(1 - 1 / ranks, static_cast<double>(model_.moe_router_topk)));
@@ -339,8 +340,8 @@ ServingPrices::PartTimes ServingPrices::part_times(const BatchShape& shape) cons
     return times;
 }
 
-// Whole, or as two halves that take turns: while one is with the experts, the other is with
-// attention.
+// Time of a step as a whole, or as two halves that alternate between attention and experts, if that
+// is faster.
 Time ServingPrices::split_time(const BatchShape& shape) const {
     const PartTimes whole = part_times(shape);
     const Time in_turn = bounded_sum(bounded_sum(whole.attention, whole.experts), whole.exchange);
@@ -372,12 +373,9 @@ Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
     }
     Time sum = found->second;
     std::vector<ServingOp> attention = attention_ops(model_, plan_, shape, stage);
-    // vLLM v1 calls FlashAttention once a layer (vllm/v1/attention/backends/flash_attn.py), but has
-    // other kernels for latent attention and for models with windows. Engines of 2023 that have
-    // its policy alone do not capture graphs.
-    if (engine_.scheduler == "vllm_v1" && engine_.captures_generation &&
-        plan_.attention == AttentionGeneration::flash_2 && model_.sliding_window == 0 &&
-        !model_.multi_latent_attention) {
+    // Latent attention and windows have other kernels.
+    if (engine_.joins_attention && plan_.attention == AttentionGeneration::flash_2 &&
+        model_.sliding_window == 0 && !model_.multi_latent_attention) {
         join_attention(attention);
     }
     for (const ServingOp& op : attention) {
@@ -408,8 +406,8 @@ Time ServingPrices::proposal_time(const BatchShape& shape) {
     return sum;
 }
 
-// Patches of an image see one another; they are priced as chunks of a prompt, whose attention is
-// causal.
+// Patches of an image attend to each other. They are priced as chunks of a prompt with causal
+// attention.
 Time ServingPrices::encoding_time(std::int64_t images, std::int64_t patches) {
     if (images == 0) {
         return {};
@@ -427,14 +425,14 @@ Time ServingPrices::message_time(Bytes bytes, std::int64_t from, std::int64_t to
     return time_without_contention(network_.plan(SendCall{bytes}, pair), network_.links());
 }
 
-// The engine's times are those of the host of a DGX H100. They grow with the time of an eager
-// operator on the device's usual host, and the node's host may have another speed.
+// Host time relative to the host of a DGX H100, on which the engine's times hold. It scales with
+// the time of an eager operator on the device's usual host and with the node's own host speed.
 double ServingPrices::host_factor() const {
     return std::max(1.0, device_.launch_cost.seconds() / kEagerOperator.seconds()) /
            node_.host_speed;
 }
 
-// Of each of `together` steps that are prepared at once.
+// Host time per step if `together` steps are prepared at once.
 Time ServingPrices::host_time(std::size_t sequences, std::uint32_t together) const {
     const Time all = bounded_sum(
         engine_.host_per_step,
@@ -476,7 +474,7 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         const Time encoding =
             stage == 0 && encoder_ != nullptr ? encoder_->encoding_time(images, patches_) : Time{};
         if (launch > Time{}) {
-            // The device works off what is launched while the host launches the rest.
+            // The device starts launched kernels while the host launches the rest.
             device = std::max(device, bounded_product(launch, launches_of(stage)));
         }
         device = bounded_sum(device, encoding);

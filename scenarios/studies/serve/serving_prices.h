@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of an inference engine costs on a cluster: the sum of its kernels and collectives,
-// which follow one another on one stream, and the engine's host. Everything but attention depends
-// on the numbers of tokens and samples alone, and is priced once for each pair of them; attention
-// is priced for each step.
+// Cost of a step of an inference engine on a cluster: the sum of its kernels and collectives, which
+// follow one another on one stream, and the engine's host. Everything except attention depends only
+// on the numbers of tokens and samples and is priced once per pair of them. Attention is priced for
+// each step.
 #pragma once
 
 #include <compare>
@@ -27,8 +27,8 @@ namespace orrery {
 
 class ServingPrices : public StepCost {
 public:
-    // On tp x pp ranks of the scenario's cluster from `first_rank` on. An Error if the cluster has
-    // fewer ranks, or its fabric cannot be built.
+    // Prices for tp x pp ranks of the scenario's cluster from `first_rank` on. An Error if the
+    // cluster has fewer ranks, or its fabric cannot be built.
     static Result<std::unique_ptr<ServingPrices>> make(const Scenario& cluster,
                                                        const Transformer& model,
                                                        const ServingPlan& plan,
@@ -39,9 +39,9 @@ public:
         return static_cast<std::size_t>(plan_.pipeline_model_parallel_size);
     }
     void times(const Batch& batch, std::vector<Time>& stages) override;
-    // Proposals of speculative decoding come from a model on the same GPUs.
+    // `draft` makes the proposals of speculative decoding on the same GPUs.
     void use_draft(std::unique_ptr<ServingPrices> draft) { draft_ = std::move(draft); }
-    // Images of a step are encoded by a model on the same GPUs.
+    // `encoder` encodes the images of a step on the same GPUs.
     void use_encoder(std::unique_ptr<ServingPrices> encoder, std::int64_t patches) {
         encoder_ = std::move(encoder);
         patches_ = patches;
@@ -49,15 +49,15 @@ public:
     // Time of an encoder's pass over `images` images of `patches` tokens each, or of its launches
     // by the host if these take longer.
     Time encoding_time(std::int64_t images, std::int64_t patches);
-    // A message between two of the cluster's ranks.
+    // Time of a message between two of the cluster's ranks.
     Time message_time(Bytes bytes, std::int64_t from, std::int64_t to) const;
-    // As a draft: a step a proposal, and the prompts of the batch.
+    // Time as a draft model: one step per proposal, and the prompts of the batch.
     Time proposal_time(const BatchShape& shape);
 
-    // Of the device alone.
+    // Time of the device alone.
     Time stage_time(const BatchShape& shape, std::int64_t stage);
     Time time_of(const ServingOp& op, std::int64_t stage) const;
-    // Pairs of token and sample counts that were priced.
+    // Number of priced pairs of token and sample counts.
     std::int64_t prices_remembered() const { return static_cast<std::int64_t>(fixed_.size()); }
 
 private:
@@ -70,34 +70,34 @@ private:
                   const EngineKernels& kernels,
                   std::int64_t first_rank);
 
-    // All that the part of a step depends on which attention is not in.
+    // Everything on which the part of a step without attention depends.
     struct FixedPart {
         std::int64_t stage_tokens = 0;
-        std::int64_t rank_tokens = 0;  // of a data-parallel rank
+        std::int64_t rank_tokens = 0;  // per data-parallel rank
         std::int64_t sampled = 0;
-        std::int64_t adapters = 0;  // of that rank
+        std::int64_t adapters = 0;  // per data-parallel rank
         std::int64_t stage = 0;
         auto operator<=>(const FixedPart&) const = default;
     };
     Time flash_2_kernels(const AttentionShape& shape) const;
-    // An attention kernel over a paged cache, which takes `alone` over a contiguous one.
+    // Time of an attention kernel over a paged cache that takes `alone` over a contiguous one.
     Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
-    // Of the engine's own kernel of experts, below which the curve may be; zero for others.
+    // Lower bound by the engine's own kernel of experts; zero for other kernels.
     Time least_expert_time(const ServingOp& op, const KernelCall& kernel) const;
-    // Of the engine's own kernel that its bytes bind; zero for others.
+    // Lower bound by the bytes of the engine's own kernel; zero for other kernels.
     Time least_move_time(const ServingOp& op, const KernelCall& kernel) const;
     Time ring_hop_time(const SendCall& call) const;
     Time host_time(std::size_t sequences, std::uint32_t together) const;
     double host_factor() const;
-    // Of the host, for a kernel of a step that no graph captures; zero if one does.
-    // Of a kernel that no graph has captured.
+    // Host time of a kernel's launch outside a captured graph.
     Time launch_time() const;
     // `generates`: the step has no prompts.
     bool is_captured(const Batch& batch, bool generates) const;
     std::int64_t launches_of(std::size_t stage);
-    // A step whose experts are on ranks of their own (models/serving/serving_plan.h: expert_ranks).
+    // Times of a step whose experts are on separate ranks (models/serving/serving_plan.h:
+    // expert_ranks).
     struct PartTimes {
-        Time attention;  // and all else but experts
+        Time attention;  // with everything else except experts
         Time experts;
         Time exchange;  // between the two
     };
@@ -118,8 +118,8 @@ private:
     std::map<FixedPart, Time> fixed_;
     std::unique_ptr<ServingPrices> draft_;
     std::unique_ptr<ServingPrices> encoder_;
-    std::int64_t patches_ = 0;            // of an image
-    std::vector<std::int64_t> launches_;  // of each stage that was priced
+    std::int64_t patches_ = 0;            // per image
+    std::vector<std::int64_t> launches_;  // by priced stage
 };
 
 }  // namespace orrery

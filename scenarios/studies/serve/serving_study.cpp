@@ -45,7 +45,7 @@ double cached_share(const ServingResult& result, const std::vector<Request>& req
     return prompts == 0 ? 0 : static_cast<double>(cached) / static_cast<double>(prompts);
 }
 
-// The use of a pool whose instances begin at `first`.
+// Use of a pool whose instances have the numbers from `first` on.
 ServingAnswer::Pool use_of(const ServingResult& result,
                            const ServingPool& pool,
                            PoolRole role,
@@ -76,23 +76,23 @@ ServingAnswer::Pool use_of(const ServingResult& result,
     return use;
 }
 
-// The objects that a run of a spec needs.
+// The objects that a run needs.
 struct Serving {
     std::vector<std::unique_ptr<ServingPrices>> prices;
-    std::unique_ptr<ChainPrices> chain;  // in place of them
-    MixedInstances mixed;                // beside them
+    std::unique_ptr<ChainPrices> chain;  // replaces them for a chain of layers
+    MixedInstances mixed;                // for nodes of several kinds
     std::vector<std::unique_ptr<ServingPrices>> slower_prices;
     std::vector<std::unique_ptr<RequestRouter>> routers;
     std::vector<ServingPool> pools;
-    std::unique_ptr<FabricTransport> transport;  // of two pools, or of tiers
+    std::unique_ptr<FabricTransport> transport;  // between two pools, or for tiers
     std::unique_ptr<CacheTiers> tiers;
     ServingPolicies policies;
     ServedFaults faults;
     ServingParts parts;
-    std::int64_t layer_wise_tokens = 0;  // ServingSpec's
+    std::int64_t layer_wise_tokens = 0;  // copied from ServingSpec
 };
 
-// The model that proposes stands beside the first stage.
+// The draft model runs on the ranks of the first stage.
 Result<void> add_draft(const Scenario& scenario,
                        const ServingSpec& spec,
                        const ServingPoolSpec& pool,
@@ -110,7 +110,7 @@ Result<void> add_draft(const Scenario& scenario,
     return {};
 }
 
-// Images of a pool's prompts are encoded on its own GPUs.
+// A pool's GPUs encode the images of its prompts.
 Result<void> add_encoder(const Scenario& scenario,
                          const ServingSpec& spec,
                          std::int64_t first_rank,
@@ -134,7 +134,7 @@ void set_engine_limits(const ServingSpec& spec,
                        SchedulerLimits& limits) {
     limits.draft_tokens = spec.speculation.draft_tokens;
     limits.mixes_adapters = spec.engine.mixes_adapters;
-    // Stages of a pipeline already wait for the batches before them.
+    // In a pipeline the host already waits for the batches in earlier stages.
     limits.plans_ahead = spec.engine.asynchronous && stages == 1;
     limits.micro_batches = static_cast<std::uint16_t>(spec.engine.seqs_of_each_stage ? stages : 1);
     limits.num_scheduler_steps = static_cast<std::uint16_t>(spec.engine.num_scheduler_steps);
@@ -146,7 +146,7 @@ void set_engine_limits(const ServingSpec& spec,
     limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
 }
 
-// Instances on nodes of several kinds have prices of their own.
+// Instances on nodes of several kinds have their own prices.
 Result<void> add_mixed(const Scenario& scenario,
                        const ServingSpec& spec,
                        const ServingPoolSpec& pool,
@@ -292,7 +292,7 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
     return serving;
 }
 
-// Requests that share blocks need pools that agree on what a block is.
+// Requests that share blocks need pools with equal block sizes.
 Result<void> check_blocks(const Scenario& scenario,
                           const ServingSpec& spec,
                           const std::vector<Request>& requests) {
@@ -333,7 +333,7 @@ ServingResult run(Serving& serving, const std::vector<Request>& requests, const 
                  serving.parts);
 }
 
-// Faults come for a day after the last arrival, or for 30 days where arrivals do not say the end.
+// Faults are drawn until a day after the last arrival, or for 30 days if the arrivals have no end.
 Time end_of_faults(const std::vector<Request>& requests, const ServingLoad& load) {
     constexpr double kDay_s = 86'400;
     const double last = load.users > 0 || requests.empty() ? 0 : requests.back().arrival.seconds();
@@ -371,7 +371,7 @@ Result<void> add_faults(const Scenario& scenario,
 
 }  // namespace
 
-// What the GPUs cost and draw while the load is served.
+// Adds cost and energy of the GPUs while the load is served.
 void add_costs(const ServingSpec& spec, ServingAnswer& answer) {
     const double million = answer.output_tokens_per_s * answer.makespan.seconds() * 1e-6;
     if (million <= 0) {
@@ -393,7 +393,7 @@ void add_costs(const ServingSpec& spec, ServingAnswer& answer) {
     answer.kwh_per_million_tokens = spec.busy_watts > 0 ? watt_hours * 1e-3 / million : 0;
 }
 
-// The encoder holds its GPUs for as long as the load lasts.
+// The encoder occupies its GPUs as long as the load lasts.
 void report_encoder(const ServingSpec& spec, const EncodedLoad& encoded, ServingAnswer& answer) {
     answer.encoder = encoded.use;
     const double seconds = answer.makespan.seconds();

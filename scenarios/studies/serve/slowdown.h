@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-// Serves one request after the other on a single instance of the first pool, which also generates.
+// Serves the requests one after the other on one instance of the first pool, which also generates.
 // An Error if its cache does not fit on its GPUs.
 Result<ServingResult> serve_alone(const Scenario& scenario,
                                   const ServingSpec& spec,

@@ -18,16 +18,16 @@ namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kArrivals = 0x41727276;  // streams of random numbers of their own
+constexpr std::uint32_t kArrivals = 0x41727276;  // separate streams of random numbers
 constexpr std::uint32_t kLengths = 0x4c656e67;
 constexpr std::uint32_t kAdapters = 0x41646170;
 constexpr std::uint32_t kTurns = 0x5475726e;
 constexpr std::uint32_t kPrefixes = 0x50726566;
 constexpr std::uint32_t kPredictions = 0x50726564;
 constexpr std::uint32_t kTemplates = 0x54656d70;
-constexpr double kMostBlocks = 5e8;  // that prompts name, eight bytes each
+constexpr double kMostBlocks = 5e8;  // of prompts together; a block's hash has eight bytes
 
-// A time between arrivals of mean 1; its standard deviation is `variation`.
+// A time between arrivals with mean 1 and standard deviation `variation`.
 double gap(CounterRandom& random, double variation) {
     return variation == 1 ? random.exponential() : random.gamma(1 / (variation * variation));
 }
@@ -36,7 +36,7 @@ std::int64_t whole_tokens(double tokens) {
     return std::max<std::int64_t>(1, std::llround(tokens));
 }
 
-// Draws lengths as the workload states them, or from its table.
+// Draws lengths by the workload's keys, or from its table.
 class Lengths {
 public:
     Lengths(const WorkloadSpec& workload, const LengthTable* table)
@@ -59,8 +59,8 @@ private:
     CounterRandom random_;
 };
 
-// Blocks of a conversation are what its turns share; those of the tokens with which all prompts
-// begin are everyone's.
+// Hashes of a prompt's blocks. Turns of a conversation share its blocks, and all prompts share the
+// blocks of the common beginning.
 std::vector<std::uint64_t> hashes_of(std::uint64_t conversation,
                                      std::int64_t prompt_tokens,
                                      std::int64_t system_tokens,
@@ -74,7 +74,7 @@ std::vector<std::uint64_t> hashes_of(std::uint64_t conversation,
     return hashes;
 }
 
-// The earliest arrivals: no request after the last of them is of the load.
+// The `count` earliest arrivals so far. Later ones cannot belong to the load.
 class EarliestArrivals {
 public:
     explicit EarliestArrivals(std::int64_t count) : count_(static_cast<std::size_t>(count)) {}
@@ -91,8 +91,8 @@ private:
     std::priority_queue<Time> latest_;
 };
 
-// The load begins without conversations under way. Turns of conversations that begin early may come
-// after those of later ones, so conversations are drawn until none can begin early enough.
+// No conversation is under way when the load begins. A turn of an earlier conversation may follow
+// turns of later ones, so conversations are drawn until none can begin early enough.
 std::vector<Request> conversations(const WorkloadSpec& workload,
                                    const LengthTable* table,
                                    std::int64_t block_size) {
@@ -138,7 +138,7 @@ std::vector<Request> conversations(const WorkloadSpec& workload,
     return requests;
 }
 
-// Prompts of conversations name each of their blocks, which takes eight bytes.
+// Errors of conversations whose prompts name too many blocks.
 Errors too_many_blocks(const WorkloadSpec& workload, std::int64_t block_size) {
     if (!workload.has_conversations() || block_size == 0) {
         return {};
@@ -156,7 +156,7 @@ Errors too_many_blocks(const WorkloadSpec& workload, std::int64_t block_size) {
              "fewer requests, or fewer tokens, turns and system_tokens"}};
 }
 
-// Every client sends by a clock of its own.
+// Every client has its own stream of arrivals.
 std::vector<Request> requests_of_clients(const WorkloadSpec& workload,
                                          const std::vector<LoadClient>& clients) {
     double rate = 0;
@@ -198,7 +198,7 @@ void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests)
     if (workload.adapters == 0) {
         return;
     }
-    std::vector<double> below(static_cast<std::size_t>(workload.adapters));  // sums of weights
+    std::vector<double> below(static_cast<std::size_t>(workload.adapters));  // cumulative weights
     const bool alike = workload.adapter_popularity != AdapterPopularity::zipf;
     double sum = 0;
     for (std::size_t i = 0; i < below.size(); ++i) {
@@ -212,7 +212,7 @@ void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests)
         requests[i].adapter = static_cast<std::int32_t>(
             in_turn ? static_cast<std::int64_t>(i) % workload.adapters
                     : std::min<std::int64_t>(drawn, workload.adapters - 1));
-        // An adapter's keys and values are its own: vLLM's hashes of blocks name it, too.
+        // Keys and values depend on the adapter: vLLM's hashes of blocks include it.
         for (std::uint64_t& hash : requests[i].prefix_hashes) {
             hash = splitmix64(hash + 1 + static_cast<std::uint64_t>(requests[i].adapter));
         }
@@ -221,7 +221,8 @@ void draw_adapters(const WorkloadSpec& workload, std::vector<Request>& requests)
 
 namespace {
 
-// Blocks of a template are those of all prompts that begin with it; others are the call's own.
+// Hashes of a call's blocks. Prompts with one template share its blocks; the others belong to the
+// call.
 std::vector<std::uint64_t> hashes_of_call(const WorkflowStage& stage,
                                           std::uint64_t call,
                                           std::int64_t prompt_tokens,
@@ -256,12 +257,12 @@ Errors too_many_template_blocks(const WorkloadSpec& workload,
              "fewer workflows, or a table without template_tokens"}};
 }
 
-// `num_requests` workflows. Calls of first stages stand before all calls of later stages.
+// `num_requests` workflows. The calls of first stages precede all calls of later stages.
 ResultOrErrors<std::vector<Request>> workflow_requests(const WorkloadSpec& workload,
                                                        const std::vector<WorkflowStage>& stages,
                                                        std::int64_t block_size) {
     constexpr std::int64_t kMostCalls = 10'000'000;
-    std::int64_t calls = 0;  // of a workflow
+    std::int64_t calls = 0;  // per workflow
     for (const WorkflowStage& stage : stages) {
         calls += stage.calls;
     }
@@ -357,7 +358,7 @@ ResultOrErrors<std::vector<Request>> load_of(const WorkloadSpec& workload,
     return synthetic_requests(workload, &*table, block_size);
 }
 
-// What a predictor says: the true length times a lognormal factor.
+// Sets the output length that a predictor gives: the true length times a lognormal factor.
 void predict_lengths(const WorkloadSpec& workload, std::vector<Request>& requests) {
     CounterRandom random(workload.seed, 0, kPredictions);
     for (Request& request : requests) {

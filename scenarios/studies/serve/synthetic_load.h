@@ -12,10 +12,10 @@
 
 namespace orrery {
 
-// `block_size`: of the caches whose blocks requests may share; 0: requests share nothing.
+// `block_size` is that of the caches whose blocks requests may share; 0: requests share nothing.
 ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload,
                                                  std::int64_t block_size = 0);
-// `table`: of workload.lengths, or null.
+// `table` is the table workload.lengths, or null.
 std::vector<Request> synthetic_requests(const WorkloadSpec& workload,
                                         const LengthTable* table = nullptr,
                                         std::int64_t block_size = 0);

@@ -27,8 +27,8 @@ std::vector<LinkShare> footprint_of(const std::map<LinkId, std::uint32_t>& count
     return footprint;
 }
 
-// The two copies follow each other piece by piece, so that both progress at one rate. The part from
-// the disks counts in shares of the bytes.
+// Two pipelined copies, which progress at one rate. The copy from the disks counts by its share of
+// the bytes.
 TransferPhase from_disks(const NcclNetwork& network, RankId rank, Bytes bytes) {
     TransferPhase disks =
         copy_phase(network, rank, MemoryTier::nvme, MemoryTier::dram, bytes);
@@ -49,7 +49,7 @@ TransferPhase from_disks(const NcclNetwork& network, RankId rank, Bytes bytes) {
     return disks;
 }
 
-// As a message from the holder's GPU, without that GPU's own link.
+// A message from the holder's GPU without that GPU's own link.
 TransferPhase from_other_server(const NcclNetwork& network,
                                 RankId rank,
                                 RankId holder,

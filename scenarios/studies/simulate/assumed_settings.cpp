@@ -12,8 +12,8 @@
 namespace orrery {
 namespace {
 
-// The settings that change time or memory most and have a default: another value of one of these is
-// the first thing to look for where a prediction surprises.
+// Settings with a default that change time or memory most. If a prediction surprises, they are the
+// first to check.
 constexpr std::string_view kShaping[] = {"sequence_parallel",
                                          "data_parallel_sharding_strategy",
                                          "precision",
@@ -35,7 +35,7 @@ bool is_shaping(std::string_view key) {
     return std::ranges::find(kShaping, key) != std::end(kShaping);
 }
 
-// Whether the key changes this step at all.
+// Whether the key affects this step.
 bool acts(const Scenario& scenario, std::string_view key) {
     const ParallelPlan& plan = scenario.plan;
     if (key == "sequence_parallel" || key == "tp_comm_overlap") {
@@ -64,7 +64,7 @@ std::vector<std::pair<std::string, std::string>> assumed_settings(const Scenario
         return assumed;
     }
     const DocumentNode& document = scenario.origin->effective;
-    // An entry of the catalogue is the model, with what it leaves out.
+    // A model from the catalogue is given as a whole, with the keys that its entry leaves out.
     const DocumentNode* model = document.find("model");
     const bool own_model = model != nullptr && model->is_map() && model->find("name") == nullptr;
     for_each_model_field([&](const auto& field) {

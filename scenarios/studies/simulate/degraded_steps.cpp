@@ -10,15 +10,15 @@ namespace {
 
 constexpr double kSlowFactor = 1.1;  // MegaScale's slow hosts
 
-struct UnitLayout {  // of a plan on nodes
+struct UnitLayout {  // layout of a plan on nodes
     JobShape shape;
     std::int64_t replicas_per_unit = 1;
 };
 
 UnitLayout layout_of(const Scenario& scenario) {
     const ParallelPlan& plan = scenario.plan;
-    // Of servers: trays fail and are replaced alone, although they share an NVLink domain. The last
-    // one may have GPUs that the job leaves out.
+    // Servers of the job. Trays count one by one, although they share an NVLink domain, because
+    // they fail and are replaced alone. The last server may have GPUs that the job does not use.
     const std::int64_t gpus = std::max(1U, scenario.cluster.gpus_per_server());
     const std::int64_t nodes = (scenario.cluster.num_ranks() + gpus - 1) / gpus;
     const std::int64_t stages = plan.pipeline_model_parallel_size;
@@ -35,10 +35,10 @@ UnitLayout layout_of(const Scenario& scenario) {
         layout.replicas_per_unit = dp / units;
     };
     if (!plan.stage_tensor_model_parallel_sizes.empty()) {
-        return layout;  // no two stages need be on equally many servers
+        return layout;  // stages may be on different numbers of servers
     }
     if (plan.rank_order == RankOrder::tp_cp_pp_dp) {
-        // Replica after replica.
+        // The ranks of a replica are consecutive.
         const std::int64_t replica = part * stages;
         if (replica % gpus == 0) {
             const bool apart = part % gpus == 0;
@@ -48,7 +48,7 @@ UnitLayout layout_of(const Scenario& scenario) {
         }
         return layout;
     }
-    // Stage after stage; the replicas of one stand side by side.
+    // The ranks of a stage are consecutive, with its replicas side by side.
     layout.shape.unit_major = false;
     if (part % gpus == 0) {
         set(dp, stages, part / gpus);
@@ -66,7 +66,8 @@ Result<Answer> simulated(const Scenario& scenario, const DegradedStepsOptions& o
     return simulate_scenario(scenario, simulation);
 }
 
-// The same job without one unit, each of the others doing what it did.
+// Rate of the job without one unit, relative to the healthy one. The other units do the same work
+// as before.
 Result<double> shrunk_rate(const Scenario& scenario,
                            const UnitLayout& layout,
                            Time healthy,
@@ -105,7 +106,7 @@ Result<DegradedSteps> degraded_steps(const Scenario& given, const DegradedStepsO
     const double one = layout.shape.units > 1 ? 1.0 - 1.0 / layout.shape.units : 0.0;
     steps.speed.shrunk = {1.0, one};
     if (scenario.campaign.step_time) {
-        // Nothing is known of other steps: a slow node is waited for all the time.
+        // The other steps are unknown: the whole step waits for a slow node.
         steps.speed.step = *scenario.campaign.step_time;
         return steps;
     }

@@ -20,10 +20,10 @@ namespace orrery {
 namespace {
 
 constexpr const char* kUsualFabric = "ndr400-rail";
-constexpr std::int64_t kMicroBatches = 16;  // of each replica, where no batch is given
-constexpr std::int64_t kNodesMax = 4096;    // that a hint proposes
+constexpr std::int64_t kMicroBatches = 16;  // per replica, if no batch is given
+constexpr std::int64_t kNodesMax = 4096;    // largest cluster that a hint proposes
 
-// What is tried in turn where a plan does not fit.
+// Ways to save memory, in the order in which they are tried.
 enum class Saving : std::uint8_t { none, sequence_parallel, recompute, shard_weights };
 
 struct ReplicaSplit {
@@ -89,7 +89,7 @@ ResultOrErrors<Scenario> read_first_document(const DocumentNode& root, bool netw
     return read_scenario_text(to_yaml(root), "new scenario", "", options);
 }
 
-// Powers of two from 1, or the one that is wanted.
+// Powers of two up to `most`, or only the wanted size.
 std::vector<std::int64_t> sizes(std::uint32_t wanted, std::int64_t most) {
     if (wanted > 0) {
         return {wanted};
@@ -101,7 +101,7 @@ std::vector<std::int64_t> sizes(std::uint32_t wanted, std::int64_t most) {
     return found;
 }
 
-// The plans of a cluster, in the order in which they are tried.
+// Tries the plans of a cluster in order.
 class Chooser {
 public:
     Chooser(const FirstScenario& wanted, std::int64_t nodes, std::vector<Saving> savings)
@@ -109,11 +109,11 @@ public:
           document_(cluster_and_model(wanted, nodes)),
           savings_(std::move(savings)) {}
 
-    // The document of the first plan that fits; none: `errors` says why.
+    // The document of the first plan that fits. If none fits, `errors` says why.
     std::optional<DocumentNode> choose();
 
-    Errors errors{};                   // of the last plan that was refused
-    std::optional<MemoryUse> least{};  // of the plans that do not fit
+    Errors errors{};                   // of the last refused plan
+    std::optional<MemoryUse> least{};  // smallest of the plans that do not fit
 
 private:
     std::vector<ReplicaSplit> splits() const;
@@ -122,7 +122,7 @@ private:
     const FirstScenario& wanted_;
     DocumentNode document_;
     std::vector<Saving> savings_;
-    bool dense_ = false;  // known with the first scenario that is read
+    bool dense_ = false;  // set by the first scenario that is read
     std::int64_t ranks_ = 1;
     std::int64_t ranks_a_node_ = 1;
 };
@@ -138,8 +138,9 @@ std::vector<ReplicaSplit> Chooser::splits() const {
             }
         }
     }
-    // Few ranks to a replica, and few stages; what slows every step down only at last. Sharded
-    // weights are gathered for each layer: many ranks that split it have less to gather.
+    // Prefers replicas with few ranks and few stages, and savings that slow every step last.
+    // Sharded weights are gathered layer by layer: with them more tensor-parallel ranks come first,
+    // because each gathers less.
     std::ranges::stable_sort(found, {}, [](const ReplicaSplit& split) {
         const bool shards = split.saving == Saving::shard_weights;
         return std::tuple{std::max(split.saving, Saving::sequence_parallel),

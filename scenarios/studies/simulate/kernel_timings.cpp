@@ -50,7 +50,7 @@ KernelSummary summarise_kernels(const Program& program, const DeviceTimings& tim
     const std::vector<std::int64_t> counts = kernel_counts(program);
     std::array<double, 3> by_source{};
     std::array<double, kNumKernelKinds> sigma_of_kind{};  // seconds
-    double far = 0;  // seconds; products alone are far, and err together
+    double far = 0;  // seconds; only products can be far, and their errors are correlated
     double total = 0;
     for (std::size_t k = 0; k < counts.size(); ++k) {
         const KernelTime& time = timings.kernels[k];

@@ -12,7 +12,7 @@ std::uint32_t nearest_ranks(const std::set<std::uint32_t>& measured, std::uint32
     return found == measured.end() ? *measured.rbegin() : *found;
 }
 
-// t = fixed + slope * bytes, neither negative, by least squares of relative errors.
+// Fits t = fixed + slope * bytes with non-negative terms by least squares of relative errors.
 void fit_steps(const std::vector<HostEntry>& rows, MeasuredCosts& costs) {
     double w = 0;
     double wx = 0;

@@ -16,11 +16,11 @@
 namespace orrery {
 namespace {
 
-// Of a channel, for one peer: Simple, LL and LL128.
+// Bytes of a channel's buffers for one peer: Simple, LL and LL128.
 constexpr std::int64_t kBuffers = (std::int64_t{4} << 20) + (std::int64_t{512} << 10) + 4'915'200;
 
-// Of a channel: from whom a member of a ring and of a tree receives. A server's ranks are a chain
-// of the tree.
+// Peers from which a rank receives on one channel, in a ring plus a tree. Inside a server the tree
+// is a chain.
 constexpr std::int64_t kPeersInside = 1 + 2;
 constexpr std::int64_t kPeersBetween = 1 + 3;
 
@@ -34,7 +34,7 @@ std::size_t servers_of(const std::vector<RankId>& members, const ClusterSpec& cl
     return servers.size();
 }
 
-// PyTorch's caching allocator serves these steps. XLA plans an arena, as programs in C++ do.
+// Whether PyTorch's caching allocator serves the step. XLA and programs in C++ plan an arena.
 bool fragments(const Scenario& scenario) {
     return scenario.plan.eager_framework && lineage_of(scenario.software) != "xla";
 }
@@ -58,7 +58,7 @@ Bytes nccl_buffers(const Program& program,
             }
         }
     }
-    std::map<std::size_t, std::int64_t> channels;  // of a group
+    std::map<std::size_t, std::int64_t> channels;  // by group
     for (const std::uint32_t id : calls) {
         const CollectiveCall& call = program.collectives[id];
         const auto members = program.mesh_of(role).members(program.groups[index(call.group)], rank);
@@ -105,7 +105,7 @@ Result<MemoryUse> whole_memory_use(const Program& program,
     add("CUDA context", Bytes{std::llround(fact("process.context"))});
     add("NCCL buffers", nccl_buffers(program, scenario.cluster, network, use.rank));
     if (fragments(scenario)) {
-        // The plan's gaps are fragments, too.
+        // The plan's gaps count as fragments, too.
         const Bytes gaps = use.peak - use.in_use;
         const Bytes held = fraction_of(use.in_use, fact("allocator.fragments"));
         add("allocator's fragments", held > gaps ? held - gaps : Bytes{});

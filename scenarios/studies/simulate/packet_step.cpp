@@ -12,9 +12,9 @@
 namespace orrery {
 namespace {
 
-// Every one of them is simulated on its own: a second or so for a thousand.
+// All ranks are simulated separately: about a second for a thousand.
 constexpr std::size_t kPacketRanksMax = 4'096;
-// What one core moves, to say how long a longer window would take.
+// Simulation speed of one core, for the estimate of a longer window's duration.
 constexpr double kPacketsPerSecond = 4e5;
 
 bool is_gather(const Program& program, const Op& op) {
@@ -40,7 +40,7 @@ bool belongs(const Program& program, const Op& op, StepTraffic traffic) {
     return op.kind() == OpKind::collective || op.kind() == OpKind::send_recv;
 }
 
-// From the first of the window's ops whose data move to the end of the last, in the last step.
+// From the first to the last moving op of the window, in the last step.
 Result<PacketWindow> window_of_traffic(const SimulationInput& input,
                                        const SimulationResult& step,
                                        const StepWindow& window) {
@@ -92,7 +92,7 @@ Result<PacketWindow> find_window(const SimulationInput& input,
                                 1e3 * window.from.seconds()),
                     "an earlier one");
     }
-    // Packets make the step longer: an open end stays open.
+    // Packets lengthen the step: a window without an end continues to the longer step's end.
     const bool open = window.lasts <= Time{} && found.end == step.step_end.back();
     found.end = open ? Time::max() : found.end;
     return found;
@@ -126,7 +126,7 @@ Result<void> check_size(const std::vector<StartedTransfer>& started,
     return {};
 }
 
-// Compares the transfers that the window's packets moved: the n-th transfer on a way is the same in
+// Compares the transfers that moved as packets. The n-th transfer on a way is the same transfer in
 // both runs.
 void compare(const std::vector<StartedTransfer>& fair,
              const std::vector<StartedTransfer>& packets,

@@ -16,7 +16,7 @@
 namespace orrery {
 namespace {
 
-// cuBLAS takes this much on Hopper and recommends it (cuBLAS documentation, cublasSetWorkspace).
+// cuBLAS's workspace on Hopper (cuBLAS documentation, cublasSetWorkspace).
 constexpr Bytes kLibraryWorkspace{32 << 20};
 
 }  // namespace
@@ -75,7 +75,7 @@ std::vector<RankId> role_representatives(const Program& program) {
 
 std::vector<CollectiveUse> collective_uses(const Program& program, const NetworkModel& network) {
     std::vector<CollectiveUse> uses;
-    std::map<std::uint32_t, std::pair<std::int64_t, RankId>> calls;  // count in a step, a member
+    std::map<std::uint32_t, std::pair<std::int64_t, RankId>> calls;  // calls per step, a member
     const std::vector<RankId> ranks = role_representatives(program);
     for (std::size_t role = 0; role < program.roles.size(); ++role) {
         std::map<std::uint32_t, std::int64_t> of_role;
@@ -133,12 +133,12 @@ struct TierUse {
     BufferUse largest{};
 };
 
-// Of the server whose ranks have most in this tier; `of_role` is what a rank of each role has.
+// Use of the tier on the server that uses most of it. `of_role` has the bytes of a rank by role.
 TierUse fullest_server(const Program& program,
                        const ClusterSpec& cluster,
                        const std::vector<Bytes>& of_role,
                        MemoryTier tier) {
-    std::map<std::uint32_t, std::pair<Bytes, Bytes>> servers;  // what is used, and what there is
+    std::map<std::uint32_t, std::pair<Bytes, Bytes>> servers;  // used, present
     for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
         const std::uint32_t gpu = cluster.gpu_of_rank.empty() ? rank : cluster.gpu_of_rank[rank];
         auto& [used, has] = servers[gpu / cluster.gpus_per_server()];
@@ -190,7 +190,7 @@ MemoryUse memory_use(const Program& program, const DeviceSpec& device) {
 MemoryUse memory_use(const Program& program, std::span<const Bytes> memory) {
     RoleMemory worst;
     Bytes of_device;
-    // More of a smaller memory is worse: a / b > c / d without rounding.
+    // Whether a/b > c/d, the fuller memory, without rounding.
     const auto is_worse = [](Bytes a, Bytes b, Bytes c, Bytes d) {
         const auto left = static_cast<__int128>(a.count()) * d.count();
         const auto right = static_cast<__int128>(c.count()) * b.count();

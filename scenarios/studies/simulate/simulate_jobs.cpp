@@ -23,9 +23,9 @@
 namespace orrery {
 namespace {
 
-// A short step beside a long one is repeated so often at most.
+// Bound on the steps of a short job beside a long one.
 constexpr std::uint32_t kStepsMax = 2000;
-// Contention makes steps longer, so that the numbers of steps are found anew.
+// Contention lengthens steps, so the numbers of steps are adjusted in rounds.
 constexpr int kRoundsMax = 4;
 
 class JobsRun {
@@ -106,7 +106,7 @@ private:
         return {};
     }
 
-    // Devices of a job know the times of its own kernels only.
+    // Each job has its own devices, which know only the times of the job's kernels.
     Result<void> cost_jobs() {
         std::size_t first = 0;
         for (std::size_t j = 0; j < programs_.size(); ++j) {
@@ -138,7 +138,8 @@ private:
         return {};
     }
 
-    // As many steps as all need to run until the last has made its own, were each alone.
+    // Chooses the number of steps by which every job still runs when the last one ends, if each ran
+    // alone.
     void choose_steps() {
         Time until;
         for (std::size_t j = 0; j < runs_.size(); ++j) {
@@ -158,9 +159,9 @@ private:
         run.steps = std::max(run.steps, steps);
     }
 
-    // Whether a job ended before another one's measured steps did, or has none; then it gets more
-    // steps. Measured are as many steps as the scenario asks for but one, from the first on that
-    // begins, after the job's first step, when all jobs run.
+    // Adds steps to the jobs that end before the measured steps of all jobs. Measured are job.steps
+    // - 1 steps of each job, from the first step that begins after the job's first one while all
+    // jobs run. Whether any job got more steps.
     bool add_steps(const SimulationResult& result) {
         Time from;
         for (const PartyRun& run : runs_) {
@@ -238,7 +239,7 @@ private:
         answer_.fold_classes = result.fold_classes;
         answer_.flows = result.flows;
         answer_.version = kVersion;
-        // While all run.
+        // The time in which all jobs run.
         Time from;
         Time until = Time::max();
         for (std::size_t j = 0; j < runs_.size(); ++j) {
@@ -261,7 +262,8 @@ private:
         share_links(result);
     }
 
-    // Of the steps after the first that lie between two times; of the last if none does.
+    // Mean duration of the steps between two times, without the first step. If there is none, the
+    // last step's.
     static Time mean_period(const std::vector<Time>& ends, Time from, Time until) {
         Time sum;
         std::size_t count = 0;
@@ -315,7 +317,7 @@ private:
         add_heat(fabric, all);
     }
 
-    // As bytes of one second.
+    // Converts utilisations to bytes in one second.
     void add_heat(const Fabric& fabric, const std::vector<double>& utilisations) {
         std::vector<std::int64_t> bytes;
         for (std::size_t l = 0; l < utilisations.size(); ++l) {

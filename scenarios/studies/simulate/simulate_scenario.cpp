@@ -44,7 +44,7 @@
 namespace orrery {
 namespace {
 
-// From this many ranks on a simulation takes seconds and more memory than caches hold.
+// From this number of ranks on a simulation takes seconds and more memory than the caches hold.
 constexpr std::uint64_t kManyRanks = 2048;
 constexpr std::size_t kLargePages = std::size_t{1} << 30;
 
@@ -77,16 +77,16 @@ private:
     std::unique_ptr<CalibratedNetwork> calibrated_network_;
     std::unique_ptr<MeasuredNetwork> measured_network_;
     std::size_t profile_transfers_ = 0;
-    const NetworkModel* network_ = nullptr;  // the latter, if it is there
+    const NetworkModel* network_ = nullptr;  // the outermost of the networks above
     std::optional<PacketWindowUse> packets_;
     MeasuredCosts measured_;
     std::vector<RoutedTensor> tensors_;
-    std::optional<RoutedStep> routed_;  // where data give each rank its own work
+    std::optional<RoutedStep> routed_;  // if data determine the work of each rank
     StepCosts costs_;
-    Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
+    Time host_per_op_;  // included in each op's time if the host works between the ops
     Time host_step_;    // at the end of every step
     std::vector<FaultEvent> faults_;
-    // With faults in the middle of the step: the one before them, and when that begins.
+    // With faults in the middle of a step: the simulation without them, and the begin of the step.
     std::optional<SimulationResult> undisturbed_;
     Time begin_;
 };
@@ -145,7 +145,7 @@ Result<void> ScenarioRun::prepare() {
     return {};
 }
 
-// Reads the profile, and lets the network take the times of its collectives.
+// Reads the profile. Its times of collectives go into the network.
 Result<void> ScenarioRun::measure() {
     if (options_.profile_file.empty()) {
         return {};
@@ -164,7 +164,7 @@ Result<void> ScenarioRun::measure() {
     return {};
 }
 
-// The host's time goes between the ops, not beside them.
+// Adds the host's time to each op's, because the host works between the ops.
 void ScenarioRun::run_in_program_order() {
     host_per_op_ = measured_.per_op.value_or(costs_.launch);
     DeviceTimings& device = costs_.devices.front();
@@ -178,7 +178,7 @@ void ScenarioRun::run_in_program_order() {
         cleared = std::max(cleared, MemoryPlan(program_, to_id<RoleId>(role)).cleared_bytes());
     }
     host_step_ = costs_.step + measured_.host_step(cleared).value_or(Time{});
-    if (program_.num_ranks() > 1) {  // the sum of the losses
+    if (program_.num_ranks() > 1) {  // all-reduce of the losses
         const TransferTimes times{measured_.transfers};
         host_step_ +=
             times.time(TransferKind::all_reduce, Dtype::fp32, Bytes{4}, program_.num_ranks())
@@ -199,7 +199,7 @@ void ScenarioRun::use_measured_network(Time per_op) {
     network_ = measured_network_.get();
 }
 
-// The simulation up to the begin of the step that something happens in, and that step without it.
+// Simulates the step without its faults, to find its begin.
 Result<void> ScenarioRun::disturb() {
     if (scenario_.faults.in_step.empty()) {
         return {};
@@ -238,7 +238,7 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_;
     DeviceClasses classes = device_classes(
         faults_, scenario_, costs_.devices, static_cast<std::uint32_t>(program_.num_ranks()));
-    // One origin of all times.
+    // With faults every rank's times need the same origin.
     input.accelerations.step_barrier = scenario_.faults.in_step.empty();
     if (undisturbed_) {
         Result<StepEvents> events =
@@ -292,7 +292,7 @@ Result<void> ScenarioRun::hand_over_trace(const SimulationResult& first) {
     if (known) {
         return options_.trace(program_, first.trace);
     }
-    // Who is slowest is known only now: run once more with an eye on it.
+    // The slowest rank is known only after the run. If it was not traced, run again.
     ranks.push_back(first.slowest_rank);
     const SimulationOutcome again = execute(std::move(ranks));
     if (!again) {
@@ -386,7 +386,8 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
     answer.cost_sources = costs_.kernels.sources;
     answer.unprofiled_cpu =
         scenario_.device.generation == "cpu" && answer.cost_sources.roofline > 0.5;
-    // CPUs differ by their vectors' width alone by a factor of four: two either way (assumed).
+    // CPUs differ by a factor of four by the width of their vectors alone: a factor of two in
+    // either direction (assumed).
     answer.uncertainty =
         std::max(answer.uncertainty, answer.unprofiled_cpu ? std::numbers::ln2 : 0.0);
     if (routed_) {
@@ -400,7 +401,7 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
     answer.rate_solves = result.rate_solves;
 }
 
-// What the same step takes without its faults.
+// Adds the times of the same step without its faults.
 Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
     answer.faults = fault_lines(faults_, scenario_);
     for (std::string& line : fault_lines(scenario_.faults.in_step, scenario_)) {

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::string_view kMegatron = "megatron-lm";
 
-// Facts, each as its authors state it: NeMo, Megatron Bridge and NVIDIA's MLPerf entries train with
-// Megatron Core; MegaScale is built on top of Megatron-LM (arXiv 2402.15627);
-// torchao's tables are runs of torchtitan; PaxML and MaxText leave a step to XLA.
+// Facts from the authors of each software: NeMo, Megatron Bridge and NVIDIA's MLPerf entries train
+// with Megatron Core. MegaScale is built on Megatron-LM (arXiv 2402.15627). torchao's tables are
+// runs of torchtitan. PaxML and MaxText leave the step to XLA.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kBuiltOn{
     {{"maxtext", "xla"},
      {"mb", kMegatron},
@@ -36,7 +36,8 @@ std::string lower_case(std::string_view text) {
 }  // namespace
 
 std::string software_of(std::string_view stack) {
-    // Words between dashes; the first with a digit begins the version, but not the first word.
+    // The version begins with the first of the words between dashes that has a digit, unless that
+    // is the first word.
     constexpr std::string_view kDigits = "0123456789";
     std::size_t end = stack.find_first_of(kDigits);
     if (end == std::string_view::npos) {
@@ -57,7 +58,7 @@ std::string lineage_of(std::string_view stack) {
     if (known != kBuiltOn.end()) {
         return std::string{known->second};
     }
-    // megatron-core, megatron-deepspeed, and what research adds to Megatron-LM.
+    // Such as megatron-core, megatron-deepspeed and research forks.
     return software.starts_with("megatron-") ? std::string{kMegatron} : software;
 }
 

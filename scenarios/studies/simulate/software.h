@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scenario or a table of measured steps calls the software that runs a job
-// (Scenario::software, "nemo-24.05"), and what that software is built on.
+// The software that runs a job (Scenario::software, "nemo-24.05"), and the software on which it is
+// built.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace orrery {
 // "nemo".
 std::string software_of(std::string_view stack);
 
-// The software whose training loop a stack runs: "nemo-24.05", "megascale-1" and
-// "megatron-core-r0.8" come from "megatron-lm". Software that is not known stands for itself.
+// The software whose training loop a stack runs: "megatron-lm" for "nemo-24.05", "megascale-1" and
+// "megatron-core-r0.8". Unknown software is its own lineage.
 std::string lineage_of(std::string_view stack);
 
 }  // namespace orrery

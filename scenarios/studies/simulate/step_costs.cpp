@@ -15,8 +15,8 @@
 namespace orrery {
 namespace {
 
-// Relative standard deviation of an uncalibrated collective's time: the published tables' median
-// error against the model (tests/network/collectives_published_test.cpp prints it).
+// Relative standard deviation of an uncalibrated collective's time: the model's median error on the
+// published tables (tests/network/collectives_published_test.cpp prints it).
 constexpr double kCommunicationSigma = 0.15;
 
 Result<EfficiencyTable> catalogue_table(const char* file) {
@@ -27,7 +27,7 @@ Result<EfficiencyTable> catalogue_table(const char* file) {
     return *std::move(table);
 }
 
-// Ranks whose device is that of a kind of node.
+// Number of ranks with the same device as this kind of nodes.
 std::uint32_t ranks_like(std::uint32_t kind, const Program& program, const Scenario& scenario) {
     if (scenario.devices.size() < 2) {
         return static_cast<std::uint32_t>(program.num_ranks());
@@ -40,14 +40,14 @@ std::uint32_t ranks_like(std::uint32_t kind, const Program& program, const Scena
     return ranks;
 }
 
-// The slowest of devices that are alike: each sort waits for its own.
+// Factor of the slowest of equal devices. Ranks wait for the slowest device of their own sort.
 double slowest_device(const StepEfficiency& step, std::uint32_t ranks, const ClusterSpec& c) {
     return step.slowest_of(ranks) *
            slowest_server(c.slow_node_share, c.slow_node_slowdown, c.num_servers());
 }
 
-// The clock of a simulation ends after 106 days. Stages may wait for each other, so the kernels of
-// all roles count one after the other.
+// Checks that the step ends within a simulation's clock of 106 days. The kernels of all roles are
+// added up, because stages may wait for each other.
 Result<void> check_clock(const Program& program,
                          const Scenario& scenario,
                          const KernelSummary& kernels,
@@ -144,7 +144,7 @@ Result<StepCosts> step_costs(const Program& program,
 }
 
 double doublings_of_pace(std::int64_t num_gpus, double step_s) {
-    constexpr double kSlow = 8;  // GPUs for a second
+    constexpr double kSlow = 8;  // GPUs per second
     const double pace = static_cast<double>(num_gpus) / kSlow;
     return step_s > 0 && pace > step_s ? std::log2(pace / step_s) : 0;
 }
@@ -195,15 +195,16 @@ double sigma_beside_kernels(const CauseTimes& critical_path, Time iteration, dou
 double relative_sigma(const SimulationResult& result, const StepCosts& costs) {
     const double share = communication_on(result.critical_path) / result.iteration;
     const double host = result.critical_path[Cause::launch] / result.iteration;
-    // Kernels that the curves predict: what steps of other families differ by (step.residual).
+    // Kernels on the curves have the spread between families of steps (step.residual).
     const double curves = costs.kernels.sources.roofline;
     const double residual = spread_of(costs, result.iteration).sigma;
     const double kernels =
         residual > 0 ? std::hypot(residual * curves, costs.kernels.relative_sigma * (1 - curves))
                      : costs.kernels.relative_sigma;
-    // What unseen software or devices differ by was measured on whole steps, host included.
+    // The spread of unseen software or devices was measured on whole steps, including the host.
     const bool whole = costs.unseen != Unseen::nothing && curves > 0;
-    // The fitted steps' own products were near measured ones: what the distance adds comes on top.
+    // Products of the fitted steps were near measured ones, so the uncertainty by distance is
+    // added.
     const double far = residual > 0 ? costs.kernels.distance_sigma : 0;
     return std::hypot(
         kernels * (whole ? 1 : 1 - share - host),

@@ -46,7 +46,7 @@ Time time_of(WallTime time) {
     return Time::picoseconds(time.microseconds() * 1'000'000);
 }
 
-// Ranks on what a fault stands at.
+// Whether the fault is at this GPU.
 bool stands_at(const StepFault& fault,
                const FaultEvent& place,
                std::uint32_t gpu,
@@ -99,7 +99,7 @@ private:
 
     // --- devices ---
 
-    // Ranks of one class that the same faults strike stay in one class.
+    // Ranks of one class with the same faults stay in one class.
     void disturb_devices() {
         const auto ranks = fabric_.num_ranks();
         const std::uint32_t per_node = scenario_.cluster.gpus_per_server();
@@ -138,7 +138,8 @@ private:
         return static_cast<std::uint16_t>(classes_.devices.size() - 1);
     }
 
-    // Whenever a fault begins or ends, the worst of the present faults counts.
+    // Adds the changes of a device at the begin and end of its faults: the worst present fault
+    // counts.
     void change(std::uint16_t device, std::uint16_t base, const std::vector<std::size_t>& own) {
         std::set<Time> times;
         for (const std::size_t f : own) {
@@ -270,7 +271,7 @@ StepHang hang_of(const Hang& hang, Time begin, const Scenario& scenario) {
                                .since = stuck.since - begin,
                                .waiting = stuck.waiting,
                                .missing = stuck.missing};
-        if (told.groups.empty() || !(told.groups.back() == group)) {  // of several messages
+        if (told.groups.empty() || !(told.groups.back() == group)) {  // messages repeat it
             told.groups.push_back(group);
         }
     }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kSeen = "step.seen.";
 
-// Quantile of the standard normal by bisection on erfc: exact enough, and the same everywhere.
+// Quantile of the standard normal distribution by bisection on erfc: equal on all platforms.
 double normal_quantile(double p) {
     double low = -10;
     double high = 10;
@@ -119,7 +119,7 @@ std::string StepEfficiency::growth_name(std::string_view factor_name) {
 
 double StepEfficiency::factor(const KernelCall& call) const {
     if (call.tier != MemoryTier::hbm) {
-        return 1.0;  // the host's processors are not what the factors were fitted on
+        return 1.0;  // the factors were not fitted on the host's processors
     }
     const std::string_view name = factor_name(call);
     const bool product = name != "sustained.memory";
@@ -140,7 +140,7 @@ double StepEfficiency::slowest_of(std::int64_t num_devices) const {
     return 1 + sigma * expected_maximum_of_normals(num_devices);
 }
 
-// More that was not seen is never less uncertain.
+// Widens the residual: a further unseen property never reduces the uncertainty.
 void StepEfficiency::widen(StepResidual& residual, Unseen unseen) const {
     const double sigma = table_.value_or(residual_name(unseen), device_.generation, "*", 0.0);
     if (sigma > residual.sigma) {

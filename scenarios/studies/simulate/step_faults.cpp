@@ -16,7 +16,7 @@ double factor_of(const FaultEvent& fault) {
     return fault.factor > 0 ? fault.factor : info(fault.kind).slowdown;
 }
 
-// The GPUs (or NICs) that a fault stands at.
+// The GPUs (or NICs) at which a fault is.
 NodeRange parts_of(const FaultEvent& fault, Scope part, std::uint32_t per_node) {
     if (fault.at.scope == part) {
         return {fault.at.index, 1};

@@ -39,7 +39,7 @@ Result<StepNetwork> build_step_network(const Scenario& scenario,
     options.contention = contention;
     options.congestion = packets ? std::nullopt : scenario.network_settings.congestion;
     options.number_connections = packets;
-    options.all_to_all_share = packets ? 1 : options.all_to_all_share;  // packets wait themselves
+    options.all_to_all_share = packets ? 1 : options.all_to_all_share;  // packets model waits
     network.nccl = std::make_unique<NcclNetwork>(std::move(*fabric), options);
     if (packets) {
         auto made =

@@ -13,7 +13,7 @@ namespace {
 
 using PartKey = std::pair<PartKind, std::string>;
 
-// An interval that wants to be named: the first in this order wins.
+// An interval with a name. Where pieces overlap, the first in this order counts.
 struct Piece {
     PartKind kind = PartKind::kernel;
     std::size_t order = 0;
@@ -48,7 +48,8 @@ std::string name_of(const Program& program, RoleId role, const Op& op) {
     }
 }
 
-// Goes along the ends of the pieces; between two of them the first piece that is there counts.
+// Sweeps over the begins and ends of the pieces. Each interval between two of them goes to the
+// first present piece.
 class Sweep {
 public:
     void add(Piece piece) {

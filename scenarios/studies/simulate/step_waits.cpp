@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// The first rank on what the fault stands at.
+// The first rank at the fault.
 std::optional<RankId> rank_at(const FaultEvent& fault, const Scenario& scenario, std::uint32_t n) {
     const std::uint32_t per_node = scenario.cluster.gpus_per_server();
     std::uint32_t gpu = fault.nodes.first * per_node;

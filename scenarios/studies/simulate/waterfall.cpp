@@ -24,8 +24,8 @@ constexpr std::array kCommunicationCauses{Cause::exposed_data,
                                           Cause::launch,
                                           Cause::host};
 
-// A path through communication passes by kernels that ran meanwhile. That much of the communication
-// was hidden, not exposed: taken off its entries in proportion, the remainder off the largest.
+// Takes kernels that ran beside a path through communication off the communication: that much of it
+// was hidden. Each entry gives its proportional share, and the largest also the remainder.
 void hide_communication(Time hidden, CauseTimes& parts) {
     Time all;
     Cause largest = Cause::exposed_data;
@@ -46,8 +46,8 @@ void hide_communication(Time hidden, CauseTimes& parts) {
     parts[largest] -= left;
 }
 
-// Kernel times are `noise` times those on a mean device: moves the difference to its own entry. The
-// ideal time of counted work is not stretched, so its share comes out of the inefficiencies.
+// Moves the difference between the slowest and a mean device (`noise`) from the kernels to its own
+// entry. The ideal time of useful work does not change, so the inefficiencies give its share.
 void separate_noise(double noise, CauseTimes& parts) {
     const auto stretched = [noise](Time t) { return Time::seconds(t.seconds() * (1 - 1 / noise)); };
     for (const Cause c : kKernelCauses) {

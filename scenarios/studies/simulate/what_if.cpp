@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-// A copy of table[id] behind all others, one for each id.
+// Appends a copy of table[id] for each id.
 template <class Id, class Call>
 Id copy_of(Id id, std::vector<Call>& table, std::map<Id, Id>& copies) {
     const auto [copy, added] = copies.emplace(id, to_id<Id>(table.size()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one owner of MPI, a library that mpi_world.cpp loads. A one-sided operation on rank 0 may
-// need rank 0 inside MPI, and that one computes for minutes: a thread of it looks in there now and
-// then.
+// need rank 0 inside MPI, which computes for minutes. One of its threads therefore enters MPI at
+// intervals.
 #include <mpi.h>
 
 #include <atomic>
@@ -66,7 +66,7 @@ public:
         return before;
     }
 
-    // Ranks come here minutes apart: they sleep until the last one does.
+    // Ranks arrive minutes apart. They sleep until the last one arrives.
     int all_well(int well) {
         int all = 0;
         MPI_Request request = MPI_REQUEST_NULL;

@@ -27,7 +27,7 @@ bool more_than_one(const char* variable) {
     return is_set(variable) && std::atol(std::getenv(variable)) > 1;
 }
 
-// Set by Open MPI's mpirun, by Slurm's srun --mpi=pmix, and by launchers of MPICH's kind.
+// Variables of Open MPI's mpirun, Slurm's srun --mpi=pmix, and launchers of MPICH.
 bool has_launcher() {
     return is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK") || is_set("PMI_RANK");
 }
@@ -50,7 +50,7 @@ Result<std::unique_ptr<MpiWorld>> MpiWorld::join() {
         }
         return std::unique_ptr<MpiWorld>{};
     }
-    // Open MPI loads parts of itself, which look for its symbols.
+    // Open MPI loads plug-ins, which need its symbols.
     const Result<Module> module = Module::open("orrery_mpi", ModuleSymbols::global);
     auto calls = std::make_unique<Calls>();
     if (!module || !module->find("orrery_mpi_start", calls->start) ||

@@ -54,7 +54,7 @@ public:
     void bind(double value) {
         good_ = good_ && sqlite3_bind_double(statement_, ++bound_, value) == SQLITE_OK;
     }
-    // Whether there is a row; `good` tells an end from an error.
+    // Whether there is a further row. `good` distinguishes the end from an error.
     bool step() {
         const int status = good_ ? sqlite3_step(statement_) : SQLITE_ERROR;
         good_ = good_ && (status == SQLITE_ROW || status == SQLITE_DONE);
@@ -150,7 +150,10 @@ Result<std::unique_ptr<ResultsFile>> ResultsFile::open(const fs::path& path, Acc
     if (access == Access::read && !fs::exists(path, ignored)) {
         return fail(path.string(), "there is no such file", "the results of an orrery sweep");
     }
-    // SQLite would only tell at the first read.
+    if (path == "-") {
+        return fail("--output", "results can't be standard output", "the name of a file");
+    }
+    // SQLite would report this only at the first read.
     if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
         return fail(path.string(), "is not the name of a file", "give a file name");
     }

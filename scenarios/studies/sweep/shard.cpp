@@ -23,7 +23,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
     return value;
 }
 
-// `otherwise` where the variable is not set.
+// The variable's number; `otherwise` if it is not set.
 Result<std::int64_t> variable(const char* name, std::int64_t otherwise) {
     const char* text = std::getenv(name);
     if (text == nullptr || *text == 0) {

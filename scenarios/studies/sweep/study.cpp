@@ -10,7 +10,6 @@
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/key_tables.h"
-#include "scenarios/format/read/key_use.h"
 
 namespace orrery {
 namespace {
@@ -85,7 +84,7 @@ void read_names(MapReader& reader,
     }
 }
 
-// A key that two parts of the study set would silently win or lose.
+// An error for a key that two parts of the study set, because one of them would silently win.
 void check_twice(const Study& study, const DocumentNode& root, Errors& errors) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : study.common) {
@@ -111,12 +110,12 @@ void check_twice(const Study& study, const DocumentNode& root, Errors& errors) {
     }
 }
 
-// A key that the simulated step does not read would make equal points.
-void check_read(const Study& study, Errors& errors) {
+// An error for a key that the simulated step does not read, because it would make equal points.
+void check_read(const Study& study, const UnreadKey& unread, Errors& errors) {
     std::set<std::string> keys;
     for (const auto& [change, place] : study.places) {
         const std::string key = change.substr(0, change.find('='));
-        Error error = unread_key("sweep", key);
+        Error error = unread ? unread(key) : Error{};
         if (!error.what.empty() && keys.insert(key).second) {
             error.where = place;
             error.what = fmt::format("'{}': {}", key, error.what);
@@ -127,7 +126,8 @@ void check_read(const Study& study, Errors& errors) {
 
 ResultOrErrors<Study> study_of(const DocumentNode& root,
                                const std::string& source,
-                               const std::filesystem::path& folder) {
+                               const std::filesystem::path& folder,
+                               const UnreadKey& unread) {
     Errors errors;
     if (Error other = of_another_kind(root, {"sweep"}); !other.what.empty()) {
         return unexpected<Errors>({std::move(other)});
@@ -149,7 +149,7 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
     }
     reader.finish();
     check_twice(study, root, errors);
-    check_read(study, errors);
+    check_read(study, unread, errors);
     if (study.points.empty()) {
         study.points.emplace_back();
     }
@@ -169,7 +169,7 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
 std::int64_t Study::size() const {
     auto count = static_cast<std::int64_t>(scenarios.size() * points.size());
     for (const Axis& axis : grid) {
-        // One more than the most is enough to know.
+        // Counting stops one above the limit.
         count =
             std::min(count * static_cast<std::int64_t>(axis.values.size()), kStudyPointsMax + 1);
     }
@@ -203,20 +203,21 @@ std::vector<std::string> overrides_of(const Study& study, const StudyPoint& poin
 
 ResultOrErrors<Study> read_study_text(const std::string& text,
                                       const std::string& source,
-                                      const std::filesystem::path& folder) {
+                                      const std::filesystem::path& folder,
+                                      const UnreadKey& unread) {
     const ResultOrErrors<DocumentNode> root = parse_yaml(text, source);
     if (!root) {
         return unexpected<Errors>(root.error());
     }
-    return study_of(*root, source, folder);
+    return study_of(*root, source, folder, unread);
 }
 
-ResultOrErrors<Study> read_study(const std::filesystem::path& file) {
+ResultOrErrors<Study> read_study(const std::filesystem::path& file, const UnreadKey& unread) {
     const ResultOrErrors<DocumentNode> root = read_yaml_file(file);
     if (!root) {
         return unexpected<Errors>(root.error());
     }
-    return study_of(*root, file.string(), file.parent_path());
+    return study_of(*root, file.string(), file.parent_path(), unread);
 }
 
 }  // namespace orrery

@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/result.h"
@@ -47,10 +49,14 @@ StudyPoint point_of(const Study& study, std::int64_t number);
 // As read_scenario takes them: those of the study, then those of the point.
 std::vector<std::string> overrides_of(const Study& study, const StudyPoint& point);
 
-ResultOrErrors<Study> read_study(const std::filesystem::path& file);
+// Says why the points do not read a key; `what` is empty if they do.
+using UnreadKey = std::function<Error(std::string_view key)>;
+
+ResultOrErrors<Study> read_study(const std::filesystem::path& file, const UnreadKey& unread);
 // `folder` is where the names of scenarios start.
 ResultOrErrors<Study> read_study_text(const std::string& text,
                                       const std::string& source,
-                                      const std::filesystem::path& folder);
+                                      const std::filesystem::path& folder,
+                                      const UnreadKey& unread = {});
 
 }  // namespace orrery

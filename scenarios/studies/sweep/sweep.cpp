@@ -20,7 +20,7 @@ namespace {
 
 using FileAccess = ResultsFile::Access;
 
-// One sweep at a time writes to a file of results. The lock goes with the process.
+// Lock of a results file: one sweep at a time writes to it. The lock ends with the process.
 class Lock {
 public:
     static Result<std::unique_ptr<Lock>> of(const fs::path& path) {
@@ -84,14 +84,15 @@ Result<void> add_file(ResultsFile& into, const fs::path& path, FileAccess access
     return {};
 }
 
-// What workers left beside the results, after the end or after a kill.
+// Adds the points that workers left in their own files, at the end of a sweep or after a kill.
 Result<void> take_parts(const fs::path& results) {
     auto file = ResultsFile::open(results, FileAccess::write);
     if (!file) {
         return unexpected<Error>(file.error());
     }
     for (const fs::path& part : parts_of(results)) {
-        // A worker may have been ended while it made its file: that one is finished here.
+        // A worker may have been killed while it made its file. Opening with write access finishes
+        // the file.
         if (const Result<void> added = add_file(**file, part, FileAccess::write); !added) {
             return added;
         }
@@ -101,9 +102,9 @@ Result<void> take_parts(const fs::path& results) {
 }
 
 struct Todo {
-    std::vector<std::int64_t> shard;   // the first of equal points
-    std::vector<std::int64_t> points;  // that have no result
-    std::int64_t outdated = 0;         // of these, with a result of another build
+    std::vector<std::int64_t> shard;   // numbers of the shard's points; of equal points the first
+    std::vector<std::int64_t> points;  // points without a result
+    std::int64_t outdated = 0;         // number of these with a result of another build
 };
 
 Result<Todo> what_is_left(const Study& study,
@@ -146,7 +147,7 @@ Result<Todo> what_is_left(const Study& study,
     return todo;
 }
 
-// A worker: it keeps its file open from its first point on.
+// A worker's file stays open from its first point on.
 class Worker {
 public:
     Worker(const StudyPoints& points, const fs::path& part) : points_(points), part_(part) {}
@@ -186,7 +187,7 @@ Result<std::vector<std::string>> work_here(const Study& study,
     const auto most = static_cast<std::int64_t>(todo.points.size());
     const auto workers =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(most, 1, options.jobs));
-    std::unique_ptr<Worker> self;  // in each process its own
+    std::unique_ptr<Worker> self;  // one per process
     const auto crashed = run_workers(
         workers,
         most,
@@ -253,7 +254,7 @@ Result<SweepOutcome> outcome_of(const StudyPoints& points,
     return outcome;
 }
 
-// The first step of every rank is rank 0's alone, and so is the last: the others wait for it.
+// Runs a step on rank 0 alone while the other ranks wait: the first and the last step.
 template <class Step>
 Result<void> on_leader(MpiWorld* mpi, const Step& step) {
     const bool leader = mpi == nullptr || mpi->rank() == 0;
@@ -296,7 +297,7 @@ Result<std::optional<SweepOutcome>> sweep(const Study& study,
         worked = unexpected<Error>(names.error());
     }
     const bool all_worked = mpi == nullptr ? worked.has_value() : mpi->all_well(worked.has_value());
-    // What was finished is kept, whatever happened to the others.
+    // Finished points are kept, even if others failed.
     if (leader) {
         const Result<void> taken = take_parts(options.results);
         worked = worked ? taken : worked;
@@ -319,7 +320,7 @@ Result<std::optional<SweepOutcome>> sweep(const Study& study,
 }
 
 Result<std::int64_t> merge_results(const std::vector<fs::path>& from, const fs::path& into) {
-    // Every input is looked at before the output is made.
+    // All inputs are checked before the output is made.
     std::vector<std::unique_ptr<ResultsFile>> inputs;
     for (const fs::path& path : from) {
         auto file = ResultsFile::open(path, FileAccess::read);

@@ -72,7 +72,7 @@ public:
         return {};
     }
 
-    // Whether any is still running.
+    // Whether a worker is still running.
     Result<bool> reap() {
         bool any = false;
         for (std::uint32_t worker = 0; worker < running_.size(); ++worker) {

@@ -36,8 +36,11 @@ Result<Tokens> no_text(const TokenizeSpec& spec) {
                 "name a text that is not empty");
 }
 
-// What is written may be none of the texts, by whatever path they are named.
+// No output may be one of the texts, whatever the paths.
 Result<void> check_outputs(const TokenizeSpec& spec) {
+    if (spec.output == "-") {
+        return fail("--output", "a token file can't be standard output", "the name of a file");
+    }
     const std::filesystem::path output = spec.output;
     std::vector<std::filesystem::path> outputs{output};
     if (spec.vocabulary > 0 || !spec.tokenizer.empty()) {
@@ -57,7 +60,8 @@ Result<void> check_outputs(const TokenizeSpec& spec) {
     return {};
 }
 
-// With an encoding the folder is the encoding's, and is made; else it is one that is there.
+// With an encoding the output's folder belongs to the encoding and is made. Otherwise it must
+// exist.
 Result<void> prepare_output(const TokenizeSpec& spec) {
     const std::filesystem::path output = spec.output;
     if (const Result<void> others = check_outputs(spec); !others) {

@@ -25,7 +25,7 @@
 namespace orrery {
 namespace {
 
-// The rank that an error accuses, -1: it is the own one, -2: another rank's, -3: wrong numbers.
+// The rank that an error accuses; -1: the own rank, -2: another rank, -3: wrong numbers.
 std::int64_t accused_rank(const Error& error) {
     switch (error.cause) {
         case ErrorCause::another_rank:
@@ -39,7 +39,7 @@ std::int64_t accused_rank(const Error& error) {
     }
 }
 
-// One training: from an order to go until all steps are done, or something stops it.
+// One training, from its order until all steps are done or an event stops it.
 class Attempt {
 public:
     Attempt(Member& member, const Scenario& scenario, const Tokens& tokens, const Order& order)
@@ -50,9 +50,9 @@ public:
           drill_(member, drill_schedule(scenario), order.rank, order.struck, order.lasting) {}
 
     Result<void> train(const MemberSpec& spec);
-    // Whether an order ended the training, and not an error.
+    // Whether an order ended the training.
     bool left() const { return left_; }
-    // Which ranks are far from the median, and why.
+    // Ranks far from the median and their reasons, as text.
     Result<std::string> check();
 
 private:
@@ -71,7 +71,7 @@ private:
     Drill drill_;
     ProcessWorld world_;
     std::optional<MemoryCopies> copies_;
-    std::chrono::steady_clock::time_point came_;  // to the meeting
+    std::chrono::steady_clock::time_point came_;  // arrival at the meeting
     std::chrono::microseconds meeting_{0};
     bool stepped_ = false;
     bool left_ = false;
@@ -104,7 +104,7 @@ Result<void> Attempt::meet(const Scenario& present) {
     return joined;
 }
 
-// Processes of one machine share its cores: only what is far off is told.
+// Processes of one machine share its cores: only large deviations are reported.
 Result<std::string> Attempt::check() {
     constexpr SuspectLimits kLimits{.compute = 3, .bandwidth = 0.2};
     if (Result<void> met = meet(scenario_); !met) {
@@ -154,7 +154,7 @@ Result<std::unique_ptr<Trainer>> Attempt::prepare(const Scenario& present) {
     return trainer;
 }
 
-// Since the step began, without waiting for others.
+// Time since the step began, without waits for other ranks.
 std::chrono::microseconds Attempt::computed() const {
     const auto all = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - step_begin_);
@@ -202,7 +202,7 @@ Result<void> Attempt::leave_if_ordered(Trainer& trainer) {
     return left_ ? fail("", "left as ordered") : saved;
 }
 
-// A store that does not answer is no reason to stop, before the last step.
+// An unavailable store does not stop the training before its last step.
 Result<void> Attempt::save(Trainer& trainer) {
     const std::int64_t step = trainer.steps_done();
     Result<void> done = trainer.save(drill_.store());
@@ -220,7 +220,7 @@ Result<void> Attempt::save(Trainer& trainer) {
     return {};
 }
 
-// The scenario on as many nodes as take part.
+// The scenario on the number of nodes that take part.
 ResultOrErrors<Scenario> present_scenario(const MemberSpec& spec, std::uint32_t nodes) {
     ReadOptions read;
     read.for_training = true;

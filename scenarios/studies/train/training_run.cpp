@@ -17,7 +17,7 @@
 namespace orrery {
 namespace {
 
-// Writes the measured times as a profile, if one is wanted.
+// Writes the measured times as a profile if a file is named.
 Result<void> write_kernel_profile(const OpTimes& times,
                                   const Scenario& scenario,
                                   const std::string& device,
@@ -64,7 +64,7 @@ Result<Tokenizer> tokenizer_of(const TrainingJob& job, const Tokens& tokens) {
     Result<Tokenizer> found =
         encoded ? Tokenizer::find({{folder.empty() ? "." : folder}}) : Tokenizer{};
     const bool fits = found && found->vocabulary() == tokens.vocabulary();
-    return !found || fits ? found : Tokenizer{};  // of other data in the folder
+    return !found || fits ? found : Tokenizer{};  // otherwise it is of other data
 }
 
 Result<std::string> choose_device(Scenario& scenario, const std::string& asked) {
@@ -187,7 +187,7 @@ Errors prepare_reports(const Scenario& scenario,
             }
         }
     }
-    // An unusable folder is reported before the first step, not at the first checkpoint.
+    // An unusable folder is reported before the first step instead of at the first checkpoint.
     if (keeps && !job.checkpoint_folder.empty()) {
         Result<void> kept = disk().create_folder(job.checkpoint_folder);
         kept = kept && !found->by_bytes() ? found->save(job.checkpoint_folder) : kept;

@@ -16,12 +16,13 @@
 namespace orrery {
 namespace {
 
-// That an assumed value is another: sources' stacks have their defaults, and mostly they stand.
+// Probability that an assumed value is wrong. Sources mostly ran their software's defaults, which
+// are the assumed values.
 constexpr double kOtherwise = 0.25;
 
-// The part of the same generation that a source which names none may mean, by the part that a row
-// assumes: for China, NVIDIA sells the A100 and the H100 with less NVLink as A800 and H800; the
-// H100 with HBM2e and 500 W is one owner's.
+// Another GPU of the same generation, which a source that names only the generation may mean. The
+// key is the GPU that the row assumes. NVIDIA sells the A100 and the H100 in China with less NVLink
+// as A800 and H800. Only one owner has the H100 with HBM2e and 500 W.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSiblings{
     {{"a100-80g", "a800-80g"},
      {"a800-80g", "a100-80g"},
@@ -62,7 +63,7 @@ private:
             set(field, now / 2);
         }
     }
-    // The values beside it, up to `last`.
+    // Adds the values before and after the row's, up to `last`.
     template <class Enum>
     void neighbours(const PlanField<Enum>& field, Enum last) {
         const auto now = static_cast<std::size_t>(row_.plan.*field.member);
@@ -101,7 +102,7 @@ bool Alternatives::add_overlap(const std::string& column) {
     return true;
 }
 
-// An assumed detail of a recomputation belongs to its granularity and is given up with it.
+// An assumed recompute_detail belongs to its granularity: another granularity drops it.
 void Alternatives::add_recomputation() {
     const std::size_t first = found_.size();
     neighbours(plan_field<&Plan::recompute_granularity>, Recompute::full);
@@ -117,7 +118,7 @@ void Alternatives::add_gpu(const std::string& column) {
         if (row_.gpu == assumed) {
             push(column, row_.gpu, std::string{instead});
             found_.back().row.gpu = instead;
-            found_.back().row.power_cap_w = 0;  // that of the part in the catalogue
+            found_.back().row.power_cap_w = 0;  // 0: the limit in the catalogue
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a source does not state (the column `assumed` of a table of cases) could have been something
-// else: the plausible other values of each such column, and how far they spread a prediction. Sizes
-// are halved and doubled, switches thrown, ordered choices moved one step.
+// Other plausible values of the inputs that a source does not state (the column `assumed` of a
+// table of cases), and the spread of a prediction over them. Sizes are halved and doubled, switches
+// flipped, and ordered choices moved by one.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,21 @@
 namespace orrery {
 
 struct Alternative {
-    std::string column;  // of the table
-    std::string stated;  // the row's value
-    std::string value;   // instead
+    std::string column;  // column of the table
+    std::string stated;  // value in the row
+    std::string value;   // value instead of it
     PublishedCase row;
 };
 
-// In the order of the row's list. Values without effect on the row are left out, columns that have
-// no obvious other value too. Whether a row can be simulated at all, only simulating it tells.
+// Alternatives in the order of the row's list `assumed`. A value that does not affect the row is
+// left out, as is a column without an obvious other value. Some alternatives may not be simulable.
 std::vector<Alternative> alternatives(const PublishedCase& row);
 
-// The step time of a row, or nothing where it can't be simulated or does not fit in memory.
+// Step time of a row in seconds; nothing if the row cannot be simulated or does not fit in memory.
 using PredictRow = std::function<std::optional<double>(const PublishedCase&)>;
 
-// Relative standard deviation of a prediction by its assumed columns: each is what the row says
-// with probability 3/4 and else the alternative that moves the step most, independently of the
-// others.
+// Relative standard deviation of a prediction over its assumed columns, which are independent. A
+// column has the row's value with probability 3/4, else the alternative that moves the step most.
 double assumed_spread(const PublishedCase& row, double predicted_s, const PredictRow& predict);
 
 }  // namespace orrery

@@ -43,7 +43,8 @@ Result<std::vector<StepResponse>> responses_of(const std::vector<PublishedCase>&
     return responses;
 }
 
-// What a calibration is for: a version of a software on a generation of devices.
+// Name of each row's group. A calibration holds for one version of a software on one generation of
+// devices.
 std::vector<std::string> groups_of(const std::vector<PublishedCase>& cases,
                                    const Validation& validation) {
     const Catalogue catalogue{default_catalogue()};
@@ -60,8 +61,8 @@ std::vector<std::string> groups_of(const std::vector<PublishedCase>& cases,
     return groups;
 }
 
-// The calibration of the first draw's steps. One software on one generation of devices: its facts
-// are not another's.
+// The calibration fitted on the steps of the first draw. They must be of one software on one
+// generation of devices, because the facts of others differ.
 Result<std::string> calibration_of(const CalibratedStepsOptions& options,
                                    const std::vector<PublishedCase>& cases,
                                    const Validation& validation,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What K measured steps of a family are worth for the others, and the calibration that they make.
+// Accuracy of a family's predictions after K of its steps were measured, and the calibration fitted
+// on these steps.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +16,21 @@
 namespace orrery {
 
 struct CalibratedStepsOptions {
-    std::string table;        // the file of the cases, for errors and the calibration's source
-    std::uint64_t given = 0;  // steps of each family
-    std::uint64_t draws = 5;  // of these steps
-    std::uint64_t seed = 1;   // of the draws
-    std::uint32_t jobs = 0;   // cases at a time; 0: one a core
+    std::string table;        // file of the cases, named in errors and in the calibration's source
+    std::uint64_t given = 0;  // measured steps per family
+    std::uint64_t draws = 5;  // number of random choices of the given steps
+    std::uint64_t seed = 1;   // seed of the draws
+    std::uint32_t jobs = 0;   // cases in parallel; 0: one per core
     bool make_calibration = false;
-    std::function<void(double)> progress{};  // called with the share that is done
+    std::function<void(double)> progress{};  // gets the completed share
 };
 
 struct CalibratedSteps {
     CalibratedValidation validation;
-    std::string calibration;  // a file of kind calibration; empty if none was asked for
+    std::string calibration;  // text of a file of kind calibration; empty if not requested
 };
 
-// `validation`: of the cases, without a calibration.
+// `validation` holds the predictions of the cases without a calibration.
 Result<CalibratedSteps> calibrate_with_steps(const std::vector<PublishedCase>& cases,
                                              const Validation& validation,
                                              const CalibratedStepsOptions& options);

@@ -14,19 +14,19 @@ namespace {
 constexpr int kFreedom = 3;
 constexpr int kDraws = 20'000;
 constexpr std::uint32_t kDrawPurpose = 0xca11;
-// Draws that are this much less likely than the best one (in logarithms) weigh nothing.
+// A draw whose logarithmic likelihood lies this far below the best one has weight 0.
 constexpr double kWeighsNothing = 9;
-// Standard deviation of what all facts share, where more of a step was unseen than this: a factor
-// of 1.2 either way is what software differs by that runs the same kernels.
+// Upper bound of the standard deviation of the factor that all facts share: software that runs the
+// same kernels differs by a factor of 1.2 either way.
 constexpr double kSharedMost = 0.2;
-// Widths are those of normal distributions. Student's has the same 90 % at this scale, the quotient
-// of their 95th percentiles.
+// Widths are standard deviations of normal distributions. Student's distribution has the same 90 %
+// interval at this scale, the quotient of the 95th percentiles.
 constexpr double kStudentScale = kQuantile95 / 2.3534;
-// Of the time that every step has besides, in seconds: MegaScale's clusters lose 0.4 and 1.2 s.
+// Width of the constant time per step, in seconds: MegaScale's clusters lose 0.4 and 1.2 s.
 constexpr double kBesideWidth = 0.1;
-constexpr double kBesideMost = 0.8;  // of the shortest given step
+constexpr double kBesideMost = 0.8;  // share of the shortest given step
 
-// - log of Student's density, without its constant.
+// Negative logarithm of Student's density, without its constant.
 double unlikely(double in_widths) {
     const double scaled = in_widths / kStudentScale;
     return (kFreedom + 1) / 2.0 * std::log1p(scaled * scaled / kFreedom);
@@ -145,7 +145,7 @@ std::vector<std::size_t> drawn_steps(std::size_t steps,
 
 namespace {
 
-// The steps of a draw that were not given.
+// The steps that a draw did not give.
 struct OtherSteps {
     std::vector<double> before;  // absolute errors
     std::vector<double> after;
@@ -175,7 +175,7 @@ void OtherSteps::add(const std::vector<const StepResponse*>& steps,
     }
 }
 
-// Members of a family by group, in the order of the rows.
+// Rows of a family by group, in the order of the rows.
 using Groups = std::map<std::string, std::vector<std::size_t>>;
 
 CalibratedFamily calibrate_family(const std::string& name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of measured cases (CSV): a row's fields by the names of their columns, with what is wrong
-// with them, and a case of each row.
+// Reads tables of measured cases (CSV): fields of a row by column name, with errors at their place,
+// and one case per row.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace orrery {
 
-// The columns that a table is asked for, in an order of their own: "case,gpu,notes=". A name with
-// "=" may be missing (kernels/csv_rows.h).
+// The columns that a reader needs, in its own order: "case,gpu,notes=". A name with "=" is optional
+// (kernels/csv_rows.h).
 class CaseColumns {
 public:
     explicit CaseColumns(std::string_view names) { add(names); }
     void add(std::string_view names);
     const std::vector<std::string>& names() const { return names_; }
-    // As many as there are if none has the name.
+    // names().size() if no column has the name.
     std::size_t position(std::string_view name) const;
 
 private:
@@ -38,14 +38,14 @@ public:
 
     const std::string& where() const { return row_.where; }
     const std::string& text(std::string_view column) const;
-    // What is no number is not stated: `otherwise`, without a complaint.
+    // `otherwise`, without an error, if the field is no number.
     std::int64_t stated(std::string_view column, std::int64_t otherwise) const;
     double stated(std::string_view column) const;
-    // An empty field is `otherwise`; zero is a number.
+    // `otherwise` if the field is empty. Zero is a number.
     std::int64_t integer(std::string_view column, std::int64_t otherwise);
     double number(std::string_view column);
     bool flag(std::string_view column);
-    // From 1 to `most`.
+    // A number from 1 to `most`.
     std::int64_t count(std::string_view column, std::int64_t most = 1'000'000'000);
     std::int64_t count_or(std::string_view column, std::int64_t otherwise) {
         return text(column).empty() ? otherwise : count(column);
@@ -62,7 +62,7 @@ public:
         return otherwise;
     }
 
-    // "COLUMN 'what it says' is not a known word".
+    // Adds the error "COLUMN 'FIELD' WHAT".
     void complain(std::string_view column, std::string_view what);
     void complain_of_row(std::string what, std::string hint = {}) {
         errors_.push_back({row_.where, std::move(what), std::move(hint)});
@@ -76,7 +76,7 @@ private:
     Errors& errors_;
 };
 
-// A case of each row of a table, which may have other columns, too.
+// Reads one case per row. The table may have further columns.
 template <class Case>
 ResultOrErrors<std::vector<Case>> read_cases(const std::string& file,
                                              const CaseColumns& columns,

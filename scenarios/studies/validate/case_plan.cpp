@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the words of a published row mean as a plan: the software's defaults (the catalogue's
-// stacks, with their sources), then the row's columns, then its features (the table's README).
+// Plan of a published row: defaults of the software (the catalogue's stacks, with their sources),
+// then the row's columns, then its features (README of the table).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,33 +18,33 @@
 namespace orrery {
 namespace {
 
-// Words that say something which is modelled elsewhere or changes nothing about the step's cost.
+// Features that another column or function expresses, or that do not change the cost of a step.
 constexpr std::string_view kWordsWithoutEffect[] = {
     "async_data_pipeline",              // data loading is not part of the simulated step
-    "no_perturbation",                  // nor is what it removes
-    "sequence_parallel_fused_overlap",  // tp_comm_overlap says it
+    "no_perturbation",                  // it removes perturbations that are not modelled
+    "sequence_parallel_fused_overlap",  // expressed by tp_comm_overlap
     "scatter_gather",  // pipeline sends are always split over the tensor-parallel ranks
-    "fsdp_prefetch",   // overlap_param_gather says it
+    "fsdp_prefetch",   // expressed by overlap_param_gather
     "deferred_embedding_wgrad",
     "fp8_hybrid",             // the gradients' format has the speed of the activations'
-    "async_tp",               // tp_comm_overlap says it
-    "transformer_engine",     // attention_kernel says it
+    "async_tp",               // expressed by tp_comm_overlap
+    "transformer_engine",     // expressed by attention_kernel
     "triton_quant_kernels",   // a cast is one kernel
     "packed_samples",         // the sequences are full
     "document_mask",          // sources do not state how long the documents are
-    "optimizer_in_backward",  // the same work at another time
-    "fused_rope",             // one kernel
-    "cp_overlap_gemm",        // the exchange of context-parallel ranks runs beside attention
+    "optimizer_in_backward",  // moves the same work in time
+    "fused_rope",             // RoPE is one kernel
+    "cp_overlap_gemm",        // the exchange of context-parallel ranks always runs beside attention
     "fp32_grad_accumulation",
-    "uneven_pipeline_stages",  // pipeline_layers, or what does not divide
-    "force_balanced_routing",  // router_balance says it
-    "natural_routing",         // set_load() reads it
-    "token_drop",              // with a capacity of the mean load: balanced
-    "zero3",                   // data_parallel_sharding_strategy says it
-    "no_permute_fusion",       // rows are moved by one kernel
-    "delay_wgrad",             // with_overlap() reads it
+    "uneven_pipeline_stages",  // expressed by pipeline_layers, else by the remainder
+    "force_balanced_routing",  // expressed by router_balance
+    "natural_routing",         // read by set_load()
+    "token_drop",              // the capacity is the mean load: balanced
+    "zero3",                   // expressed by data_parallel_sharding_strategy
+    "no_permute_fusion",       // one kernel moves the rows
+    "delay_wgrad",             // read by with_overlap()
 };
-// What case_scenario.cpp and set_features() read.
+// Features that case_scenario.cpp and set_features() read.
 constexpr std::string_view kWordsOfOptions[] = {
     "parallel_block",
     "lamb",
@@ -84,8 +84,8 @@ constexpr std::string_view kKeysOfOptions[] = {
     "zero1_shard",
     "pipeline_layers",
     "vocabulary_parallel",
-    "method",       // the sizes say it
-    "cuda_graphs",  // of parts of a layer
+    "method",       // expressed by the sizes
+    "cuda_graphs",  // names the captured parts of a layer
     "dispatcher_sms",
 };
 
@@ -94,7 +94,7 @@ bool in_list(std::string_view word, const std::string_view (&words)[N]) {
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// The first word that this version can't express, or nothing.
+// The first feature that is not expressible; empty if all are.
 std::string unknown_feature(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
         const std::string key = word.substr(0, word.find('='));
@@ -108,14 +108,14 @@ std::string unknown_feature(const std::vector<std::string>& words) {
     return {};
 }
 
-// The defaults of the row's software, below what the row itself states.
+// Sets the defaults of the row's software where the row states nothing.
 Result<void> set_stack(const PublishedCase& row,
                        const Catalogue& catalogue,
                        const DeviceSpec& device,
                        ParallelPlan& plan) {
     const std::string entry = stack_entry(row.stack, catalogue);
-    // The catalogue's entry of DeepSpeed is around Megatron-LM's second version, which has no gated
-    // MLP: models that do are of other libraries.
+    // The catalogue's DeepSpeed trains Megatron-LM v2's model, which has no gated MLP. Gated models
+    // come from other libraries.
     const bool other_model = entry == "deepspeed" && row.model.gated_mlp();
     const std::string guess = entry.empty() || other_model ? likely_stack(row) : entry;
     if (stack_entry(guess, catalogue).empty()) {
@@ -146,7 +146,7 @@ Result<void> set_attention(const PublishedCase& row,
         std::string_view word;
         AttentionKernel kernel;
     };
-    // Transformer Engine takes cuDNN's kernel from Hopper on, FlashAttention before.
+    // Transformer Engine uses cuDNN's kernel from Hopper on and FlashAttention before.
     const bool hopper = device.compute_capability >= 90;
     const Kernel kernels[] = {
         {"flash_attn_1", AttentionKernel::flash_1},
@@ -175,7 +175,7 @@ Result<void> set_attention(const PublishedCase& row,
     } else if (plan.attention_kernel == AttentionKernel::unfused) {
         plan.attention_kernel = AttentionKernel::flash_2;
     }
-    // A row that assumes flash attention where there is none ran without.
+    // If a row assumes flash attention on a device without it, attention was unfused.
     const std::vector<std::string>& has = device.attention_kernels;
     const bool missing = !has.empty() && std::ranges::count(has, name(plan.attention_kernel)) == 0;
     const bool assumed = std::ranges::count(row.assumed, "flash_attention") > 0;
@@ -213,7 +213,8 @@ Result<void> set_recomputation(const PublishedCase& row,
         const bool none_kept = says(words, "sac_fp8_linears_recomputed");
         selective({none_kept ? Module::linear : Module::every_second_projection});
     } else if (detail == "remat=save_dot_with_no_batch_dims") {
-        // Attention's products have batch dimensions; no elementwise result is kept.
+        // Attention's products have batch dimensions. Results of elementwise operators are not
+        // kept.
         selective({Module::core_attn, Module::layernorm, Module::activation});
     } else if (detail == "norm") {
         selective({Module::layernorm});
@@ -254,7 +255,7 @@ void set_features(const PublishedCase& row,
     const bool both = says(words, "fused_norm_gelu");
     plan.fused_norm = plan.fused_norm || both || says(words, "fused_rmsnorm");
     plan.fused_activation = plan.fused_activation || both || says(words, "fused_gelu");
-    // A stack's chain of operators is an RMSNorm's: PyTorch's LayerNorm is one kernel.
+    // eager_norm of a stack means the operators of an RMSNorm: PyTorch's LayerNorm is one kernel.
     plan.eager_norm = plan.eager_norm && !plan.fused_norm && row.model.gated_mlp();
     plan.fused_cross_entropy = plan.fused_cross_entropy || says(words, "chunked_cross_entropy");
     plan.cuda_graphs = plan.cuda_graphs || says(words, "cuda_graphs");
@@ -274,15 +275,15 @@ void set_features(const PublishedCase& row,
         plan.gradient_dtype = Dtype::bf16;
         plan.main_params_dtype = Dtype::bf16;
     }
-    // The paper's variants differ in how many barriers a loss has, and so does not the plan. Their
-    // runtime posts every message ahead.
+    // The paper's variants differ in the number of barriers around the loss, which the plan does
+    // not distinguish. Their runtime posts every message ahead.
     plan.vocabulary_parallel = !value_of_word(words, "vocabulary_parallel").empty();
     plan.overlap_p2p = plan.overlap_p2p || plan.vocabulary_parallel;
     set_fp8(words, plan);
     set_pipeline_layout(row, words, plan);
 }
 
-// The modules that a row of experts names. A module that its model lacks changes nothing.
+// Sets the recomputed modules of a row with experts. A module that the model lacks has no effect.
 void set_modules(const PublishedCase& row, ParallelPlan& plan) {
     const std::vector<std::string> modules = words_between(row.recompute_modules, ';');
     if (plan.recompute_granularity != Recompute::selective || modules.empty()) {
@@ -313,12 +314,12 @@ void set_experts(const PublishedCase& row,
     set_modules(row, plan);
 }
 
-// Zipf's exponent a gives many experts a Gini coefficient of a / (2 - a): trained routers have
-// 0.105 to 0.150 on real text (arXiv 2605.20982).
+// Zipf's law with exponent a over many experts has a Gini coefficient of a / (2 - a). Trained
+// routers have 0.105 to 0.150 on real text (arXiv 2605.20982).
 constexpr double kNaturalAlpha = 0.25;
 
-// A router without balance that is forced chooses by its scores; Megatron-LM's
-// --moe-router-force-load-balancing draws the scores.
+// "forced" balance draws the router's scores at random (Megatron-LM:
+// --moe-router-force-load-balancing).
 void set_load(const PublishedCase& row, const std::vector<std::string>& words, ParallelPlan& plan) {
     if (says(words, "natural_routing")) {
         plan.moe_router_load = RouterLoad::zipf;
@@ -328,7 +329,7 @@ void set_load(const PublishedCase& row, const std::vector<std::string>& words, P
     }
 }
 
-// ZeRO++ and offload, as words: "qwZ=int8;hpZ=16;qgZ=int4", "optimizer:cpu;gradients:cpu".
+// ZeRO++ and offload: "qwZ=int8;hpZ=16;qgZ=int4", "optimizer:cpu;gradients:cpu".
 void set_zero(const PublishedCase& row, ParallelPlan& plan) {
     const std::vector<std::string> switches = words_between(row.quantized_communication, ';');
     plan.zero_quantized_weights = value_of_word(switches, "qwZ") == "int8";
@@ -340,17 +341,17 @@ void set_zero(const PublishedCase& row, ParallelPlan& plan) {
     plan.grad_offload_tier = plan.optimizer_cpu_offload && says(off, "gradients:cpu")
                                  ? StateTier::host
                                  : StateTier::device;
-    // csrc/adam/cpu_adam.cpp of DeepSpeed until May 2024; then PyTorch copies.
+    // Source: csrc/adam/cpu_adam.cpp of DeepSpeed until May 2024, PyTorch's copy afterwards.
     plan.offload_fp32_weights = plan.optimizer_cpu_offload && plan.precision != Dtype::fp32 &&
                                 row.stack.starts_with("deepspeed");
-    // DeepSpeed turns gradients into the optimizer's type before they leave the device
+    // DeepSpeed converts gradients to the optimizer's type before they leave the device
     // (async_inplace_copy_grad_to_fp32_buffer_from_gpu of deepspeed/runtime/zero/stage_1_and_2.py).
     if (plan.grad_offload_tier == StateTier::host && row.stack.starts_with("deepspeed")) {
         plan.gradient_dtype = Dtype::fp32;
     }
 }
 
-// What a row has and no scenario can say, or nothing.
+// The first property of a row that no scenario can express; empty if there is none.
 std::string beyond_words(const PublishedCase& row) {
     const bool known = row.token_dispatcher.empty() ||
                        std::ranges::any_of(kTokenDispatchers, [&](const auto& choice) {
@@ -372,7 +373,7 @@ std::string beyond_words(const PublishedCase& row) {
     return {};
 }
 
-// Of software that the catalogue does not know, what the row says.
+// Plan of software that the catalogue does not know.
 void set_unknown_stack(const PublishedCase& row, ParallelPlan& plan) {
     plan.fused_norm = false;
     plan.gradient_dtype = row.plan.precision == Dtype::fp16 ? Dtype::fp16 : Dtype::fp32;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the words of a published row mean as a cluster and a model; case_plan.cpp has the plan.
+// Cluster and model of a published row; case_plan.cpp makes the plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,9 +37,9 @@ bool starts(const PublishedCase& row, std::string_view stack) {
     return row.stack.starts_with(stack);
 }
 
-// Dropout of a row that doesn't say: the default of Megatron-LM's arguments (and of its forks',
-// whose model DeepSpeed's rows train) and of NeMo's GPT-3 recipes is 0.1; Llama-style recipes and
-// everything else run without.
+// Dropout of a row that does not state it. Megatron-LM's arguments, its forks (DeepSpeed's rows
+// train their model) and NeMo's GPT-3 recipes default to 0.1. Llama-style recipes and all other
+// stacks have none.
 double default_dropout(const PublishedCase& row) {
     const bool gpt_of_nemo = starts(row, "nemo") && !row.model.gated_mlp();
     const bool arguments = starts(row, "megatron-lm") || starts(row, "megatron-deepspeed") ||
@@ -63,7 +63,7 @@ void set_model(const PublishedCase& row,
         model.position_embedding = PositionEmbedding::rope;
         model.add_bias_linear = false;
     }
-    // gpt-oss has biases in attention, router and experts, and clamps what its activation gets
+    // gpt-oss has biases in attention, router and experts, and clamps the activation's input
     // (openai/gpt-oss, model.py: swiglu_limit).
     if (row.model.name.starts_with("gpt-oss")) {
         model.add_bias_linear = true;
@@ -80,8 +80,8 @@ void set_model(const PublishedCase& row,
         dropout.empty() ? default_dropout(row) : std::clamp(std::atof(dropout.c_str()), 0.0, 0.999);
 }
 
-// How a router chooses is no column. The catalogue's model of the row's name, or else the longest
-// name that the row's begins with, says it if it has as many experts.
+// Tables have no column for the router. The catalogue's model with the row's name, else with the
+// longest prefix of that name, gives the router if it has the same number of experts.
 Result<void> set_router(const PublishedCase& row, const Catalogue& catalogue, Transformer& model) {
     std::string_view longest;
     const std::vector<std::string> names = catalogue.names("models");
@@ -144,7 +144,7 @@ DocumentNode word_node(std::string_view text) {
     return node;
 }
 
-// Reads catalogue entries by way of a cluster section.
+// Reads catalogue entries through a cluster section.
 Result<void> read_entries(std::string_view node,
                           std::string_view fabric,
                           const Catalogue& catalogue,
@@ -188,7 +188,7 @@ Bandwidth scaled(Bandwidth bandwidth, double factor) {
         std::llround(static_cast<double>(bandwidth.bits_per_second()) * factor)));
 }
 
-// "opa-x4", "eth100-rocex4": four adapters a server. 0: the words do not say.
+// Network adapters of a server: 4 for "opa-x4" and "eth100-rocex4". 0: not stated.
 std::uint32_t adapters_of(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
         const std::size_t digit = word.size() - 1;
@@ -205,8 +205,8 @@ const GpuNode* node_of(const PublishedCase& row) {
     return known == std::end(kNodes) ? nullptr : known;
 }
 
-// Trays that a job has in each NVLink domain of `most`: as many as divide it evenly, the segment
-// that NeMo's and Megatron-Bridge's launchers ask Slurm for (scripts/performance, GB200).
+// Trays of a job in each NVLink domain of `most` trays: the largest divisor of `trays`. NeMo's and
+// Megatron-Bridge's launchers request this segment from Slurm (scripts/performance, GB200).
 std::int64_t trays_together(std::int64_t trays, std::int64_t most) {
     std::int64_t together = std::min(trays, most);
     while (trays % together != 0) {
@@ -252,7 +252,7 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
     cluster.node.trays = static_cast<std::uint32_t>(trays);
     cluster.node.gpus_per_node = static_cast<std::uint32_t>(trays * per_server);
     cluster.num_nodes = static_cast<std::uint32_t>(servers / trays);
-    // The job's GPUs of a server have all of its memory's bandwidth.
+    // The job's GPUs of a server share all of its memory bandwidth.
     scenario.device.host_memory_bandwidth = Bandwidth::bits_per_second(
         cluster.node.host_memory_bandwidth.bits_per_second() / per_server);
     const Result<FabricSpec> fabric = fabric_of(row, catalogue);
@@ -260,10 +260,10 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
         return unexpected<Error>(fabric.error());
     }
     cluster.fabric = *fabric;
-    // Every tray of a rack brings its NICs.
+    // Every tray of a rack has its own NICs.
     cluster.fabric.nics_per_node *= cluster.node.trays;
     if (has(words_between(row.fabric, '-'), "clos3") && fabric->name == "megascale-clos") {
-        // Jiang et al., section 6.3 and 5: 0.5 % of that cluster's machines took 10 % longer for
+        // Jiang et al., sections 6.3 and 5: 0.5 % of the cluster's machines took 10 % longer for
         // the same forward computation.
         cluster.slow_node_share = 0.005;
         cluster.slow_node_slowdown = 0.1;
@@ -285,7 +285,7 @@ Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogu
             return unexpected<Error>(read.error());
         }
     }
-    // A rack of trays is one NVLink domain.
+    // The trays of a rack form one NVLink domain.
     const bool rack = cluster.node.trays > 1;
     const std::int64_t per_server = rack ? cluster.gpus_per_server() : row.gpus_per_node;
     const bool alone = row.num_gpus <= (rack ? cluster.num_gpus() : row.gpus_per_node);

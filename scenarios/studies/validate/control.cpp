@@ -28,7 +28,7 @@ struct ControlRow {
     double mfu = 0;  // measured
 };
 
-// The rows of one class as errors: the mean over the families of the family's median.
+// Error of one class under a constant MFU: the mean over families of their median errors.
 double balanced_error(const std::vector<ControlRow>& rows, double mfu) {
     std::map<std::string, std::vector<double>> families;
     for (const ControlRow& row : rows) {
@@ -54,7 +54,7 @@ Control::Control(const std::vector<MeasuredScenario>& rows) {
         double best = 0.4;
         double least = balanced_error(members, best);
         // A family's median changes only where the constant passes a measured value or the middle
-        // of two: a fine grid finds the least to its step.
+        // of two values. The minimum over a fine grid is therefore exact to the grid's step.
         for (int permille = 50; permille <= 950; ++permille) {
             const double mfu = permille / 1000.0;
             if (const double error = balanced_error(members, mfu); error < least) {

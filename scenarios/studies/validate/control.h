@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control of a validation: one constant MFU per GPU generation and precision, the one with the
-// smallest balanced error on the published rows that ship with the catalogue. A simulator that does
-// not clearly beat this has said nothing. MFU counts full attention (models/plan/flops.h).
+// smallest balanced error on the published rows of the catalogue. A useful simulator must clearly
+// beat it. MFU counts full attention (models/plan/flops.h).
 #pragma once
 
 #include <map>
@@ -21,11 +21,11 @@ struct MeasuredScenario {
 
 class Control {
 public:
-    // Fits the constants to the rows. For a class without rows the mean of all constants stands in.
+    // Fits the constants to the rows. A class without rows gets the mean of all constants.
     explicit Control(const std::vector<MeasuredScenario>& rows);
 
     double predicted_s(const Scenario& scenario) const;
-    // "ampere bf16" -> MFU
+    // MFU by class: "ampere bf16".
     const std::map<std::string, double>& constants() const { return mfu_; }
 
 private:

@@ -32,7 +32,7 @@ ResultOrErrors<PublishedCase> find_case(const std::vector<std::string>& tables,
             names.push_back(row.name);
         }
     }
-    // Hundreds of names would be no help.
+    // A table has hundreds of names: the hint lists only near ones.
     const bool near = !nearest_names(name, names, 1).empty();
     const std::string hint =
         near ? nearest_hint(name, names) : "the column case of " + tables.front() + " has names";
@@ -64,7 +64,7 @@ ResultOrErrors<ExplainedError> explain_error(const std::vector<std::string>& tab
         explained.varied.push_back({other, simulate_row(other.row)});
         progress(static_cast<double>(explained.varied.size()) / static_cast<double>(others.size()));
     }
-    std::size_t next = 0;  // assumed_spread() asks in the same order
+    std::size_t next = 0;  // assumed_spread() asks in the order of `varied`
     const double spread = assumed_spread(
         *row, answer->iteration.seconds(), [&](const PublishedCase&) -> std::optional<double> {
             const Result<Answer>& known = explained.varied[next++].answer;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One published case: its prediction, and how it moves where the source leaves an input open.
+// One published case: its prediction, and the change of the prediction with each input that the
+// source leaves open.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,8 @@
 
 namespace orrery {
 
-// Another value of an input, and the step with it; an error where it can't be simulated.
+// Another value of an input, and the simulated step with it. The error says why that step cannot be
+// simulated.
 struct VariedInput {
     Alternative instead;
     Result<Answer> answer;
@@ -22,15 +24,15 @@ struct VariedInput {
 struct ExplainedError {
     PublishedCase row;
     Answer answer;
-    ValidatedCase validated;          // with the spread of what the source does not state
-    std::vector<VariedInput> varied;  // the largest change of the step first
+    ValidatedCase validated;  // its sigma includes the inputs that the source does not state
+    std::vector<VariedInput> varied;  // sorted by the change of the step, largest first
 
-    // Of the predicted step; 0 where there is no answer.
+    // Relative change of the predicted step; 0 if there is no answer.
     double change(const VariedInput& input) const;
 };
 
-// Of the first of the tables that has the case. `progress` gets the share of the inputs that is
-// done.
+// Explains the case in the first table that has it. `progress` gets the completed share of the
+// inputs.
 ResultOrErrors<ExplainedError> explain_error(const std::vector<std::string>& tables,
                                              const std::string& name,
                                              const std::function<void(double)>& progress);

@@ -9,11 +9,11 @@ namespace orrery {
 namespace {
 
 struct NameWord {
-    std::string_view part;   // of the software's name
-    std::string_view stack;  // of the catalogue
+    std::string_view part;   // part of the software's name
+    std::string_view stack;  // entry of the catalogue
 };
 
-// What the software is made with, as its name says it. The first that fits counts.
+// Framework by a part of the software's name. The first match counts.
 constexpr std::array<NameWord, 28> kNameWords{{{"maxtext", "maxtext"},
                                                {"jax", "maxtext"},
                                                {"xla", "maxtext"},
@@ -55,7 +55,7 @@ std::string likely_stack(const PublishedCase& row) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
     const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
-    // DeepSpeed is an engine around a model: Megatron-LM's where layers are split.
+    // DeepSpeed trains a model of another library: Megatron-LM's if layers are split over ranks.
     if (has("deepspeed") || (has("zero") && !has("megatron"))) {
         return splits_layers(row) ? "megatron-deepspeed" : "hugging-face-deepspeed";
     }

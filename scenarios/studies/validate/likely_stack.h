@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of the catalogue's stacks whose defaults are the nearest guess for software that the
-// catalogue does not know.
+// The catalogue's stack whose defaults are the nearest guess for software that the catalogue does
+// not know.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-// By what the name says of the framework, else by what the row's plan needs of one: pipelines and
-// tensor-parallel ranks are Megatron-LM's, ranks that share weights alone PyTorch's FSDP.
+// Guesses from the framework in the software's name, else from the row's plan: pipelines and tensor
+// parallelism mean Megatron-LM, sharded weights alone mean PyTorch's FSDP.
 std::string likely_stack(const PublishedCase& row);
 
 }  // namespace orrery

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of one's own runs: the columns `scenario` (a file, from the table's folder), `measured_s`
-// (seconds of a step), and, if wanted, `set` (keys with other values, "plan.micro_batch_size=2",
-// separated by semicolons) and `family` (else the scenario's name).
+// Tables of a user's own runs. Columns: `scenario` (a file, relative to the table's folder),
+// `measured_s` (seconds per step), optionally `set` (keys with other values,
+// "plan.micro_batch_size=2", separated by semicolons) and `family` (default: the scenario's name).
 #pragma once
 
 #include <string>
@@ -19,9 +19,9 @@ struct MeasuredRun {
     double measured_s = 0;
 };
 
-// Whether the file's first line is that of such a table.
+// Whether the first line of the file is the header of such a table.
 bool is_run_table(const std::string& file);
-// Errors: those of the table and of all scenarios that it names.
+// Errors of the table and of all its scenarios.
 ResultOrErrors<std::vector<MeasuredRun>> read_measured_runs(const std::string& file);
 
 }  // namespace orrery

@@ -20,7 +20,8 @@ constexpr const char* kOutcome = "outcome";
 constexpr const char* kPeak = "measured_peak_memory_bytes";
 constexpr std::string_view kOffload = "activation_offload";
 
-// The share of the row's word, which no plan has a key for, taken out of its features.
+// Returns the share of the word activation_offload and removes the word from the features, since no
+// key of a plan expresses it.
 double take_offload(PublishedCase& row, Errors& errors) {
     const std::vector<std::string> words = words_between(row.features, ';');
     const std::string text = value_of_word(words, kOffload);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations with what became of their memory (columns outcome: ok or oom, and
-// measured_peak_memory_bytes, the allocator's peak) beside the memory plans of their Programs. The
-// word activation_offload=SHARE of a row's features says what share of the saved activations lies
-// on the host.
+// Configurations with a known outcome in memory (columns outcome: ok or oom, and
+// measured_peak_memory_bytes, the allocator's peak), beside the memory plans of their Programs. The
+// word activation_offload=SHARE of a row's features gives the share of the saved activations that
+// lies on the host.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace orrery {
 
 struct MemoryCase {
     PublishedCase row;
-    bool ran = true;             // or out of memory
+    bool ran = true;             // false: out of memory
     double measured_peak_b = 0;  // 0: not stated
     double activation_offload = 0;
 };
@@ -28,7 +28,7 @@ struct ValidatedMemory {
     bool fits = true;  // predicted
     double measured_peak_b = 0;
     double predicted_peak_b = 0;
-    double beside_plan_b = 0;  // driver, context, NCCL and the allocator (memory_overheads.h)
+    double beside_plan_b = 0;  // of driver, context, NCCL and allocator (memory_overheads.h)
     double device_b = 0;
 
     double error() const { return predicted_peak_b / measured_peak_b - 1; }
@@ -47,10 +47,10 @@ struct MemoryValidation {
     std::size_t out_of_memory = 0;
     std::size_t out_and_too_large = 0;
     std::size_t peaks = 0;
-    double median_error = 0;  // absolute, of the stated peaks
+    double median_error = 0;  // of the absolute errors of the stated peaks
 };
 
-// Whether the file's first line is that of such a table.
+// Whether the first line of the file is the header of such a table.
 bool is_memory_table(const std::string& file);
 ResultOrErrors<std::vector<MemoryCase>> read_memory_cases(const std::string& file);
 Result<MemoryValidation> validate_memory(const std::vector<MemoryCase>& cases,

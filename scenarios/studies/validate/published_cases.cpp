@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-// Of the plan, what every table says; the rest follows from the stack and its features.
+// Columns of the plan that every table has. Stack and features give the rest.
 template <auto... kMembers>
 struct PlanColumns {
     template <class Visit>
@@ -38,7 +38,7 @@ using CasePlan = PlanColumns<&Plan::tensor_model_parallel_size,
                              &Plan::tp_comm_overlap,
                              &Plan::overlap_p2p>;
 
-// From this column on, an empty field says nothing: what the stack has by itself counts.
+// From this column on, an empty field means the stack's default.
 constexpr std::string_view kFirstDetail = "attention_kernel";
 
 const CaseColumns& case_columns() {
@@ -49,7 +49,7 @@ const CaseColumns& case_columns() {
             "seq_length,vocab_size,gated_mlp,num_experts,flash_attention,features,"
             "measured_iteration_s"};
         CasePlan::visit([&](const auto& field) { all.add(field.name); });
-        // Tables of dense models have none of these.
+        // Optional: tables of dense models lack these.
         all.add(
             "moe_router_topk=,expert_model_parallel_size=,expert_tensor_parallel_size=,"
             "num_dense_layers=,dense_ffn_hidden_size=,moe_layer_freq=,"
@@ -57,7 +57,7 @@ const CaseColumns& case_columns() {
             "qk_pos_emb_head_dim=,v_head_dim=,mtp_num_layers=,router_balance=,token_dispatcher=,"
             "overlap_moe_expert_parallel_comm=,recompute_modules=,offload=,"
             "quantized_communication=");
-        // Tables of users have none of these.
+        // Optional: tables of users lack these.
         all.add(
             "attention_kernel=,optimizer=,recompute_detail=,compile=,power_cap_w=,assumed=,"
             "outcome=");
@@ -66,7 +66,7 @@ const CaseColumns& case_columns() {
     return columns;
 }
 
-// A field of the plan; an empty one of a number or a switch is as the plan has it.
+// Reads a field of the plan. An empty number keeps the plan's value.
 template <class Field>
 void read_field(CaseFields& read, const Field& field, ParallelPlan& plan) {
     auto& value = plan.*field.member;
@@ -79,7 +79,7 @@ void read_field(CaseFields& read, const Field& field, ParallelPlan& plan) {
     }
 }
 
-// The table's ffn_hidden_size is that of an expert.
+// In tables with experts ffn_hidden_size is the width of an expert.
 void read_experts(CaseFields& read, Transformer& model) {
     model.num_experts = read.integer("num_experts", 0);
     if (model.num_experts > 0) {
@@ -155,7 +155,7 @@ PublishedCase read_row(CaseFields& read) {
     row.recompute_detail = read.text("recompute_detail");
     row.compile = read.text("compile");
     row.power_cap_w = read.count_or("power_cap_w", 0);
-    // A configuration with what became of its memory has no time.
+    // A table of memory outcomes has no times.
     if (read.text("outcome").empty() && row.measured_s <= 0) {
         read.complain("measured_iteration_s", "must be greater than 0");
     }
@@ -168,7 +168,7 @@ PublishedCase read_row(CaseFields& read) {
     return row;
 }
 
-// Puts the value into each row that assumes the column.
+// Puts the value into each row that assumes the column. An error if there is no such column or row.
 std::optional<Error> assume(const std::filesystem::path& file,
                             const AssumedValue& instead,
                             std::vector<CsvRow>& table) {

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kRecipes = "recipes";
 
-// The column that says what a key of the plan says. Modules belong to how much is computed again: a
-// row states both or neither.
+// The table's column for a key of the plan. recompute_modules counts as part of
+// recompute_granularity: a row states both or neither.
 std::string_view column_of(std::string_view key) {
     using Plan = ParallelPlan;
     if (key == plan_field<&Plan::recompute_modules>.name) {
@@ -41,7 +41,7 @@ std::string recipe_entry(std::string_view stack, const Catalogue& catalogue) {
     if (!wanted.empty()) {
         return wanted;
     }
-    // Names are sorted, and releases count in two digits: the last name is the newest release.
+    // Names are sorted, and release numbers have two digits: the last match is the newest release.
     const auto newest = std::find_if(known.rbegin(), known.rend(), [&](const std::string& name) {
         return !stack.empty() && name.starts_with(fmt::format("{}.", stack));
     });

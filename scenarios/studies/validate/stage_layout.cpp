@@ -6,8 +6,9 @@
 namespace orrery {
 namespace {
 
-// Megatron-Bridge's recipes of DeepSeek-V3 and Kimi-K2 (recipes/deepseek/deepseek_v3.py): equal
-// stages but for the last, which has the rest, the predicted tokens and the loss.
+// Layers of Megatron-Bridge's recipes for DeepSeek-V3 and Kimi-K2
+// (recipes/deepseek/deepseek_v3.py): equal stages, except that the last has the remaining layers,
+// the multi-token prediction and the loss.
 std::vector<std::int64_t> equal_but_the_last(std::int64_t layers, std::int64_t stages) {
     const std::int64_t most = (layers + stages - 1) / stages;
     std::vector<std::int64_t> layout;
@@ -40,7 +41,7 @@ std::vector<std::int64_t> layers_by_cost(const Transformer& model, std::int64_t 
         sum += layer;
         stage += sum * stages > all * (stage + 1) && stage + 1 < stages ? 1 : 0;
     }
-    // The output layer ends up behind the last stage's layers.
+    // The output layer follows the last stage's layers.
     const bool whole = stage + 1 == stages && std::ranges::count(layout, 0) == 0;
     return whole ? layout : std::vector<std::int64_t>{};
 }

@@ -10,8 +10,8 @@
 namespace orrery {
 namespace {
 
-// Where the curves are known. Kernels' are straight lines nearly; transfers and calls come out from
-// behind kernels as they slow down.
+// Factors at which the curves are sampled. Curves of kernels are almost straight. Transfers and
+// calls become exposed behind kernels as they slow down, so they have two samples.
 constexpr double kKernelProbe = 1.3;
 constexpr std::array kTransferProbes{2.0, 5.0};
 constexpr std::array kCallProbes{1.5, 3.0};
@@ -43,7 +43,7 @@ private:
     EfficiencyTable table_;
 };
 
-// Adds the probes' points to a curve whose step at factor 1 is known.
+// Adds the points of the samples to a curve whose step at factor 1 is known.
 template <class Probes>
 Result<void> add_points(const Probe& probe,
                         std::size_t factor,
@@ -80,7 +80,7 @@ double ResponseCurve::change(double factor) const {
 }
 
 double StepResponse::under(const Calibration& facts) const {
-    // What all facts share, weighed by the time that the step spends in kernels.
+    // The factor that all facts share: their mean, weighted by the step's time in kernels.
     const double products = curves[kProducts].change(2);
     const double others = curves[kElementWise].change(2);
     const double kernels = products + others;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a step's time answers to the facts of a calibration (scenarios/format/specs/calibration.h):
-// the step is simulated with each fact changed by itself, on a network without contention, and
-// interpolated between. A step of kernels, transfers and calls that all take twice as long takes
-// twice as long: the factor that all facts share needs no simulation, and what they differ by adds
-// up.
+// Response of a step's time to the facts of a calibration (scenarios/format/specs/calibration.h).
+// The step is simulated with one fact changed at a time, on a network without contention, and
+// interpolated. If kernels, transfers and calls all take twice as long, so does the step: the
+// shared factor needs no simulation. The remaining differences add up.
 #pragma once
 
 #include <string>
@@ -17,11 +16,11 @@
 
 namespace orrery {
 
-// Step times at values of one factor, ascending; straight lines between them and beyond.
+// Step times at ascending values of one factor, with linear interpolation and extrapolation.
 class ResponseCurve {
 public:
     void add(double factor, double seconds) { points_.emplace_back(factor, seconds); }
-    // Less the time at factor 1. No points: the step does not depend on the factor.
+    // Difference to the time at factor 1. Without points the step does not depend on the factor.
     double change(double factor) const;
 
 private:
@@ -32,14 +31,14 @@ struct StepResponse {
     double predicted_s = 0;  // on the row's own network
     double measured_s = 0;
     double sigma = 0;       // relative standard deviation of the prediction
-    double analytic_s = 0;  // without contention, as the curves
-    // By kCalibrationFactors; of the kernels shares of the time that the step spends in them.
+    double analytic_s = 0;  // without contention, like the curves
+    // Indexed like kCalibrationFactors.
     std::array<ResponseCurve, kCalibrationFactors.size()> curves{};
-    // The step under other facts, in seconds.
+    // Step time under other facts, in seconds.
     double under(const Calibration& facts) const;
 };
 
-// `row` as validate predicted it.
+// `validated` is the prediction of `row` by validate.
 Result<StepResponse> step_response(const PublishedCase& row,
                                    const ValidatedCase& validated,
                                    const Catalogue& catalogue);

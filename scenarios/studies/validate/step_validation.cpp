@@ -37,8 +37,8 @@ std::string choice_of(const PublishedCase& row) {
 
 using CaseOutcome = std::variant<ValidatedCase, SkippedCase>;
 
-// Passes of layers over micro-batches, of all ranks: the time of a simulation grows with them. A
-// pass of a context-parallel rank exchanges parts of the sequence with each of the others.
+// Estimated cost of simulating a row: passes of layers over micro-batches, over all ranks. A pass
+// of a context-parallel rank exchanges parts of the sequence with each other rank.
 std::int64_t work_of(const ParallelPlan& plan, const Transformer& model) {
     const std::int64_t micro_batches =
         plan.global_batch_size / std::max<std::int64_t>(1, plan.micro_batch_size);
@@ -53,7 +53,7 @@ std::int64_t work_of(const MeasuredRun& run) {
     return work_of(run.scenario.plan, run.scenario.model);
 }
 
-// The most work first: else one thread would be left with it when the others are done.
+// Indices with the largest work first: else one thread would be left with it at the end.
 template <class Row>
 std::vector<std::size_t> order_of_work(const std::vector<Row>& rows) {
     std::vector<std::size_t> order(rows.size());
@@ -63,7 +63,7 @@ std::vector<std::size_t> order_of_work(const std::vector<Row>& rows) {
     return order;
 }
 
-// In the order of the table, whatever the number of threads.
+// Results in the order of the table, for any number of threads.
 template <class Row, class Outcome>
 Validation validate_each(const std::vector<Row>& rows,
                          const StepValidationOptions& options,
@@ -90,7 +90,7 @@ Validation validate_each(const std::vector<Row>& rows,
     return validation;
 }
 
-// What every measured step shows, published or one's own; `sigma` is the simulation's own.
+// Figures of a measured step, published or the user's own. `sigma` is only the simulation's own.
 Result<ValidatedCase> timed_case(const Scenario& scenario,
                                  double measured_s,
                                  const Control& control,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured training steps beside simulated ones: published cases, whose columns are the scenario,
-// and one's own runs, which name their scenarios.
+// and the user's own runs, which name their scenarios.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ struct StepValidationOptions {
     std::filesystem::path catalogue;
     EfficiencyTable step_table;
     std::uint32_t jobs = 1;
-    std::function<void(double)> progress{};  // called with the share that is done
+    std::function<void(double)> progress{};  // gets the completed share
 };
 
-// The rows that the control's constants are fitted on ship with the catalogue.
+// The catalogue's table to which the control's constants are fitted.
 std::filesystem::path control_table(const std::filesystem::path& catalogue);
 ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue);
 
-// Relative standard deviation of a row's step by the columns that its source does not state, on a
-// network without contention: what matters is the difference. `fits`: the row's own step does, and
-// so have the others to.
+// Relative standard deviation of a row's step over the columns that its source does not state, on a
+// network without contention, since only the difference matters. `fits`: the row's own step fits in
+// memory, and alternatives that do not fit are excluded.
 double spread_of_assumed(const PublishedCase& row,
                          const Catalogue& catalogue,
                          PlainSteps& steps,
                          bool fits);
 
-// Without the summaries of families (summarise_families()). A case's interval also holds what the
-// columns spread that its source does not state.
+// Families are not summarised yet (summarise_families()). The interval of a case includes the
+// spread over the columns that its source does not state.
 Validation validate_steps(const std::vector<PublishedCase>& cases,
                           const Control& control,
                           const StepValidationOptions& options);

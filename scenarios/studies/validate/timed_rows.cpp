@@ -14,7 +14,7 @@ struct WeighedError {
     double weight = 0;
 };
 
-// The least error that half of the weight does not exceed.
+// The smallest error such that errors up to it hold half of the weight.
 double weighed_median(std::vector<WeighedError> errors) {
     std::ranges::sort(errors, {}, &WeighedError::error);
     double all = 0;

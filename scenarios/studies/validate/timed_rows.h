@@ -17,7 +17,7 @@ struct TimedRow {
     std::string family;
     double measured_us = 0;
     double predicted_us = 0;
-    std::string as;  // what was priced: "deepep, 24 SMs"
+    std::string as;  // simulated operation: "deepep, 24 SMs"
     double error() const { return predicted_us / measured_us - 1; }
 };
 
@@ -39,7 +39,7 @@ struct TimedValidation {
     std::vector<TimedRow> rows;
     std::vector<SkippedRow> skipped;
     std::vector<TimedFamily> families;
-    // Median of the absolute errors, every family weighing the same.
+    // Median of the absolute errors, with equal weights of the families.
     double balanced_median = 0;
 };
 

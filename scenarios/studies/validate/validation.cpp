@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-// 1-based ranks; equal values share the mean of theirs.
+// 1-based ranks; equal values share the mean of their ranks.
 std::vector<double> ranks_of(const std::vector<double>& values) {
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -33,7 +33,7 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
     return ranks;
 }
 
-// The ratio of two cases' times under the control, over the measured one.
+// Ratio of two cases' times under the control, over the measured ratio.
 double off_proportion(const ValidatedCase& a, const ValidatedCase& b) {
     return (1 + a.control_error()) / (1 + b.control_error());
 }
@@ -64,7 +64,7 @@ RatioSummary summarise_ratios(const std::vector<const ValidatedCase*>& cases) {
     return summary;
 }
 
-// Pairs of cases, and how many more of them are in the right order than in the wrong one.
+// Number of pairs of cases, and the pairs in the right order less those in the wrong order.
 struct FamilyOrder {
     std::size_t pairs = 0;
     std::int64_t right = 0;

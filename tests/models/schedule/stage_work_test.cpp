@@ -118,22 +118,21 @@ TEST(StageWork, AChunksGradientsAreReducedBehindItsLastPass) {
 // Megatron-LM's interleaved schedule: one exchange for a forward pass and the backward behind it.
 TEST(StageWork, PairsOfAnExchangeReceiveAndSendTogether) {
     const StageRules rules{.schedule = ScheduleKind::interleaved_1f1b};
-    const auto pairs = [&](std::int32_t micro_batches) {
-        const StageWalk walk =
-            stage_work(rules, {.stages = 2, .chunks = 2, .micro_batches = micro_batches}, 1);
+    const auto pairs = [&](std::int32_t micro_batches, std::int32_t stage = 2) {
+        const ScheduleShape shape{.stages = 4, .chunks = 2, .micro_batches = micro_batches};
+        const StageWalk walk = stage_work(rules, shape, stage);
         int found = 0;
         for (std::size_t i = 0; i + 1 < walk.work.size(); ++i) {
-            found += walk.work[i].task == StageTask::pass &&
-                     walk.work[i].item.pass == Pass::forward &&
-                     walk.work[i + 1].task == StageTask::pass &&
-                     sends({.stages = 2, .chunks = 2, .micro_batches = micro_batches},
-                           1,
-                           walk.work[i].item);
+            found +=
+                walk.work[i].task == StageTask::pass && walk.work[i].item.pass == Pass::forward &&
+                walk.work[i + 1].task == StageTask::pass && sends(shape, stage, walk.work[i].item);
         }
         return found;
     };
-    EXPECT_GT(pairs(4), 0);
-    EXPECT_EQ(pairs(2), 0);
+    EXPECT_EQ(pairs(8), 10);
+    EXPECT_EQ(pairs(4), 2);     // all others are warm-up
+    EXPECT_EQ(pairs(4, 0), 0);  // all are
+    EXPECT_EQ(pairs(6), 0);  // Megatron-LM has no such schedule
 }
 
 TEST(StageWork, AStageWithoutLayersHasNoWeightPasses) {

@@ -57,6 +57,8 @@ TEST(CudaDecoder, SaysWhatTheDeviceLacks) {
     ASSERT_FALSE(large);
     EXPECT_NE(large.error().what.find("the activations of a step needs"), std::string::npos)
         << large.error().what;
+    EXPECT_NE(large.error().hint.find("max_num_batched_tokens"), std::string::npos)
+        << large.error().hint;
 }
 
 TEST(CudaDecoder, GivesUpADeviceThatDoesNotEndAStep) {

@@ -28,13 +28,15 @@ TEST(CudaDevice, HasAStreamForEachOfAProgram) {
 TEST(CudaDevice, SaysWhatNeedsMoreMemoryThanThereIs) {
     const auto device = open_simulated();
     simulated::limit_memory(std::int64_t{1} << 30);
-    EXPECT_EQ(*device->allocate(0, "nothing"), nullptr);
-    ASSERT_TRUE(device->allocate(std::int64_t{1} << 29, "half"));
-    const auto more = device->allocate(std::int64_t{3} << 29, "the tensors of a training step");
+    EXPECT_EQ(*device->allocate(0, "nothing", ""), nullptr);
+    ASSERT_TRUE(device->allocate(std::int64_t{1} << 29, "half", ""));
+    const auto more = device->allocate(
+        std::int64_t{3} << 29, "the tensors of a training step", "a smaller micro-batch");
     ASSERT_FALSE(more);
     EXPECT_EQ(more.error().what,
               "the tensors of a training step needs 1.50 GiB, and GPU of 1 GiB has 0.50 GiB left "
               "of 16.00");
+    EXPECT_EQ(more.error().hint, "a smaller micro-batch");
 }
 
 TEST(CudaDevice, MakesEventsThatAreNotEachOther) {

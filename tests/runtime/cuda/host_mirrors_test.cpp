@@ -18,7 +18,7 @@ protected:
         auto device = CudaDevice::open({});
         EXPECT_TRUE(device);
         device_ = std::move(*device);
-        rank_.set_arena(*device_->allocate(rank_.plan().bytes(), "tensors"));
+        rank_.set_arena(*device_->allocate(rank_.plan().bytes(), "tensors", ""));
         mirrors_ = std::make_unique<HostMirrors>(*device_, rank_);
     }
     TensorId find(const std::string& name) const {

@@ -23,5 +23,15 @@ TEST(SearchReport, WhatTheSimulationsCouldNotReachIsInTheHeadline) {
               "search.simulations ran out");
 }
 
+TEST(SearchReport, TheHeadlineSaysThatTheListingWasInterrupted) {
+    SearchedPlans searched = searched_plans();
+    searched.result.left_out.interrupted = 7;
+    searched.result.interrupted = true;
+    searched.result.listed = false;
+    EXPECT_EQ(search_headline(searched.result),
+              "interrupted; the best of 50 simulated plans; 7 of the first 12,345 that could be "
+              "better were left");
+}
+
 }  // namespace
 }  // namespace orrery

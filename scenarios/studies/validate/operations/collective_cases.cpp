@@ -40,9 +40,10 @@ CollectiveCase collective_case_of(CaseFields& fields) {
 
 struct Word {
     std::string_view word;
-    std::string_view name;  // in the catalogue, with what differs
+    std::string_view name;  // catalogue entry, with changed keys
 };
-// The measured servers have EPYC hosts; NCCL counts 16 GB/s between two (src/graph/topo.h).
+// The measured servers have EPYC hosts. NCCL assumes 16 GB/s between two EPYC sockets
+// (src/graph/topo.h).
 constexpr std::string_view kRtx4090OnEpyc =
     "pcie-rtx4090-8gpu, amd_cpu: true, socket_bandwidth: 16 GB/s";
 constexpr Word kMeasuredNodes[] = {{"a100-80g", "dgx-a100-80g"},
@@ -56,8 +57,8 @@ constexpr Word kMeasuredNodes[] = {{"a100-80g", "dgx-a100-80g"},
                                    {"mi300x", "mi300x-8gpu"},
                                    {"rtx4090", kRtx4090OnEpyc},
                                    {"v100-32g", "dgx-v100"}};
-// By the word after '+'. A few servers always fit under one set of leaves. Some differ from an
-// entry of the catalogue by their adapters alone.
+// Fabric by the word after '+'. A few servers always fit under one set of leaves. Some fabrics
+// differ from a catalogue entry only in their adapters.
 constexpr Word kFabrics[] = {
     {"ib-hdr200", "dgx-superpod-hdr200"},
     {"ib-ndr400", "ndr400-rail"},
@@ -67,7 +68,7 @@ constexpr Word kFabrics[] = {
     {"eth200", "eth200-clos"},
     {"eth16x200", "{base: eth400-clos, nics_per_node: 16, nic_bandwidth: 200 Gbps}"},
     {"eth16x100", "{base: eth200-clos, nics_per_node: 16, nic_bandwidth: 100 Gbps}"},
-    {"tcpxo-8x200", "eth200-clos"},  // as if its messages were RDMA's
+    {"tcpxo-8x200", "eth200-clos"},  // modelled as RDMA
     {"slingshot-2x200", "{base: eth200-clos, nics_per_node: 2}"},
     {"efa-400", "efa-400"},
     {"efa-32x100", "efa-400"}};
@@ -78,7 +79,7 @@ std::string_view known(std::span<const Word> words, std::string_view word) {
     return found == words.end() ? std::string_view{} : found->name;
 }
 
-// All nodes of a cluster have as many GPUs as the row used; on one node the others stay idle.
+// The cluster's nodes have as many GPUs as the row used of each.
 std::string gpus_of_node(const CollectiveCase& row) {
     constexpr std::uint32_t kGpusOfTray = 4;
     const std::uint32_t gpus = row.num_gpus / row.num_nodes;
@@ -134,7 +135,8 @@ Result<void> validate_family(const std::vector<const CollectiveCase*>& rows,
     return {};
 }
 
-// Of every table timed call by call, from the others (leave one out).
+// Adds the host's launch time to the rows of each table that timed call by call. The time comes
+// from the other such tables (leave one out).
 void add_launches(CollectiveValidation& validation) {
     std::vector<std::pair<std::string, double>> beyond;
     for (const ValidatedCollective& row : validation.rows) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published times of collectives (the columns of catalogue/published/collectives.csv) beside those
-// of the network model, all rows with one catalogue. A table that a Python program measured call by
-// call has the host's launch in every row, since each call waits for the one before: kEagerLaunch.
-// Rows of unknown networks are told and left out.
+// of the network model, with one catalogue for all rows. A table that a Python program timed call
+// by call includes the host's launch in every row, since each call waits for the one before:
+// kEagerLaunch. Rows of unknown networks are skipped and reported.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace orrery {
 
-// Host time of one call of torch.distributed, which nothing hides when calls are timed one by one;
-// steps of training launch ahead and do not have it. No independent figure is known, so a table
-// never sees its own: its launch is the median of what the other such tables' small collectives on
-// one server take beyond their prediction. This, their median over the shipped tables, is for a
-// table that has no others beside it.
+// Host time of one call of torch.distributed. It shows where calls are timed one by one; training
+// steps launch ahead and hide it. No independent figure is published. The launch of a table is
+// therefore the median excess of small collectives on one server over their prediction, in the
+// other such tables. This value is the median over the shipped tables, for a table that is
+// validated alone.
 inline constexpr double kEagerLaunch_us = 26.2;
 
 struct CollectiveCase {
@@ -38,7 +38,7 @@ struct CollectiveCase {
 struct ValidatedCollective {
     CollectiveCase of;
     double predicted_us = 0;
-    double launch_us = 0;  // of it, the host's, where calls were timed one by one
+    double launch_us = 0;  // host's part of predicted_us where calls were timed one by one
     std::string algorithm;
     std::string protocol;
     double error() const { return predicted_us / of.measured_us - 1; }
@@ -48,7 +48,7 @@ struct CollectiveFamily {
     std::string name;
     std::size_t rows_small = 0;  // below 1 MiB
     std::size_t rows_large = 0;
-    double median_small = 0;  // of the absolute errors
+    double median_small = 0;  // of the absolute errors, like the next two
     double median_large = 0;
     double max_large = 0;
 };
@@ -60,15 +60,15 @@ struct SkippedCollective {
 
 struct CollectiveValidation {
     std::vector<ValidatedCollective> rows;
-    std::vector<SkippedCollective> skipped;  // families
+    std::vector<SkippedCollective> skipped;  // by family
     std::vector<CollectiveFamily> families;
     CollectiveFamily all;
 };
 
-// Whether the file's first line is that of a table of collectives.
+// Whether the first line of the file is the header of a table of collectives.
 bool is_collective_table(const std::string& file);
 ResultOrErrors<std::vector<CollectiveCase>> read_collective_cases(const std::string& file);
-// The cluster that a row was measured on. The error is why there is none.
+// The cluster of a row, or an error that says why it is unknown.
 Result<Scenario> scenario_of(const CollectiveCase& row, const std::filesystem::path& catalogue);
 Result<CollectiveValidation> validate_collectives(const std::vector<CollectiveCase>& cases,
                                                   const std::filesystem::path& catalogue);

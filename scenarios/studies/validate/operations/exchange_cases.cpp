@@ -18,7 +18,7 @@
 namespace orrery {
 namespace {
 
-// "Large messages" of a slide that gives no sizes.
+// Size of the "large messages" on a slide that gives no sizes.
 constexpr std::int64_t kLargeMessage = std::int64_t{4} << 30;
 
 const CaseColumns kExchangeColumns{
@@ -77,7 +77,7 @@ ExchangeCase exchange_case_of(CaseFields& fields) {
     return c;
 }
 
-// Servers of the group as the network has them: one NVLink domain is one.
+// Servers of the group in the network: an NVLink domain counts as one.
 std::uint32_t servers_of(const ExchangeCase& row) {
     return row.fabric == "nvl72" ? 1 : row.num_nodes;
 }
@@ -111,7 +111,7 @@ Result<std::string> dispatcher_of(const ExchangeCase& row) {
     return fail(row.where, fmt::format("no dispatcher is '{}'", by));
 }
 
-// Of a device, GB/s that its kernels reach: what a copy of rows takes.
+// Memory bandwidth that kernels of the device reach, in GB/s: the rate of a copy of rows.
 Result<double> memory_bandwidth(const Scenario& scenario, const std::filesystem::path& catalogue) {
     const auto table = read_efficiency_table((catalogue / "kernel_efficiency.csv").string());
     if (!table) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published exchanges of tokens between experts' ranks (the columns of
-// catalogue/published/collectives_a2a.csv) beside those of the network model, all rows with one
-// catalogue and one table of dispatchers. Rows say what they divided by the time
-// (bandwidth_kind), from which their time follows.
+// catalogue/published/collectives_a2a.csv) beside those of the network model, with one catalogue
+// and one table of dispatchers for all rows. A row's bandwidth_kind says which bytes its bandwidth
+// divides by the time.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +24,26 @@ struct ExchangeCase {
     std::uint32_t num_gpus = 0;
     std::uint32_t num_nodes = 0;
     std::string fabric;
-    std::int64_t tokens = 0;  // of a GPU; 0: a plain all_to_all
+    std::int64_t tokens = 0;  // per GPU; 0: a plain all_to_all
     std::int64_t hidden_size = 0;
     std::uint32_t topk = 0;
     std::uint32_t num_experts = 0;
-    std::uint32_t server_limit = 0;  // group-limited:N; 0: none
+    std::uint32_t server_limit = 0;  // N of "group-limited:N"; 0: none
     bool fp8 = false;
     std::uint32_t sms = 0;
     double bandwidth = 0;        // GB/s
     std::string bandwidth_kind;  // nvlink, rdma-logical, algorithm, busbw
-    double time_us = 0;          // 0: follows from the bandwidth
-    bool kernel_only = false;    // without the host and the library's own copies
+    double time_us = 0;          // 0: computed from the bandwidth
+    bool kernel_only = false;    // without host time and the library's own copies
     std::string where;
 };
 
-// Whether the file's first line is that of a table of exchanges.
+// Whether the first line of the file is the header of a table of exchanges.
 bool is_exchange_table(const std::string& file);
 ResultOrErrors<std::vector<ExchangeCase>> read_exchange_cases(const std::string& file);
-// Bytes of a row: BF16, or FP8 with an FP32 scale for every 128.
+// Bytes of a token's row: BF16, or FP8 with an FP32 scale per 128 values.
 std::int64_t row_bytes(const ExchangeCase& row);
-// Error: the row's place and why the time cannot be told.
+// Measured time. The error names the row and why the time is unknown.
 Result<double> measured_us(const ExchangeCase& row);
 Result<TimedValidation> validate_exchanges(const std::vector<ExchangeCase>& cases,
                                            const std::filesystem::path& catalogue);

@@ -48,7 +48,7 @@ LayerCase layer_case_of(CaseFields& fields) {
     return c;
 }
 
-// A row's server, its prices and its network.
+// Server, kernel costs and network of a row.
 struct LayerBench {
     Scenario scenario;
     CostModel costs;
@@ -88,8 +88,8 @@ double microseconds_of(const CostModel& costs, const std::vector<KernelCall>& ca
     return us;
 }
 
-// Dispatch and combine of BF16 rows, and the host's wait for the counts in a forward pass: the lead
-// of its launches is gone then.
+// Time of dispatch and combine of BF16 rows. In a forward pass the host waits for the counts, so
+// the next launch is no longer hidden.
 double exchanges_us(const MoeLayer& layer,
                     const RoutedRows& rows,
                     const LayerBench& bench,

@@ -18,7 +18,7 @@ public:
 
     std::vector<KernelCall> take() { return std::move(calls_); }
 
-    // A kernel that reads and writes `bytes` in all.
+    // Adds a kernel that reads and writes `bytes` in total.
     void moves(double bytes) {
         calls_.push_back(memory_bound_call(KernelKind::transpose,
                                            layer_.compute,
@@ -27,7 +27,7 @@ public:
                                            0,
                                            static_cast<std::int64_t>(bytes)));
     }
-    // Rows of the hidden size from one order to another.
+    // Adds a kernel that reorders rows of the hidden size.
     void rows_move(double read, double written) {
         moves((read + written) * static_cast<double>(layer_.hidden * size()));
     }
@@ -65,7 +65,7 @@ public:
         quantise(experts_here() * layer_.hidden, layer_.width);
         quantise(experts_here() * layer_.hidden, layer_.width);
     }
-    // The router's product in FP32, its scores and the choice among them.
+    // The router's product in FP32, its scores, and the choice of experts.
     void router(bool backward) {
         const std::int64_t t = layer_.tokens;
         const std::int64_t e = layer_.experts;
@@ -78,9 +78,9 @@ public:
         }
         moves(static_cast<double>(4 * t * e * 4));
     }
-    // From arrival to the order of the experts' products, and back: by expert after an all-to-all,
-    // copies for the experts of one rank after a dispatcher that sends a row once, filled-up groups
-    // for FP8 unless the dispatcher's own permutation does that.
+    // Moves between the order of arrival and that of the experts' products. After an all-to-all the
+    // rows are permuted by expert. A dispatcher that sends each row once needs copies for the
+    // experts of a rank. FP8 also pads the groups, unless the dispatcher's own permutation does.
     void into_groups() { between(layer_.distinct, static_cast<double>(layer_.rows())); }
     void out_of_groups() { between(static_cast<double>(layer_.rows()), layer_.distinct); }
     bool sends_choices() const { return layer_.dispatcher->copies == RowCopies::choice; }
@@ -119,8 +119,8 @@ std::vector<KernelCall> megatron_forward(const MoeLayer& layer) {
     k.quantise(layer.rows(), layer.hidden);
     k.product(layer.width, layer.hidden);
     k.elementwise(2 + 2);  // GELU
-    k.elementwise(2 + 4);  // times probabilities, in FP32
-    k.elementwise(4 + 2);  // back
+    k.elementwise(2 + 4);  // times FP32 probabilities
+    k.elementwise(4 + 2);  // cast back
     k.quantise(layer.rows(), layer.width);
     k.product(layer.hidden, layer.width);
     k.out_of_groups();
@@ -141,12 +141,12 @@ std::vector<KernelCall> megatron_backward(const MoeLayer& layer) {
     k.quantise(layer.rows(), layer.hidden);
     k.product(layer.width, layer.hidden);
     k.weight_gradient(layer.hidden, layer.width);
-    k.elementwise(2 + 4);      // of the cast
-    k.elementwise(4 + 4);      // of the product, for GELU's output
-    k.elementwise(4 + 2);      // in its type
-    k.elementwise(4 + 2 + 4);  // and for the probabilities
-    k.elementwise(4);          // summed over a row
-    k.elementwise(2 + 2 + 2);  // of GELU
+    k.elementwise(2 + 4);      // gradient of the cast
+    k.elementwise(4 + 4);      // gradient of the product, for GELU's output
+    k.elementwise(4 + 2);      // cast of that gradient
+    k.elementwise(4 + 2 + 4);  // gradient of the probabilities
+    k.elementwise(4);          // its sum over a row
+    k.elementwise(2 + 2 + 2);  // gradient of GELU
     k.quantise(layer.rows(), layer.width);
     k.product(layer.hidden, layer.width);
     k.weight_gradient(layer.width, layer.hidden);
@@ -181,7 +181,7 @@ std::vector<KernelCall> tutel_step(const MoeLayer& layer) {
     k.weight_gradient(layer.width, layer.hidden);
     k.rows_move(rows, tokens);
     k.router(true);
-    // SGD: weight and gradient read, weight written.
+    // SGD reads weight and gradient and writes the weight.
     k.moves(static_cast<double>(2 * layer.experts * layer.hidden * layer.width * 3 * size));
     return k.take();
 }

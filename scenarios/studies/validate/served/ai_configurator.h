@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How AIConfigurator serves the rows that it measured itself, as far as they do not say: its
+// Settings of the engines that AIConfigurator measured, where its rows do not state them: its
 // generator's rules for benchmarks (github.com/ai-dynamo/aiconfigurator,
 // src/aiconfigurator/generator/rule_plugin/benchmark/trtllm.rule and vllm.rule).
 #pragma once
@@ -9,10 +9,11 @@
 
 namespace orrery {
 
-// By the row's source. Rows of InferenceMAX that AIConfigurator publishes are not its own.
+// Decides by the row's source. AIConfigurator also publishes rows of InferenceMAX, which are not
+// its own.
 bool is_ai_configurator(const ServingCase& row);
 
-// Of an aggregated instance: as many sequences as users, and steps that take one prompt whole.
+// Limits of an aggregated instance: one sequence per user, and steps that hold one whole prompt.
 EngineLimits ai_configurator_limits(const ServingCase& row);
 
 }  // namespace orrery

@@ -2,6 +2,7 @@
 #include "scenarios/studies/validate/served/inference_max.h"
 
 #include <cmath>
+#include <string_view>
 
 namespace orrery {
 
@@ -13,10 +14,54 @@ bool is_llama_by_tensorrt(const ServingCase& row) {
     return row.engine.starts_with("trtllm") && row.model.starts_with("llama") && row.gpu == "h200";
 }
 
-// Of tokens that are drawn between length_spread times the stated number and that number.
+// Mean prompt length. The load draws lengths uniformly between length_spread times the stated
+// number and that number.
 double mean_tokens(const ServingCase& row) {
     constexpr double kMean = 0.9;  // RANDOM_RANGE_RATIO is 0.8
     return kMean * row.input_tokens;
+}
+
+bool is_deepseek_on(const ServingCase& row, std::string_view engine, std::string_view gpu) {
+    return row.engine.starts_with(engine) && row.model == "deepseek-r1" && row.gpu == gpu;
+}
+
+// What the scripts pass to a server beside the limits of a step. Those of vLLM without
+// --kv-cache-dtype, and of SGLang without it, keep a cache of 16 bits.
+struct Script {
+    std::string_view engine;
+    std::string_view model;
+    std::string_view gpu;
+    const char* cache;
+    double memory_share;
+};
+constexpr Script kScripts[] = {
+    {"vllm", "gpt-oss-120b", "h100-80g", "bf16", 0.9},  // gptoss_fp4_h100
+    {"vllm", "minimax-m2.5", "h100-80g", "bf16", 0.9},  // minimaxm2.5_fp8_h100
+    {"vllm", "minimax-m2.5", "h200", "bf16", 0.95},     // minimaxm2.5_fp8_h200
+    {"sglang", "deepseek-r1", "h200", "bf16", 0.82},    // dsr1_fp8_h200
+    {"trtllm", "deepseek-r1", "h200", "fp8", 0.75},     // dsr1_fp8_h200_trt
+};
+
+// "...; 2026-03-27; ..." -> "2026-03-27"; empty without a day. Days compare as texts.
+std::string day_in(const std::string& notes) {
+    constexpr std::size_t kLength = 10;
+    const std::size_t at = notes.find("; 20");
+    return at == std::string::npos ? "" : notes.substr(at + 2, kLength);
+}
+
+// dsr1_fp8_h200_trt*.sh: experts are on all ranks. Up to 2025 the script chooses attention data
+// parallelism by the number of users, and its results do not name it. The run of 14 January 2026
+// has dsr1_fp8_h200_trt_mtp*.sh (pull request 392): three proposals, one with data parallelism.
+void apply_deepseek_by_tensorrt(const std::string& day, ServingCase& row) {
+    constexpr double kLong = 8192;
+    const std::int64_t most_users = row.input_tokens >= kLong ? 32 : 64;
+    if (day < "2026" && row.concurrency > most_users && row.data_parallel == 1) {
+        std::swap(row.data_parallel, row.tensor_parallel);
+    }
+    row.expert_parallel = row.data_parallel * row.tensor_parallel;
+    if (day == "2026-01-14") {
+        row.draft_tokens = row.data_parallel > 1 ? 1 : 3;
+    }
 }
 
 }  // namespace
@@ -25,13 +70,54 @@ bool is_inference_max(const ServingCase& row) {
     return row.source.find("InferenceMAX") != std::string::npos;
 }
 
+void apply_inference_max_script(const std::string& notes, ServingCase& row) {
+    if (!is_inference_max(row) || row.mode == "disaggregated") {
+        return;
+    }
+    for (const Script& script : kScripts) {
+        if (row.engine.starts_with(script.engine) && row.model == script.model &&
+            row.gpu == script.gpu) {
+            row.key_value_precision = script.cache;
+            row.memory_share = script.memory_share;
+        }
+    }
+    const std::string day = day_in(notes);
+    if (is_deepseek_on(row, "trtllm", "h200")) {
+        apply_deepseek_by_tensorrt(day, row);
+    }
+    if (is_deepseek_on(row, "sglang", "b300")) {
+        row.memory_share = row.tensor_parallel == 4 ? 0.95 : 0.82;
+    }
+    // From March 2026 on minimaxm2.5_fp8_h200.sh has --enable-expert-parallel for each EP_SIZE.
+    if (row.model == "minimax-m2.5" && row.gpu == "h200" && day >= "2026-03-02") {
+        row.expert_parallel = row.tensor_parallel;
+    }
+}
+
+std::uint32_t inference_max_steps_to_queue(const ServingCase& row) {
+    constexpr std::int64_t kManyUsers = 16;
+    if (!is_inference_max(row) || !is_deepseek_on(row, "sglang", "b300")) {
+        return 1;
+    }
+    return row.tensor_parallel == 8 && row.concurrency >= kManyUsers ? 30 : 10;
+}
+
 std::optional<EngineLimits> inference_max_limits(const ServingCase& row) {
     if (!is_inference_max(row) || row.mode == "disaggregated") {
         return std::nullopt;
     }
     const auto input = static_cast<std::int64_t>(std::llround(row.input_tokens));
     if (row.engine.starts_with("vllm")) {
-        return EngineLimits{.max_num_seqs = row.concurrency, .max_num_batched_tokens = 8192};
+        // MiniMax's scripts leave the number to vLLM (H200), or set it (H100).
+        const std::int64_t most = row.model != "minimax-m2.5" ? row.concurrency
+                                  : row.gpu == "h200"         ? 1024
+                                                              : 256;
+        return EngineLimits{.max_num_seqs = most, .max_num_batched_tokens = 8192};
+    }
+    if (is_deepseek_on(row, "sglang", "b300")) {
+        return row.tensor_parallel == 4
+                   ? EngineLimits{.max_num_seqs = 32, .max_num_batched_tokens = 8192}
+                   : EngineLimits{.max_num_seqs = 128, .max_num_batched_tokens = 32'768};
     }
     const bool deepseek = row.model.starts_with("deepseek-r1") && row.gpu == "h200";
     if (row.engine.starts_with("sglang") && deepseek) {
@@ -41,17 +127,21 @@ std::optional<EngineLimits> inference_max_limits(const ServingCase& row) {
     if (is_llama_by_tensorrt(row)) {
         return EngineLimits{.max_num_seqs = 2048, .max_num_batched_tokens = kLlamaTokens};
     }
-    // Room for the tokens of all users and one prompt, of each rank.
+    // Each rank has room for a token of every user and one prompt. With proposals the users are
+    // those of a rank.
     if (row.engine.starts_with("trtllm") && deepseek) {
-        return EngineLimits{.max_num_seqs = 2048 * row.data_parallel,
-                            .max_num_batched_tokens =
-                                (row.concurrency + input + 127) / 64 * 64 * row.data_parallel};
+        const std::int64_t users =
+            row.draft_tokens > 0 ? row.concurrency / row.data_parallel : row.concurrency;
+        const std::int64_t tokens = (users * (1 + row.draft_tokens) + input + 127) / 64 * 64;
+        return EngineLimits{
+            .max_num_seqs = (row.draft_tokens > 0 ? users : 2048) * row.data_parallel,
+            .max_num_batched_tokens = tokens * row.data_parallel};
     }
     return std::nullopt;
 }
 
-// batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait until they fill 0.9 of a
-// step, for twenty steps at most.
+// TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait until they
+// fill 0.9 of a step, for at most twenty steps.
 std::optional<PromptWait> inference_max_prompt_wait(const ServingCase& row) {
     constexpr std::int64_t kEven = 1024;
     constexpr double kFull = 0.9;

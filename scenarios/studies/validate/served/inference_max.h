@@ -1,28 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// How InferenceMAX serves a published row, as far as its results do not say: the options of the
-// servers in its scripts (github.com/InferenceMAX/InferenceMAX, benchmarks/*.sh, October 2025).
+// Settings with which InferenceMAX serves a published row, where its results do not state them:
+// server options in its scripts on the row's day (github.com/SemiAnalysisAI/InferenceX,
+// benchmarks/*.sh).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "scenarios/studies/validate/served/serving_cases.h"
 #include "scenarios/studies/validate/served/trtllm_bench.h"
 
 namespace orrery {
 
-// By the row's source.
+// Decides by the row's source.
 bool is_inference_max(const ServingCase& row);
 
-// Nothing for a model and an engine whose script is not known.
+// Corrects what the table assumes about the row: its split of experts and attention, the type of
+// its cache, its share of the memory, and the tokens that a draft proposes. `notes` are the row's,
+// with the day of its run.
+void apply_inference_max_script(const std::string& notes, ServingCase& row);
+
+// Nothing if no script of the model and the engine is known.
 std::optional<EngineLimits> inference_max_limits(const ServingCase& row);
 
-// Fewer new prompts than these wait for some steps of the sequences that generate.
+// New prompts wait until there are `prompts` of them, for at most `steps` steps of the generating
+// sequences.
 struct PromptWait {
     std::uint16_t prompts = 1;
     std::uint16_t steps = 0;
     bool operator==(const PromptWait&) const = default;
 };
 std::optional<PromptWait> inference_max_prompt_wait(const ServingCase& row);
+
+// Of SGLang: steps that generate between two looks for new requests (--scheduler-recv-interval).
+std::uint32_t inference_max_steps_to_queue(const ServingCase& row);
 
 }  // namespace orrery

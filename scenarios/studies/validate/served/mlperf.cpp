@@ -16,14 +16,15 @@ bool by_tensorrt(const ServingCase& row) {
     return row.engine.starts_with("trtllm");
 }
 
-// Configurations of trtllm-serve set cuda_graph_padding_enabled and workers_per_core, and 12,000
-// tokens a step (v5.1, closed/NVIDIA/configs/B200-SXM-180GBx8/*/llama3_1-8b.py, and those of
-// submitters that took them over); the others take 1,536 to 8,192 tokens.
+// Whether trtllm-serve ran the row. Its configurations set cuda_graph_padding_enabled and
+// workers_per_core, and 12,000 tokens per step (v5.1,
+// closed/NVIDIA/configs/B200-SXM-180GBx8/*/llama3_1-8b.py, and copies of other submitters). The
+// other configurations set 1,536 to 8,192 tokens.
 bool by_endpoint(const ServingCase& row) {
     return row.model == "llama-3.1-8b" && row.max_num_batched_tokens == 12000;
 }
 
-// AMD's harness, with a vLLM of version 0.
+// AMD's harness uses a vLLM of version 0.
 bool by_amd(const ServingCase& row) {
     return row.engine.starts_with("vllm") && row.gpu.starts_with("mi");
 }
@@ -33,8 +34,8 @@ bool of_amd_2024(const ServingCase& row) {
 }
 
 // MLPerf inference v4.1, closed/AMD/code/llama2-70b-99.9: defaults of mainVllmFp8_SyncServer.py and
-// mainVllmFp8_Offline.py, and test_VllmFp8/*_perf.sh. VLLM_SCHED_PREFILL_KVC_FREEPCT of the
-// offline runs is left out.
+// mainVllmFp8_Offline.py, and test_VllmFp8/*_perf.sh. VLLM_SCHED_PREFILL_KVC_FREEPCT of the offline
+// runs is not modelled.
 void set_amd_of_2024(const ServingCase& row, ServingEngine& engine) {
     const bool offline = row.load == "offline";
     engine.max_num_seqs = offline ? 2048 : 1024;
@@ -43,7 +44,7 @@ void set_amd_of_2024(const ServingCase& row, ServingEngine& engine) {
 }
 
 // v5.1, closed/AMD/code/*/harness_llm/models: server_, interactive_ and offline_mi300x.yaml. The
-// options of AMD's own scheduler (VLLM_LLAMA2_MLPERF_SCHED) are left out.
+// options of AMD's own scheduler (VLLM_LLAMA2_MLPERF_SCHED) are not modelled.
 void set_amd_of_2025(const ServingCase& row, ServingEngine& engine) {
     constexpr double kInteractive_s = 1;
     const bool mixtral = row.model.starts_with("mixtral");
@@ -54,8 +55,8 @@ void set_amd_of_2025(const ServingCase& row, ServingEngine& engine) {
     engine.memory_share = offline ? 0.98 : 0.99;
 }
 
-// v5.1, closed/RedHat/code/llama3.1-8b/README.md: vLLM 0.10.0. The server on L40S states no limits
-// and has the defaults of GPUs below 70 GB.
+// v5.1, closed/RedHat/code/llama3.1-8b/README.md: vLLM 0.10.0. The server on L40S states no limits:
+// vLLM's defaults for GPUs below 70 GB apply.
 void set_red_hat(const ServingCase& row, ServingEngine& engine) {
     const bool offline = row.load == "offline";
     if (row.gpu == "l40s") {
@@ -84,10 +85,11 @@ bool is_mlperf(const ServingCase& row) {
     return row.engine.find("mlperf") != std::string::npos;
 }
 
-// NVIDIA serves DeepSeek-R1 by trtllm-serve with its PyTorch backend, and Llama 3.1 8B where the
-// configuration is the one of trtllm-serve; the other models by the C++ executor (closed/NVIDIA/
-// code/*/tensorrt/__init__.py, DEFAULT_CORE_TYPE; code/llama3_1-8b/tensorrt/README.md,
-// --core_type=trtllm_endpoint). Red Hat uses vLLM 0.10.0 (closed/RedHat/code/llama3.1-8b).
+// NVIDIA serves DeepSeek-R1 with trtllm-serve and its PyTorch backend, Llama 3.1 8B likewise if the
+// configuration is that of trtllm-serve, and the other models with the C++ executor
+// (closed/NVIDIA/code/*/tensorrt/__init__.py, DEFAULT_CORE_TYPE;
+// code/llama3_1-8b/tensorrt/README.md, --core_type=trtllm_endpoint). Red Hat uses vLLM 0.10.0
+// (closed/RedHat/code/llama3.1-8b).
 std::string_view mlperf_engine(const ServingCase& row) {
     if (!is_mlperf(row)) {
         return {};
@@ -100,7 +102,7 @@ std::string_view mlperf_engine(const ServingCase& row) {
 
 void set_mlperf_options(const ServingCase& row, ServingEngine& engine) {
     if (by_tensorrt(row)) {
-        // batch_scheduler_policy: max_util, in all of NVIDIA's configurations.
+        // batch_scheduler_policy is max_util in all of NVIDIA's configurations.
         engine.scheduler = "tensorrt_llm_max_utilization";
         // adp_balancing_timeout_iters of NVIDIA's configurations for DeepSeek-R1.
         engine.prompt_wait_steps = row.load == "offline" ? 50 : 9;
@@ -116,7 +118,7 @@ std::optional<Collecting> mlperf_collecting(const ServingCase& row) {
     if (!by_amd(row) || !of_amd_2024(row) || row.load != "poisson") {
         return std::nullopt;
     }
-    // mainVllmFp8_SyncServer.py: --batcher-threshold, --gpu-batch-size; sync_sut.py gives the
+    // mainVllmFp8_SyncServer.py: --batcher-threshold, --gpu-batch-size. sync_sut.py gives the
     // batches to the GPUs in turn.
     return Collecting{.longest = Time::seconds(0.3), .most = 96, .servers = row.replicas};
 }
@@ -131,9 +133,9 @@ std::int64_t mlperf_prompt_chunk(const ServingCase& row) {
 
 std::int64_t mlperf_requests(const ServingCase& row) {
     constexpr double kLeast_s = 600;
-    constexpr std::int64_t kLeast = 4000;  // for percentiles that repeat
-    // Of DeepSeek-R1, whose longest outputs take longer than ten minutes: the configurations of
-    // both scenarios ask for 5 to 10 passes of the data set by each replica ("min_query_count").
+    constexpr std::int64_t kLeast = 4000;  // for repeatable percentiles
+    // DeepSeek-R1's longest outputs take longer than ten minutes. The configurations of both
+    // scenarios ask for 5 to 10 passes over the data set per replica ("min_query_count").
     constexpr std::int64_t kPasses = 5 * 4388;
     const std::int64_t least = row.model == kDeepSeek ? kPasses : kLeast;
     if (row.load == "offline") {

@@ -2,10 +2,13 @@
 #include "scenarios/studies/validate/served/serving_cases.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "engine/base/field.h"
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/studies/validate/case_fields.h"
+#include "scenarios/studies/validate/served/inference_max.h"
 
 namespace orrery {
 
@@ -23,9 +26,14 @@ const CaseColumns kModelColumns{
     "model,num_layers,hidden_size,num_attention_heads,num_key_value_heads,head_dim,"
     "intermediate_size,vocab_size,gated_mlp,num_experts,experts_per_token,moe_intermediate_size,"
     "shared_experts,first_dense_layers,attention,kv_lora_rank,qk_rope_head_dim,qk_nope_head_dim,"
-    "v_head_dim,q_lora_rank,sliding_window,notes"};
+    "v_head_dim,q_lora_rank,sliding_window,fp8_block_scales,fp4_attention_bits,expert_load_alpha,"
+    "notes"};
 
-// "Server; SLO p99 TTFT 2000 ms TPOT 200 ms" -> 2 behind "TTFT"; 0 without the word.
+constexpr std::array<Choice<BlockScales>, 3> kBlockScales{
+    {{"", BlockScales::none}, {"own", BlockScales::own}, {"all", BlockScales::all}}};
+
+// Objective behind a word, in seconds: "Server; SLO p99 TTFT 2000 ms TPOT 200 ms" gives 2 for
+// "TTFT". 0 without the word.
 double seconds_behind(const std::string& notes, const char* word) {
     const std::string wanted = std::string{word} + " ";
     const std::size_t at = notes.find(wanted);
@@ -37,33 +45,32 @@ double seconds_behind(const std::string& notes, const char* word) {
     return parse_number(number).value_or(0) * 1e-3;
 }
 
-// What the words of a row say about its split and its product, beside the columns.
+// Applies what the notes and the name of a row say about its parallelism and its GPU.
 void apply_words(const std::string& notes, ServingCase& row) {
     row.ttft_objective_s = seconds_behind(notes, "TTFT");
     row.tpot_objective_s = seconds_behind(notes, "TPOT");
-    // Every rank holds attention whole, and the experts are spread over all.
+    // Each rank holds attention whole, and experts are spread over all ranks.
     if (notes.ends_with("attention data parallel") && row.data_parallel == 1) {
         std::swap(row.data_parallel, row.tensor_parallel);
-        // TensorRT-LLM's limits are then of a rank (documentation, "Attention data parallelism").
+        // TensorRT-LLM's limits then hold per rank (documentation, "Attention data parallelism").
         row.max_num_seqs *= row.data_parallel;
         row.max_num_batched_tokens *= row.data_parallel;
     }
-    row.attention_in_16_bits = keeps_attention_in_16_bits(row.model, row.weight_precision) ||
-                               notes.find(
-                                   "attention and the first and last layer of the "
-                                   "checkpoint are bf16") != std::string::npos;
-    // Red Hat's system has two GPUs and uses one (its description in the results, "hw_notes").
+    row.attention_in_16_bits =
+        notes.find("attention and the first and last layer of the checkpoint are bf16") !=
+        std::string::npos;
+    // Red Hat's system has two GPUs and uses one (description in the results, "hw_notes").
     if (row.name.find("redhat-ibm_cloud_gx3-48x240x2l40s") != std::string::npos) {
         row.replicas = 1;
         row.num_gpus = 1;
     }
-    // Systems name the product that has 144 GB of HBM3e instead of 96 GB of HBM3.
+    // Names of systems tell the GH200 with 144 GB of HBM3e from the one with 96 GB of HBM3.
     if (row.gpu == "gh200" && row.name.find("144gb") != std::string::npos) {
         row.gpu = "gh200-144gb";
     }
 }
 
-Transformer transformer_of(CaseFields& fields) {
+PublishedModel model_of(CaseFields& fields) {
     const auto integer = [&](std::string_view column) { return fields.stated(column, 0); };
     const auto noted = [&](const char* words) {
         return fields.text("notes").find(words) != std::string::npos;
@@ -101,7 +108,12 @@ Transformer transformer_of(CaseFields& fields) {
         model.v_head_dim = integer("v_head_dim");
         model.q_lora_rank = integer("q_lora_rank");
     }
-    return model;
+    PublishedModel published{model};
+    published.fp8_block_scales = fields.choice("fp8_block_scales", BlockScales::none, kBlockScales);
+    published.fp4_attention_bits =
+        fields.stated("fp4_attention_bits", published.fp4_attention_bits);
+    published.expert_load_alpha = fields.stated("expert_load_alpha");
+    return published;
 }
 
 ServingCase serving_case_of(CaseFields& fields) {
@@ -152,6 +164,7 @@ ServingCase serving_case_of(CaseFields& fields) {
                     .output_tokens_per_s = fields.stated("output_tokens_per_s"),
                     .where = fields.where()};
     apply_words(fields.text("notes"), row);
+    apply_inference_max_script(fields.text("notes"), row);
     return row;
 }
 
@@ -166,11 +179,12 @@ ResultOrErrors<std::vector<ServingCase>> read_serving_cases(const std::string& f
     return read_cases(file, kServingColumns, serving_case_of);
 }
 
-ResultOrErrors<std::vector<Transformer>> read_served_models(const std::string& file) {
-    return read_cases(file, kModelColumns, transformer_of);
+ResultOrErrors<std::vector<PublishedModel>> read_served_models(const std::string& file) {
+    return read_cases(file, kModelColumns, model_of);
 }
 
-const Transformer* served_model(const std::vector<Transformer>& models, const std::string& name) {
+const PublishedModel* served_model(const std::vector<PublishedModel>& models,
+                                   const std::string& name) {
     std::string known = name;
     for (const char* release : {"llama-3.1-", "llama-3.3-"}) {
         if (name.starts_with(release) && name != "llama-3.1-405b") {
@@ -180,26 +194,27 @@ const Transformer* served_model(const std::vector<Transformer>& models, const st
     if (name == "deepseek-v3") {
         known = "deepseek-r1";
     }
-    const auto found = std::ranges::find(models, known, &Transformer::name);
+    const auto found = std::ranges::find(models, known, &PublishedModel::name);
     return found == models.end() ? nullptr : &*found;
 }
 
-// config.json of the checkpoints: quantization_config, "weight_block_size": [128, 128]. Rows of
-// Qwen3 say "fp8" of Qwen's own checkpoints (Qwen/Qwen3-8B-FP8) in GPUStack's and Qwen's pages, and
-// of scales of whole tensors in the others.
-bool has_block_scales(const ServingCase& row) {
-    constexpr std::string_view kModels[] = {"deepseek-r1", "deepseek-v3", "minimax-m2.5"};
-    const bool by_qwen = row.model.starts_with("qwen3") &&
-                         (row.source.starts_with("GPUStack") || row.source.starts_with("Qwen"));
-    return by_qwen || std::ranges::find(kModels, row.model) != std::end(kModels);
+bool has_block_scales(const ServingCase& row, const PublishedModel& model) {
+    // "fp8" means Qwen's own checkpoints (Qwen/Qwen3-8B-FP8) in GPUStack's and Qwen's pages, and
+    // scales of whole tensors in the other sources.
+    const bool own = row.source.starts_with("GPUStack") || row.source.starts_with("Qwen");
+    return model.fp8_block_scales == BlockScales::all ||
+           (own && model.fp8_block_scales == BlockScales::own);
 }
 
-// OpenAI's GPT-OSS has experts of 4 bits alone (gpt-oss model card, "Quantization"). DeepSeek's FP4
-// checkpoints by NVIDIA and AMD have attention in BF16 (NVIDIA/Model-Optimizer issue 150, ROCm/ATOM
-// pull request 527).
-bool keeps_attention_in_16_bits(const std::string& model, const std::string& weight_precision) {
-    return weight_precision == "fp4" &&
-           (model.starts_with("gpt-oss") || model.starts_with("deepseek"));
+// Qwen2.5's page says enforce_eager=False. Its model of 0.5B takes 3.2 ms a token after 1 token of
+// context and 3.8 ms after 30,720, by the same release: no step is launched kernel by kernel.
+bool captures_all_contexts(const ServingCase& row) {
+    return row.source.starts_with("Qwen2.5 documentation");
+}
+
+bool keeps_attention_in_16_bits(const ServingCase& row, const PublishedModel& model) {
+    return row.attention_in_16_bits ||
+           (row.weight_precision == "fp4" && model.fp4_attention_bits == 16);
 }
 
 }  // namespace orrery

@@ -15,13 +15,13 @@ namespace orrery {
 struct ServingCase {
     std::string name;
     std::string family;
-    std::string source;  // where it was published
+    std::string source;  // publication
     std::string engine;  // "trtllm-0.14", "vllm-0.19.0"
     std::string gpu;
     std::string model;
     std::string weight_precision;
     std::string key_value_precision;
-    bool attention_in_16_bits = false;  // the row's checkpoint keeps its projections so
+    bool attention_in_16_bits = false;  // the notes say so of the checkpoint's projections
     std::string mode;  // static, aggregated, disaggregated
     std::string load;  // static, single, offline, closed, poisson, trace
     std::int64_t num_gpus = 0;
@@ -31,7 +31,7 @@ struct ServingCase {
     std::int64_t expert_parallel = 1;
     std::int64_t replicas = 1;
     std::int64_t gpus_per_node = 8;
-    // Of rows whose prompts and generation have instances of their own.
+    // Instances of a disaggregated row.
     struct Workers {
         std::int64_t workers = 0;
         std::int64_t tensor_parallel = 1;
@@ -46,39 +46,52 @@ struct ServingCase {
     double input_tokens = 0;
     double output_tokens = 0;
     std::string length_spread;
-    std::int64_t max_num_seqs = 0;  // 0: not stated, as the next two
+    std::int64_t max_num_seqs = 0;  // 0: not stated, also for the next two
     std::int64_t max_num_batched_tokens = 0;
     double memory_share = 0;
+    std::int64_t draft_tokens = 0;  // that one more layer of the model proposes in each step
     double power_cap_w = 0;
-    // Measured; 0: not published.
+    // Measured values; 0: not published.
     double ttft_s = 0;  // mean, else median
     double tpot_s = 0;
     double e2e_s = 0;
     double output_tokens_per_s = 0;
-    // What 99 of 100 requests of the published run stayed below; 0: not stated.
+    // 99 of 100 requests of the published run stayed below this; 0: not stated.
     double ttft_objective_s = 0;
     double tpot_objective_s = 0;
     std::string where;  // "serving.csv:12"
 
-    // MLPerf's server rate is by its rules the largest one at which a system meets the objectives
-    // (MLCommons inference rules, "Scenarios").
+    // MLPerf's server rate is by its rules the highest rate that meets the objectives (MLCommons
+    // inference rules, "Scenarios").
     bool at_highest_rate() const {
         return load == "poisson" && (ttft_objective_s > 0 || tpot_objective_s > 0);
     }
 };
 
-// Whether the file's first line is that of a table of served loads.
+// FP8 checkpoints of a model with a scale per block of 128 x 128: none, its authors' own, or all.
+enum class BlockScales : std::uint8_t { none, own, all };
+
+// A model with facts of its checkpoints and of its experts' loads, which have their sources in
+// serving_models.csv.
+struct PublishedModel : Transformer {
+    BlockScales fp8_block_scales = BlockScales::none;
+    std::int64_t fp4_attention_bits = 4;  // of attention's projections in FP4 checkpoints
+    double expert_load_alpha = 0;         // Zipf exponent under real prompts
+};
+
+// Whether the first line of the file is the header of a table of served loads.
 bool is_serving_table(const std::string& file);
 ResultOrErrors<std::vector<ServingCase>> read_serving_cases(const std::string& file);
-// The transformers of a table like catalogue/published/serving_models.csv.
-ResultOrErrors<std::vector<Transformer>> read_served_models(const std::string& file);
-// The model that a row names; releases 3.1 and 3.3 of Llama have the dimensions of 3. Null if there
-// is none.
-const Transformer* served_model(const std::vector<Transformer>& models, const std::string& name);
-// Whether the row's FP8 weights have a scale for each block of 128 x 128.
-bool has_block_scales(const ServingCase& row);
-// Whether checkpoints of the model with weights of this word keep attention's projections in 16
-// bits.
-bool keeps_attention_in_16_bits(const std::string& model, const std::string& weight_precision);
+// Reads a table like catalogue/published/serving_models.csv.
+ResultOrErrors<std::vector<PublishedModel>> read_served_models(const std::string& file);
+// The model that a row names, or null. Llama 3.1 and 3.3 have the dimensions of Llama 3.
+const PublishedModel* served_model(const std::vector<PublishedModel>& models,
+                                   const std::string& name);
+// Whether the row's FP8 weights have a scale per block of 128 x 128.
+bool has_block_scales(const ServingCase& row, const PublishedModel& model);
+// Whether graphs hold the row's steps of all lengths, although the release's default ends before.
+bool captures_all_contexts(const ServingCase& row);
+// Whether the row's checkpoint keeps attention's projections in 16 bits.
+bool keeps_attention_in_16_bits(const ServingCase& row, const PublishedModel& model);
 
 }  // namespace orrery

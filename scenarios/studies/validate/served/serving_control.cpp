@@ -8,13 +8,13 @@ namespace orrery {
 
 namespace {
 
-constexpr double kMemoryShare = 0.75;    // of the memory's bandwidth
-constexpr double kComputeShare = 0.55;   // of the peak of the precision
-constexpr double kAttentionShare = 0.4;  // of the peak in 16 bits
+constexpr double kMemoryShare = 0.75;    // of the memory bandwidth
+constexpr double kComputeShare = 0.55;   // of the precision's peak
+constexpr double kAttentionShare = 0.4;  // of the 16-bit peak
 constexpr double kStep_s = 0.3e-3;
 constexpr double kLayer_s = 8e-6;
 constexpr double kCollective_s = 12e-6;
-constexpr double kCacheShare = 0.9;  // of what weights leave
+constexpr double kCacheShare = 0.9;  // of the memory beside weights
 
 double bytes_of_word(const std::string& precision) {
     if (precision == "fp4" || precision == "int4") {
@@ -68,7 +68,8 @@ private:
         return (all - expert_layers * idle * expert) * bytes_of_word(row_.weight_precision);
     }
 
-    // Of a step with `generating` sequences and `prompt` tokens that see `seen` tokens each.
+    // Time of a step with `generating` sequences and `prompt` tokens, each of which sees `seen`
+    // tokens.
     double step(double generating, double prompt, double seen) const {
         const double tokens = generating + prompt;
         const double memory = (weight_bytes(tokens) + generating * mean_context() * token_bytes_) /
@@ -115,7 +116,8 @@ private:
         return figures;
     }
 
-    // Steps that generate for `batch` sequences carry the prompts of the next ones.
+    // In steady state a step that generates for `batch` sequences also computes their successors'
+    // prompts.
     double flowing_step(double batch) const {
         return step(batch, batch * mean_input() / mean_output(), mean_input() / 2);
     }
@@ -132,7 +134,7 @@ private:
         if (row_.load == "offline" || row_.request_rate <= 0) {
             return most;
         }
-        // Little's law: as many run as arrive while one runs.
+        // Little's law: the number of running sequences equals the arrivals during one.
         double batch = 1;
         for (int i = 0; i < 100; ++i) {
             batch = std::clamp(
@@ -160,7 +162,7 @@ private:
     double bandwidth_ = 0;
     double link_ = 0;
     double layers_ = 0;
-    double token_bytes_ = 0;  // of the cache
+    double token_bytes_ = 0;  // bytes of a token in the cache
 };
 
 }  // namespace

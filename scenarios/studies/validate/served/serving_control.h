@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control of predicted serving: a closed form with one set of constants for all rows, fitted on
-// none of them. A step lasts as long as the slower of memory and tensor cores, plus collectives and
-// a fixed time; the batch is what the load and the cache allow. A simulator that is not clearly
-// better has said nothing.
+// The control of predicted serving: a closed form with one set of constants for all rows, fitted to
+// none of them. A step takes the longer of memory and compute time, plus collectives and a fixed
+// time. Load and cache bound the batch. A useful simulator must clearly beat it.
 #pragma once
 
 #include "kernels/device_spec.h"
@@ -18,13 +17,14 @@ struct ServedFigures {
     double output_tokens_per_s = 0;  // of all replicas
 };
 
-// `nvlink`: the GPUs of a server reach each other over NVLink rather than PCIe.
+// `nvlink`: the GPUs of a server are connected by NVLink rather than PCIe.
 ServedFigures closed_form(const ServingCase& row,
                           const Transformer& model,
                           const DeviceSpec& device,
                           bool nvlink);
 
-// Experts of a layer that `tokens` tokens reach when all are equally likely: E (1 - (1 - k/E)^t).
+// Expected number of a layer's experts that `tokens` tokens reach if all are equally likely: E (1 -
+// (1 - k/E)^t).
 double experts_reached(std::int64_t experts, std::int64_t topk, double tokens);
 
 }  // namespace orrery

@@ -77,7 +77,7 @@ Dtype dtype_of_word(const std::string& word) {
     return word == "fp8" ? Dtype::fp8 : Dtype::bf16;
 }
 
-// A layer of the row's experts.
+// A layer with the row's experts.
 Transformer layer_of_experts(const ServingKernelCase& row) {
     return {.num_layers = 1,
             .hidden_size = row.k,
@@ -92,7 +92,7 @@ Transformer layer_of_experts(const ServingKernelCase& row) {
             .moe_ffn_hidden_size = row.n};
 }
 
-// "zipf-1.2" -> 1.2.
+// Exponent of the distribution: "zipf-1.2" gives 1.2.
 double skew_of(const ServingKernelCase& row) {
     constexpr std::string_view kLaw = "zipf-";
     const std::string_view word = row.distribution;
@@ -114,7 +114,7 @@ Transformer latent_layer(const ServingKernelCase& row) {
             .q_lora_rank = 1536};
 }
 
-// Whether its FP8 weights are those of DeepSeek-V3, whose products have scales of blocks.
+// Whether the row's FP8 weights have block scales, as DeepSeek-V3's do.
 bool of_block_scales(const ServingKernelCase& row) {
     return row.family.find("deepseek") != std::string::npos;
 }
@@ -137,7 +137,7 @@ struct PricedRow {
     std::string as;
 };
 
-// The sum of the named kernels. A cast counts if its product is among them.
+// Sum of the named kernels' times. A cast counts if it precedes one of them.
 template <std::size_t N>
 double sum_of(const ServingPrices& prices,
               const std::vector<ServingOp>& ops,
@@ -183,7 +183,7 @@ Result<PricedRow> price_row(const ServingKernelCase& row,
         const KernelCall call =
             gemm(row.m, row.n, row.k, 1, dtype_of_word(row.dtype), GemmEpilogue::none, Dtype::bf16);
         PricedRow row_price = priced(call, "product");
-        // Rows are whole linear layers (vLLM's RowParallelLinear), whose input has 16 bits.
+        // Rows are whole linear layers (vLLM's RowParallelLinear) with inputs of 16 bits.
         if (row.dtype == "fp8") {
             row_price.us +=
                 priced(quantise_operand(row.m, row.k, ProductPrecision::fp8), "cast").us;
@@ -237,8 +237,7 @@ Result<PricedRow> price_row(const ServingKernelCase& row,
                                     : fmt::format("{} ({})", row.kernel, row.variant));
 }
 
-// The engine whose kernel a row timed: its attention has costs of its own. Other kernels have no
-// engine.
+// The engine whose attention kernel the row timed. Other kernels do not depend on the engine.
 Result<ServingEngine> engine_of_kernel(const ServingKernelCase& row,
                                        const std::filesystem::path& catalogue) {
     return row.variant.starts_with("vllm") ? read_engine("vllm-v1", catalogue) : ServingEngine{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published times of the kernels of inference steps: products, attention over a cache, layers of
-// experts, latent attention with its projections, and small sums. Columns: case, family, gpu,
-// kernel, variant, dtype, kv_dtype, m, n, k, batch, seq, kv_len, heads, kv_heads, head_dim,
+// Published times of kernels of inference steps: products, attention over a cache, layers of
+// experts, latent attention with its projections, and small all-reduces. Columns: case, family,
+// gpu, kernel, variant, dtype, kv_dtype, m, n, k, batch, seq, kv_len, heads, kv_heads, head_dim,
 // num_experts, topk, moe_tp, ep, distribution, num_gpus, size_bytes, time_us.
 #pragma once
 
@@ -24,12 +24,12 @@ struct ServingKernelCase {
     std::string dtype;
     std::string cache_dtype;
     std::string distribution;  // of tokens over experts
-    std::int64_t m = 0;        // rows, or tokens before they are routed
+    std::int64_t m = 0;        // rows, or tokens before routing
     std::int64_t n = 0;        // columns, or the width of an expert
     std::int64_t k = 0;        // inner dimension, or the hidden size
     std::int64_t batch = 1;
-    std::int64_t seq = 1;      // new tokens of a sequence
-    std::int64_t context = 0;  // tokens that they see
+    std::int64_t seq = 1;      // new tokens per sequence
+    std::int64_t context = 0;  // tokens that a new token sees
     std::int64_t heads = 1;
     std::int64_t kv_heads = 1;
     std::int64_t head_dim = 1;

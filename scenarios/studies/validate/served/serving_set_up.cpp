@@ -21,10 +21,10 @@ namespace {
 
 struct ServedNode {
     std::string_view gpu;
-    std::string_view node;  // of the catalogue
+    std::string_view node;  // catalogue entry
     std::string_view fabric;
 };
-// Fabrics matter for rows that span servers alone.
+// The fabric matters only for rows that span servers.
 constexpr ServedNode kNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr200"},
                                  {"a100-80g", "dgx-a100-80g", "dgx-superpod-hdr200"},
                                  {"h100-80g", "dgx-h100", "ndr400-rail"},
@@ -43,9 +43,9 @@ constexpr ServedNode kNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr2
                                  {"mi300x", "mi300x-8gpu", "ndr400-rail"},
                                  {"mi325x", "mi325x-8gpu", "ndr400-rail"}};
 
-// Entries of the catalogue's engines, by the beginning of a row's word: the first that fits. Rows
-// of InferenceMAX name releases of Dynamo (0.5.1, 0.8.1) for the TensorRT-LLM 1 in its containers,
-// or none.
+// Catalogue entry by the beginning of the row's engine; the first match counts. Rows of
+// InferenceMAX name releases of Dynamo (0.5.1, 0.8.1), or none, for the TensorRT-LLM 1 in its
+// containers.
 struct EngineWord {
     std::string_view begins;
     std::string_view engine;
@@ -85,9 +85,12 @@ Result<ServingEngine> engine_of(const ServingCase& row, const std::filesystem::p
     return read_engine(word->engine, catalogue);
 }
 
-// "fp8" -> 8 bits in products of fp8; int4 weights are unpacked for products in 16 bits, as are
-// those of fp4 on devices without fp4.
-Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, ServingPlan& plan) {
+// Sets bits of weights and type of products: "fp8" means 8 bits and FP8 products. int4 weights, and
+// fp4 weights on devices without FP4, are unpacked for products in 16 bits.
+Result<void> set_precision(const ServingCase& row,
+                           const PublishedModel& model,
+                           const DeviceSpec& device,
+                           ServingPlan& plan) {
     struct Word {
         std::string_view word;
         ProductPrecision products;
@@ -114,30 +117,36 @@ Result<void> set_precision(const ServingCase& row, const DeviceSpec& device, Ser
     }
     plan.precision = weights->products;
     plan.weight_bits = weights->bits;
-    plan.block_scaled = plan.precision == ProductPrecision::fp8 && has_block_scales(row);
+    plan.block_scaled = plan.precision == ProductPrecision::fp8 && has_block_scales(row, model);
     if (plan.precision == ProductPrecision::fp4 && device.peak_fp4.per_second() <= 0) {
         plan.precision = ProductPrecision::bf16;
     }
-    plan.attention_in_16_bits = row.attention_in_16_bits && plan.weight_bits < 16;
+    plan.attention_in_16_bits = plan.weight_bits < 16 && keeps_attention_in_16_bits(row, model);
     plan.key_value_precision = cache->bits == 8 ? Dtype::fp8 : Dtype::bf16;
     return {};
 }
 
-// Loads of experts under real prompts. AIConfigurator estimates the exponents by comparing
-// latencies with its kernel tables: 1.01 for DeepSeek-V3 and R1, 1.2 for Qwen3 235B and typical
-// production (docs/POWER_LAW_DISTRIBUTION.md). It takes 1.01 for MiniMax's models, too, whose
-// routers have DeepSeek's biases (sdk/models/minimax_m3.py).
-double expert_skew_of(const Transformer& model) {
-    constexpr double kWithBiases = 1.01;
-    constexpr double kTypical = 1.2;
-    const bool biases = model.multi_latent_attention || model.name.starts_with("minimax-");
-    return model.num_experts == 0 ? 0 : biases ? kWithBiases : kTypical;
+// Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): one more layer of the model
+// proposes tokens. AIConfigurator accepts the first one at a rate of 0.85 and the second at 0.3
+// (nextn_accept_rates): three proposals yield 2.1 tokens a step, as with 0.576 for each.
+Speculation proposals_of(const ServingCase& row, const Transformer& model) {
+    constexpr double kOfOne = 0.85;
+    constexpr double kOfThree = 0.576;
+    if (row.draft_tokens == 0) {
+        return {};
+    }
+    Transformer layer = model;
+    layer.num_layers = 1;
+    layer.first_k_dense_replace = 0;
+    return {.draft_tokens = row.draft_tokens,
+            .acceptance = row.draft_tokens == 1 ? kOfOne : kOfThree,
+            .draft_model = layer};
 }
 
-// What a load means for one of the row's replicas.
+// The load of one of the row's replicas.
 Result<WorkloadSpec> workload_of(const ServingCase& row) {
     constexpr std::int64_t kMost = 2000;
-    constexpr std::int64_t kLongest = 6000;  // begin and end matter little beyond
+    constexpr std::int64_t kLongest = 6000;  // longer runs hardly change the result
     const std::int64_t of_table = is_trtllm_bench(row) ? trtllm_bench_requests(row) : 0;
     const std::int64_t stated = (row.num_requests > 0 ? row.num_requests : of_table) / row.replicas;
     WorkloadSpec workload{.num_requests = std::max<std::int64_t>(1, row.concurrency / row.replicas),
@@ -153,7 +162,7 @@ Result<WorkloadSpec> workload_of(const ServingCase& row) {
         const std::int64_t all = stated > 0 ? stated : 10 * workload.users;
         workload.num_requests = std::min(all, std::max(kMost, 4 * workload.users));
     } else if (row.load == "offline") {
-        // Sequences that run together are replaced at least once.
+        // Long enough that all concurrent sequences are replaced at least once.
         workload.num_requests = is_mlperf(row) ? mlperf_requests(row)
                                 : stated > 0   ? std::min(stated, kLongest)
                                                : std::max(2 * kMost, 2 * row.max_num_seqs);
@@ -169,7 +178,7 @@ Result<WorkloadSpec> workload_of(const ServingCase& row) {
     return workload;
 }
 
-// The row's pools without limits: one, or prefill and decode.
+// The row's pools without limits: one pool, or prefill and decode.
 std::vector<ServingPoolSpec> pools_of(const ServingCase& row) {
     if (row.mode != "disaggregated") {
         ServingPoolSpec pool;
@@ -189,8 +198,8 @@ std::vector<ServingPoolSpec> pools_of(const ServingCase& row) {
     return {pool(PoolRole::prefill, row.prefill), pool(PoolRole::decode, row.decode)};
 }
 
-// Limits that the row states, else those of its benchmark, else the engine's, which are of a
-// data-parallel rank.
+// Sets the limits that the row states, else its benchmark's, else the engine's. Limits of the
+// engine hold per data-parallel rank.
 void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpec& pool) {
     const ServingEngine& engine = scenario.serving.engine;
     pool.limits.prompt_batching_steps = mlperf_prompt_batching(row);
@@ -213,7 +222,7 @@ void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpe
         engine.tokens_of_all_ranks && row.max_num_batched_tokens == 0
             ? engine.max_num_batched_tokens
             : stated(row.max_num_batched_tokens, engine.max_num_batched_tokens);
-    // vLLM before 0.8: the limit of whole prompts is the longest context by default
+    // vLLM before 0.8: without chunked prompts the limit defaults to the longest context
     // (vllm/config.py).
     const BatchingRules* rules = find_batching_rules(engine.scheduler);
     if (row.max_num_batched_tokens == 0 && rules != nullptr && !rules->chunks_prompts) {
@@ -223,7 +232,7 @@ void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpe
     }
 }
 
-Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
+Result<void> set_pools(const ServingCase& row, const PublishedModel& model, Scenario& scenario) {
     ServingSpec& spec = scenario.serving;
     spec.pools = pools_of(row);
     if (spec.pools.front().instances < 1 || spec.pools.back().instances < 1) {
@@ -233,16 +242,17 @@ Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
         if (pool.plan.ranks_of_stage() % pool.plan.expert_model_parallel_size != 0) {
             return fail(row.where, "expert parallelism that does not divide the ranks");
         }
-        if (const auto set = set_precision(row, scenario.device, pool.plan); !set) {
+        if (const auto set = set_precision(row, model, scenario.device, pool.plan); !set) {
             return tl::unexpected(set.error());
         }
         if (scenario.device.generation != "ampere") {
             pool.plan.attention = AttentionGeneration::flash_3_or_cudnn;
         }
-        pool.plan.expert_skew = expert_skew_of(scenario.model);
+        pool.plan.expert_skew = model.expert_load_alpha;
         set_limits(row, scenario, pool);
-        // Lengths of a static batch are known: it is computed in as few steps as the cache allows.
-        if (spec.engine.scheduler == "static") {
+        // The lengths of a static batch are known. It runs in as few steps as the cache allows.
+        const BatchingRules* rules = find_batching_rules(spec.engine.scheduler);
+        if (rules != nullptr && rules->only_when_empty) {
             pool.limits.max_num_batched_tokens =
                 std::max<std::int64_t>(1, std::llround(row.input_tokens)) *
                 scenario.workload.num_requests;
@@ -251,7 +261,7 @@ Result<void> set_pools(const ServingCase& row, Scenario& scenario) {
     return {};
 }
 
-// Of one replica. A harness that collects sees the requests of all.
+// The load of one replica. A harness that collects requests sees those of all replicas.
 CollectedLoad mlperf_load(const ServingCase& row,
                           WorkloadSpec workload,
                           const LengthTable* lengths) {
@@ -263,6 +273,26 @@ CollectedLoad mlperf_load(const ServingCase& row,
     workload.num_requests *= row.replicas;
     workload.arrival_variation = 1;
     return collected(synthetic_requests(workload, lengths), *collecting);
+}
+
+// What the row's benchmark and its options make of the engine's facts.
+void set_options(const ServingCase& row, ServingEngine& facts) {
+    if (row.load == "static" || row.load == "single") {
+        facts.scheduler = "static";
+    }
+    if (row.memory_share > 0) {
+        facts.memory_share = row.memory_share;
+    }
+    // The programs give the engine tokens, without a server (trtllm-bench, vLLM's
+    // benchmark_latency.py): the requests of a batch are there together.
+    if (is_trtllm_bench(row) || row.load == "static") {
+        facts.host_per_request = {};
+    }
+    if (captures_all_contexts(row)) {
+        facts.max_seq_len_to_capture = 0;
+    }
+    facts.num_scheduler_steps =
+        std::max(facts.num_scheduler_steps, inference_max_steps_to_queue(row));
 }
 
 }  // namespace
@@ -300,7 +330,7 @@ Result<Scenario> serving_cluster(std::string_view gpu,
 }
 
 Result<ServingSetUp> set_up_of(const ServingCase& row,
-                               const Transformer& model,
+                               const PublishedModel& model,
                                const std::filesystem::path& catalogue,
                                const std::filesystem::path& traces) {
     if (row.load != "trace" && (row.input_tokens <= 0 || row.output_tokens <= 0)) {
@@ -325,20 +355,13 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     set_up.scenario.workload = *workload;
     set_up.scenario.serving.engine = *engine;
     ServingEngine& facts = set_up.scenario.serving.engine;
-    if (row.load == "static" || row.load == "single") {
-        facts.scheduler = "static";
-    }
-    if (row.memory_share > 0) {
-        facts.memory_share = row.memory_share;
-    }
-    if (is_trtllm_bench(row)) {
-        facts.host_per_request = {};  // it gives the engine tokens, without a server
-    }
+    set_options(row, facts);
     const auto wait = inference_max_prompt_wait(row);
     if (wait) {
         facts.prompt_wait_steps = wait->steps;
     }
-    if (const auto set = set_pools(row, set_up.scenario); !set) {
+    set_up.scenario.serving.speculation = proposals_of(row, model);
+    if (const auto set = set_pools(row, model, set_up.scenario); !set) {
         return tl::unexpected(set.error());
     }
     if (wait) {

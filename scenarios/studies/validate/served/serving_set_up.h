@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A published row as a scenario of kind serving: one mapping for all rows.
+// The serving scenario of a published row: one mapping for all rows.
 #pragma once
 
 #include <filesystem>
@@ -14,22 +14,21 @@
 namespace orrery {
 
 struct ServingSetUp {
-    Scenario scenario;  // its model, serving and workload are the row's
+    Scenario scenario;  // with the row's model, serving and workload
     std::vector<Request> requests;
-    Time held;  // mean, by a client that collects requests, before their arrival
+    Time held;  // mean time that a collecting client holds requests before their arrival
 };
 
-// A cluster of `gpus` GPUs of a kind that published rows name: one server, or several with a
-// fabric.
+// A cluster of `gpus` GPUs by the name in published rows: one server, or several with a fabric.
 Result<Scenario> serving_cluster(std::string_view gpu,
                                  std::int64_t gpus,
                                  const std::string& where,
                                  const std::filesystem::path& catalogue);
 
-// One of the row's replicas with its share of the load. `traces`: the folder of recorded requests.
-// An Error says what cannot be expressed.
+// One of the row's replicas with its share of the load. `traces` is the folder of recorded
+// requests. The error says what is not expressible.
 Result<ServingSetUp> set_up_of(const ServingCase& row,
-                               const Transformer& model,
+                               const PublishedModel& model,
                                const std::filesystem::path& catalogue,
                                const std::filesystem::path& traces);
 

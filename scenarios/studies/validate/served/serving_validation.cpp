@@ -20,9 +20,9 @@ namespace orrery {
 
 namespace {
 
-// Of a run in which all requests come at once, from the beginning of a quarter of them to that of
-// the last one: the first requests fill the cache and the last ones leave it empty, which a long
-// run does not notice. A request's tokens come evenly between its first and its last one.
+// Output rate of a run whose requests all come at once, from the start of the request at the first
+// quartile to the start of the last one. Outside this window the cache fills or empties, which
+// hardly counts in a long run. A request's tokens are spread evenly from its first to its last.
 double steady_output_rate(const ServingResult& result) {
     std::vector<double> begins;
     for (const RequestRecord& record : result.records) {
@@ -64,7 +64,7 @@ std::vector<ServingMetric> metrics_of(const ServingCase& row,
     };
     std::vector<ServingMetric> metrics;
     for (const Metric& metric : kMetrics) {
-        // A load that exceeds what the server takes has no latencies of its own.
+        // Latencies of an overloaded server depend on the length of the run.
         const bool latency = metric.measured != &ServingCase::output_tokens_per_s;
         if (row.*metric.measured > 0 && predicted.*metric.predicted > 0 &&
             !(latency && row.load == "offline")) {
@@ -79,19 +79,19 @@ std::vector<ServingMetric> metrics_of(const ServingCase& row,
     return metrics;
 }
 
-// A published rate that is the largest one with the objectives met says how close to saturation
-// the system is: the simulated system's latencies are those at its own largest rate. At the
-// published rate a few per cent of a step decide between an idle system and an endless queue. Nine
-// of ten published throughputs are predicted within a third. A simulated system that carries more
-// than a third above the published rate says that the published run did not go to its limit. The
-// third was chosen among some twenty rules on these rows (docs/explanation/accuracy-serving.md).
+// Latencies of a row whose published rate is the highest one that meets the objectives. They are
+// those of the simulated system at its own highest rate: at the published rate, an error of a few
+// percent in the step decides between an idle system and an endless queue. The search stops a third
+// above the published rate, because the published run then did not go to its limit; nine of ten
+// published throughputs are predicted within a third. The third was chosen among some twenty rules
+// on these rows (docs/explanation/accuracy-serving.md).
 Result<ServingAnswer> latencies_of(const ServingCase& row,
                                    const ServingSetUp& set_up,
                                    const ServingAnswer& at_published_rate) {
     if (!row.at_highest_rate()) {
         return at_published_rate;
     }
-    // Close to saturation latencies grow by a tenth with each percent of the rate.
+    // Close to saturation latencies grow by a tenth per percent of the rate.
     constexpr int kBisections = 5;
     constexpr double kMostAbove = 4.0 / 3;
     auto highest = find_highest_rate(set_up.scenario,
@@ -109,9 +109,9 @@ Result<ServingAnswer> latencies_of(const ServingCase& row,
 }
 
 Result<std::vector<ServingMetric>> predict_row(const ServingCase& row,
-                                               const std::vector<Transformer>& models,
+                                               const std::vector<PublishedModel>& models,
                                                const ServingValidationOptions& options) {
-    const Transformer* model = served_model(models, row.model);
+    const PublishedModel* model = served_model(models, row.model);
     if (model == nullptr) {
         return fail(row.where, fmt::format("no model {}", row.model));
     }
@@ -129,8 +129,8 @@ Result<std::vector<ServingMetric>> predict_row(const ServingCase& row,
     if (answer->requests == 0) {
         return fail(row.where, "no request fits into the cache");
     }
-    // MLPerf's runs last at least ten minutes (inference rules, "Scenarios"); the others have as
-    // many requests as their tables state, begin empty and end empty.
+    // MLPerf's runs last at least ten minutes (inference rules, "Scenarios"). The other runs have
+    // the stated number of requests and begin and end empty.
     const bool steady = row.load == "offline" && is_mlperf(row) && !runs_whole_data_set(row);
     const double rate = steady ? steady_output_rate(result)
                         : is_mlperf(row) && row.load == "poisson"
@@ -189,7 +189,7 @@ void add_families(ServingValidation& validation) {
 }  // namespace
 
 ServingValidation validate_serving(const std::vector<ServingCase>& cases,
-                                   const std::vector<Transformer>& models,
+                                   const std::vector<PublishedModel>& models,
                                    const ServingValidationOptions& options) {
     std::vector<Result<std::vector<ServingMetric>>> outcomes(cases.size());
     for_each_index(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published serving measurements beside what the simulated engines do, and beside the closed form
-// (studies/validate/serving_control.h): one mapping of engines, devices and loads for all rows, and
-// no constant of a family. Rows that cannot be expressed say why.
+// Published serving measurements beside the predictions of the simulated engines and of the closed
+// form (serving_control.h). One mapping of engines, devices and loads serves all rows, without a
+// constant of a family. A row that is not expressible is skipped with its reason.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct SkippedServingCase {
 };
 
 struct ServingFamilyError {
-    std::string family;  // empty: the mean over the families
+    std::string family;  // empty: mean over the families
     std::string metric;
     std::size_t rows = 0;
     double median = 0;  // of the absolute errors
@@ -43,20 +43,20 @@ struct ServingFamilyError {
 struct ServingValidation {
     std::vector<ServingMetric> rows;
     std::vector<SkippedServingCase> skipped;
-    std::vector<ServingFamilyError> families;  // a row for each family and metric
-    // Mean over families of their medians, by metric.
+    std::vector<ServingFamilyError> families;  // one per family and metric
+    // Means over families of their medians, one per metric.
     std::vector<ServingFamilyError> balanced;
 };
 
 struct ServingValidationOptions {
     std::filesystem::path catalogue;
-    std::filesystem::path traces;  // folder of the requests of rows whose load is a trace
-    std::uint32_t jobs = 0;        // rows at a time; 0: one a core
+    std::filesystem::path traces;  // folder of recorded requests, for rows whose load is a trace
+    std::uint32_t jobs = 0;        // rows in parallel; 0: one per core
     std::function<void(double)> progress{};
 };
 
 ServingValidation validate_serving(const std::vector<ServingCase>& cases,
-                                   const std::vector<Transformer>& models,
+                                   const std::vector<PublishedModel>& models,
                                    const ServingValidationOptions& options);
 
 }  // namespace orrery

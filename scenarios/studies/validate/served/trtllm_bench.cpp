@@ -24,7 +24,7 @@ constexpr DatasetSize kDatasets[] = {{128, 128, 30000},
                                      {500, 2000, 3000},
                                      {20000, 2000, 1000}};
 
-// `length` is input and output together; 0: all other lengths.
+// `length` is input plus output; 0: any other length.
 struct ListedEngine {
     std::string_view model;
     std::int64_t tensor_parallel;
@@ -55,7 +55,7 @@ std::int64_t rounded_up(double value, std::int64_t unit) {
     return static_cast<std::int64_t>(std::ceil(value / static_cast<double>(unit))) * unit;
 }
 
-// The rule from 0.15 on.
+// Limits by the rule of releases from 0.15 on.
 EngineLimits sized_limits(const ServingCase& row,
                           const Transformer& model,
                           const ServingPlan& plan,
@@ -88,7 +88,7 @@ EngineLimits sized_limits(const ServingCase& row,
     return limits;
 }
 
-// "trtllm-0.14" -> 14; releases from 1.0 on count as above all.
+// "trtllm-0.14" gives 14. Releases from 1.0 on give 1000.
 std::int64_t minor_release(std::string_view engine) {
     constexpr std::string_view kZero = "trtllm-0.";
     std::int64_t minor = 0;

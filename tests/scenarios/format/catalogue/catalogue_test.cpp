@@ -120,7 +120,7 @@ TEST(ShippedScenarios, AllReadAndAreNamedLikeTheirFiles) {
     std::size_t count = 0;
     for (const auto& entry : fs::directory_iterator{ORRERY_SOURCE_DIR "/scenarios"}) {
         if (entry.path().stem().string().starts_with("sweep-")) {
-            EXPECT_TRUE(read_study(entry.path())) << entry.path();
+            EXPECT_TRUE(read_study(entry.path(), {})) << entry.path();
         } else if (entry.path().extension() == ".yaml") {
             // For `orrery network` a cluster is enough.
             options.network_only = entry.path().stem().string().starts_with("network-");

@@ -4,53 +4,57 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace orrery {
 namespace {
 
-TEST(KeyUse, ACommandReadsTheKeysOfItsSections) {
+std::vector<KeyReader> readers() {
+    return {{"step", {{"plan"}, {"job.seed"}, {"campaign.detection.collective_timeout"}}},
+            {"weeks", {{"campaign"}, {"recovery"}}},
+            {"whole", {{""}}}};
+}
+
+TEST(KeyUse, ACommandReadsItsKeysAndThoseBelowAndAboveThem) {
     struct Case {
-        const char* command;
         const char* path;
         bool reads;
     };
-    constexpr Case kCases[] = {{"simulate", "plan.micro_batch_size", true},
-                               {"simulate", "cluster.nodes", true},
-                               {"simulate", "campaign.days", false},
-                               {"simulate", "campaign.detection.collective_timeout", true},
-                               {"simulate", "campaign.detection.progress_watchdog", false},
-                               {"simulate", "campaign", true},        // some keys of the section
-                               {"simulate", "campaigns.days", true},  // the reader's error
-                               {"simulate", "recovery[0].policies", false},
-                               {"simulate", "search.objective", false},
-                               {"simulate", "job.seed", true},
-                               {"simulate", "job.dataset", false},
-                               {"simulate", "job.datasett", true},  // the reader's error
-                               {"campaign", "job.distributed_timeout", true},
-                               {"train", "job.dataset", true},
-                               {"train", "recovery.policies", true},
-                               {"train", "search.objective", false},
-                               {"search", "search.objective", true},
-                               {"campaign", "campaign.days", true},
-                               {"network", "cluster.nodes", true},
-                               {"network", "model.num_layers", false},
-                               {"network", "job.seed", false},
-                               {"serve", "model.num_layers", true},
-                               {"serve", "serving.engine", true},
-                               {"serve", "campaign.seeds", true},
-                               {"show", "campaign.days", true},
-                               {"diff", "search.objective", true},
-                               {"simulate", "", true}};
+    constexpr Case kCases[] = {{"plan.micro_batch_size", true},
+                               {"plan", true},
+                               {"campaign.days", false},
+                               {"campaign.detection.collective_timeout", true},
+                               {"campaign.detection.progress_watchdog", false},
+                               {"campaign", true},        // some keys of the section
+                               {"campaigns.days", true},  // the reader's error
+                               {"recovery[0].policies", false},
+                               {"job.seed", true},
+                               {"job.dataset", false},
+                               {"job.datasett", true},  // the reader's error
+                               {"", true}};
+    const std::vector<KeyReader> all = readers();
     for (const Case& one : kCases) {
-        EXPECT_EQ(unread_key(one.command, one.path).what.empty(), one.reads)
-            << one.command << " " << one.path;
+        EXPECT_EQ(unread_key(all[0], one.path, all).what.empty(), one.reads) << one.path;
+        EXPECT_EQ(unread_key(all[2], one.path, all).what, "") << one.path;
     }
 }
 
-TEST(KeyUse, TheHintNamesTheCommandsThatReadTheKey) {
-    const Error error = unread_key("explain", "recovery");
-    EXPECT_EQ(error.what, "orrery explain does not read this key");
-    EXPECT_EQ(error.hint, "leave it out; read by orrery campaign, orrery search, orrery train");
+TEST(KeyUse, TheHintNamesTheOtherCommandsThatReadTheKey) {
+    const std::vector<KeyReader> all = readers();
+    const Error error = unread_key(all[0], "recovery", all);
+    EXPECT_EQ(error.what, "orrery step does not read this key");
+    EXPECT_EQ(error.hint, "leave it out; read by orrery weeks");
+    EXPECT_EQ(unread_key(all[0], "search.objective", all).hint, "leave it out");
+}
+
+TEST(KeyUse, AKeyIsReadOnlyUnderItsCondition) {
+    bool supervised = false;
+    const KeyReader run{"run", {{"recovery", "with --supervise", [&] { return supervised; }}}};
+    const std::vector<KeyReader> all{run};
+    EXPECT_EQ(unread_key(run, "recovery.policies", all).what,
+              "orrery run reads this key only with --supervise");
+    supervised = true;
+    EXPECT_EQ(unread_key(run, "recovery.policies", all).what, "");
 }
 
 }  // namespace

@@ -36,5 +36,23 @@ TEST(Candidate, TheSpaceIsTheSameWhateverTheThreads) {
     }
 }
 
+TEST(Candidate, TheListingStopsOnEveryThread) {
+    const Scenario scenario = small_scenario("s", {});
+    const SearchSpec spec{.clusters = {{.cluster = scenario.cluster, .device = scenario.device}}};
+    const testing::TimedPlans timed{scenario};
+    const Score score{spec, scenario};
+    const Candidates all = candidates_on(scenario, spec, 0, *timed.costs, score, 1);
+    for (const std::uint32_t jobs : {1U, 4U}) {
+        int asked = 0;
+        bool stopped = false;
+        const Candidates some = candidates_on(scenario, spec, 0, *timed.costs, score, jobs, [&] {
+            EXPECT_FALSE(stopped);  // not asked again
+            return stopped = ++asked == 5;
+        });
+        EXPECT_TRUE(stopped);
+        EXPECT_LT(some.points, all.points);
+    }
+}
+
 }  // namespace
 }  // namespace orrery

@@ -140,8 +140,8 @@ TEST(Search, CutShortSaysByHowMuchItCouldBeBeaten) {
     EXPECT_LE((found - best) / found, cut->bound_gap + 1e-12);
 }
 
-// Whenever it is interrupted: there is a plan, all points are counted, and the more it was let, the
-// better the plan.
+// Interrupted after the listing: there is a plan, all points are counted, and the later the
+// interruption, the better the plan.
 TEST(Search, InterruptedAnswersWithTheBestSoFar) {
     const Scenario scenario = small_scenario("small", {});
     SearchSpec spec = spec_of(scenario);
@@ -152,10 +152,14 @@ TEST(Search, InterruptedAnswersWithTheBestSoFar) {
     double before = std::numeric_limits<double>::infinity();
     for (const int questions : {0, 1, 5, 1'000'000}) {
         int asked = 0;
-        const auto found =
-            search_plans(scenario, spec, {.stop = [&] { return asked++ >= questions; }});
+        bool listed = false;
+        SearchOptions options;
+        options.progress = [&](const SearchProgress&) { listed = true; };
+        options.stop = [&] { return listed && asked++ >= questions; };
+        const auto found = search_plans(scenario, spec, options);
         ASSERT_TRUE(found) << found.error().to_string();
         EXPECT_EQ(found->interrupted, asked > questions);
+        EXPECT_TRUE(found->listed);
         ASSERT_FALSE(found->best.empty());
         EXPECT_LE(found->best.front().objective, before);
         EXPECT_EQ(found->left_out.total() + found->fit, whole->points);
@@ -173,10 +177,39 @@ TEST(Search, InterruptedAtOnceStillFindsAPlanThatFits) {
     const auto open = search_plans(scenario, spec);
     ASSERT_TRUE(open);
     spec.clusters[0].device.memory = open->best.front().answer.memory.peak - Bytes{1};
-    const auto found = search_plans(scenario, spec, {.stop = [] { return true; }});
+    bool listed = false;
+    SearchOptions options;
+    options.progress = [&](const SearchProgress&) { listed = true; };
+    options.stop = [&] { return listed; };
+    const auto found = search_plans(scenario, spec, options);
     ASSERT_TRUE(found) << found.error().to_string();
     EXPECT_TRUE(found->interrupted);
     EXPECT_LE(found->best.front().answer.memory.peak, spec.clusters[0].device.memory);
+}
+
+// The plans listed by then compete; each of their points is counted.
+TEST(Search, InterruptedInTheListingAnswersWithAListedPlan) {
+    const Scenario scenario = small_scenario("small", {});
+    const SearchSpec spec = spec_of(scenario);
+    const auto whole = search_plans(scenario, spec);
+    ASSERT_TRUE(whole);
+    int asked = 0;
+    const auto found = search_plans(scenario, spec, {.stop = [&] { return asked++ >= 20; }});
+    ASSERT_TRUE(found) << found.error().to_string();
+    EXPECT_TRUE(found->interrupted);
+    EXPECT_FALSE(found->listed);
+    EXPECT_GT(found->points, 0);
+    EXPECT_LT(found->points, whole->points);
+    EXPECT_EQ(found->left_out.total() + found->fit, found->points);
+    EXPECT_EQ(found->simulated, 1);
+}
+
+TEST(Search, InterruptedBeforeTheFirstPlanSaysSo) {
+    const Scenario scenario = small_scenario("small", {});
+    const SearchSpec spec = spec_of(scenario);
+    const auto found = search_plans(scenario, spec, {.stop = [] { return true; }});
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().what, "interrupted before a plan was found");
 }
 
 TEST(Search, RecommendsNothingWorseThanTheScenariosOwnPlan) {

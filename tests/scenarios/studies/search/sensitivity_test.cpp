@@ -10,7 +10,8 @@
 namespace orrery {
 namespace {
 
-std::vector<SensitiveFigure> figures_of(const Scenario& scenario) {
+std::vector<SensitiveFigure> figures_of(const Scenario& scenario,
+                                        const SensitivityOptions& options = {}) {
     SearchSpec spec;
     spec.clusters = {{.cluster = scenario.cluster, .device = scenario.device}};
     spec.space.tensor_model_parallel_size = {1, 2, 4};
@@ -21,7 +22,7 @@ std::vector<SensitiveFigure> figures_of(const Scenario& scenario) {
     spec.keep = 3;
     const auto result = search_plans(scenario, spec);
     EXPECT_TRUE(result);
-    const auto figures = sensitivity(scenario, spec, *result, {});
+    const auto figures = sensitivity(scenario, spec, *result, options);
     EXPECT_TRUE(figures);
     return *figures;
 }
@@ -50,6 +51,13 @@ TEST(Sensitivity, OneServerHasNoNetwork) {
     for (const SensitiveFigure& figure : figures_of(small_scenario("s", {"cluster.nodes=1"}))) {
         EXPECT_NE(figure.figure, "bandwidth of the network");
     }
+}
+
+TEST(Sensitivity, InterruptedItKeepsTheFiguresSoFar) {
+    int asked = 0;
+    SensitivityOptions options;
+    options.stop = [&] { return ++asked > 2; };
+    EXPECT_EQ(figures_of(small_scenario("s", {}), options).size(), 2u);
 }
 
 }  // namespace

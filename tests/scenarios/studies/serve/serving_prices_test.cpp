@@ -158,6 +158,21 @@ Time step_time(const Scenario& cluster, const ServingEngine& engine, const Batch
     return stages.front();
 }
 
+// Both kernels are joined in steps that have both kinds of sequences.
+TEST(ServingPrices, JoinedAttentionIsOneKernelOfMixedSteps) {
+    const Scenario server = h100_server();
+    const ServingEngine apart{.attention_latency = 100_us};
+    ServingEngine joined = apart;
+    joined.joins_attention = true;
+    Batch mixed = batch_of(512, 0);
+    mixed.steps.push_back(batch_of(1, 2048).steps.front());
+    EXPECT_GT(step_time(server, apart, mixed), step_time(server, joined, mixed) + 300_us);
+    const Batch prompt = batch_of(512, 0);
+    EXPECT_EQ(step_time(server, apart, prompt), step_time(server, joined, prompt));
+    const Batch generation = batch_of(1, 2048);
+    EXPECT_EQ(step_time(server, apart, generation), step_time(server, joined, generation));
+}
+
 // Graphs capture steps that generate: the host launches the kernels of the others.
 TEST(ServingPrices, StepsWithPromptsAreLaunched) {
     ServingEngine engine{.host_per_launch = 1_ms, .captures_generation = true};

@@ -94,10 +94,20 @@ TEST_F(StudyFile, AKeyIsSetInOnePlaceOnly) {
 }
 
 TEST_F(StudyFile, AKeyThatStepsDoNotReadIsAnErrorAtItsPlace) {
-    EXPECT_EQ(
-        errors("scenario: a.yaml\ngrid: {campaign.days: [1, 2], job.steps: [2, 3]}\n"),
-        "study.yaml:2:24: error: 'campaign.days': orrery sweep does not read this key (hint: "
-        "leave it out; read by orrery campaign, orrery search, orrery serve, orrery train)\n");
+    const auto unread = [](std::string_view key) {
+        return key == "campaign.days" ? Error{"", "no step reads this key", "leave it out"}
+                                      : Error{};
+    };
+    const auto study =
+        read_study_text("scenario: a.yaml\ngrid: {campaign.days: [1, 2], job.steps: [2, 3]}\n",
+                        "study.yaml",
+                        folder_.path(),
+                        unread);
+    ASSERT_FALSE(study);
+    ASSERT_EQ(study.error().size(), 1u);
+    EXPECT_EQ(study.error()[0].to_string(),
+              "study.yaml:2:24: error: 'campaign.days': no step reads this key (hint: leave it "
+              "out)");
 }
 
 TEST_F(StudyFile, AStudyWithoutEndIsRefused) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace orrery {
 namespace {
 
@@ -28,7 +30,13 @@ TEST(InferenceMax, LimitsAreThoseOfItsScripts) {
     row.input_tokens = 8192;
     EXPECT_EQ(inference_max_limits(row), (EngineLimits{256, 32768}));
     row.gpu = "b300";
+    EXPECT_EQ(inference_max_limits(row), (EngineLimits{128, 32768}));
+    row.tensor_parallel = 4;
+    EXPECT_EQ(inference_max_limits(row), (EngineLimits{32, 8192}));
+    row.gpu = "gb200";
     EXPECT_FALSE(inference_max_limits(row));
+    EXPECT_EQ(inference_max_limits(row_of("vllm-0.18.0", "minimax-m2.5")),
+              (EngineLimits{1024, 8192}));
     row = row_of("vllm", "llama-3.1-70b");
     row.source = "another table";
     EXPECT_FALSE(inference_max_limits(row));
@@ -44,6 +52,71 @@ TEST(InferenceMax, PromptsOfSmallLlamasByTensorRtWaitForOthers) {
     row.output_tokens = 8192;
     EXPECT_FALSE(inference_max_prompt_wait(row));
     EXPECT_FALSE(inference_max_prompt_wait(row_of("vllm", "llama-3.1-70b")));
+}
+
+ServingCase after_script(ServingCase row, const char* day) {
+    apply_inference_max_script(std::string{"lengths uniform; "} + day + "; steady state", row);
+    return row;
+}
+
+TEST(InferenceMax, CachesAreThoseOfItsScripts) {
+    ServingCase row = row_of("vllm-0.18.0", "gpt-oss-120b");
+    row.gpu = "h100-80g";
+    row.key_value_precision = "fp8";
+    EXPECT_EQ(after_script(row, "2026-03-27").key_value_precision, "bf16");
+    EXPECT_EQ(after_script(row, "2026-03-27").memory_share, 0.9);
+    row.model = "llama-3.1-70b";
+    EXPECT_EQ(after_script(row, "2026-03-27").key_value_precision, "fp8");
+    row.model = "gpt-oss-120b";
+    row.source = "another table";
+    EXPECT_EQ(after_script(row, "2026-03-27").key_value_precision, "fp8");
+}
+
+TEST(InferenceMax, ExpertsAreOnAllRanksWhereTheScriptSaysSo) {
+    ServingCase row = row_of("vllm-0.16.0", "minimax-m2.5");
+    row.tensor_parallel = 8;
+    EXPECT_EQ(after_script(row, "2026-03-01").expert_parallel, 1);
+    EXPECT_EQ(after_script(row, "2026-03-28").expert_parallel, 8);
+}
+
+// Beyond 64 users of short prompts the script of 2025 chooses attention data parallelism.
+TEST(InferenceMax, DeepSeekByTensorRtHasDataParallelAttentionForManyUsers) {
+    ServingCase row = row_of("trtllm", "deepseek-r1");
+    row.tensor_parallel = 8;
+    ServingCase few = after_script(row, "2025-11-02");
+    EXPECT_EQ(few.tensor_parallel, 8);
+    EXPECT_EQ(few.expert_parallel, 8);
+    EXPECT_EQ(few.draft_tokens, 0);
+    row.input_tokens = 8192;
+    ServingCase many = after_script(row, "2025-11-02");
+    EXPECT_EQ(many.tensor_parallel, 1);
+    EXPECT_EQ(many.data_parallel, 8);
+    EXPECT_EQ(many.expert_parallel, 8);
+}
+
+// The run of that day has the scripts with multi-token prediction.
+TEST(InferenceMax, DeepSeekByTensorRtProposesTokens) {
+    ServingCase row = row_of("trtllm-1.1.0rc2.post2", "deepseek-r1");
+    row.tensor_parallel = 8;
+    const ServingCase three = after_script(row, "2026-01-14");
+    EXPECT_EQ(three.draft_tokens, 3);
+    EXPECT_EQ(inference_max_limits(three), (EngineLimits{64, 1344}));
+    EXPECT_EQ(after_script(row, "2026-01-28").draft_tokens, 0);
+    row.tensor_parallel = 1;
+    row.data_parallel = 8;
+    const ServingCase one = after_script(row, "2026-01-14");
+    EXPECT_EQ(one.draft_tokens, 1);
+    EXPECT_EQ(inference_max_limits(one), (EngineLimits{64, 8 * 1152}));
+}
+
+TEST(InferenceMax, SglangOnB300LooksForRequestsRarely) {
+    ServingCase row = row_of("sglang-0.5.10.post1", "deepseek-r1");
+    EXPECT_EQ(inference_max_steps_to_queue(row), 1);
+    row.gpu = "b300";
+    row.tensor_parallel = 8;
+    EXPECT_EQ(inference_max_steps_to_queue(row), 30);
+    row.concurrency = 8;
+    EXPECT_EQ(inference_max_steps_to_queue(row), 10);
 }
 
 }  // namespace

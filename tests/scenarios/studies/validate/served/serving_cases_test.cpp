@@ -52,7 +52,6 @@ TEST(ServingCases, NotesSayWhatACheckpointKeepsIn16Bits) {
     };
     EXPECT_TRUE(of_family("dstack-llama-3.1-405b-h100").attention_in_16_bits);
     EXPECT_FALSE(of_family("dstack-llama-3.1-405b-mi300x").attention_in_16_bits);
-    EXPECT_TRUE(of_family("gpustack-gpt-oss-20b-h100").attention_in_16_bits);
 }
 
 // The parameters that the table states beside the dimensions, in billions.
@@ -68,7 +67,7 @@ TEST(ServingCases, ModelsHaveTheirPublishedParameters) {
                                Known{"deepseek-r1", 671, 37.55},
                                Known{"qwen3-30b-a3b", 30.53, 3.353},
                                Known{"gpt-oss-120b", 116.8, 5.71}}) {
-        const Transformer* model = served_model(models, known.name);
+        const PublishedModel* model = served_model(models, known.name);
         ASSERT_NE(model, nullptr) << known.name;
         EXPECT_NEAR(static_cast<double>(num_parameters(*model)) * 1e-9, known.all, 0.01 * known.all)
             << known.name;
@@ -79,6 +78,9 @@ TEST(ServingCases, ModelsHaveTheirPublishedParameters) {
     }
     EXPECT_EQ(served_model(models, "nobody-1b"), nullptr);
     EXPECT_EQ(served_model(models, "llama-3.1-405b")->num_layers, 126);
+    for (const PublishedModel& model : models) {
+        EXPECT_EQ(model.num_experts > 0, model.expert_load_alpha > 0) << model.name;
+    }
 }
 
 }  // namespace

@@ -23,11 +23,17 @@ ServingCase closed_row() {
     return row;
 }
 
-Result<ServingSetUp> set_up(const ServingCase& row) {
-    return set_up_of(row,
-                     llama(80, 8192, 28672, 8, 128256),
-                     ORRERY_SOURCE_DIR "/scenarios/catalogue",
-                     "nowhere");
+Result<ServingSetUp> set_up(const ServingCase& row,
+                            const PublishedModel& model = PublishedModel{
+                                llama(80, 8192, 28672, 8, 128256)}) {
+    return set_up_of(row, model, ORRERY_SOURCE_DIR "/scenarios/catalogue", "nowhere");
+}
+
+const PublishedModel& published(const char* name) {
+    static const auto models =
+        read_served_models(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/serving_models.csv")
+            .value();
+    return *served_model(models, name);
 }
 
 TEST(ServingSetUp, ARowIsAScenario) {
@@ -51,23 +57,28 @@ TEST(ServingSetUp, FourBitWeights) {
     EXPECT_EQ(set_up(row)->scenario.serving.pools[0].plan.precision, ProductPrecision::fp4);
 }
 
-// FP8 weights of DeepSeek-R1 have scales of blocks.
+// FP8 weights of DeepSeek-R1 have block scales.
 TEST(ServingSetUp, ModelsSayHowTheirWeightsAreScaled) {
-    ServingCase row = closed_row();
-    EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
-    row.model = "deepseek-r1";
-    EXPECT_TRUE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
-    row.weight_precision = "fp4";
-    EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+    const ServingCase row = closed_row();
+    EXPECT_FALSE(has_block_scales(row, published("llama-3-70b")));
+    EXPECT_TRUE(has_block_scales(row, published("deepseek-v3")));
+    EXPECT_TRUE(has_block_scales(row, published("minimax-m2.5")));
+    PublishedModel model{llama(80, 8192, 28672, 8, 128256)};
+    EXPECT_FALSE(set_up(row, model)->scenario.serving.pools[0].plan.block_scaled);
+    model.fp8_block_scales = BlockScales::all;
+    EXPECT_TRUE(set_up(row, model)->scenario.serving.pools[0].plan.block_scaled);
+    ServingCase four_bits = row;
+    four_bits.weight_precision = "fp4";
+    EXPECT_FALSE(set_up(four_bits, model)->scenario.serving.pools[0].plan.block_scaled);
 }
 
-// Qwen's own FP8 checkpoints have scales of blocks.
+// Qwen's own FP8 checkpoints have block scales.
 TEST(ServingSetUp, SourcesSayWhichWeightsAreMeant) {
     ServingCase row = closed_row();
-    row.model = "qwen3-32b";
-    EXPECT_FALSE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+    EXPECT_FALSE(has_block_scales(row, published("qwen3-32b")));
     row.source = "GPUStack documentation";
-    EXPECT_TRUE(set_up(row)->scenario.serving.pools[0].plan.block_scaled);
+    EXPECT_TRUE(has_block_scales(row, published("qwen3-32b")));
+    EXPECT_FALSE(has_block_scales(row, published("llama-3-70b")));
 }
 
 TEST(ServingSetUp, AttentionOfACheckpointMayKeep16Bits) {
@@ -80,30 +91,29 @@ TEST(ServingSetUp, AttentionOfACheckpointMayKeep16Bits) {
     EXPECT_TRUE(keeps());
     row.weight_precision = "bf16";
     EXPECT_FALSE(keeps());
-    EXPECT_TRUE(keeps_attention_in_16_bits("gpt-oss-20b", "fp4"));
-    EXPECT_TRUE(keeps_attention_in_16_bits("deepseek-r1", "fp4"));
-    EXPECT_FALSE(keeps_attention_in_16_bits("deepseek-r1", "fp8"));
-    EXPECT_FALSE(keeps_attention_in_16_bits("llama-3.3-70b", "fp4"));
+}
+
+TEST(ServingSetUp, AttentionOfFp4CheckpointsMayKeep16Bits) {
+    ServingCase row = closed_row();
+    EXPECT_FALSE(keeps_attention_in_16_bits(row, published("deepseek-r1")));
+    row.weight_precision = "fp4";
+    EXPECT_TRUE(keeps_attention_in_16_bits(row, published("deepseek-r1")));
+    EXPECT_TRUE(keeps_attention_in_16_bits(row, published("gpt-oss-20b")));
+    EXPECT_FALSE(keeps_attention_in_16_bits(row, published("llama-3.3-70b")));
 }
 
 // Models whose routers have biases load their experts less unequally than others do.
 TEST(ServingSetUp, ModelsSayHowTheirExpertsAreLoaded) {
-    const auto skew = [](const Transformer& model) {
-        ServingCase row = closed_row();
-        row.weight_precision = "bf16";
-        return set_up_of(row, model, ORRERY_SOURCE_DIR "/scenarios/catalogue", "nowhere")
-            ->scenario.serving.pools[0]
-            .plan.expert_skew;
+    ServingCase row = closed_row();
+    row.weight_precision = "bf16";
+    const auto skew = [&](const PublishedModel& model) {
+        return set_up(row, model)->scenario.serving.pools[0].plan.expert_skew;
     };
-    Transformer model = llama(80, 8192, 28672, 8, 128256);
-    EXPECT_EQ(skew(model), 0);
-    model.num_experts = 128;
-    EXPECT_EQ(skew(model), 1.2);
-    model.name = "minimax-m2.5";
-    EXPECT_EQ(skew(model), 1.01);
-    model.name = "";
-    model.multi_latent_attention = true;
-    EXPECT_EQ(skew(model), 1.01);
+    EXPECT_EQ(skew(published("llama-3-70b")), 0);
+    EXPECT_EQ(skew(published("mixtral-8x7b")), 1.2);
+    for (const char* name : {"minimax-m2.5", "deepseek-r1", "kimi-k2.5"}) {
+        EXPECT_EQ(published(name).expert_load_alpha, 1.01) << name;
+    }
 }
 
 // A step of whole prompts holds the longest one.
@@ -129,6 +139,14 @@ TEST(ServingSetUp, TheBenchmarkOfTensorRtLlmHasNoFrontEnd) {
     row.engine = "trtllm-1.0";
     EXPECT_GT(set_up(row)->scenario.serving.engine.host_per_request, Time{});
     row.load = "offline";
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+}
+
+// A front end that takes requests one by one would leave a static batch to the first of them.
+TEST(ServingSetUp, AStaticBatchHasNoFrontEnd) {
+    ServingCase row = closed_row();
+    EXPECT_GT(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+    row.load = "static";
     EXPECT_EQ(set_up(row)->scenario.serving.engine.host_per_request, Time{});
 }
 
@@ -158,6 +176,33 @@ TEST(ServingSetUp, ScriptsOfInferenceMaxDecideLimitsAndWaits) {
     EXPECT_EQ(waits.pools[0].limits.max_num_batched_tokens, 16'384);
     row.source = "another table";
     EXPECT_EQ(set_up(row)->scenario.serving.pools[0].limits.balanced_ranks, 1);
+}
+
+// Graphs of vLLM before 0.8 end at contexts of 8,192 tokens, but not those of Qwen's page.
+TEST(ServingSetUp, SourcesSayWhichContextsAreCaptured) {
+    ServingCase row = closed_row();
+    row.engine = "vllm-2024";
+    const auto longest = [&] {
+        return set_up(row)->scenario.serving.engine.max_seq_len_to_capture;
+    };
+    EXPECT_EQ(longest(), 8192);
+    row.source = "Qwen2.5 documentation benchmark/speed_benchmark.rst";
+    EXPECT_EQ(longest(), 0);
+}
+
+// The model's own layer proposes.
+TEST(ServingSetUp, ProposalsAreOfOneMoreLayer) {
+    ServingCase row = closed_row();
+    EXPECT_FALSE(set_up(row)->scenario.serving.speculation.has_model());
+    row.draft_tokens = 3;
+    const Speculation three = set_up(row)->scenario.serving.speculation;
+    EXPECT_EQ(three.draft_tokens, 3);
+    EXPECT_EQ(three.draft_model.num_layers, 1);
+    // 0.85 and 0.85 x 0.3 proposals beside the step's own token
+    const double a = three.acceptance;
+    EXPECT_NEAR(1 + a + a * a + a * a * a, 1 + 0.85 + 0.85 * 0.3, 0.01);
+    row.draft_tokens = 1;
+    EXPECT_EQ(set_up(row)->scenario.serving.speculation.acceptance, 0.85);
 }
 
 }  // namespace
