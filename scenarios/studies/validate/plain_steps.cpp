@@ -5,6 +5,7 @@
 #include <memory>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "engine/base/check.h"
 #include "models/lowering/lowering.h"
@@ -115,20 +116,48 @@ bool PlainStep::operator==(const PlainStep& other) const {
            all_of(device) == all_of(other.device) && same(cluster, other.cluster);
 }
 
-std::optional<double> PlainSteps::of(Scenario scenario, bool fits) {
+PlainSteps::Known::Known(Scenario few, bool whether_fits)
+    : scenario(std::move(few)),
+      step{scenario.cluster, scenario.device, scenario.model, scenario.plan, whether_fits} {}
+
+PlainSteps::Known& PlainSteps::find(Scenario scenario, bool fits) {
     scenario.network = NetworkFidelity::analytic;
     spray_packets(scenario.cluster.fabric);
     take_few_replicas(scenario);
-    PlainStep step{scenario.cluster, scenario.device, scenario.model, scenario.plan, fits};
-    Known* known = nullptr;
-    {
-        const std::scoped_lock lock(mutex_);
-        const auto at = std::ranges::find(steps_, step, &Known::step);
-        known = at != steps_.end() ? &*at : &steps_.emplace_back(std::move(step));
+    const PlainStep step{scenario.cluster, scenario.device, scenario.model, scenario.plan, fits};
+    const std::scoped_lock lock(mutex_);
+    const auto at = std::ranges::find(steps_, step, &Known::step);
+    return at != steps_.end() ? *at : steps_.emplace_back(std::move(scenario), fits);
+}
+
+// Waits for another thread that has begun the step.
+std::optional<double> PlainSteps::seconds_of(Known& known) {
+    known.begun = true;
+    std::call_once(known.once,
+                   [&] { known.seconds = plain_step(known.scenario, tables_, known.step.fits); });
+    return known.seconds;
+}
+
+std::optional<double> PlainSteps::of(const Scenario& scenario, bool fits) {
+    return seconds_of(find(scenario, fits));
+}
+
+std::vector<std::optional<double>> PlainSteps::of_each(
+    const std::vector<std::optional<Scenario>>& scenarios, bool fits) {
+    std::vector<Known*> steps;
+    for (const std::optional<Scenario>& scenario : scenarios) {
+        steps.push_back(scenario ? &find(*scenario, fits) : nullptr);
     }
-    // Another thread that needs the same step waits for it.
-    std::call_once(known->once, [&] { known->seconds = plain_step(scenario, tables_, fits); });
-    return known->seconds;
+    for (Known* step : steps) {
+        if (step != nullptr && !step->begun.exchange(true)) {
+            seconds_of(*step);
+        }
+    }
+    std::vector<std::optional<double>> seconds;
+    for (Known* step : steps) {
+        seconds.push_back(step == nullptr ? std::nullopt : seconds_of(*step));
+    }
+    return seconds;
 }
 
 }  // namespace orrery

@@ -4,11 +4,13 @@
 // changes. Their steps are the same here, and each is simulated once.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <list>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/studies/search/cluster_costs.h"
@@ -34,17 +36,28 @@ public:
 
     // The step of the scenario with at most eight replicas and with sprayed packets, in seconds.
     // Nothing if it has to fit into memory and does not, or cannot be simulated.
-    std::optional<double> of(Scenario scenario, bool fits);
+    std::optional<double> of(const Scenario& scenario, bool fits);
+
+    // The same of each scenario that there is. Steps that another thread has begun come last: rows
+    // of like work are next to each other, and their threads share the steps that they have in
+    // common.
+    std::vector<std::optional<double>> of_each(
+        const std::vector<std::optional<Scenario>>& scenarios, bool fits);
 
     std::size_t distinct() const { return steps_.size(); }
 
 private:
     struct Known {
-        explicit Known(PlainStep given) : step(std::move(given)) {}
+        explicit Known(Scenario few, bool whether_fits);
+        Scenario scenario;  // with few replicas
         PlainStep step;
+        std::atomic<bool> begun = false;
         std::once_flag once{};
         std::optional<double> seconds{};
     };
+
+    Known& find(Scenario scenario, bool fits);
+    std::optional<double> seconds_of(Known& known);
 
     CostTables tables_;
     std::mutex mutex_;  // of the list, not of its entries

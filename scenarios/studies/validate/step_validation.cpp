@@ -174,15 +174,23 @@ double spread_of_assumed(const PublishedCase& row,
                          const Catalogue& catalogue,
                          PlainSteps& steps,
                          bool fits) {
-    if (alternatives(row).empty()) {
+    const std::vector<Alternative> others = alternatives(row);
+    const auto scenario_or_none = [&](const PublishedCase& of) -> std::optional<Scenario> {
+        Result<Scenario> scenario = scenario_of(of, catalogue);
+        return scenario ? std::optional{std::move(*scenario)} : std::nullopt;
+    };
+    const std::optional<Scenario> own = others.empty() ? std::nullopt : scenario_or_none(row);
+    const std::optional<double> here = own ? steps.of(*own, fits) : std::nullopt;
+    if (!here) {
         return 0;
     }
-    const PredictRow predict = [&](const PublishedCase& other) -> std::optional<double> {
-        const Result<Scenario> scenario = scenario_of(other, catalogue);
-        return scenario ? steps.of(*scenario, fits) : std::nullopt;
-    };
-    const std::optional<double> here = predict(row);
-    return here ? assumed_spread(row, *here, predict) : 0;
+    std::vector<std::optional<Scenario>> scenarios;
+    for (const Alternative& other : others) {
+        scenarios.push_back(scenario_or_none(other.row));
+    }
+    const std::vector<std::optional<double>> seconds = steps.of_each(scenarios, fits);
+    std::size_t next = 0;  // assumed_spread() asks in the same order
+    return assumed_spread(row, *here, [&](const PublishedCase&) { return seconds[next++]; });
 }
 
 Validation validate_steps(const std::vector<PublishedCase>& cases,

@@ -72,6 +72,21 @@ TEST(PlainSteps, ThreadsThatNeedTheSameStepShareIt) {
     EXPECT_EQ(steps.distinct(), 1U);
 }
 
+TEST(PlainSteps, OfEachAreInOrderAndLeaveOutWhatIsNoScenario) {
+    const Scenario scenario = scenario_of_row();
+    Scenario longer = scenario;
+    longer.plan.global_batch_size *= 2;
+    PlainSteps steps{CostTables::read().value()};
+    const auto seconds = steps.of_each({longer, std::nullopt, scenario, longer}, false);
+    ASSERT_EQ(seconds.size(), 4U);
+    EXPECT_EQ(seconds[0], steps.of(longer, false));
+    EXPECT_EQ(seconds[1], std::nullopt);
+    EXPECT_EQ(seconds[2], steps.of(scenario, false));
+    EXPECT_EQ(seconds[3], seconds[0]);
+    EXPECT_GT(seconds[0], seconds[2]);
+    EXPECT_EQ(steps.distinct(), 2U);
+}
+
 // Each part that decides a step makes it another one.
 TEST(PlainSteps, DifferInClusterDeviceModelPlanAndMemory) {
     const Scenario base = scenario_of_row();
