@@ -29,7 +29,7 @@ Result<ServingSetUp> set_up(const ServingCase& row,
     return set_up_of(row, model, ORRERY_SOURCE_DIR "/scenarios/catalogue", "nowhere");
 }
 
-const PublishedModel& published(const char* name) {
+const PublishedModel& published_model(const char* name) {
     static const auto models =
         read_served_models(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/serving_models.csv")
             .value();
@@ -60,9 +60,9 @@ TEST(ServingSetUp, FourBitWeights) {
 // FP8 weights of DeepSeek-R1 have block scales.
 TEST(ServingSetUp, ModelsSayHowTheirWeightsAreScaled) {
     const ServingCase row = closed_row();
-    EXPECT_FALSE(has_block_scales(row, published("llama-3-70b")));
-    EXPECT_TRUE(has_block_scales(row, published("deepseek-v3")));
-    EXPECT_TRUE(has_block_scales(row, published("minimax-m2.5")));
+    EXPECT_FALSE(has_block_scales(row, published_model("llama-3-70b")));
+    EXPECT_TRUE(has_block_scales(row, published_model("deepseek-v3")));
+    EXPECT_TRUE(has_block_scales(row, published_model("minimax-m2.5")));
     PublishedModel model{llama(80, 8192, 28672, 8, 128256)};
     EXPECT_FALSE(set_up(row, model)->scenario.serving.pools[0].plan.block_scaled);
     model.fp8_block_scales = BlockScales::all;
@@ -75,10 +75,10 @@ TEST(ServingSetUp, ModelsSayHowTheirWeightsAreScaled) {
 // Qwen's own FP8 checkpoints have block scales.
 TEST(ServingSetUp, SourcesSayWhichWeightsAreMeant) {
     ServingCase row = closed_row();
-    EXPECT_FALSE(has_block_scales(row, published("qwen3-32b")));
+    EXPECT_FALSE(has_block_scales(row, published_model("qwen3-32b")));
     row.source = "GPUStack documentation";
-    EXPECT_TRUE(has_block_scales(row, published("qwen3-32b")));
-    EXPECT_FALSE(has_block_scales(row, published("llama-3-70b")));
+    EXPECT_TRUE(has_block_scales(row, published_model("qwen3-32b")));
+    EXPECT_FALSE(has_block_scales(row, published_model("llama-3-70b")));
 }
 
 TEST(ServingSetUp, AttentionOfACheckpointMayKeep16Bits) {
@@ -95,11 +95,11 @@ TEST(ServingSetUp, AttentionOfACheckpointMayKeep16Bits) {
 
 TEST(ServingSetUp, AttentionOfFp4CheckpointsMayKeep16Bits) {
     ServingCase row = closed_row();
-    EXPECT_FALSE(keeps_attention_in_16_bits(row, published("deepseek-r1")));
+    EXPECT_FALSE(keeps_attention_in_16_bits(row, published_model("deepseek-r1")));
     row.weight_precision = "fp4";
-    EXPECT_TRUE(keeps_attention_in_16_bits(row, published("deepseek-r1")));
-    EXPECT_TRUE(keeps_attention_in_16_bits(row, published("gpt-oss-20b")));
-    EXPECT_FALSE(keeps_attention_in_16_bits(row, published("llama-3.3-70b")));
+    EXPECT_TRUE(keeps_attention_in_16_bits(row, published_model("deepseek-r1")));
+    EXPECT_TRUE(keeps_attention_in_16_bits(row, published_model("gpt-oss-20b")));
+    EXPECT_FALSE(keeps_attention_in_16_bits(row, published_model("llama-3.3-70b")));
 }
 
 // Models whose routers have biases load their experts less unequally than others do.
@@ -109,10 +109,10 @@ TEST(ServingSetUp, ModelsSayHowTheirExpertsAreLoaded) {
     const auto skew = [&](const PublishedModel& model) {
         return set_up(row, model)->scenario.serving.pools[0].plan.expert_skew;
     };
-    EXPECT_EQ(skew(published("llama-3-70b")), 0);
-    EXPECT_EQ(skew(published("mixtral-8x7b")), 1.2);
+    EXPECT_EQ(skew(published_model("llama-3-70b")), 0);
+    EXPECT_EQ(skew(published_model("mixtral-8x7b")), 1.2);
     for (const char* name : {"minimax-m2.5", "deepseek-r1", "kimi-k2.5"}) {
-        EXPECT_EQ(published(name).expert_load_alpha, 1.01) << name;
+        EXPECT_EQ(published_model(name).expert_load_alpha, 1.01) << name;
     }
 }
 
