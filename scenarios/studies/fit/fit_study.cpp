@@ -12,6 +12,7 @@
 #include "scenarios/studies/fit/expert_fit.h"
 #include "scenarios/studies/fit/step_table.h"
 #include "scenarios/studies/search/cluster_costs.h"
+#include "scenarios/studies/validate/plain_steps.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "scenarios/studies/validate/step_validation.h"
 
@@ -64,11 +65,12 @@ void add_assumed(const std::vector<PublishedCase>& cases,
                  const CostTables& tables,
                  const FitSpec& spec,
                  std::vector<StepSample>& samples) {
+    PlainSteps steps{tables};
     for_each_index(samples.size(), spec.jobs, [&](std::size_t i) {
         StepSample& sample = samples[i];
         if (!spec.known.unseen.contains(sample.name)) {
             const auto row = std::ranges::find(cases, sample.name, &PublishedCase::name);
-            sample.assumed = rounded_term(spread_of_assumed(*row, catalogue, tables, sample.fits));
+            sample.assumed = rounded_term(spread_of_assumed(*row, catalogue, steps, sample.fits));
         }
     });
 }

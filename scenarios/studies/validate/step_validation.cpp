@@ -7,87 +7,18 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "engine/base/parallel.h"
-#include "models/lowering/lowering.h"
-#include "scenarios/studies/search/cluster_costs.h"
-#include "scenarios/studies/search/plan_timer.h"
-#include "scenarios/studies/simulate/memory_overheads.h"
-#include "scenarios/studies/simulate/program_order.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/validate/assumed_inputs.h"
+#include "scenarios/studies/validate/plain_steps.h"
 
 namespace orrery {
 namespace {
-
-// Shrinks the job to few replicas with the same batch each. The relative effect of an assumption
-// stays the same and takes a fraction of the time to simulate.
-void take_few_replicas(Scenario& scenario) {
-    constexpr std::int64_t kReplicas = 8;
-    ParallelPlan& plan = scenario.plan;
-    const std::int64_t replicas = plan.data_parallel_size;
-    if (plan.hsdp_shard_size > 0) {
-        return;
-    }
-    for (std::int64_t few = kReplicas; few < replicas; ++few) {
-        const std::int64_t nodes = scenario.cluster.num_nodes * few;
-        if (nodes % replicas == 0 && plan.global_batch_size * few % replicas == 0) {
-            scenario.cluster.num_nodes = static_cast<std::uint32_t>(nodes / replicas);
-            plan.global_batch_size = plan.global_batch_size * few / replicas;
-            plan.data_parallel_size = few;
-            return;
-        }
-    }
-}
-
-// Replaces ECMP by spraying. With hashed paths two channels may share a link by chance; equal ranks
-// then take different times and are simulated one by one. The effect of an assumption does not
-// depend on that chance.
-void spray_packets(FabricSpec& fabric) {
-    if (fabric.kind != FabricKind::file && fabric.routing == RoutingKind::ecmp) {
-        fabric.routing = RoutingKind::spray;
-    }
-}
-
-// Step without contention, equal to the simulation's to the picosecond. Nothing if the plan's step
-// does not fold (PlanTimer).
-std::optional<Time> folded_step(const Scenario& scenario, const CostTables& tables) {
-    if (scenario.devices.size() > 1 || runs_in_program_order(scenario.device)) {
-        return std::nullopt;
-    }
-    const Result<std::unique_ptr<ClusterCosts>> made =
-        ClusterCosts::make(scenario.cluster, scenario.device, tables.curves, tables.step);
-    if (!made) {
-        return std::nullopt;
-    }
-    const ClusterCosts& costs = **made;
-    PlanTimer timer{scenario.model,
-                    costs.network(),
-                    [&](const Program& program) { return costs.slowest_device(program); },
-                    [&](const ParallelPlan& plan) { return costs.launch_cost(plan); },
-                    costs.restart()};
-    const auto step = timer.step_of(scenario.plan);
-    return step ? std::optional{*step + costs.step()} : std::nullopt;
-}
-
-// Step in seconds without contention. Nothing if it does not fit in memory or cannot be simulated.
-std::optional<double> plain_step(const Scenario& scenario, const CostTables& tables, bool fits) {
-    if (const std::optional<Time> step = folded_step(scenario, tables)) {
-        const auto memory_fits = [&] {
-            const auto use = whole_memory_use(lower(scenario.model, scenario.plan), scenario);
-            return use && use->fits;
-        };
-        return !fits || memory_fits() ? std::optional{step->seconds()} : std::nullopt;
-    }
-    const Result<Answer> found = simulate_scenario(scenario, {.only_if_fits = fits});
-    return found && (found->memory.fits || !fits) ? std::optional{found->iteration.seconds()}
-                                                  : std::nullopt;
-}
 
 // Rows with equal text are plans among which a search would choose.
 std::string choice_of(const PublishedCase& row) {
@@ -181,7 +112,7 @@ Result<ValidatedCase> timed_case(const Scenario& scenario,
 
 CaseOutcome validate_case(const PublishedCase& row,
                           const Control& control,
-                          const CostTables& tables,
+                          PlainSteps& steps,
                           const StepValidationOptions& options) {
     const auto skip = [&](const Error& error) {
         const bool of_row = error.where.empty() || error.where == row.where;
@@ -202,7 +133,7 @@ CaseOutcome validate_case(const PublishedCase& row,
     timed->stack = row.stack;
     timed->choice = choice_of(row);
     timed->model = row.model.name;
-    timed->sigma = std::hypot(timed->sigma, spread_of_assumed(row, catalogue, tables, timed->fits));
+    timed->sigma = std::hypot(timed->sigma, spread_of_assumed(row, catalogue, steps, timed->fits));
     return std::move(*timed);
 }
 
@@ -241,32 +172,34 @@ ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue) {
 
 double spread_of_assumed(const PublishedCase& row,
                          const Catalogue& catalogue,
-                         const CostTables& tables,
+                         PlainSteps& steps,
                          bool fits) {
-    if (row.assumed.empty()) {
+    const std::vector<Alternative> others = alternatives(row);
+    const auto scenario_or_none = [&](const PublishedCase& of) -> std::optional<Scenario> {
+        Result<Scenario> scenario = scenario_of(of, catalogue);
+        return scenario ? std::optional{std::move(*scenario)} : std::nullopt;
+    };
+    const std::optional<Scenario> own = others.empty() ? std::nullopt : scenario_or_none(row);
+    const std::optional<double> here = own ? steps.of(*own, fits) : std::nullopt;
+    if (!here) {
         return 0;
     }
-    const PredictRow predict = [&](const PublishedCase& other) -> std::optional<double> {
-        Result<Scenario> scenario = scenario_of(other, catalogue);
-        if (!scenario) {
-            return std::nullopt;
-        }
-        scenario->network = NetworkFidelity::analytic;
-        spray_packets(scenario->cluster.fabric);
-        take_few_replicas(*scenario);
-        return plain_step(*scenario, tables, fits);
-    };
-    const std::optional<double> here = predict(row);
-    return here ? assumed_spread(row, *here, predict) : 0;
+    std::vector<std::optional<Scenario>> scenarios;
+    for (const Alternative& other : others) {
+        scenarios.push_back(scenario_or_none(other.row));
+    }
+    const std::vector<std::optional<double>> seconds = steps.of_each(scenarios, fits);
+    std::size_t next = 0;  // assumed_spread() asks in the same order
+    return assumed_spread(row, *here, [&](const PublishedCase&) { return seconds[next++]; });
 }
 
 Validation validate_steps(const std::vector<PublishedCase>& cases,
                           const Control& control,
                           const StepValidationOptions& options) {
     // If the catalogue cannot be read, the simulation of each row reports it.
-    const CostTables tables = CostTables::read().value_or(CostTables{});
+    PlainSteps steps{CostTables::read().value_or(CostTables{})};
     return validate_each(cases, options, [&](const auto& row) {
-        return validate_case(row, control, tables, options);
+        return validate_case(row, control, steps, options);
     });
 }
 

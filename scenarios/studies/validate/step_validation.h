@@ -16,7 +16,7 @@
 
 namespace orrery {
 
-struct CostTables;
+class PlainSteps;
 
 struct StepValidationOptions {
     std::filesystem::path catalogue;
@@ -34,7 +34,7 @@ ResultOrErrors<Control> fitted_control(const std::filesystem::path& catalogue);
 // memory, and alternatives that do not fit are excluded.
 double spread_of_assumed(const PublishedCase& row,
                          const Catalogue& catalogue,
-                         const CostTables& tables,
+                         PlainSteps& steps,
                          bool fits);
 
 // Families are not summarised yet (summarise_families()). The interval of a case includes the
