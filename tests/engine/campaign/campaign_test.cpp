@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/campaign/statistics.h"
-#include "tests/engine/recovery/published_forms.h"
+#include "engine/recovery/closed_forms.h"
 
 namespace orrery {
 namespace {
