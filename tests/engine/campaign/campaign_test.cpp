@@ -8,6 +8,7 @@
 
 #include "engine/campaign/statistics.h"
 #include "engine/recovery/closed_forms.h"
+#include "tests/engine/recovery/published_forms.h"
 
 namespace orrery {
 namespace {
