@@ -34,6 +34,10 @@ double optimal_interval_s(double mtbf, double checkpoint) {
     return mtbf * x;
 }
 
+double segment_time_s(double mtbf, double checkpoint, double restart, double interval) {
+    return mtbf * std::exp(restart / mtbf) * std::expm1((interval + checkpoint) / mtbf);
+}
+
 std::uint32_t binomial_quantile(std::uint32_t n, double p, double quantile) {
     const double odds = p / (1 - p);
     double log_term = n * std::log1p(-p);

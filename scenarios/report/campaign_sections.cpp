@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/recovery/closed_forms.h"
+#include "engine/recovery/policies/checkpoint_interval.h"
 #include "scenarios/format/document/wall_time_text.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/render/report.h"
@@ -161,6 +163,62 @@ ReportSection hours_of_plans(const CampaignAnswer& answer) {
     return section;
 }
 
+// A plan's own interval and those of the rules, each with its expected overhead. A restart costs
+// its processes and the load, and the work during the copy of the last checkpoint, which was not
+// yet durable.
+void add_intervals(const CampaignAnswer& answer, const PlanAnswer& plan, ReportTable& table) {
+    const CheckpointTiming& times = plan.checkpoint;
+    const WallTime mtbf = WallTime::seconds(answer.mtbf_h * 3600);
+    const double restart =
+        (plan.costs.restart_full + plan.costs.load_remote + times.copy).seconds();
+    const auto add = [&](const std::string& name, const char* chosen_by, WallTime interval) {
+        const double work = interval.seconds();
+        const double stall = times.stall.seconds();
+        const double whole = segment_time_s(mtbf.seconds(), stall, restart, work);
+        table.rows.push_back(
+            {name, chosen_by, work, stall / whole, 1 - (work + stall) / whole, 1 - work / whole});
+    };
+    const auto rule = [&](IntervalRule which) {
+        return interval_of(
+            {.rule = which, .stall = times.stall, .least = times.copy, .step = answer.step}, mtbf);
+    };
+    add(plan.name, "the plan", plan.interval);
+    add("", "Young (1974)", rule(IntervalRule::young));
+    add("", "Daly (2006)", rule(IntervalRule::daly));
+    add("", "exact optimum", rule(IntervalRule::exact));
+}
+
+ReportSection checkpoint_intervals(const CampaignAnswer& answer) {
+    ReportSection section{
+        .title = "Checkpoint intervals",
+        .note =
+            "Overheads are expected shares of the time if each failure restarts the job from "
+            "the last durable checkpoint of the store (Daly, 2006). Waiting for nodes, "
+            "detection and copies in memory are not part of it. The rules' intervals are whole "
+            "steps, and not shorter than the time until a checkpoint is durable."};
+    section.table.columns = {{"plan"},
+                             {"interval of"},
+                             {"interval", Unit::wall_time},
+                             {"checkpoints", Unit::share, 2},
+                             {"failures", Unit::share, 2},
+                             {"overhead", Unit::share, 2}};
+    // Plans that differ only in their policies have the same rows.
+    const auto same = [](const PlanAnswer& a, const PlanAnswer& b) {
+        return a.interval == b.interval && a.checkpoint.stall == b.checkpoint.stall &&
+               a.checkpoint.copy == b.checkpoint.copy &&
+               a.costs.restart_full == b.costs.restart_full &&
+               a.costs.load_remote == b.costs.load_remote;
+    };
+    for (auto plan = answer.plans.begin(); plan != answer.plans.end(); ++plan) {
+        if (std::none_of(answer.plans.begin(), plan, [&](const PlanAnswer& earlier) {
+                return same(*plan, earlier);
+            })) {
+            add_intervals(answer, *plan, section.table);
+        }
+    }
+    return section;
+}
+
 ReportSection timeline(const CampaignAnswer& answer) {
     PageTimeline picture{.scale = 1e-6};
     for (std::size_t use = 0; use < kNumNodeUses; ++use) {
@@ -252,6 +310,9 @@ Report campaign_sections(const CampaignAnswer& answer) {
     for (const PlanAnswer& plan : answer.plans) {
         report.sections.push_back(recovery_plan_section(plan, answer.tokens));
         report.sections.push_back(hours(plan));
+    }
+    if (answer.mtbf_h > 0) {
+        report.sections.push_back(checkpoint_intervals(answer));
     }
     for (ReportSection& section : std::vector{faults(answer.plans.front()),
                                               by_day(answer),

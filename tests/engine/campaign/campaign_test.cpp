@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/campaign/statistics.h"
+#include "engine/recovery/closed_forms.h"
 #include "tests/engine/recovery/published_forms.h"
 
 namespace orrery {

@@ -11,12 +11,6 @@
 
 namespace orrery {
 
-// Expected wall time per committed segment of `interval` seconds of work, where a failure may also
-// hit a checkpoint or a restart (Daly, 2006): T = M e^(R/M) (e^((tau + delta)/M) - 1).
-inline double segment_time_s(double mtbf, double checkpoint, double restart, double interval) {
-    return mtbf * std::exp(restart / mtbf) * std::expm1((interval + checkpoint) / mtbf);
-}
-
 // Kokolis et al. (HPCA 2025): expected effective training time ratio to first order.
 inline double first_order_ettr(double mtbf, double restart, double interval, double write) {
     return (1 - (restart + interval / 2) / mtbf) / (1 + write / interval);

@@ -50,6 +50,37 @@ TEST(CampaignPage, ComparesTheGpuHoursOfThePlans) {
     EXPECT_TRUE(table_of().empty());
 }
 
+// T = 3600 e^(260/3600) (e^((tau + 20)/3600) - 1), by hand.
+TEST(CampaignPage, ComparesTheIntervalsOfCheckpoints) {
+    CampaignAnswer answer{.scenario = "weeks", .length = WallTime::days(1)};
+    PlanAnswer plan{.name = "spares", .interval = WallTime::seconds(600)};
+    plan.checkpoint.stall = WallTime::seconds(20);
+    plan.checkpoint.copy = WallTime::seconds(60);
+    plan.costs.restart_full = WallTime::seconds(180);
+    plan.costs.load_remote = WallTime::seconds(20);
+    answer.plans = {plan, plan};
+    answer.plans[1].name = "other policies";
+    const auto table_of = [&] {
+        for (const ReportSection& section : campaign_sections(answer).sections) {
+            if (section.title == "Checkpoint intervals") {
+                return text_rows(section.table);
+            }
+        }
+        return std::vector<TextRow>{};
+    };
+    EXPECT_TRUE(table_of().empty());  // no failures
+    answer.mtbf_h = 1;
+    EXPECT_EQ(table_of(),
+              (std::vector<TextRow>{
+                  {"plan", "interval of", "interval", "checkpoints", "failures", "overhead"},
+                  {"spares", "the plan", "10.0 min", "2.75 %", "14.75 %", "17.50 %"},
+                  {"", "Young (1974)", "6.32 min", "4.40 %", "12.03 %", "16.44 %"},
+                  {"", "Daly (2006)", "6.10 min", "4.56 %", "11.87 %", "16.43 %"},
+                  {"", "exact optimum", "6.10 min", "4.56 %", "11.87 %", "16.43 %"}}));
+    answer.plans[1].interval = WallTime::seconds(300);
+    EXPECT_EQ(table_of().size(), 9u);
+}
+
 TEST(CampaignPage, CsvHasARowForEachPlan) {
     CampaignAnswer answer{.scenario = "weeks", .gpus = 64, .length = WallTime::days(1), .seeds = 3};
     answer.plans = {{.name = "spares", .spares = 2}, {.name = "nothing"}};
