@@ -50,7 +50,7 @@ TEST(CampaignPage, ComparesTheGpuHoursOfThePlans) {
     EXPECT_TRUE(table_of().empty());
 }
 
-// T = 3600 e^(260/3600) (e^((tau + 20)/3600) - 1), by hand.
+// T = 3600 e^(260/3600) (e^((tau + 20)/3600) - 1), computed apart from the program.
 TEST(CampaignPage, ComparesTheIntervalsOfCheckpoints) {
     CampaignAnswer answer{.scenario = "weeks", .length = WallTime::days(1)};
     PlanAnswer plan{.name = "spares", .interval = WallTime::seconds(600)};
