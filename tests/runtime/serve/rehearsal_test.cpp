@@ -96,15 +96,16 @@ TEST(Rehearsal, RepeatsAShortLoadAndShortensALongOne) {
     EXPECT_TRUE(rehearsed_requests(pools, {.requests = {}, .context = 1}, costs_of(1)).empty());
 }
 
-// Sleeps may last longer on a busy machine, but not shorter.
+// Sleeps may last longer on a busy machine, but not shorter. A request that is late shares steps with
+// the next one.
 TEST(Rehearsal, FindsWhatServedStepsTakeBeyondTheirCosts) {
     DrowsyStep step{std::chrono::microseconds{400}, std::chrono::microseconds{3000}};
     const auto router = make_request_router("round_robin", 1);
     ServedCosts costs = costs_of(200e-6);
     const auto done = rehearse({pool_of(step, *router)}, two_requests(12), costs);
     ASSERT_TRUE(done) << done.error().to_string();
-    EXPECT_EQ(step.steps % 12, 0);
-    EXPECT_GE(step.steps, 12 * 60);
+    EXPECT_LE(step.steps, 12 * 64);
+    EXPECT_GE(step.steps, 12 * 32);
     const MeasuredStepCost::Fit& fit = costs.steps.front().fit();
     EXPECT_GE(fit.slower, 2);
     EXPECT_GE(fit.waking_s[0] + 200e-6 * fit.slower, 3e-3);
