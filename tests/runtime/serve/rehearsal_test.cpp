@@ -96,8 +96,8 @@ TEST(Rehearsal, RepeatsAShortLoadAndShortensALongOne) {
     EXPECT_TRUE(rehearsed_requests(pools, {.requests = {}, .context = 1}, costs_of(1)).empty());
 }
 
-// Sleeps may last longer on a busy machine, but not shorter. A request that is late shares steps with
-// the next one.
+// Sleeps may last longer on a busy machine, but not shorter. A request that is late shares steps
+// with the next one.
 TEST(Rehearsal, FindsWhatServedStepsTakeBeyondTheirCosts) {
     DrowsyStep step{std::chrono::microseconds{400}, std::chrono::microseconds{3000}};
     const auto router = make_request_router("round_robin", 1);
