@@ -78,7 +78,7 @@ std::uint32_t nccl_send_channels(const SendCall& send, bool network) {
     const std::int64_t smallest_part = network ? kStep / 2 : kStep / 8;
     const std::uint32_t of_peer = network ? 2 : kMessageChannels;
     const std::uint32_t ranks = std::max(2u, send.ranks);
-    // Most: four messages share a channel if all peers have one.
+    // At most four messages share a channel if every peer has a message.
     const std::uint32_t most =
         std::clamp(std::bit_floor(4 * kMessageChannels / ranks), 1u, of_peer);
     std::uint32_t share =

@@ -64,8 +64,8 @@ StageOrder gpipe(const ScheduleShape& shape, std::int32_t stage);
 StageOrder one_f_one_b(const ScheduleShape& shape, std::int32_t stage);
 StageOrder shared_loss_1f1b(const ScheduleShape& shape, std::int32_t stage);
 StageOrder interleaved_1f1b(const ScheduleShape& shape, std::int32_t stage);
-// The number of forward passes of the stage before its first backward pass in that order, but for
-// the one that forms a pair with it.
+// The number of forward passes that a stage runs before its first pair of a forward and a backward
+// pass in that order.
 std::int32_t interleaved_warm_up(const ScheduleShape& shape, std::int32_t stage);
 StageOrder breadth_first(const ScheduleShape& shape, std::int32_t stage);
 StageOrder zero_bubble(const ScheduleShape& shape, std::int32_t stage);

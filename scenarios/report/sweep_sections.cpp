@@ -116,7 +116,7 @@ bool several_scenarios(const std::vector<PointResult>& results) {
         results, [&](const PointResult& p) { return p.scenario != results.front().scenario; });
 }
 
-// Points with an answer, sorted by time. Those that do not fit come last.
+// Points with an answer, sorted by time. Points whose plan does not fit in memory come last.
 ReportSection answers_of(const std::vector<PointResult>& results) {
     ReportSection section{.title = "Points with an answer, the fastest that fit first"};
     ReportTable& table = section.table;

@@ -25,7 +25,8 @@
 namespace orrery {
 namespace {
 
-// The rank that an error accuses; -1: the own rank, -2: another rank, -3: wrong numbers.
+// The rank that caused the error. -1: this rank. -2: an unknown other rank. -3: no rank, because
+// the numbers of the training are wrong.
 std::int64_t accused_rank(const Error& error) {
     switch (error.cause) {
         case ErrorCause::another_rank:
