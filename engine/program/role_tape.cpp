@@ -105,11 +105,15 @@ private:
             num_ops += static_cast<std::uint32_t>(program_.segment_of(slot).ops.size());
         }
         std::vector<std::uint32_t> ordinal(tapes_.num_streams, 0);
+        std::vector<SlotWait> slot_waits;
         std::int64_t launches = 0;
         for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
             const Slot& slot = role.slots[s];
             const std::vector<Op>& ops = program_.segment_of(slot).ops;
             const std::uint32_t begin = slot_begin[s];
+            slot_waits = slot.waits;
+            std::ranges::stable_sort(slot_waits, {}, &SlotWait::op);
+            auto wait = slot_waits.begin();
             for (std::uint32_t o = 0; o < ops.size(); ++o) {
                 const Op& op = ops[o];
                 launches += op.launches;
@@ -123,11 +127,9 @@ private:
                 for (std::uint32_t w = 0; w < op.num_waits; ++w) {
                     waits_.push_back({.flat = begin + program_.waits[op.first_wait + w]});
                 }
-                for (const SlotWait& wait : slot.waits) {
-                    if (wait.op == o) {
-                        waits_.push_back({.flat = slot_begin[wait.slot] + wait.slot_op,
-                                          .carried = wait.carried});
-                    }
+                for (; wait != slot_waits.end() && wait->op == o; ++wait) {
+                    waits_.push_back(
+                        {.flat = slot_begin[wait->slot] + wait->slot_op, .carried = wait->carried});
                 }
                 flat.num_waits = static_cast<std::uint32_t>(waits_.size()) - flat.first_wait;
                 flat_.push_back(flat);

@@ -134,9 +134,30 @@ std::int64_t most_at_once(std::span<const Interval> intervals) {
     return most;
 }
 
+// In the order of beginnings the intervals that overlap one are those that live when it begins.
+// They are kept sorted by offset.
+Packing pack_by_begin(std::span<const Interval> intervals) {
+    Packing packing{.offsets = std::vector<std::int64_t>(intervals.size(), 0), .bytes = 0};
+    std::vector<Place> alive;
+    for (const std::size_t i : order_of(intervals, PackingOrder::by_begin)) {
+        const Interval& interval = intervals[i];
+        std::erase_if(alive, [&](const Place& place) { return place.end < interval.begin; });
+        const std::int64_t size = aligned(interval.bytes);
+        const std::int64_t offset = best_offset(alive, size);
+        alive.insert(std::ranges::upper_bound(alive, offset, {}, &Place::offset),
+                     {offset, offset + size, interval.begin, interval.end});
+        packing.offsets[i] = offset;
+        packing.bytes = std::max(packing.bytes, offset + size);
+    }
+    return packing;
+}
+
 }  // namespace
 
 Packing pack(std::span<const Interval> intervals, PackingOrder order) {
+    if (order == PackingOrder::by_begin) {
+        return pack_by_begin(intervals);
+    }
     Packing packing{.offsets = std::vector<std::int64_t>(intervals.size(), 0), .bytes = 0};
     PlacesInTime places{intervals};
     for (const std::size_t i : order_of(intervals, order)) {
