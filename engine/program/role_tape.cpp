@@ -168,6 +168,9 @@ private:
         }
         std::vector<std::uint32_t> latest[2];
         for (FlatOp& flat : flat_) {
+            if (flat.num_waits == 0) {
+                continue;
+            }
             const std::size_t own = index(flat.stream);
             latest[0].assign(n, kNoOp);
             latest[1].assign(n, kNoOp);

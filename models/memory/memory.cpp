@@ -96,6 +96,10 @@ Bytes largest_plan(const Program& program) {
 }
 
 Bytes host_bytes(const Program& program, RoleId role_id) {
+    const auto is_dram = [](const Tensor& tensor) { return tensor.tier == MemoryTier::dram; };
+    if (std::ranges::none_of(program.tensors, is_dram)) {
+        return {};
+    }
     const Role& role = program.roles[index(role_id)];
     // The first and the last slot that uses each tensor instance.
     std::map<TensorInstance, std::pair<std::size_t, std::size_t>> reaches;
@@ -105,7 +109,7 @@ Bytes host_bytes(const Program& program, RoleId role_id) {
             for (std::uint32_t i = 0; i < op.num_operands; ++i) {
                 const TensorId id = program.operands[op.first_operand + i].tensor;
                 const Tensor& tensor = program.tensors[index(id)];
-                if (tensor.tier != MemoryTier::dram) {
+                if (!is_dram(tensor)) {
                     continue;
                 }
                 const bool passes = tensor.lifetime == Lifetime::micro_batch;
