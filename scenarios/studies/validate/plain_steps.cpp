@@ -74,6 +74,13 @@ void spray_packets(FabricSpec& fabric) {
     }
 }
 
+// Sends an equal number of tokens to each expert. Drawn numbers differ from rank to rank, so that
+// all ranks are simulated one by one. No assumed column changes the router.
+void balance_experts(ParallelPlan& plan) {
+    plan.moe_router_load = RouterLoad::balanced;
+    plan.moe_router_load_trace.clear();
+}
+
 // Step without contention, equal to the simulation's to the picosecond. Nothing if the plan's step
 // does not fold (PlanTimer).
 std::optional<Time> folded_step(const Scenario& scenario, const CostTables& tables) {
@@ -124,6 +131,7 @@ PlainSteps::Known& PlainSteps::find(Scenario scenario, bool fits) {
     scenario.network = NetworkFidelity::analytic;
     spray_packets(scenario.cluster.fabric);
     take_few_replicas(scenario);
+    balance_experts(scenario.plan);
     const PlainStep step{scenario.cluster, scenario.device, scenario.model, scenario.plan, fits};
     const std::scoped_lock lock(mutex_);
     const auto at = std::ranges::find(steps_, step, &Known::step);

@@ -34,8 +34,8 @@ class PlainSteps {
 public:
     explicit PlainSteps(CostTables tables) : tables_(std::move(tables)) {}
 
-    // The step of the scenario with at most eight replicas and with sprayed packets, in seconds.
-    // Nothing if it has to fit into memory and does not, or cannot be simulated.
+    // The step of the scenario with at most eight replicas, sprayed packets and balanced experts,
+    // in seconds. Nothing if it has to fit into memory and does not, or cannot be simulated.
     std::optional<double> of(const Scenario& scenario, bool fits);
 
     // The same of each scenario that there is. Steps that another thread has begun come last: rows
