@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"

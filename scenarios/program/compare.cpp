@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"
 #include "scenarios/report/study_sections.h"

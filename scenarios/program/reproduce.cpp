@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/reproduce_pages.h"
 #include "scenarios/program/run_study.h"
