@@ -19,7 +19,6 @@
 #include "scenarios/studies/campaign/supervised_job.h"
 
 namespace orrery {
-
 namespace {
 
 // Replays the observations of a real run's supervisor: the scenario's policies must order the same
