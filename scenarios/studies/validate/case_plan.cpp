@@ -274,6 +274,7 @@ void set_features(const PublishedCase& row,
     if (says(words, "pure_bf16")) {
         plan.gradient_dtype = Dtype::bf16;
         plan.main_params_dtype = Dtype::bf16;
+        plan.moments_dtype = Dtype::bf16;  // torch/optim/adamw.py: zeros_like(parameter)
     }
     // The paper's variants differ in the number of barriers around the loss, which the plan does
     // not distinguish. Their runtime posts every message ahead.
@@ -301,7 +302,7 @@ void set_experts(const PublishedCase& row,
     if (says(words, "bf16_grads")) {
         plan.gradient_dtype = Dtype::bf16;
     }
-    plan.moments_dtype = says(words, "bf16_moments") ? Dtype::bf16 : Dtype::fp32;
+    plan.moments_dtype = says(words, "bf16_moments") ? Dtype::bf16 : plan.moments_dtype;
     plan.moe_shared_expert_overlap = says(words, "shared_expert_overlap");
     for (const auto& [word, dispatcher] : kTokenDispatchers) {
         if (row.token_dispatcher == word) {
