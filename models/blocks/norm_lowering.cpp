@@ -29,6 +29,28 @@ Value norm_copy(BlockBuilder& b, std::string_view name, const Value& x, Lifetime
     return copy;
 }
 
+// Bytes that the operators of a norm read and write for each element, its copy and the kernels
+// below left out. Forward: pow(2) 8, mean 4, product with the root 8, type_as 6 (Hugging Face's
+// LlamaRMSNorm; torchtune's and torchtitan's have the same operators), of which norm_forward() has
+// 4. Backward, as autograd derives it: weight 12, type_as 6, product 24, mean 4, pow 28, sum of the
+// two paths 12, copy 6, of which norm_backward() has 6 and the copy of dy 6.
+constexpr std::int64_t kChainBytes = 22;
+constexpr std::int64_t kChainBackwardBytes = 80;
+
+// The other operators of a chain, as one kernel on `x` that moves as many bytes. The call of the
+// norm launches them.
+void rest_of_chain(BlockBuilder& b, std::string_view name, const Value& x, std::int64_t bytes) {
+    constexpr std::int64_t kCopied = 4;  // bytes of an element of 16 bits, read and written
+    b.ops.kernel(transpose(b.local_tokens(x) * bytes / kCopied, b.local_width(x), Dtype::bf16),
+                 {.name = std::string{name} + " chain",
+                  .stream = kComputeStream,
+                  .cause = b.recomputing ? Cause::recomputation : Cause::memory_bound_kernels,
+                  .reads = {},
+                  .writes = {},
+                  .accumulates = {x.tensor},
+                  .launches = 0});
+}
+
 const NormWork& norm_work(const BlockBuilder& b) {
     return b.model.normalization == Normalization::layernorm ? kLayerNorm : kRmsNorm;
 }
@@ -96,6 +118,7 @@ Value norm_forward(BlockBuilder& b,
         stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
     } else if (eager_norm(b)) {
         saved.copy = norm_copy(b, text + " in fp32", stream.residual, lifetime);
+        rest_of_chain(b, name, saved.copy, kChainBytes);
         saved.unweighted = b.value(text + " without weight", y.shape[kWidth], y.layout, lifetime);
         b.kernel(name,
                  call,
@@ -135,6 +158,7 @@ Value norm_backward(BlockBuilder& b,
     std::vector<const Value*> reads{&dy, &x, &saved.statistics};
     if (eager_norm(b)) {
         gradient = norm_copy(b, std::string{name} + " in fp32", dy, Lifetime::slot);
+        rest_of_chain(b, name, gradient, kChainBackwardBytes);
         reads = {&gradient, &saved.copy, &saved.unweighted, &saved.statistics};
     }
     if (fused) {
