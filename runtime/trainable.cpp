@@ -90,6 +90,14 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
 // Features of eager frameworks and other stacks that this runtime does not have.
 void require_own_ops(const ParallelPlan& plan, Requirements& require) {
     require(!plan.eager_norm, "plan.eager_norm", "a norm is one kernel in training", "false");
+    require(!plan.eager_activation,
+            "plan.eager_activation",
+            "an activation is one kernel in training",
+            "false");
+    require(!plan.autocast,
+            "plan.autocast",
+            "training has weights of 16 bits beside the optimizer's",
+            "false");
     require(!plan.eager_rope,
             "plan.eager_rope",
             "the rotary embedding is one kernel in training",

@@ -78,6 +78,27 @@ void clamp_ops(BlockBuilder& b,
                   .launches = kClampKernels});
 }
 
+// Bytes of an element that the operators of GELU's tanh formula move (nanoGPT's new_gelu), without
+// those of its kernel. Forward: cube 4, scaled 4, added to x 6, scaled 4, tanh 4, plus one 4, half
+// of x 4, product 6. Backward: both factors 12, half 4, tanh 6, two scales 8, cube 14, two sums 12.
+// Autocast takes the cube in fp32, and what follows stays fp32 until the next product casts it.
+struct ChainBytes {
+    std::int64_t forward;
+    std::int64_t backward;
+};
+constexpr ChainBytes kGeluChain{.forward = 36 - 4, .backward = 56 - 6};
+constexpr ChainBytes kGeluChainInFp32{.forward = 76 - 4, .backward = 118 - 6};
+
+void gelu_chain(BlockBuilder& b, const Value& x, bool back) {
+    if (!b.plan.eager_activation || b.plan.fused_activation || b.plan.compiled) {
+        return;
+    }
+    const ChainBytes& chain = b.plan.autocast ? kGeluChainInFp32 : kGeluChain;
+    b.framework_ops(back ? "activation ops backward" : "activation ops",
+                    x.tensor,
+                    b.local_tokens(x) * b.local_width(x) * (back ? chain.backward : chain.forward));
+}
+
 void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
     if (weights != nullptr) {
         b.kernel("activation weights",
@@ -135,6 +156,7 @@ void activation_ops(BlockBuilder& b, const Value& fc1, const Value* weights, con
              reads,
              {&y},
              counts);
+    gelu_chain(b, y, false);
 }
 
 void activation_backward_ops(BlockBuilder& b,
@@ -170,6 +192,9 @@ void activation_backward_ops(BlockBuilder& b,
         return;
     }
     b.kernel("activation backward", call, kOfActivation, reads, writes, counts);
+    if (!b.model.gated_mlp()) {
+        gelu_chain(b, dy, true);
+    }
     if (clamps) {
         clamp_ops(b, "activation clamp backward", dx, ffn, kClampBackwardPasses);
     }

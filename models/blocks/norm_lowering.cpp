@@ -37,18 +37,19 @@ Value norm_copy(BlockBuilder& b, std::string_view name, const Value& x, Lifetime
 constexpr std::int64_t kChainBytes = 22;
 constexpr std::int64_t kChainBackwardBytes = 80;
 
-// The other operators of a chain, as one kernel on `x` that moves as many bytes. The call of the
-// norm launches them.
-void rest_of_chain(BlockBuilder& b, std::string_view name, const Value& x, std::int64_t bytes) {
-    constexpr std::int64_t kCopied = 4;  // bytes of an element of 16 bits, read and written
-    b.ops.kernel(transpose(b.local_tokens(x) * bytes / kCopied, b.local_width(x), Dtype::bf16),
-                 {.name = std::string{name} + " chain",
-                  .stream = kComputeStream,
-                  .cause = b.recomputing ? Cause::recomputation : Cause::memory_bound_kernels,
-                  .reads = {},
-                  .writes = {},
-                  .accumulates = {x.tensor},
-                  .launches = 0});
+// The same that autocast adds to LayerNorm's kernels and to the residual: an fp32 input, result,
+// cast of the result, and sum. Fused kernels keep the result in 16 bits.
+struct AutocastBytes {
+    std::int64_t forward;
+    std::int64_t backward;
+};
+constexpr AutocastBytes kAutocastNorm{.forward = 4 + 6 + 4, .backward = 6 + 6 + 6};
+constexpr AutocastBytes kAutocastFusedNorm{.forward = 4, .backward = 8};
+
+// Framework ops on each element of x.
+void ops_of_elements(BlockBuilder& b, std::string_view name, const Value& x, std::int64_t bytes) {
+    b.framework_ops(
+        std::string{name} + " ops", x.tensor, b.local_tokens(x) * b.local_width(x) * bytes);
 }
 
 const NormWork& norm_work(const BlockBuilder& b) {
@@ -118,7 +119,7 @@ Value norm_forward(BlockBuilder& b,
         stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
     } else if (eager_norm(b)) {
         saved.copy = norm_copy(b, text + " in fp32", stream.residual, lifetime);
-        rest_of_chain(b, name, saved.copy, kChainBytes);
+        ops_of_elements(b, name, saved.copy, kChainBytes);
         saved.unweighted = b.value(text + " without weight", y.shape[kWidth], y.layout, lifetime);
         b.kernel(name,
                  call,
@@ -139,6 +140,10 @@ Value norm_forward(BlockBuilder& b,
                  {&y, &statistics},
                  {weight.weight});
     }
+    if (b.plan.autocast) {
+        const AutocastBytes& more = fused_norm(b) ? kAutocastFusedNorm : kAutocastNorm;
+        ops_of_elements(b, name, y, more.forward);
+    }
     saved.input = stream.residual;
     saved.statistics = std::move(statistics);
     return y;
@@ -158,7 +163,7 @@ Value norm_backward(BlockBuilder& b,
     std::vector<const Value*> reads{&dy, &x, &saved.statistics};
     if (eager_norm(b)) {
         gradient = norm_copy(b, std::string{name} + " in fp32", dy, Lifetime::slot);
-        rest_of_chain(b, name, gradient, kChainBackwardBytes);
+        ops_of_elements(b, name, gradient, kChainBackwardBytes);
         reads = {&gradient, &saved.copy, &saved.unweighted, &saved.statistics};
     }
     if (fused) {
@@ -171,6 +176,10 @@ Value norm_backward(BlockBuilder& b,
              {&dx},
              {weight.weight},
              {weight.gradient});
+    if (b.plan.autocast) {
+        const AutocastBytes& more = fused_norm(b) ? kAutocastFusedNorm : kAutocastNorm;
+        ops_of_elements(b, name, dx, more.backward);
+    }
     if (fused || dresidual.empty()) {
         return dx;
     }

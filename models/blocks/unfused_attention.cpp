@@ -26,6 +26,19 @@ SoftmaxShape softmax_shape(const BlockBuilder& b, const AttentionShape& s) {
             .unfused_steps = !b.plan.fused_activation && !b.plan.compiled};
 }
 
+// Autocast's softmax is fp32: it writes fp32 probabilities, which its backward pass reads. Without
+// a compiler its input and its result are cast by kernels of their own.
+void softmax_in_fp32(BlockBuilder& b, std::string_view name, const Value& scores, bool back) {
+    if (!b.plan.autocast) {
+        return;
+    }
+    const bool chain = !b.plan.fused_activation && !b.plan.compiled;
+    const std::int64_t bytes = back ? (chain ? 6 + 6 + 6 : 2) : (chain ? 6 + 4 + 6 : 4);
+    b.framework_ops(std::string{name} + " in fp32",
+                    scores.tensor,
+                    b.local_tokens(scores) * b.local_width(scores) * bytes);
+}
+
 Value score_matrix(
     BlockBuilder& b, std::string_view name, const Value& qkv, Lifetime lifetime, Dtype dtype) {
     // (sequence, batch, heads * sequence): one row of scores for each query and head.
@@ -101,6 +114,7 @@ void unfused_attention_forward(BlockBuilder& b,
              {&scores},
              results,
              b.dropout_scalars());
+    softmax_in_fp32(b, "softmax", a.probabilities, false);
     head_product(b,
                  "attention values",
                  s,
@@ -141,6 +155,7 @@ Value unfused_attention_backward(BlockBuilder& b,
              {},
              b.dropout_scalars(),
              {dscores.tensor});
+    softmax_in_fp32(b, "softmax backward", dscores, true);
     head_product(b,
                  "scores dQ",
                  s,

@@ -202,6 +202,12 @@ struct ParallelPlan {
     // A norm is a chain of framework ops on an fp32 copy of its input, and the backward pass reads
     // that copy (Hugging Face's LlamaRMSNorm). false: one kernel.
     bool eager_norm = false;
+    // A GELU is the chain of framework ops of its tanh formula. false: one kernel.
+    bool eager_activation = false;
+    // PyTorch's autocast: the weights are fp32, and each pass casts them before its products, and
+    // their gradients behind them. Norms, the residual stream and the softmax of unfused attention
+    // are fp32, too.
+    bool autocast = false;
     // Q, K and V are one product, and so are gate and up. false: each is a product of its own, and
     // the gradients of their common input are added (Hugging Face's and torchtitan's Llama).
     bool fused_projections = true;

@@ -261,6 +261,11 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(eager_norm, pass,
         .meaning = "Norms are chains of framework ops on an fp32 copy, which the backward pass "
                    "reads."),
+    ORRERY_PLAN_FIELD(eager_activation, pass,
+        .meaning = "A GELU is the chain of framework ops of its tanh formula."),
+    ORRERY_PLAN_FIELD(autocast, pass,
+        .meaning = "Each pass casts fp32 weights before its products and their gradients behind "
+                   "them; norms, residuals and unfused softmax are fp32."),
     ORRERY_PLAN_FIELD(fused_projections, pass,
         .meaning = "Q, K and V are one product, gate and up another; false: each is one of its "
                    "own."),

@@ -277,8 +277,7 @@ Value BlockBuilder::quantised(std::string_view name,
     if (rowwise) {
         const KernelCall half = cast(elements, x.dtype, Dtype::fp8);
         kernel(text + " of rows", half, Cause::memory_bound_kernels, {&x}, {&y});
-        kernel(
-            text + " of columns", half, Cause::memory_bound_kernels, {&x}, {}, {}, {y.tensor});
+        kernel(text + " of columns", half, Cause::memory_bound_kernels, {&x}, {}, {}, {y.tensor});
         return y;
     }
     kernel(text,
@@ -344,6 +343,9 @@ Value BlockBuilder::product(std::string_view name,
                                            std::max(output_pieces, x.pieces));
     if (into == nullptr) {
         set_column_parts(y, w.column_parts);
+    }
+    if (plan.autocast) {
+        framework_ops(std::string{name} + " cast", w.weight, cast_bytes_of(w));
     }
     chunked_gemm(
         name,
@@ -415,7 +417,8 @@ void BlockBuilder::weight_product(std::string_view name,
     w.gradient_layout = weight_gradient(x.layout, dy.layout);
     const std::int64_t rows = local_input(w);
     const std::int64_t columns = local_output(w);
-    const bool fused = plan.gradient_accumulation_fusion && plan.gradient_dtype == Dtype::fp32;
+    const bool fused =
+        plan.gradient_accumulation_fusion && !plan.autocast && plan.gradient_dtype == Dtype::fp32;
     const std::int64_t experts = local_experts(w);
     const KernelCall call = weight_product_call(dy, w, fused);
     const std::string text{name};
@@ -455,6 +458,9 @@ void BlockBuilder::weight_product(std::string_view name,
         spec.transposed.push_back(product);
     }
     ops.kernel(call, spec);
+    if (plan.autocast) {
+        framework_ops(text + " cast", product, cast_bytes_of(w));
+    }
     kernel(text + " accumulate",
            gradient_accumulate(experts * rows * columns, activation_dtype(), plan.gradient_dtype),
            Cause::memory_bound_kernels,

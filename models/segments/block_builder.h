@@ -231,6 +231,12 @@ public:
     std::size_t overlap_pieces(const Layout& from, const Layout& to) const;
     std::uint8_t launches_of_piece(std::size_t i) const;
 
+    // Memory traffic of framework ops for which there is no kernel of their own: one op that moves
+    // `bytes` in all. The call of another op launches them. They work on `tensor`.
+    void framework_ops(std::string_view name, TensorId tensor, std::int64_t bytes);
+    // Of the cast of a weight, or of its gradient, from fp32 or to it.
+    std::int64_t cast_bytes_of(const Parameter& w) const;
+
     // y = x w, in the layout that follows from x and w (x must be in the layout of gemm_input()).
     // It has the chunks of x. With `output_pieces` > 1 it is chunked so that a following collective
     // can start early. With `into`, the product is added to that value piece by piece (beta = 1).

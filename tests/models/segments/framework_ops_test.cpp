@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "models/lowering/lowering.h"
+
+namespace orrery {
+namespace framework_ops_test {
+
+constexpr std::int64_t kTokens = 2 * 8;
+constexpr std::int64_t kHidden = 16;
+constexpr std::int64_t kLayers = 2;
+
+std::int64_t bytes_of(const ParallelPlan& plan) {
+    const Program program = lower({.num_layers = kLayers,
+                                   .hidden_size = kHidden,
+                                   .ffn_hidden_size = 4 * kHidden,
+                                   .num_attention_heads = 4,
+                                   .num_query_groups = 4,
+                                   .kv_channels = 4,
+                                   .seq_length = 8,
+                                   .vocab_size = 32},
+                                  plan);
+    std::int64_t bytes = 0;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            bytes += op.kind() == OpKind::kernel ? program.kernel(op).bytes : 0;
+        }
+    }
+    return bytes;
+}
+
+ParallelPlan eager() {
+    return {.micro_batch_size = 2,
+            .global_batch_size = 2,
+            .gradient_accumulation_fusion = false,
+            .fused_norm = false,
+            .fused_activation = false};
+}
+
+// Forward 36 bytes instead of one kernel's 4, backward 56 instead of 6.
+TEST(FrameworkOps, AnEagerGeluMovesWhatItsOperatorsReadAndWrite) {
+    ParallelPlan plan = eager();
+    const std::int64_t before = bytes_of(plan);
+    plan.eager_activation = true;
+    EXPECT_EQ(bytes_of(plan) - before, kLayers * kTokens * 4 * kHidden * (32 + 50));
+    plan.compiled = true;
+    const std::int64_t chain = bytes_of(plan);
+    plan.eager_activation = false;
+    EXPECT_EQ(bytes_of(plan), chain);
+}
+
+// Six bytes for each weight of a product and six for its gradient; five norms with the residuals
+// before them: 14 and 18 bytes an element. Attention is not stored here.
+TEST(FrameworkOps, AutocastCastsWeightsAndGradientsAndKeepsNormsInFp32) {
+    ParallelPlan plan = eager();
+    const std::int64_t before = bytes_of(plan);
+    plan.autocast = true;
+    constexpr std::int64_t kWeights = kLayers * 12 * kHidden * kHidden + 32 * kHidden;
+    constexpr std::int64_t kNorms = 2 * kLayers + 1;
+    EXPECT_EQ(bytes_of(plan) - before, kWeights * (6 + 6) + kNorms * kTokens * kHidden * (14 + 18));
+}
+
+TEST(FrameworkOps, AutocastNeverAddsToGradientsInProducts) {
+    ParallelPlan plan = eager();
+    plan.autocast = true;
+    const std::int64_t apart = bytes_of(plan);
+    plan.gradient_accumulation_fusion = true;
+    EXPECT_EQ(bytes_of(plan), apart);
+}
+
+}  // namespace framework_ops_test
+}  // namespace orrery
