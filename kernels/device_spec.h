@@ -45,6 +45,8 @@ struct DeviceSpec {
     std::int64_t power = 0;           // power of the product in watts; 0: unknown
     std::int64_t power_limit = 0;     // limit in watts (nvidia-smi -pl); 0: no limit
 
+    bool operator==(const DeviceSpec&) const = default;
+
     FlopRate peak(Dtype dtype) const {
         switch (dtype) {
             case Dtype::fp32:

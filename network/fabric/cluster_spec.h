@@ -58,6 +58,8 @@ struct NodeSpec {
     bool amd_cpu = false;  // NCCL's tuning differs between Intel and AMD hosts
     // Speed of one thread of its CPUs, relative to the hosts of DeviceSpec::launch_cost.
     double host_speed = 1;
+
+    bool operator==(const NodeSpec&) const = default;
 };
 
 enum class FabricKind : std::uint8_t {
@@ -112,7 +114,9 @@ struct FabricSpec {
     HashSeeds hash_seeds = HashSeeds::per_switch;
     // The cables for kind `file`, then never null. Tiers, sets, uplinks and oversubscription have
     // no meaning for it.
-    std::shared_ptr<const CableList> cables{};
+    std::shared_ptr<const CableList> cables{};  // two specs are equal if they share the list
+
+    bool operator==(const FabricSpec&) const = default;
 };
 
 // The protocol of a node's network adapters. RDMA connects adapters of the same class only. All
@@ -131,6 +135,8 @@ struct NodeKind {
     NicClass nic_class = NicClass::one_fabric;
     std::uint32_t nics_per_node = 0;  // at most the fabric's; 0: as the fabric
     Bandwidth nic_bandwidth{};        // zero: as the fabric
+
+    bool operator==(const NodeKind&) const = default;
 };
 
 struct ClusterSpec {
@@ -150,6 +156,8 @@ struct ClusterSpec {
     // gpus_per_node. The entries are distinct and may leave out GPUs, for example in a last node
     // that the job does not fill. Empty: rank r runs on GPU r.
     std::vector<std::uint32_t> gpu_of_rank{};
+
+    bool operator==(const ClusterSpec&) const = default;
 
     std::uint32_t num_gpus() const { return num_nodes * node.gpus_per_node; }
     std::uint32_t num_ranks() const {

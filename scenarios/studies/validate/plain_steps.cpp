@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "engine/base/check.h"
 #include "models/lowering/lowering.h"
 #include "scenarios/studies/search/plan_timer.h"
 #include "scenarios/studies/simulate/memory_overheads.h"
@@ -16,34 +14,6 @@
 
 namespace orrery {
 namespace {
-
-// All fields of a specification: one that is added does not compile before it is named here.
-auto all_of(const NodeSpec& node) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x] = node;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x);
-}
-
-auto all_of(const FabricSpec& fabric) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x] = fabric;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x);
-}
-
-auto all_of(const DeviceSpec& device) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = device;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w);
-}
-
-bool same(const ClusterSpec& one, const ClusterSpec& other) {
-    const auto parts = [](const ClusterSpec& cluster) {
-        const auto& [nodes, node, fabric, kinds, ethernet, slow_share, slowdown, gpus] = cluster;
-        ORRERY_CHECK(kinds.empty());
-        return std::tuple_cat(std::tie(nodes, slow_share, slowdown, gpus),
-                              all_of(node),
-                              all_of(fabric),
-                              all_of(ethernet));
-    };
-    return parts(one) == parts(other);
-}
 
 // Shrinks the job to few replicas with the same batch each. The relative effect of an assumption
 // stays the same and takes a fraction of the time to simulate.
@@ -117,11 +87,6 @@ std::optional<double> plain_step(const Scenario& scenario, const CostTables& tab
 }
 
 }  // namespace
-
-bool PlainStep::operator==(const PlainStep& other) const {
-    return fits == other.fits && plan == other.plan && model == other.model &&
-           all_of(device) == all_of(other.device) && same(cluster, other.cluster);
-}
 
 PlainSteps::Known::Known(Scenario few, bool whether_fits)
     : scenario(std::move(few)),

@@ -26,7 +26,7 @@ struct PlainStep {
     ParallelPlan plan;
     bool fits = true;  // else it is also simulated if it does not fit into memory
 
-    bool operator==(const PlainStep& other) const;
+    bool operator==(const PlainStep&) const = default;
 };
 
 // Threads may share it.
