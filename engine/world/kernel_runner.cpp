@@ -41,7 +41,23 @@ void KernelRunner::begin_run(RankStreamId id, const TapeItem& item, Time now) {
 void KernelRunner::end_run(RankStreamId id, Time now) {
     const TapeItem& item = state_.item_of(id);
     finish_run(id, item, now);
+    if (item.holds_host) {
+        release_host(id, item, now);
+    }
     parts_.streams.end_item(id, item, now);
+}
+
+// The host launches the ops behind the run from now on. Launches before it are past, so that one
+// start of all launches of the step remains enough.
+void KernelRunner::release_host(RankStreamId id, const TapeItem& item, Time now) {
+    const RankClassId r = state_.rank_of(id);
+    RankState& rank = state_.ranks[r];
+    const Time launched = item.launch + plan_.run(r, rank.device, item).ops.back().launch;
+    if (state_.in_newest_step(id) && rank.host_start + launched < now) {
+        rank.host_start = now - launched;
+        rank.host_path = state_.streams[id].path;
+        rank.host_path[Cause::launch] -= launched;
+    }
 }
 
 void KernelRunner::finish_run(RankStreamId id, const TapeItem& item, Time now) {

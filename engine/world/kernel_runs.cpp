@@ -27,7 +27,8 @@ RunOpTime time_op(const SimulationInput& input,
         timed.ideal = useful ? std::min(kernel.ideal, kernel.duration) : Time{};
     } else {
         const HostWork& work = input.program->host_works[index(op.payload.host_work())];
-        timed.duration = work.kind == HostWorkKind::restart ? device.restart : work.duration;
+        const bool restarts = work.kind == HostWorkKind::restart && !op.holds_host;
+        timed.duration = restarts ? device.restart : work.duration;
     }
     return timed;
 }

@@ -282,7 +282,10 @@ private:
             case OpKind::host: {
                 const HostWork& work = input_.program->host_works[index(payload.host_work())];
                 const bool given = work.kind == HostWorkKind::given;
-                fixed_ends_.emplace(now_ + (given ? work.duration : timings(op.rank).restart), i);
+                const Time duration = given              ? work.duration
+                                      : op.holds_host ? Time{}
+                                                        : timings(op.rank).restart;
+                fixed_ends_.emplace(now_ + duration, i);
                 break;
             }
             case OpKind::collective:
@@ -307,6 +310,10 @@ private:
         ended_ops_ += 1;
         RankProgress& rank = ranks_[index(op.rank)];
         rank.held_sms -= op.sms;
+        if (op.holds_host) {
+            Time& start = rank.host_start[op.step];
+            start = std::max(start, now_ - op.launch_offset);
+        }
         for (const std::size_t later : dependents_[i]) {
             release(later);
         }
