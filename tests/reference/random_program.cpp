@@ -202,7 +202,12 @@ private:
             } else if (kind < 90 && num_roles() > 1) {
                 message_event();
             } else if (kind < 95) {
-                restart_event(some_roles());
+                append_to(some_roles(),
+                          {.payload = {OpKind::host,
+                                       append(program().host_works,
+                                              HostWork{.kind = HostWorkKind::restart})},
+                           .stream = any_stream(),
+                           .cause = Cause::host});
             } else {
                 const Time duration = Time::picoseconds(dice_.between<std::int64_t>(0, 20'000'000));
                 append_to(
@@ -231,28 +236,6 @@ private:
             }
             append_op(program(), *block_[role], op, waits);
         }
-    }
-
-    // With operands, it holds the host.
-    void restart_event(const RoleSet& roles) {
-        Op op{.payload = {OpKind::host,
-                          append(program().host_works, HostWork{.kind = HostWorkKind::restart})},
-              .stream = any_stream(),
-              .cause = Cause::host};
-        if (dice_.chance(60)) {
-            if (program().tensors.empty()) {
-                append(program().tensors,
-                       Tensor{.name = "read by the host",
-                              .lifetime = Lifetime::persistent,
-                              .global_shape = {1},
-                              .layout = Layout(program().parties.front().mesh.digits().size()),
-                              .bytes = Bytes{4},
-                              .input = true});
-            }
-            op.first_operand = append(program().operands, Operand{.tensor = TensorId{0}});
-            op.num_operands = 1;
-        }
-        append_to(roles, op);
     }
 
     void kernel_event(const RoleSet& roles) {

@@ -44,6 +44,7 @@ struct Flow {
 struct RankProgress {
     std::uint32_t party = 0;
     std::uint32_t steps = 0;
+    std::uint32_t newest = 0;  // the last step that the host has begun
     std::uint32_t held_sms = 0;
     std::vector<Time> host_start;               // by step
     std::vector<Time> last_launch;              // by step: after host_start
@@ -229,6 +230,7 @@ private:
     // --- steps and ops ---
 
     void begin_step(RankProgress& rank, std::uint32_t step) {
+        rank.newest = step;
         rank.host_start[step] = now_;
         if (step > 0) {  // launches follow each other
             rank.host_start[step] =
@@ -310,7 +312,7 @@ private:
         ended_ops_ += 1;
         RankProgress& rank = ranks_[index(op.rank)];
         rank.held_sms -= op.sms;
-        if (op.holds_host) {
+        if (op.holds_host && op.step == rank.newest) {
             Time& start = rank.host_start[op.step];
             start = std::max(start, now_ - op.launch_offset);
         }
