@@ -18,7 +18,6 @@ bool is_communication(OpKind kind) {
     return kind == OpKind::collective || kind == OpKind::send_recv || kind == OpKind::copy;
 }
 
-
 // An op of the unrolled step while its role's tape is built.
 struct FlatOp {
     const Op* op = nullptr;
