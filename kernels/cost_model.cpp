@@ -107,7 +107,8 @@ KernelTime CostModel::time(const KernelCall& call) const {
         .source = CostSource::roofline,
         .relative_sigma = std::hypot(curve.relative_sigma, curve.distance_sigma),
         .distance_sigma = curve.distance_sigma,
-        .sm_sensitivity_permille = permille(curves_.sm_sensitivity(curve.compute_share))};
+        .sm_sensitivity_permille = permille(curves_.sm_sensitivity(curve.compute_share)),
+        .persistent = curves_.is_persistent(call)};
     const auto group = profile_.find({call.kind, call.dtype, call.variant});
     if (group != profile_.end()) {
         const auto exact =

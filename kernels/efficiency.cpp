@@ -225,6 +225,7 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
         }
     }
     gemm_range_ = GemmRange::of(table, generation);
+    persistent_products_ = table.value_or("gemm.persistent", generation, "*", 0) > 0;
     const auto read = [&](const char* name, double& value) {
         value = table.value_or(name, generation, "*", value);
     };
@@ -249,6 +250,10 @@ CurveTime EfficiencyCurves::time(const KernelCall& call) const {
 
 double EfficiencyCurves::sm_sensitivity(double compute_share) const {
     return compute_share + (1 - compute_share) * memory_.sensitivity;
+}
+
+bool EfficiencyCurves::is_persistent(const KernelCall& call) const {
+    return persistent_products_ && descriptor_of(call.kind).efficiency == EfficiencyClass::product;
 }
 
 // An SM computes its tiles one after the other. A smaller tile loads more operand bytes per FLOP:

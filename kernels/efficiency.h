@@ -72,6 +72,8 @@ public:
     CurveTime time(const KernelCall& call) const;
     // The sensitivity of a kernel with this compute share to SMs that communication holds.
     double sm_sensitivity(double compute_share) const;
+    // Whether a kernel launches one block for each SM and fixes the block's tiles at the launch.
+    bool is_persistent(const KernelCall& call) const;
     const DeviceSpec& device() const { return device_; }
 
 private:
@@ -82,6 +84,7 @@ private:
     DeviceSpec device_;
     double clock_ = 1;
     std::array<GemmCurve, kNumDtypeClasses> gemm_;
+    bool persistent_products_ = false;  // [gemm.persistent]
     std::optional<GemmRange> gemm_range_;
     std::array<std::array<AttentionCurve, kNumDtypeClasses>, kNumAttentionGenerations> attention_;
     MemoryCurve memory_;

@@ -182,6 +182,11 @@ EfficiencyTable fixed_parameters() {
               {0.97, 0.1, "torch-performance-test-data issue 78: 160.2 of 165.2 TFLOP/s"});
     table.set(
         "memory.fraction", "rtx-ada", "*", {0.914, 0.05, "clpeak issue 106: 921 of 1008 GB/s"});
+    // One block an SM, whose tiles are fixed at the launch. Before Hopper a block has one tile.
+    // From Blackwell on, a block asks for the next one.
+    table.set("gemm.persistent", "ampere", "*", {0, 0, "CUTLASS: a block has one tile"});
+    table.set("gemm.persistent", "hopper", "*", {1, 0, "PyTorch issue 143988: cuBLAS on H100"});
+    table.set("gemm.persistent", "blackwell", "*", {0, 0, "CUTLASS: cluster launch control"});
     // "Up to 83 Tflops/s" of 125 on a Tesla V100, the best product of cuBLAS.
     table.set("gemm.asymptote", "volta", "fp16", {83.0 / 125, 0.13, "measured: arXiv:1803.04014"});
     table.set("memory.residual", "*", "*", {0.15, 0.5, "assumed"});

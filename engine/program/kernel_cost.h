@@ -24,6 +24,7 @@ struct KernelTime {
     // The part of the kernel's rate that is proportional to its SMs: 1000 for a compute-bound
     // kernel, less for a kernel that memory bandwidth bounds.
     std::uint32_t sm_sensitivity_permille = 1000;
+    bool persistent = false;  // one block an SM, whose tiles are fixed at the launch
 };
 
 class KernelCost {
@@ -42,20 +43,44 @@ inline constexpr std::int64_t kFullKernelRate = std::int64_t{1} << 20;
 // matters: NCCL opens at most 64 channels (MAXCHANNELS, NCCL 2.28), fewer than half of the SMs of
 // an H100, so that only several communicators at work together reach it.
 inline constexpr std::int64_t kKernelsKeepOneIn = 4;
+constexpr std::int64_t sms_kept_from_kernels(std::uint32_t held_sms, std::uint32_t num_sms) {
+    constexpr std::int64_t kMost = kKernelsKeepOneIn - 1;
+    return std::int64_t{held_sms} * kKernelsKeepOneIn <= std::int64_t{num_sms} * kMost
+               ? std::int64_t{held_sms}
+               : std::int64_t{num_sms} * kMost / kKernelsKeepOneIn;
+}
 constexpr std::int64_t kernel_rate(std::uint32_t held_sms,
                                    std::uint32_t num_sms,
                                    std::uint32_t sm_sensitivity_permille) {
     if (num_sms == 0) {
         return kFullKernelRate;
     }
-    constexpr std::int64_t kMost = kKernelsKeepOneIn - 1;
-    const std::int64_t most = std::int64_t{num_sms} * kMost / kKernelsKeepOneIn;
-    const std::int64_t held =
-        std::int64_t{held_sms} * kKernelsKeepOneIn <= std::int64_t{num_sms} * kMost
-            ? std::int64_t{held_sms}
-            : most;
-    return kFullKernelRate -
-           kFullKernelRate * held * sm_sensitivity_permille / (std::int64_t{num_sms} * 1000);
+    return kFullKernelRate - kFullKernelRate * sms_kept_from_kernels(held_sms, num_sms) *
+                                 sm_sensitivity_permille / (std::int64_t{num_sms} * 1000);
+}
+
+// The work of a persistent kernel for each picosecond of its duration, if it starts while
+// communication holds SMs. Blocks that find no SM run when others have ended. Each such wave takes
+// its share of the duration, at the rate that its number of blocks allows: with 20 of 132 SMs held,
+// a compute-bound kernel takes two durations. So do products beside NCCL on H100s
+// (github.com/pytorch/pytorch/issues/143988), as CUTLASS's schedules for Hopper are static
+// (github.com/NVIDIA/cutlass/issues/2471).
+constexpr std::int64_t persistent_work(std::uint32_t held_sms,
+                                       std::uint32_t num_sms,
+                                       std::uint32_t sm_sensitivity_permille) {
+    if (num_sms == 0) {
+        return kFullKernelRate;
+    }
+    const std::int64_t most = num_sms - sms_kept_from_kernels(held_sms, num_sms);
+    std::int64_t work = 0;
+    for (std::int64_t left = num_sms; left > 0;) {
+        const std::int64_t blocks = left < most ? left : most;
+        const std::int64_t rate =
+            std::int64_t{num_sms} * 1000 - (num_sms - blocks) * sm_sensitivity_permille;
+        work += (kFullKernelRate * blocks * 1000 + rate - 1) / rate;
+        left -= blocks;
+    }
+    return work;
 }
 
 }  // namespace orrery

@@ -29,6 +29,7 @@ struct FlatOp {
     std::uint32_t first_wait = 0;
     std::uint32_t num_waits = 0;
     bool watched = false;
+    bool holds_host = false;
 };
 
 struct FlatWait {
@@ -44,13 +45,20 @@ struct ShapeHash {
                              static_cast<std::uint64_t>(op.payload.kind()) << 8 ^
                              static_cast<std::uint64_t>(op.cause) ^
                              static_cast<std::uint64_t>(op.launch.picoseconds()) << 20 ^
-                             static_cast<std::uint64_t>(op.draw) << 40;
+                             static_cast<std::uint64_t>(op.draw) << 40 ^
+                             static_cast<std::uint64_t>(op.holds_host) << 63;
             h = (h ^ key) * 0x9E3779B97F4A7C15ull;
             h ^= h >> 29;
         }
         return static_cast<std::size_t>(h);
     }
 };
+
+// Whether the host waits for the op before it launches the ops that follow it in the Program: it
+// restarts with tensors that it has read.
+bool holds_host(const Program& program, const Op& op) {
+    return is_restart(program, op) && op.num_operands > 0;
+}
 
 class TapeBuilder {
 public:
@@ -106,6 +114,8 @@ private:
         }
         std::vector<std::uint32_t> ordinal(tapes_.num_streams, 0);
         std::vector<SlotWait> slot_waits;
+        last_hold_ = kNoOp;
+        knows_hold_.assign(tapes_.num_streams, true);
         std::int64_t launches = 0;
         for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
             const Slot& slot = role.slots[s];
@@ -121,9 +131,12 @@ private:
                             .stream = stream_of(op),
                             .place = {s, o},
                             .launch = launch_cost_ * launches,
-                            .draw = load_ == nullptr ? 0 : load_->draw_of(slot, o)};
+                            .draw = load_ == nullptr ? 0 : load_->draw_of(slot, o),
+                            .watched = holds_host(program_, op),
+                            .holds_host = holds_host(program_, op)};
                 flat.ordinal = ordinal[index(flat.stream)]++;
                 flat.first_wait = static_cast<std::uint32_t>(waits_.size());
+                wait_for_hold(flat);
                 for (std::uint32_t w = 0; w < op.num_waits; ++w) {
                     waits_.push_back({.flat = begin + program_.waits[op.first_wait + w]});
                 }
@@ -132,11 +145,25 @@ private:
                         {.flat = slot_begin[wait->slot] + wait->slot_op, .carried = wait->carried});
                 }
                 flat.num_waits = static_cast<std::uint32_t>(waits_.size()) - flat.first_wait;
+                if (flat.holds_host) {
+                    last_hold_ = static_cast<std::uint32_t>(flat_.size());
+                    knows_hold_.assign(tapes_.num_streams, false);
+                    knows_hold_[index(flat.stream)] = true;
+                }
                 flat_.push_back(flat);
             }
         }
         tape_.last_launch = launch_cost_ * launches;
         find_host_reads(role, slot_begin);
+    }
+
+    // The host launches an op only when the last op that held it has ended.
+    void wait_for_hold(const FlatOp& flat) {
+        const std::size_t s = index(flat.stream);
+        if (!knows_hold_[s]) {
+            waits_.push_back({.flat = last_hold_});
+            knows_hold_[s] = true;
+        }
     }
 
     // Finds the last op of each stream that the host waits for.
@@ -249,9 +276,13 @@ private:
                 item.watched = flat.watched;
                 continue;
             }
-            open[s].push_back(
-                {flat.op->payload, flat.op->cause, flat.launch - item.launch, flat.draw});
+            open[s].push_back({flat.op->payload,
+                               flat.op->cause,
+                               flat.launch - item.launch,
+                               flat.draw,
+                               flat.holds_host});
             item.watched = flat.watched;
+            item.holds_host = flat.holds_host;
             run_open[s] = !flat.watched;
             if (flat.watched) {
                 close_run(stream, open[s]);
@@ -407,6 +438,8 @@ private:
     std::vector<FlatOp> flat_;
     std::vector<FlatWait> waits_;
     std::vector<std::uint32_t> host_reads_;  // by stream: position in flat_, or kNoOp
+    std::uint32_t last_hold_ = kNoOp;        // position in flat_ of the last op that held the host
+    std::vector<bool> knows_hold_;           // by stream: whether an op of it waits for that op
     // Position in the tape's conditions, and position in flat_ of the op that is waited on.
     std::vector<std::pair<std::size_t, std::uint32_t>> carried_;
     std::unordered_map<RunShape, std::uint32_t, ShapeHash> shape_ids_;

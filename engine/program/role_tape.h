@@ -38,6 +38,7 @@ inline constexpr std::uint32_t kNotLoaded = UINT32_MAX;
 struct TapeItem {
     ItemKind kind = ItemKind::run;
     bool watched = false;                // an item of another stream, or the host, waits on it
+    bool holds_host = false;             // a run: the host launches nothing before its last op ends
     Cause cause = Cause::exposed_other;  // of a communication op
     std::uint32_t first_op = 0;          // index into TapeStream::ops
     std::uint32_t num_ops = 0;
@@ -105,6 +106,7 @@ struct RunOp {
     Cause cause = Cause::memory_bound_kernels;
     Time launch{};           // relative to the launch of the run's first op
     std::uint32_t draw = 0;  // the draw that decides its work (engine/program/step_load.h)
+    bool holds_host = false;  // takes no time: the host waits for the ops before it
     bool operator==(const RunOp&) const = default;
 };
 using RunShape = std::vector<RunOp>;

@@ -28,6 +28,7 @@ void KernelRunner::begin_run(RankStreamId id, const TapeItem& item, Time now) {
     const RunTimes& run = plan_.run(r, device, item);
     rank.running |= std::uint64_t{1} << stream.stream;
     stream.phase = StreamPhase::running;
+    stream.all_launched = false;
     stream.start = now;
     const Time launch = state_.launch_of(id, item);
     Time due = std::max(now + run.duration, launch + run.launch_bound);
@@ -41,7 +42,43 @@ void KernelRunner::begin_run(RankStreamId id, const TapeItem& item, Time now) {
 void KernelRunner::end_run(RankStreamId id, Time now) {
     const TapeItem& item = state_.item_of(id);
     finish_run(id, item, now);
+    if (item.holds_host) {
+        release_host(id, item, now);
+    }
     parts_.streams.end_item(id, item, now);
+}
+
+// The host launches the ops behind the run from now on. Launches before it are past, so that one
+// start of all launches of the step remains enough.
+void KernelRunner::release_host(RankStreamId id, const TapeItem& item, Time now) {
+    const RankClassId r = state_.rank_of(id);
+    RankState& rank = state_.ranks[r];
+    const Time launched = item.launch + plan_.run(r, rank.device, item).ops.back().launch;
+    if (state_.in_newest_step(id) && rank.host_start + launched < now) {
+        keep_launches(r, now);
+        rank.host_start = now - launched;
+        rank.host_path = state_.streams[id].path;
+        rank.host_path[Cause::launch] -= launched;
+    }
+}
+
+// The rank's runs keep the launches that they had.
+void KernelRunner::keep_launches(RankClassId r, Time now) {
+    if (!state_.walks.empty()) {
+        walk_runs(r, now);
+    }
+    state_.for_each_run(r, [&](RankStreamId id) {
+        StreamState& stream = state_.streams[id];
+        const TapeItem& item = state_.item_of(id);
+        const bool waited =
+            state_.walks.empty()
+                ? stream.due > stream.start + plan_.run(r, state_.ranks[r].device, item).duration
+                : state_.walks[id].launch_bound;
+        if (waited && !stream.all_launched) {
+            stream.path = state_.launch_path(id, item);
+        }
+        stream.all_launched = true;
+    });
 }
 
 void KernelRunner::finish_run(RankStreamId id, const TapeItem& item, Time now) {
@@ -58,7 +95,7 @@ void KernelRunner::finish_run(RankStreamId id, const TapeItem& item, Time now) {
         trace_walk(id, now);
         RunWalk& walk = state_.walks[id];
         ORRERY_CHECK(walk.done() && walk.begin == now);
-        if (walk.launch_bound) {
+        if (walk.launch_bound && !stream.all_launched) {
             stream.path = state_.launch_path(id, item);
         }
         add_walk(stream.path, walk);
@@ -66,7 +103,9 @@ void KernelRunner::finish_run(RankStreamId id, const TapeItem& item, Time now) {
         kernel_time = walk.kernel_time;
         walk.run = nullptr;
     } else if (now > stream.start + run.duration) {
-        stream.path = state_.launch_path(id, item);
+        if (!stream.all_launched) {
+            stream.path = state_.launch_path(id, item);
+        }
         stream.path += run.launch_path;
     } else {
         stream.path += run.work;

@@ -30,6 +30,8 @@ public:
 
 private:
     void find_role_sms();
+    void release_host(RankStreamId id, const TapeItem& item, Time now);
+    void keep_launches(RankClassId r, Time now);
 
     std::vector<WalkedOp> walked_;
     // By message of each connection of a role's tape; first[c] is the index of the first message of

@@ -22,12 +22,14 @@ RunOpTime time_op(const SimulationInput& input,
         const KernelTime& kernel = device.kernels[kernel_number];
         timed.duration = kernel.duration;
         timed.sm_sensitivity_permille = kernel.sm_sensitivity_permille;
+        timed.persistent = kernel.persistent;
         // Recomputed work, and work that is no model FLOP, is not useful compute.
         const bool useful = op.cause != Cause::recomputation && op.cause != Cause::optimizer;
         timed.ideal = useful ? std::min(kernel.ideal, kernel.duration) : Time{};
     } else {
         const HostWork& work = input.program->host_works[index(op.payload.host_work())];
-        timed.duration = work.kind == HostWorkKind::restart ? device.restart : work.duration;
+        const bool restarts = work.kind == HostWorkKind::restart && !op.holds_host;
+        timed.duration = restarts ? device.restart : work.duration;
     }
     return timed;
 }
@@ -37,8 +39,31 @@ __int128 work_of(const RunOpTime& op) {
 }
 
 std::int64_t rate_of(const RunOpTime& op, std::uint32_t held_sms, std::uint32_t num_sms) {
-    return op.is_kernel ? kernel_rate(held_sms, num_sms, op.sm_sensitivity_permille)
-                        : kFullKernelRate;
+    return op.is_kernel && !op.persistent
+               ? kernel_rate(held_sms, num_sms, op.sm_sensitivity_permille)
+               : kFullKernelRate;
+}
+
+// The work of an op that makes its first progress while `held_sms` are held.
+__int128 work_of(const RunOpTime& op, std::uint32_t held_sms, std::uint32_t num_sms) {
+    if (!op.persistent) {
+        return work_of(op);
+    }
+    return static_cast<__int128>(op.duration.picoseconds()) *
+           persistent_work(held_sms, num_sms, op.sm_sensitivity_permille);
+}
+
+// The work that the current op has left if `held_sms` are held from now on. Without held SMs, the
+// last blocks of a persistent kernel start at once.
+__int128 work_left(const RunWalk& walk, std::uint32_t held_sms) {
+    const RunOpTime& op = walk.run->ops[walk.op];
+    if (!op.persistent) {
+        return walk.work_left;
+    }
+    if (walk.since == walk.begin) {
+        return work_of(op, held_sms, walk.num_sms);
+    }
+    return held_sms == 0 ? std::min(walk.work_left, work_of(op)) : walk.work_left;
 }
 
 Time time_for(__int128 work, std::int64_t rate) {
@@ -275,10 +300,15 @@ void advance_walk(RunWalk& walk, Time now, std::uint32_t held_sms, std::vector<W
     while (!walk.done() && walk.begin <= now) {
         const RunOpTime& op = walk.run->ops[walk.op];
         const std::int64_t rate = rate_of(op, held_sms, walk.num_sms);
-        const Time end = walk.since + time_for(walk.work_left, rate);
+        const __int128 left = work_left(walk, held_sms);
+        const Time end = walk.since + time_for(left, rate);
         if (end > now) {
-            walk.work_left -= static_cast<__int128>((now - walk.since).picoseconds()) * rate;
-            walk.since = now;
+            // Who holds SMs at this instant may still change.
+            if (now > walk.since) {
+                walk.work_left =
+                    left - static_cast<__int128>((now - walk.since).picoseconds()) * rate;
+                walk.since = now;
+            }
             return;
         }
         const Time stretch = end - walk.begin - op.duration;
@@ -300,13 +330,16 @@ void change_device(RunWalk& walk,
                    RunTimes& mixed) {
     mixed = RunTimes{.ops = walk.run->ops};
     RunOpTime& op = mixed.ops[walk.op];
-    const __int128 pace = old.ops[walk.op].duration.picoseconds();
-    const Time done = op.duration - time_for(walk.work_left, kFullKernelRate);
-    if (pace > 0) {
-        const __int128 work = walk.work_left * next.ops[walk.op].duration.picoseconds();
-        walk.work_left = (work + pace - 1) / pace;
-    }
-    op.duration = done + time_for(walk.work_left, kFullKernelRate);
+    const std::int64_t pace = old.ops[walk.op].duration.picoseconds();
+    const std::int64_t next_pace = next.ops[walk.op].duration.picoseconds();
+    const auto at_next_pace = [&](__int128 work) {
+        return pace > 0 ? (work * next_pace + pace - 1) / pace : work;
+    };
+    // Blocks of a persistent kernel that wait for SMs are work beyond its duration.
+    const __int128 own = std::min(walk.work_left, work_of(op));
+    op.duration -= time_for(own, kFullKernelRate);
+    op.duration += time_for(at_next_pace(own), kFullKernelRate);
+    walk.work_left = at_next_pace(walk.work_left);
     op.ideal = std::min(op.ideal, op.duration);
     for (std::size_t i = walk.op + 1; i < mixed.ops.size(); ++i) {
         mixed.ops[i] = next.ops[i];
@@ -325,11 +358,12 @@ Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms) {
         return walk.begin;
     }
     const RunOpTime& current = walk.run->ops[walk.op];
-    Time end = walk.since + time_for(walk.work_left, rate_of(current, held_sms, walk.num_sms));
+    Time end =
+        walk.since + time_for(work_left(walk, held_sms), rate_of(current, held_sms, walk.num_sms));
     for (std::size_t i = walk.op + 1; i < walk.run->ops.size(); ++i) {
         const RunOpTime& op = walk.run->ops[i];
         end = std::max(end, walk.host_launch + op.launch) +
-              time_for(work_of(op), rate_of(op, held_sms, walk.num_sms));
+              time_for(work_of(op, held_sms, walk.num_sms), rate_of(op, held_sms, walk.num_sms));
     }
     return end;
 }

@@ -23,6 +23,7 @@ struct RunOpTime {
     Cause cause = Cause::memory_bound_kernels;
     bool is_kernel = true;
     std::uint32_t sm_sensitivity_permille = 1000;
+    bool persistent = false;
     Time launch{};  // relative to the launch of the run's first op
 
     // Adds the op's undisturbed time to the path.

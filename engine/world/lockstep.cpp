@@ -245,6 +245,7 @@ bool Lockstep::alike(RankClassId a, RankClassId b, Time now) const {
                 break;
             case StreamPhase::running:
                 same = same && x.due == y.due && x.start == y.start &&
+                       x.all_launched == y.all_launched &&
                        walk_alike(state_.stream_of(a, s), state_.stream_of(b, s));
                 path_matters = true;
                 break;

@@ -39,7 +39,8 @@ struct alignas(32) StreamState {
     bool slows_kernels : 1 = false;  // the SMs of its ops slow kernels on other streams
     bool traced : 1 = false;
     bool ends_differ : 1 = false;  // the ends counted in ends_seen differ
-    RankClassId rank{};            // its rank class
+    bool all_launched : 1 = false;  // while running: `path` leads to the last launch waited for
+    RankClassId rank{};             // its rank class
     const TapeStream* tape = nullptr;
     Time start;                    // of the current item
     Time due;                      // end of the current item

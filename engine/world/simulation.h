@@ -18,7 +18,9 @@
 //  4. Kernels. A started kernel has duration * 2^20 units of work and does
 //     kernel_rate(held, num_sms, sensitivity) units a picosecond, where held = the sum of the SMs
 //     of the rank's collective and send_recv ops that have started (arrived) and not ended. It ends
-//     at the first whole picosecond when its work is done.
+//     at the first whole picosecond when its work is done. A persistent kernel always does 2^20,
+//     but has duration * persistent_work(held, num_sms, sensitivity) with the SMs held when it
+//     starts, and never more than duration * 2^20 left while none are held.
 //  5. Collectives. The k-th op of a rank on (group, communicator) belongs to the same operation as
 //     its peers' k-th. An op starts when rules 1-3 let it: its rank's arrival. When the last
 //     member has arrived the phases run one after the other: the latency passes, then the parts
@@ -34,7 +36,9 @@
 //     is bytes * 8 * 10^12 (bit * ps), minus rate * elapsed; it ends at the first whole picosecond
 //     when that is <= 0. If the network has no contention, the rate of a part is always
 //     min(rate_max, floor(capacity / count) over its links).
-//  8. Host work takes its given duration, or the device's for a restart (rate never changes).
+//  8. Host work takes its given duration, or the device's for a restart (rate never changes). A
+//     restart with operands takes no time, but holds the host: later ops of the step in program
+//     order wait for its end, and host_start becomes that end minus its launch, if that is later.
 //  9. Copies. A copy is a transfer of its rank alone (CopyCall). It starts when rules 1-3 let it,
 //     runs its phases as a collective does, and shares its links by rule 7 with all other
 //     transfers. It holds no SMs.

@@ -1,225 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/blocks/expert_nodes.h"
 
-#include <algorithm>
-
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/softmax/softmax.h"
 #include "models/blocks/expert_moves.h"
 #include "models/blocks/expert_products.h"
 #include "models/blocks/fused_experts.h"
 #include "models/blocks/layer_nodes.h"
+#include "models/blocks/router_node.h"
 #include "models/experts/router_load.h"
-#include "models/segments/relayout.h"
 
 namespace orrery {
 namespace {
-
-constexpr auto kMovesMemory = Cause::memory_bound_kernels;
-
-// Operators of Megatron-Core's router beside the product and the function of its scores, and how
-// many autograd makes of them (moe_utils.py, router.py of core_v0.15.0).
-struct RouterKernels {
-    // topk_routing_with_score_function: the choice; zeros and scatter of weights; zeros, scatter
-    // and two types of choices; their sums. Backward: a gather for the scatter, zeros and scatter
-    // for the choice.
-    std::uint8_t choice = 8;
-    std::uint8_t choice_backward = 3;
-    // The loss that balances experts (_apply_aux_loss, switch_load_balancing_loss_func): softmax,
-    // choice, zeros and scatter of its own scores, tokens of each expert, summed scores, their
-    // product, its sum and scale, and two for the log; and backward.
-    std::uint8_t balancing = 11;
-    std::uint8_t balancing_backward = 6;
-};
-// Transformer Engine's fused router: one kernel makes scores, choice and weights. Of the loss, one
-// makes the scores and one the loss, each with its backward; tokens of each expert, the scale and
-// what the log takes are as before.
-constexpr RouterKernels kFusedRouter{
-    .choice = 0, .choice_backward = 0, .balancing = 6, .balancing_backward = 2};
-
-// Sigmoids do not add up to 1: a sum, a small term against zero, a quotient. Backward: five of the
-// quotient's two operands, the divisor's sum, and the sum of both ways to the scores.
-constexpr std::uint8_t kNormalisation = 3;
-constexpr std::uint8_t kNormalisationBackward = 7;
-// group_limited_topk, in place of one choice: best scores of each group, their sum, the choice of
-// groups, zeros and scatter of a mask, its copy for each expert, its type, its inverse, masked
-// scores, and the choice.
-constexpr std::uint8_t kGroups = 9;
-// A bias by which experts are chosen: its sum with the scores, and a gather of the chosen scores.
-constexpr std::uint8_t kBias = 2;
-// Tokens of each expert, added up for the step's change of the bias (TopKRouter.routing).
-constexpr std::uint8_t kBiasLoads = 2;
-
-RouterKernels kernels_of(const BlockBuilder& b) {
-    const Transformer& m = b.model;
-    const bool fused = b.plan.moe_router_fusion;
-    RouterKernels kernels = fused ? kFusedRouter : RouterKernels{};
-    const auto add = [](std::uint8_t& count, std::uint8_t more) {
-        count = static_cast<std::uint8_t>(count + more);
-    };
-    if (m.moe_router_bias_update_rate > 0) {
-        add(kernels.choice, fused ? kBiasLoads : kBias + kBiasLoads);
-    }
-    if (fused) {
-        return kernels;
-    }
-    if (m.moe_router_group_topk > 0) {
-        add(kernels.choice, kGroups);
-    }
-    if (m.moe_router_score_function == RouterScoreFunction::sigmoid) {
-        for (std::uint8_t* const count : {&kernels.choice, &kernels.balancing}) {
-            add(*count, kNormalisation);
-        }
-        for (std::uint8_t* const count : {&kernels.choice_backward, &kernels.balancing_backward}) {
-            add(*count, kNormalisationBackward);
-        }
-    }
-    return kernels;
-}
-
-// Kernels that make the counts of an all-to-all (token_dispatcher.py, preprocess): sums of the
-// chosen experts by expert and by rank, two of the gathered ones, and three copies to the host.
-constexpr std::uint8_t kCountKernels = 8;
-
-// Scores of all experts, the choice among them, and the weights of the chosen ones. Before rows can
-// travel, the ranks tell each other how many, and the host, which issues the exchange, reads it.
-class RouterNode : public Node {
-public:
-    RouterNode(Parameter& weight, Parameter& bias, std::int64_t layer, Edge& x, Edge& weights)
-        : weight_(weight), bias_(bias), layer_(layer), x_(x), weights_(weights) {}
-
-    void forward(ForwardPass& pass) override {
-        BlockBuilder& b = pass.b;
-        logits_ = b.product("router", x_.value, weight_, saved(), 1, nullptr, &bias_);
-        const std::int64_t tokens = b.local_tokens(logits_);
-        b.kernel(
-            "router scores", scores(b, true), kMovesMemory, {}, {}, {}, {logits_.tensor});
-        weights_.value = b.rows_value(
-            "expert weights", rows_of_layer(b, layer_), 1, logits_.layout, saved(), Dtype::fp32);
-        const RouterKernels kernels = kernels_of(b);
-        OpSpec spec{.name = "router choice",
-                    .stream = kComputeStream,
-                    .cause = b.recomputing ? Cause::recomputation : kMovesMemory,
-                    .reads = {logits_.tensor},
-                    .writes = {weights_.value.tensor},
-                    .accumulates = {},
-                    .launches = kernels.choice};
-        b.ops.kernel(transpose(tokens, b.model.num_experts, Dtype::fp32), spec);
-        small_kernels(b, "router balance", kernels.balancing, spec.cause);
-        b.ops.capture(b.plan.captures(CudaGraphPart::moe_preprocess));
-        if (dispatcher_of(b.plan).route != DispatchRoute::everyone) {
-            exchange_counts(b);
-        }
-    }
-
-    void backward(BackwardPass& pass) override {
-        BlockBuilder& b = pass.b;
-        const RouterKernels kernels = kernels_of(b);
-        if (kernels.choice_backward > 0) {
-            small_kernels(b, "router choice backward", kernels.choice_backward, kMovesMemory);
-        }
-        const Value dlogits = b.value(
-            "router scores backward", logits_.shape[kWidth], logits_.layout, pass.read_later());
-        b.kernel("router scores backward",
-                 scores(b, false),
-                 kMovesMemory,
-                 {&logits_, &weights_.gradient},
-                 {&dlogits});
-        small_kernels(b, "router balance backward", kernels.balancing_backward, kMovesMemory);
-        const bool first = x_.gradient.empty();
-        const Value dx =
-            b.gradient_product("router dgrad", dlogits, weight_, first ? nullptr : &x_.gradient);
-        x_.gradient = dx;
-        weight_gradient_op(b, "router wgrad", x_.value, dlogits, weight_, pass.deferred);
-        if (bias_.elements > 0) {
-            b.bias_gradient("router bias gradient", dlogits, bias_);
-        }
-    }
-
-private:
-    // Small kernels over the scores: their number is what they cost.
-    void small_kernels(BlockBuilder& b,
-                       std::string_view name,
-                       std::uint8_t launches,
-                       Cause cause) const {
-        b.ops.kernel(transpose(b.local_tokens(logits_), b.model.num_experts, Dtype::fp32),
-                     {.name = std::string{name},
-                      .stream = kComputeStream,
-                      .cause = cause,
-                      .reads = {logits_.tensor},
-                      .writes = {},
-                      .accumulates = {},
-                      .launches = launches});
-    }
-    KernelCall scores(const BlockBuilder& b, bool forward) const {
-        const SoftmaxShape shape{.heads = 1,
-                                 .seq_q = b.local_tokens(logits_),
-                                 .seq_kv = b.model.num_experts,
-                                 .causal = false};
-        return forward ? softmax_forward(shape, Dtype::fp32) : softmax_backward(shape, Dtype::fp32);
-    }
-
-    TensorId counts(BlockBuilder& b, std::string_view name, std::int64_t ranks) const {
-        const std::int64_t number = b.model.num_experts * ranks;
-        return b.ops.tables().tensor({.name = std::string{name},
-                                      .parameter = {},
-                                      .dtype = Dtype::int32,
-                                      .kind = TensorKind::communication,
-                                      .lifetime = Lifetime::slot,
-                                      .global_shape = {number},
-                                      .layout = Layout(b.layouts.mesh.digits().size()),
-                                      .bytes = Bytes{number * size_bytes(Dtype::int32)}});
-    }
-
-    void exchange_counts(BlockBuilder& b) const {
-        const std::uint32_t digits = sharing_digits(b.layouts);
-        const std::int64_t ranks = b.layouts.mesh.combined_size(digits);
-        const TensorId own = counts(b, "tokens of experts", 1);
-        OpSpec spec{.name = "tokens of experts",
-                    .stream = kComputeStream,
-                    .cause = b.recomputing ? Cause::recomputation : kMovesMemory,
-                    .reads = {weights_.value.tensor},
-                    .writes = {own},
-                    .accumulates = {},
-                    .launches = dispatcher_of(b.plan).sms == 0 ? kCountKernels : std::uint8_t{1}};
-        b.ops.kernel(transpose(1, b.model.num_experts, Dtype::int32), spec);
-        // A library of its own exchanges counts in its first kernel.
-        TensorId read = own;
-        const Dispatcher& by = dispatcher_of(b.plan);
-        if (ranks > 1 && by.host_sync && by.sms == 0) {
-            read = counts(b, "tokens of all experts", ranks);
-            emit(b.ops,
-                 {.step = {.kind = CollectiveKind::all_gather, .digits = digits},
-                  .to = {},
-                  .elements = b.model.num_experts * ranks},
-                 {.traffic = Traffic::expert, .wire = Codec{Dtype::int32}},
-                 {.name = "tokens of experts gather",
-                  .reads = {own},
-                  .writes = {read},
-                  .accumulates = {}});
-        }
-        // A graph of the whole step has room for as many rows as there may be.
-        if (!by.host_sync || (b.plan.cuda_graphs && by.sms > 0)) {
-            return;
-        }
-        b.ops.capture(false);  // the host reads between two graphs
-        b.ops.host({.duration = Time{}, .kind = HostWorkKind::restart},
-                   {.name = "host reads tokens of experts",
-                    .stream = kComputeStream,
-                    .cause = Cause::host,
-                    .reads = {read},
-                    .writes = {},
-                    .accumulates = {},
-                    .launches = 0});
-    }
-
-    Parameter& weight_;
-    Parameter& bias_;
-    std::int64_t layer_;
-    Edge& x_;
-    Edge& weights_;
-    Value logits_;
-};
 
 // The edges from a layer's tokens to what its experts read, and back.
 struct ExpertPath {
@@ -243,6 +33,7 @@ ExpertPath add_dispatch(Tape& tape,
                         std::int64_t layer,
                         Edge& x,
                         Edge& own_weights,
+                        const RouterNode* router,
                         std::vector<Node*>& all) {
     Edge& weights = tape.edge();
     const bool kept = !fills_up_rows(plan);
@@ -273,6 +64,7 @@ ExpertPath add_dispatch(Tape& tape,
     Edge& dispatched = tape.edge();
     if (sends_rows_once(plan)) {
         Edge& rows = tape.edge();
+        all.push_back(&tape.add<HostReadNode>(*router));
         all.push_back(
             &tape.add<MoveNode>("dispatch", Destination::experts, layer, x, dispatched, false));
         all.push_back(&tape.add<SortNode>(
@@ -286,6 +78,7 @@ ExpertPath add_dispatch(Tape& tape,
     tape.enter(CudaGraphPart::moe_preprocess);
     all.push_back(&tape.add<PermuteNode>(layer, x, rows));
     tape.enter(std::nullopt);
+    all.push_back(&tape.add<HostReadNode>(*router));
     all.push_back(&tape.add<MoveNode>(
         "dispatch", Destination::experts, layer, rows, dispatched, !sorts && kept));
     add_weights(Destination::experts);
@@ -371,6 +164,7 @@ Edge& add_in_parts(Tape& tape,
                    std::int64_t layer,
                    Edge& x,
                    Edge& own_weights,
+                   const RouterNode& router,
                    ExpertNodes& nodes) {
     static Parameter none;
     const std::int64_t parts = plan.moe_pipeline_degree;
@@ -384,6 +178,9 @@ Edge& add_in_parts(Tape& tape,
         inputs.push_back(&tape.edge());
         weights.push_back(&tape.edge());
         nodes.all.push_back(&tape.add<PermuteNode>(layer, x, rows, part));
+        if (part.number == 0) {
+            nodes.all.push_back(&tape.add<HostReadNode>(router));
+        }
         nodes.all.push_back(&tape.add<MoveNode>(
             "dispatch", Destination::experts, layer, rows, *inputs.back(), !sorts, parts));
         nodes.all.push_back(&tape.add<PermuteNode>(layer, own_weights, own, part));
@@ -442,18 +239,22 @@ ExpertBranch add_experts(Tape& tape,
     }
     Edge& own_weights = tape.edge();
     tape.enter(CudaGraphPart::moe_router);
-    Node* const router =
+    RouterNode* const chain =
         plan.moe_fused_kernels
-            ? static_cast<Node*>(&tape.add<FusedRouterNode>(p, layer, x, own_weights))
+            ? nullptr
             : &tape.add<RouterNode>(p.router, p.router_bias, layer, x, own_weights);
+    Node* const router =
+        chain != nullptr ? static_cast<Node*>(chain)
+                         : &tape.add<FusedRouterNode>(p, layer, x, own_weights);
     all.push_back(router);
     tape.enter(std::nullopt);
     if (plan.moe_pipeline_degree > 1) {
         branch.nodes.reader = router;
-        branch.routed = &add_in_parts(tape, plan, model, p, layer, x, own_weights, branch.nodes);
+        branch.routed = &add_in_parts(
+            tape, plan, model, p, layer, x, own_weights, *chain, branch.nodes);
         return branch;
     }
-    const ExpertPath path = add_dispatch(tape, plan, model, layer, x, own_weights, all);
+    const ExpertPath path = add_dispatch(tape, plan, model, layer, x, own_weights, chain, all);
     branch.nodes.reader = router;
     if (plan.moe_shared_expert_overlap) {
         const std::vector<Node*> shared = add_shared();

@@ -333,19 +333,13 @@ std::vector<StageLowering::PassSlots> StageLowering::add_passes(std::span<const 
     std::vector<PassSlots> added(passes.size());
     std::vector<const PassParts*> parts;
     std::vector<std::vector<std::uint32_t>> slots(passes.size());
-    std::size_t most = 0;
     for (const StageWork& pass : passes) {
         const std::optional<SegmentId> segment = segment_of(pass);
         ORRERY_CHECK(segment.has_value());
         parts.push_back(&parts_of(*segment));
-        most = std::max(most, parts.back()->segments.size());
     }
-    for (std::size_t part = 0; part < most; ++part) {
-        for (std::size_t p = 0; p < passes.size(); ++p) {
-            if (part < parts[p]->segments.size()) {
-                slots[p].push_back(add_slot(parts[p]->segments[part], passes[p]));
-            }
-        }
+    for (const auto& [p, part] : launch_order(parts)) {
+        slots[p].push_back(add_slot(parts[p]->parts[part].segment, passes[p]));
     }
     for (std::size_t p = 0; p < passes.size(); ++p) {
         added[p] = {slots[p].front(), slots[p].back()};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pass cut into parts that end with an exchange of tokens
-// (plan.overlap_moe_expert_parallel_comm). The backward pass of one micro-batch and the forward
-// pass of another run their parts alternately, so that each exchange overlaps the other's products:
-// Megatron-Core's combined forward and backward pass, and DeepSeek-V3's (arXiv 2412.19437, section
-// 3.2.1).
+// A pass cut into computations and exchanges of tokens (plan.overlap_moe_expert_parallel_comm). The
+// backward pass of one micro-batch and the forward pass of another run them alternately, so that
+// exchanges overlap products: Megatron-Core's combined passes, and DeepSeek-V3's (arXiv 2412.19437,
+// section 3.2.1).
 #pragma once
 
 #include <cstdint>
@@ -21,14 +20,31 @@ struct PartWait {
     std::uint32_t earlier_op = 0;
 };
 
-struct PassParts {
-    std::vector<SegmentId> segments;  // in order
-    std::vector<PartWait> waits;
+struct PassPart {
+    SegmentId segment{};
+    std::uint32_t turn = 0;  // the part's computation and the exchange behind it have one turn
+    bool exchanges = false;
+    bool holds_host = false;  // the host reads the numbers of rows before the exchange
 };
 
-// Cuts a segment after each run of ops of the expert stream that exchanges rows. Tensors of a slot
-// that several parts use become tensors of the micro-batch. A segment without exchanges has one
-// part.
+struct PassParts {
+    std::vector<PassPart> parts;  // in order
+    std::vector<PartWait> waits;
+
+    std::uint32_t num_turns() const { return parts.back().turn + 1; }
+};
+
+// Cuts a segment before and after each run of ops that exchanges rows. Tensors of a slot that
+// several parts use become tensors of the micro-batch. A segment without exchanges has one part.
 PassParts parts_of_pass(ProgramTables& tables, SegmentId segment);
+
+// The order in which the host launches the parts of two passes, or of one: indices of the pass and
+// of its part. The passes take turns. An exchange before which the host reads is launched behind
+// the other pass's next computation (Megatron-Core's TransformerLayerSchedulePlan.run()).
+struct PartOfPass {
+    std::uint32_t pass = 0;
+    std::uint32_t part = 0;
+};
+std::vector<PartOfPass> launch_order(const std::vector<const PassParts*>& passes);
 
 }  // namespace orrery

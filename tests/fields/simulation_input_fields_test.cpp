@@ -188,6 +188,12 @@ TEST(SimulationInputFields, OfKernelTimesChangeItsResult) {
                  time.sm_sensitivity_permille = 0;
              }
          }},
+        {"persistent",
+         [](SimulationInput& in) {
+             for (KernelTime& time : in.devices[0].kernels) {
+                 time.persistent = true;
+             }
+         }},
     };
     expect_effects<KernelTime>(of_kernels, judge().input(small_program()), kAnswers);
 }

@@ -131,6 +131,17 @@ TEST(CostModel, SmSensitivityIsHighForComputeAndLowForMemory) {
     EXPECT_LT(model.time(adamw(100'000'000)).sm_sensitivity_permille, 400U);
 }
 
+TEST(CostModel, OnlyProductsOnHopperArePersistent) {
+    EXPECT_TRUE(CostModel(h100(), committed()).time(product(8192, 8192, 8192)).persistent);
+    EXPECT_FALSE(CostModel(h100(), committed()).time(adamw(1'000'000)).persistent);
+    for (const char* generation : {"ampere", "blackwell", "ada", "volta"}) {
+        DeviceSpec other = h100();
+        other.generation = generation;
+        EXPECT_FALSE(CostModel(other, committed()).time(product(8192, 8192, 8192)).persistent)
+            << generation;
+    }
+}
+
 // A world in which the curve is wrong by 25 % and by a slope in k: shapes that were left out of the
 // profile must come out better than the curve alone, and inside the sigma that the model claims.
 TEST(CostModel, InterpolationLearnsASmoothErrorOfTheCurve) {

@@ -2,6 +2,7 @@
 #include "tests/reference/expanded_program.h"
 
 #include <array>
+#include <optional>
 #include <tuple>
 
 namespace orrery::reference {
@@ -45,6 +46,7 @@ private:
     void add_rank_step(RankId rank, std::uint32_t step) {
         const Role& role = program_.roles[index(program_.role_of(rank))];
         Time launch_offset;
+        hold_.reset();
         for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
             const Segment& segment = program_.segment_of(role.slots[s]);
             slot_begin_[{step, rank, s}] = out_.ops.size();
@@ -58,10 +60,23 @@ private:
                                     .op = &op,
                                     .launch_offset = launch_offset});
                 add_waits(role.slots[s]);
+                add_hold();
                 draw_ = input_.load == nullptr ? 0 : input_.load->draw_of(role.slots[s], p);
                 find_kernel();
                 add_transfers();
             }
+        }
+    }
+
+    // The host launches later ops of the step when this one has ended.
+    void add_hold() {
+        OpInstance& self = out_.ops.back();
+        if (hold_) {
+            self.waits_on.push_back(*hold_);
+        }
+        self.holds_host = self.op->num_operands > 0 && is_restart(program_, *self.op);
+        if (self.holds_host) {
+            hold_ = out_.ops.size() - 1;
         }
     }
 
@@ -202,6 +217,7 @@ private:
     ExpandedProgram out_;
     std::map<std::tuple<std::uint32_t, RankId, std::uint32_t>, std::size_t> slot_begin_;
     std::map<std::pair<RankId, StreamId>, std::size_t> last_of_stream_;
+    std::optional<std::size_t> hold_;  // the last op of the rank's step that held the host
     std::map<std::tuple<RankId, GroupId, std::uint16_t>, std::uint32_t> collectives_of_rank_;
     std::map<std::tuple<GroupId, std::uint16_t, RankId, std::uint32_t>, std::size_t>
         collective_transfer_;

@@ -25,6 +25,7 @@ struct OpInstance {
         transfers{};  // one of a collective or copy, one per part of a send_recv
     std::uint32_t sms = 0;                 // that it holds from start to end
     std::size_t kernel = 0;                // of a kernel: in DeviceTimings::kernels
+    bool holds_host = false;               // a restart with tensors that the host has read
 };
 
 // One collective operation, one message, or one copy.

@@ -163,7 +163,8 @@ private:
                 dice_.chance(4) ? Time{} : Time::picoseconds(dice_.between<std::int64_t>(1, high));
             healthy.kernels.push_back({.duration = duration,
                                        .ideal = Time::picoseconds(duration.picoseconds() / 2),
-                                       .sm_sensitivity_permille = dice_.between(0u, 1000u)});
+                                       .sm_sensitivity_permille = dice_.between(0u, 1000u),
+                                       .persistent = dice_.chance(30)});
         }
         healthy.restart = Time::picoseconds(dice_.between<std::int64_t>(0, 40'000'000));
         case_.devices = {healthy};
@@ -202,12 +203,7 @@ private:
             } else if (kind < 90 && num_roles() > 1) {
                 message_event();
             } else if (kind < 95) {
-                append_to(some_roles(),
-                          {.payload = {OpKind::host,
-                                       append(program().host_works,
-                                              HostWork{.kind = HostWorkKind::restart})},
-                           .stream = any_stream(),
-                           .cause = Cause::host});
+                restart_event(some_roles());
             } else {
                 const Time duration = Time::picoseconds(dice_.between<std::int64_t>(0, 20'000'000));
                 append_to(
@@ -236,6 +232,29 @@ private:
             }
             append_op(program(), *block_[role], op, waits);
         }
+    }
+
+    // With operands, it holds the host.
+    void restart_event(const RoleSet& roles) {
+        Op op{.payload = {OpKind::host,
+                          append(program().host_works, HostWork{.kind = HostWorkKind::restart})},
+              .stream = any_stream(),
+              .cause = Cause::host};
+        if (dice_.chance(60)) {
+            if (program().tensors.empty()) {
+                const std::size_t digits = program().parties.front().mesh.digits().size();
+                append(program().tensors,
+                       Tensor{.name = "read by the host",
+                              .lifetime = Lifetime::persistent,
+                              .global_shape = {1},
+                              .layout = std::vector<DigitPlacement>(digits),
+                              .bytes = Bytes{4},
+                              .input = true});
+            }
+            op.first_operand = append(program().operands, Operand{.tensor = TensorId{0}});
+            op.num_operands = 1;
+        }
+        append_to(roles, op);
     }
 
     void kernel_event(const RoleSet& roles) {

@@ -2,79 +2,15 @@
 #include "tests/reference/reference_executor.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <tuple>
 
 #include "tests/reference/expanded_program.h"
 #include "tests/reference/max_min.h"
+#include "tests/reference/progress.h"
 
 namespace orrery::reference {
 namespace {
-
-using Work = __int128;
-
-constexpr Work kPicosecondsPerSecond = 1'000'000'000'000;
-
-enum class OpState { waiting, running, ended };
-
-struct OpProgress {
-    OpState state = OpState::waiting;
-    std::size_t open_waits = 0;      // ops that must end first, and the rank's last step
-    std::size_t open_transfers = 0;  // that have not ended
-    Work work_left = 0;              // of a kernel
-    Time start;
-    Time data_start;
-    Time end;
-};
-
-struct TransferProgress {
-    std::size_t missing_sides = 0;
-    std::size_t phase = 0;
-    std::size_t open_flows = 0;  // of the phase
-};
-
-struct Flow {
-    std::size_t transfer = 0;
-    const TransferPart* part = nullptr;
-    Work left = 0;  // bit * ps
-    std::int64_t rate = 0;
-};
-
-struct RankProgress {
-    std::uint32_t party = 0;
-    std::uint32_t steps = 0;
-    std::uint32_t held_sms = 0;
-    std::vector<Time> host_start;               // by step
-    std::vector<Time> last_launch;              // by step: after host_start
-    std::vector<std::size_t> open_reads;        // by step: ops that the host waits for
-    std::vector<std::vector<std::size_t>> ops;  // by step
-};
-
-using Alarms = std::set<std::pair<Time, std::size_t>>;
-
-// The first of `alarms`, if it is due, and takes it out.
-bool take_due(Alarms& alarms, Time now, std::size_t& what) {
-    if (alarms.empty() || alarms.begin()->first > now) {
-        return false;
-    }
-    what = alarms.begin()->second;
-    alarms.erase(alarms.begin());
-    return true;
-}
-
-// When `left` is done at `rate`: the first whole picosecond, or never.
-Time time_done(Time now, Work left, std::int64_t rate) {
-    if (left <= 0) {
-        return now;
-    }
-    if (rate == 0) {
-        return Time::max();
-    }
-    const Work ps = now.picoseconds() + (left + rate - 1) / rate;
-    return ps >= Time::max().picoseconds() ? Time::max()
-                                           : Time::picoseconds(static_cast<std::int64_t>(ps));
-}
 
 class Execution {
 public:
@@ -121,6 +57,7 @@ public:
             if (ended_ops_ == ops_.size()) {
                 return result();
             }
+            settle_persistent_kernels();
             settle_rates();
             const Time next = next_instant();
             if (next == Time::max()) {
@@ -229,6 +166,7 @@ private:
     // --- steps and ops ---
 
     void begin_step(RankProgress& rank, std::uint32_t step) {
+        rank.newest = step;
         rank.host_start[step] = now_;
         if (step > 0) {  // launches follow each other
             rank.host_start[step] =
@@ -282,7 +220,10 @@ private:
             case OpKind::host: {
                 const HostWork& work = input_.program->host_works[index(payload.host_work())];
                 const bool given = work.kind == HostWorkKind::given;
-                fixed_ends_.emplace(now_ + (given ? work.duration : timings(op.rank).restart), i);
+                const Time duration = given           ? work.duration
+                                      : op.holds_host ? Time{}
+                                                      : timings(op.rank).restart;
+                fixed_ends_.emplace(now_ + duration, i);
                 break;
             }
             case OpKind::collective:
@@ -307,6 +248,10 @@ private:
         ended_ops_ += 1;
         RankProgress& rank = ranks_[index(op.rank)];
         rank.held_sms -= op.sms;
+        if (op.holds_host && op.step == rank.newest) {
+            Time& start = rank.host_start[op.step];
+            start = std::max(start, now_ - op.launch_offset);
+        }
         for (const std::size_t later : dependents_[i]) {
             release(later);
         }
@@ -325,9 +270,29 @@ private:
     std::int64_t rate_of_kernel(std::size_t i) const {
         const OpInstance& op = expanded_.ops[i];
         const DeviceTimings& device = timings(op.rank);
-        return kernel_rate(ranks_[index(op.rank)].held_sms,
-                           device.num_sms,
-                           device.kernels[op.kernel].sm_sensitivity_permille);
+        const KernelTime& kernel = device.kernels[op.kernel];
+        return kernel.persistent ? kFullKernelRate
+                                 : kernel_rate(ranks_[index(op.rank)].held_sms,
+                                               device.num_sms,
+                                               kernel.sm_sensitivity_permille);
+    }
+
+    // Nothing more happens at this instant.
+    void settle_persistent_kernels() {
+        for (const std::size_t i : kernels_) {
+            const OpInstance& op = expanded_.ops[i];
+            const DeviceTimings& device = timings(op.rank);
+            const KernelTime& kernel = device.kernels[op.kernel];
+            const std::uint32_t held = ranks_[index(op.rank)].held_sms;
+            const Work duration = kernel.duration.picoseconds();
+            if (kernel.persistent && ops_[i].start == now_) {
+                ops_[i].work_left =
+                    duration *
+                    persistent_work(held, device.num_sms, kernel.sm_sensitivity_permille);
+            } else if (kernel.persistent && held == 0) {
+                ops_[i].work_left = std::min(ops_[i].work_left, duration * kFullKernelRate);
+            }
+        }
     }
 
     // --- transfers ---

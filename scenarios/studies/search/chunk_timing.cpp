@@ -147,6 +147,7 @@ std::optional<PassTiming> time_segment(const Program& program,
                 const KernelTime& time = device.kernels[index(op.payload.kernel())];
                 timed.duration = time.duration;
                 timed.sm_sensitivity_permille = time.sm_sensitivity_permille;
+                timed.persistent = time.persistent;
                 transfer = FixedTransfer{.alone = time.duration};
                 break;
             }

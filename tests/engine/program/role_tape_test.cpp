@@ -29,6 +29,31 @@ TEST(RoleTape, CutsRunsWhereAnotherStreamWaits) {
     EXPECT_EQ(wait.items, 1u);
 }
 
+// A restart with operands holds the host: its run ends there, and other streams go on behind it.
+TEST(RoleTape, LaterOpsWaitForWhatHoldsTheHost) {
+    ProgramBuilder b({{"r", 1}});
+    b.program.tensors.push_back({.name = "read", .global_shape = {1}, .bytes = 4_B});
+    b.program.operands.push_back({.tensor = TensorId{0}});
+    b.program.host_works.push_back({.kind = HostWorkKind::restart});
+    b.kernel(1_ns);
+    b.host(1_ns, kOther);
+    const std::uint32_t read = b.host(1_ns, kCompute);
+    Op& op = b.program.segments[0].ops[read];
+    op.payload = HostWorkId{0};
+    op.num_operands = 1;
+    b.kernel(1_ns);
+    b.host(1_ns, kOther);
+    const Tapes tapes = build_tapes(b.program, 2_ns);
+    const RoleTape& tape = tapes.roles[0];
+    ASSERT_EQ(tape.streams[kCompute].items.size(), 2u);
+    EXPECT_TRUE(tape.streams[kCompute].items[0].holds_host);
+    EXPECT_FALSE(tape.streams[kCompute].items[1].holds_host);
+    ASSERT_EQ(tape.streams[kOther].items.size(), 2u);
+    EXPECT_EQ(tape.streams[kOther].items[0].num_waits, 0u);
+    ASSERT_EQ(tape.streams[kOther].items[1].num_waits, 1u);
+    EXPECT_EQ(tape.conditions.at(tape.streams[kOther].items[1].first_wait).items, 1u);
+}
+
 TEST(RoleTape, DropsWaitsThatAnEarlierWaitImplies) {
     ProgramBuilder b({{"r", 1}});
     const std::uint32_t first = b.kernel(1_ns);

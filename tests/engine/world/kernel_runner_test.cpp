@@ -33,5 +33,38 @@ TEST(KernelRunner, KernelsSlowDownWhileCommunicationHoldsSms) {
     EXPECT_EQ(run(input).iteration, 150_ns);
 }
 
+// One kernel of 20 ns, and a product of 100 ns that starts beside an exchange over half of the 100
+// SMs, which began at 10 ns.
+Time end_of_product(Bytes exchanged, bool persistent, Time first = 20_ns) {
+    ProgramBuilder b({{"dp", 2}, {"pp", 1}});
+    const std::uint32_t start = b.kernel(10_ns, kOther);
+    b.kernel(first);
+    const std::uint32_t product = b.kernel(100_ns);
+    b.collective(b.group("dp", 1), exchanged, kNet, {start});
+    ScriptedNetwork network({kBytePerNanosecond});
+    network.collective = plan_over({0}, exchanged, 0_ns, 50);
+    SimulationInput input = b.input(network);
+    input.devices[0].kernels[product].persistent = persistent;
+    const SimulationResult result = run(input);
+    input.traced_ranks.clear();
+    EXPECT_EQ(run(input).iteration, result.iteration);
+    return traced(result, kRank0, product).end;
+}
+
+// The first kernel takes 30 ns beside the exchange.
+TEST(KernelRunner, APersistentProductTakesTwoWavesBesideAnExchange) {
+    EXPECT_EQ(end_of_product(400_B, true), 30_ns + 200_ns);
+    EXPECT_EQ(end_of_product(400_B, false), 30_ns + 200_ns);
+    // The other half of its blocks starts at 50 ns, when the SMs are free. Tiles without fixed
+    // blocks lose the 20 ns in half.
+    EXPECT_EQ(end_of_product(40_B, true), 50_ns + 100_ns);
+    EXPECT_EQ(end_of_product(40_B, false), 30_ns + 110_ns);
+}
+
+TEST(KernelRunner, AnExchangeDoesNotStopBlocksThatRun) {
+    EXPECT_EQ(end_of_product(400_B, true, 5_ns), 105_ns);
+    EXPECT_GT(end_of_product(400_B, false, 5_ns), 105_ns);
+}
+
 }  // namespace kernel_runner_test
 }  // namespace orrery

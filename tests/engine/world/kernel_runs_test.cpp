@@ -55,14 +55,33 @@ TEST(KernelRuns, TheClosedFormIsTheWalk) {
     }
 }
 
-// However often the progress is looked at, the end stays the same.
+TEST(KernelRuns, BlocksOfAPersistentKernelRunInWaves) {
+    constexpr std::int64_t kOne = kFullKernelRate;
+    EXPECT_EQ(persistent_work(0, 132, 1000), kOne);
+    EXPECT_EQ(persistent_work(1, 132, 1000), 2 * kOne);
+    EXPECT_EQ(persistent_work(66, 132, 1000), 2 * kOne);
+    EXPECT_EQ(persistent_work(67, 132, 1000), 3 * kOne);
+    EXPECT_EQ(persistent_work(132, 132, 1000), 4 * kOne);  // a quarter of the SMs remains
+    EXPECT_EQ(persistent_work(20, 0, 1000), kOne);
+    // What memory alone bounds loses nothing, in whatever order its blocks run.
+    EXPECT_EQ(persistent_work(33, 132, 0), kOne);
+    // At a sensitivity of 0.5, three quarters of the blocks run at 0.875 of the rate, the rest at
+    // 0.625.
+    EXPECT_NEAR(static_cast<double>(persistent_work(33, 132, 500)),
+                static_cast<double>(kOne) * (0.75 / 0.875 + 0.25 / 0.625),
+                2.0);
+}
+
+// However often the progress is looked at, the end stays the same. The first kernel is persistent.
 TEST(KernelRuns, ProgressIsExactUnderAnyNumberOfLooks) {
     ProgramBuilder b({{"r", 1}});
     b.kernel(Time::picoseconds(1'000'003));
     b.kernel(Time::picoseconds(777'777));
     const ScriptedNetwork network({});
     const Tapes tapes = build_tapes(b.program, Time{});
-    const std::vector<RunTimes> runs = time_runs(b.input(network), tapes);
+    SimulationInput input = b.input(network);
+    input.devices[0].kernels[0].persistent = true;
+    const std::vector<RunTimes> runs = time_runs(input, tapes);
     RunWalk walk;
     begin_walk(walk, runs[0], 100, {}, {});
     const Time end = end_of_walk(walk, 33);

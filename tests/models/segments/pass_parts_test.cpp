@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
 #include "models/memory/memory.h"
 #include "tests/models/lowered_experts.h"
 
@@ -15,15 +18,15 @@ ParallelPlan overlapped() {
     return plan;
 }
 
-// Two parts a layer and pass, and one behind the last exchange.
-TEST(PassParts, EndWithExchanges) {
+// Two computations and two exchanges a layer and pass, and what is behind the last exchange.
+TEST(PassParts, AreComputationsAndExchanges) {
     const Transformer model = small_experts();
     const Program program = verified(model, overlapped());
     std::int64_t parts = 0;
     for (const Slot& slot : program.roles[0].slots) {
         parts += slot.pass == Pass::forward && slot.micro_batch == 0 ? 1 : 0;
     }
-    EXPECT_EQ(parts, 2 * model.num_layers + 1);
+    EXPECT_EQ(parts, 4 * model.num_layers + 1);
 }
 
 // F0, then the parts of B0 and F1 in turn, …, then the last backward pass.
@@ -35,16 +38,57 @@ TEST(PassParts, OfTwoMicroBatchesTakeTurns) {
             order.emplace_back(slot.pass, slot.micro_batch);
         }
     }
-    ASSERT_EQ(order.size(), 40U);
-    for (std::size_t i = 0; i < 5; ++i) {
+    ASSERT_EQ(order.size(), 72U);
+    for (std::size_t i = 0; i < 9; ++i) {
         EXPECT_EQ(order[i], std::pair(Pass::forward, 0));
     }
-    for (std::size_t i = 5; i < 35; ++i) {
-        const auto pair = static_cast<std::int32_t>((i - 5) / 10);
+    // The dispatch of a forward pass comes behind the backward pass's next products.
+    constexpr std::string_view kTurns = "BBFBFBFFBBFBFBFFBF";
+    for (std::size_t i = 9; i < 63; ++i) {
+        const auto pair = static_cast<std::int32_t>((i - 9) / 18);
         EXPECT_EQ(order[i],
-                  (i - 5) % 2 == 0 ? std::pair(Pass::backward, pair)
-                                   : std::pair(Pass::forward, pair + 1));
+                  kTurns[(i - 9) % 18] == 'B' ? std::pair(Pass::backward, pair)
+                                              : std::pair(Pass::forward, pair + 1));
     }
+}
+
+// A host that needs no numbers of rows launches each exchange behind its own computation.
+TEST(PassParts, AreHeldOnlyWhereTheHostReads) {
+    const auto order_of = [](bool reads) {
+        PassParts pass;
+        for (std::uint32_t turn = 0; turn < 2; ++turn) {
+            pass.parts.push_back({.turn = turn});
+            pass.parts.push_back({.turn = turn, .exchanges = true, .holds_host = reads});
+        }
+        std::string order;
+        for (const PartOfPass& part : launch_order({&pass, &pass})) {
+            order += std::string(part.pass == 0 ? "b" : "f") + std::to_string(part.part);
+        }
+        return order;
+    };
+    EXPECT_EQ(order_of(false), "b0b1f0f1b2b3f2f3");
+    EXPECT_EQ(order_of(true), "b0b1f0b2f1b3f2f3");
+}
+
+TEST(PassParts, AreCallsOfTheirOwn) {
+    const auto calls = [](const Program& program, const Slot& slot) {
+        std::int64_t sum = 0;
+        for (const Op& op : program.segment_of(slot).ops) {
+            sum += op.launches;
+        }
+        return sum;
+    };
+    const auto of_first_pass = [&](const Program& program) {
+        std::int64_t sum = 0;
+        for (const Slot& slot : program.roles[0].slots) {
+            const bool first = slot.pass == Pass::forward && slot.micro_batch == 0;
+            sum += first ? calls(program, slot) : 0;
+        }
+        return sum;
+    };
+    const Transformer model = small_experts();
+    EXPECT_EQ(of_first_pass(verified(model, overlapped())),
+              of_first_pass(verified(model, four_ranks())) + 4 * model.num_layers + 1);
 }
 
 TEST(PassParts, DoTheSameWork) {

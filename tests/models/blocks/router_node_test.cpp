@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/blocks/router_node.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/segments/lanes.h"
+#include "tests/models/lowered_experts.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::string_view kRead = "host reads tokens of experts";
+
+std::vector<std::string> names_of_forward(const Program& program) {
+    std::vector<std::string> names;
+    for (const Op& op : program.segment_of(program.roles[0].slots[0]).ops) {
+        names.push_back(program.names[op.name]);
+    }
+    return names;
+}
+
+// Rows are already being copied when the host asks how many there are.
+TEST(HostRead, IsRightBeforeTheExchange) {
+    const std::vector<std::string> names =
+        names_of_forward(verified(small_experts(), four_ranks()));
+    const auto read = std::ranges::find(names, kRead);
+    ASSERT_GT(read - names.begin(), 1);
+    ASSERT_NE(read, names.end());
+    EXPECT_EQ(*(read - 1), "permute");
+    EXPECT_EQ(*(read + 1), "dispatch");
+}
+
+TEST(HostRead, WaitsOnTheStreamOfExchanges) {
+    const Transformer model = small_experts();
+    for (const TokenDispatcher by : {TokenDispatcher::alltoall, TokenDispatcher::hybridep}) {
+        ParallelPlan plan = four_ranks();
+        plan.moe_token_dispatcher_type = by;
+        const Program program = verified(model, plan);
+        EXPECT_EQ(count_ops(program, kRead),
+                  model.num_layers * plan.num_micro_batches());
+        for_each_op(program, program.roles[0], [&](const Slot&, const Op& op) {
+            if (program.names[op.name] == kRead) {
+                EXPECT_EQ(op.stream, kExpertStream);
+                EXPECT_EQ(op.num_operands, 1U);
+            }
+        });
+    }
+}
+
+TEST(HostRead, IsNotThereIfTheHostNeedsNoCounts) {
+    const Transformer model = small_experts();
+    ParallelPlan plan = four_ranks();
+    plan.moe_token_dispatcher_type = TokenDispatcher::host_driven;
+    EXPECT_EQ(count_ops(verified(model, plan), kRead), 0);
+    plan.moe_token_dispatcher_type = TokenDispatcher::hybridep;
+    plan.cuda_graphs = true;  // with room for as many rows as there may be
+    EXPECT_EQ(count_ops(verified(model, plan), kRead), 0);
+}
+
+}  // namespace
+}  // namespace orrery
