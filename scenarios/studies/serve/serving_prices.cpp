@@ -458,7 +458,10 @@ std::int64_t ServingPrices::launches_of(std::size_t stage) {
 void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const BatchShape shape = shape_of(batch);
     const bool prompts = !shape.chunks.empty();
-    const Time host = host_time(batch.steps.size(), prompts ? 1 : engine_.num_scheduler_steps);
+    // The engines have a process for each data-parallel rank, which handles that rank's sequences.
+    const auto ranks = static_cast<std::size_t>(plan_.data_parallel_size);
+    const Time host = host_time((batch.steps.size() + ranks - 1) / ranks,
+                                prompts ? 1 : engine_.num_scheduler_steps);
     const bool captured = is_captured(engine_, batch, !prompts);
     const Time launch = captured ? Time{} : launch_time();
     const BatchShape all = captured ? filled_graph(engine_, plan_, shape) : shape;

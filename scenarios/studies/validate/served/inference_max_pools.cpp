@@ -72,6 +72,13 @@ Result<void> set_inference_max_pools(const ServingCase& row,
     if (*sequences > 0) {
         spec.pools.back().limits.max_num_seqs = *sequences;
     }
+    // chunked-prefill-size of SGLang's recipes is 131,072 for eight ranks and 65,536 for four
+    // (NVIDIA/srt-slurm, recipes/gb200-fp*/1k1k/mid-curve.yaml).
+    constexpr std::int64_t kTokensOfRank = 16'384;
+    if (row.engine.starts_with("sglang") && row.prefill.data_parallel > 1) {
+        spec.pools.front().limits.max_num_batched_tokens =
+            kTokensOfRank * row.prefill.data_parallel;
+    }
     // Dynamo's front end chooses instances in turn (documentation, "Router": --router-mode).
     for (ServingPoolSpec& pool : spec.pools) {
         pool.router = "round_robin";

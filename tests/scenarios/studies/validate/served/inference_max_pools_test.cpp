@@ -58,6 +58,9 @@ TEST(InferenceMaxPools, DynamoChoosesInstancesInTurn) {
     EXPECT_EQ(spec.pools[1].limits.max_num_seqs, 8);
     EXPECT_EQ(spec.pools[0].router, "round_robin");
     EXPECT_EQ(spec.pools[1].router, "round_robin");
+    row.engine = "sglang-0.5.8";
+    ASSERT_TRUE(set_inference_max_pools(row, kTable, spec));
+    EXPECT_EQ(spec.pools[0].limits.max_num_batched_tokens, 131'072);
     row.source = "another table";
     ServingSpec other;
     other.pools.resize(2);
