@@ -32,7 +32,7 @@ TEST(ServingKernelCases, ModelsSayWhichExpertsHaveBlockScales) {
     const TimedValidation validation =
         validate_serving_kernels(cases, ORRERY_SOURCE_DIR "/scenarios/catalogue").value();
     ASSERT_EQ(validation.rows.size(), 2U);
-    EXPECT_GT(validation.rows[0].predicted_us, 1.3 * validation.rows[1].predicted_us);
+    EXPECT_GT(validation.rows[0].predicted_us, 1.2 * validation.rows[1].predicted_us);
 }
 
 // Bounds: weights, cached tokens and peer buffers at the full rates of an H100.
