@@ -26,6 +26,7 @@ public:
     void add(const ServingPool& pool, RequestRouter& router);
     void use(CacheTransport* transport) { transport_ = transport; }
     void leave_layer_by_layer(std::int64_t shortest_prompt) { layer_wise_ = shortest_prompt; }
+    void stream_from_generation(bool streams) { streams_from_generation_ = streams; }
     ServingResult run();
 
 private:
@@ -149,6 +150,7 @@ private:
     void expect_transfer();
     void end_transfers();
     void end_move(RequestId id);
+    void send_first_tokens(std::size_t number);
     // Moves layer by layer (layer_departures.cpp).
     bool leaves_by_layers(const Request& request) const;
     void expect_layers(std::size_t number, const ServedInstance::Begun& begun);
@@ -225,6 +227,13 @@ private:
     bool braked_ = false;
     CacheTransport* transport_ = nullptr;
     std::int64_t layer_wise_ = 0;  // as SplitPools::layer_wise_tokens
+    bool streams_from_generation_ = false;
+    // Requests whose keys and values are with an instance that begins no step before the next one.
+    struct Joining {
+        RequestId request{};
+        std::size_t to = 0;
+    };
+    std::vector<Joining> joining_;
     std::map<std::uint32_t, Departure> departures_;
     std::uint32_t next_departure_ = 0;
     std::vector<Journey> journeys_;  // by request

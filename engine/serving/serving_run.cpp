@@ -323,6 +323,9 @@ void ServedRun::begin(std::size_t number) {
     if (!chosen_.loads.empty()) {
         expect_transfer();
     }
+    if (begun && !joining_.empty()) {
+        send_first_tokens(number);
+    }
     if (begun && !instance.is_held()) {
         expect_step(number, *begun);
     }
@@ -481,6 +484,7 @@ ServingResult serve(const std::vector<Request>& requests,
     run.use(pools.transport);
     ORRERY_CHECK(pools.layer_wise_tokens == 0 || faults.outages.empty());
     run.leave_layer_by_layer(pools.layer_wise_tokens);
+    run.stream_from_generation(pools.streams_from_generation);
     return run.run();
 }
 

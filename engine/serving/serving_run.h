@@ -129,6 +129,9 @@ struct SplitPools {
     // Prompts of at least this length leave layer by layer (layer_departures.cpp); 0: none. It must
     // be 0 in a run with faults.
     std::int64_t layer_wise_tokens = 0;
+    // The generating instance sends the first token when the request joins its steps. false: the
+    // prompt's instance sends it at once.
+    bool streams_from_generation = false;
 };
 ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,

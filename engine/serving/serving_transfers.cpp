@@ -82,12 +82,28 @@ void ServedRun::end_move(RequestId id) {
     Journey& journey = journey_of(id);
     journey.state = Journey::State::arrived;
     record_of(id).cache_move += end_wait(id);
+    if (streams_from_generation_) {
+        joining_.push_back({.request = id, .to = journey.to});
+    }
     if (!journey.copy) {
         instances_[journey.from].scheduler().release(id);
     }
     instances_[journey.to].scheduler().arrived(id);
     wake(journey.from);
     wake(journey.to);
+}
+
+// Sends the first tokens of the requests that join the step of a generating instance.
+void ServedRun::send_first_tokens(std::size_t number) {
+    std::erase_if(joining_, [&](const Joining& one) {
+        if (one.to != number) {
+            return false;
+        }
+        if (record_of(one.request).output_tokens == 1) {
+            record_of(one.request).first_token = last_token_[number_of(one.request)] = now_;
+        }
+        return true;
+    });
 }
 
 void ServedRun::start_load(const SequenceLoad& load, std::size_t to) {

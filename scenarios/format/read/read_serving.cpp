@@ -23,22 +23,16 @@ constexpr Choice<ProductPrecision> kServedProducts[] = {{"bf16", ProductPrecisio
 constexpr Choice<Dtype> kCached[] = {
     {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}, {"fp8", Dtype::fp8}};
 constexpr Choice<AttentionGeneration> kAttention[] = {
-    {"flash_2", AttentionGeneration::flash_2},
-    {"flash_3", AttentionGeneration::flash_3_or_cudnn},
-};
-constexpr Choice<ContextExchange> kContextExchanges[] = {
-    {"tree", ContextExchange::tree},
-    {"ring", ContextExchange::ring},
-};
+    {"flash_2", AttentionGeneration::flash_2}, {"flash_3", AttentionGeneration::flash_3_or_cudnn}};
+constexpr Choice<ContextExchange> kContextExchanges[] = {{"tree", ContextExchange::tree},
+                                                         {"ring", ContextExchange::ring}};
 constexpr Choice<LayerChain> kChains[] = {{"none", LayerChain::none},
                                           {"one_node", LayerChain::one_node},
                                           {"even", LayerChain::even},
                                           {"ring", LayerChain::ring}};
-constexpr Choice<PoolRole> kRoles[] = {
-    {name(PoolRole::aggregated), PoolRole::aggregated},
-    {name(PoolRole::prefill), PoolRole::prefill},
-    {name(PoolRole::decode), PoolRole::decode},
-};
+constexpr Choice<PoolRole> kRoles[] = {{name(PoolRole::aggregated), PoolRole::aggregated},
+                                       {name(PoolRole::prefill), PoolRole::prefill},
+                                       {name(PoolRole::decode), PoolRole::decode}};
 
 constexpr Choice<QueueOrder> kOrders[] = {
     {"arrival", QueueOrder::arrival},
@@ -56,6 +50,10 @@ constexpr Key kEngineRows[] = {
         "host_per_launch", "Host time of each kernel of a step that no graph captures."),
     key<&ServingEngine::captures_generation>("captures_generation",
                                              "host_per_launch is of steps with prompts alone."),
+    key<&ServingEngine::captured_batch_multiple>(
+        "captured_batch_multiple", "A captured step is filled up to a multiple of these.")
+        .range(1, 4096)
+        .of("sequences"),
     key<&ServingEngine::max_seq_len_to_capture>(
         "max_seq_len_to_capture",
         "With captures_generation: steps with a longer context are launched, too; 0: none.")
@@ -132,6 +130,8 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::tokens_of_all_ranks>(
         "tokens_of_all_ranks",
         "max_num_batched_tokens is of all data-parallel ranks together, not of each."),
+    key<&ServingEngine::streams_from_decode>(
+        "streams_from_decode", "The decode pool sends the first token, not the prefill pool."),
     key<&ServingEngine::prompt_wait_steps>(
         "prompt_wait_steps", "Steps for which prompts wait for one for each data-parallel rank.")
         .range(0, 10'000)

@@ -36,6 +36,12 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
                         "serving.engine.captures_generation says of which steps host_per_launch is",
                         "host_per_launch: 45 us");
     }
+    if (engine.captured_batch_multiple > 1 && !engine.captures_generation) {
+        reader.complain("captured_batch_multiple",
+                        "serving.engine.captured_batch_multiple is of the steps that "
+                        "captures_generation captures",
+                        "captures_generation: true");
+    }
     if (engine.max_seq_len_to_capture > 0 && !engine.captures_generation) {
         reader.complain("max_seq_len_to_capture",
                         "serving.engine.max_seq_len_to_capture limits what captures_generation "

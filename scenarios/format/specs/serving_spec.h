@@ -73,6 +73,9 @@ struct ServingEngine {
     // … or share of the memory that weights and engine leave free (TensorRT-LLM)
     bool share_of_rest = false;
     bool captures_generation = false;  // steps that only generate are replayed from graphs
+    // Graphs hold multiples of this number of sequences of a data-parallel rank, and powers of two
+    // below it. A step is filled up to the next such number. 1: a graph for each number.
+    std::int64_t captured_batch_multiple = 1;
     // The longest context of a captured step in tokens (vLLM's option of this name); 0: any.
     std::int64_t max_seq_len_to_capture = 0;
     // max_num_seqs applies to each pipeline stage. false: to all stages together.
@@ -90,6 +93,9 @@ struct ServingEngine {
     std::int64_t max_num_batched_tokens = 8192;
     // max_num_batched_tokens applies to all data-parallel ranks together. false: to each.
     bool tokens_of_all_ranks = false;
+    // With two pools: clients get the first token from the decode instance, when the request joins
+    // its steps. false: from the prefill instance.
+    bool streams_from_decode = false;
     // With data-parallel attention: the number of steps for which prompts wait until each rank has
     // one (TensorRT-LLM's attention_dp_config: timeout_iters).
     std::uint32_t prompt_wait_steps = 0;

@@ -18,6 +18,7 @@
 #include "network/fabric/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/node_devices.h"
+#include "scenarios/studies/serve/captured_steps.h"
 
 namespace orrery {
 
@@ -354,18 +355,20 @@ Time ServingPrices::split_time(const BatchShape& shape) const {
     return std::min(in_turn, std::max(one, busiest));
 }
 
-Time ServingPrices::stage_time(const BatchShape& shape, std::int64_t stage) {
+Time ServingPrices::stage_time(const BatchShape& shape,
+                               const BatchShape& filled,
+                               std::int64_t stage) {
     if (plan_.expert_ranks > 0) {
         return split_time(shape);
     }
-    const BatchShape share = share_of_rank(shape, plan_);
-    const auto [found, fresh] = fixed_.try_emplace({.stage_tokens = shape.tokens,
+    const BatchShape share = share_of_rank(filled, plan_);
+    const auto [found, fresh] = fixed_.try_emplace({.stage_tokens = filled.tokens,
                                                     .rank_tokens = share.tokens,
-                                                    .sampled = shape.sampled,
+                                                    .sampled = filled.sampled,
                                                     .adapters = share.adapters,
                                                     .stage = stage});
     if (fresh) {
-        for (const ServingOp& op : serving_ops(model_, plan_, shape, stage)) {
+        for (const ServingOp& op : serving_ops(model_, plan_, filled, stage)) {
             if (!op.of_context) {
                 found->second = bounded_sum(found->second, time_of(op, stage));
             }
@@ -444,14 +447,6 @@ Time ServingPrices::launch_time() const {
     return Time::seconds(engine_.host_per_launch.seconds() * host_factor());
 }
 
-bool ServingPrices::is_captured(const Batch& batch, bool generates) const {
-    const std::int64_t longest = engine_.max_seq_len_to_capture;
-    return engine_.captures_generation && generates &&
-           (longest == 0 || std::ranges::all_of(batch.steps, [&](const SequenceStep& step) {
-                return step.context + 1 <= longest;
-            }));
-}
-
 std::int64_t ServingPrices::launches_of(std::size_t stage) {
     while (launches_.size() <= stage) {
         launches_.push_back(
@@ -463,10 +458,15 @@ std::int64_t ServingPrices::launches_of(std::size_t stage) {
 void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const BatchShape shape = shape_of(batch);
     const bool prompts = !shape.chunks.empty();
-    const Time host = host_time(batch.steps.size(), prompts ? 1 : engine_.num_scheduler_steps);
-    const Time launch = is_captured(batch, !prompts) ? Time{} : launch_time();
+    // The engines have a process for each data-parallel rank, which handles that rank's sequences.
+    const auto ranks = static_cast<std::size_t>(plan_.data_parallel_size);
+    const Time host = host_time((batch.steps.size() + ranks - 1) / ranks,
+                                prompts ? 1 : engine_.num_scheduler_steps);
+    const bool captured = is_captured(engine_, batch, !prompts);
+    const Time launch = captured ? Time{} : launch_time();
+    const BatchShape all = captured ? filled_graph(engine_, plan_, shape) : shape;
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-        Time device = stage_time(shape, static_cast<std::int64_t>(stage));
+        Time device = stage_time(shape, all, static_cast<std::int64_t>(stage));
         if (stage == 0 && draft_ != nullptr) {
             device = bounded_sum(device, draft_->proposal_time(shape));
         }

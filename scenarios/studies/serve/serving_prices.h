@@ -55,7 +55,9 @@ public:
     Time proposal_time(const BatchShape& shape);
 
     // Time of the device alone.
-    Time stage_time(const BatchShape& shape, std::int64_t stage);
+    Time stage_time(const BatchShape& shape, std::int64_t stage) {
+        return stage_time(shape, shape, stage);
+    }
     Time time_of(const ServingOp& op, std::int64_t stage) const;
     // Number of priced pairs of token and sample counts.
     std::int64_t prices_remembered() const { return static_cast<std::int64_t>(fixed_.size()); }
@@ -79,6 +81,8 @@ private:
         std::int64_t stage = 0;
         auto operator<=>(const FixedPart&) const = default;
     };
+    // `filled` has the rows of all kernels but attention's.
+    Time stage_time(const BatchShape& shape, const BatchShape& filled, std::int64_t stage);
     Time flash_2_kernels(const AttentionShape& shape) const;
     // Time of an attention kernel over a paged cache that takes `alone` over a contiguous one.
     Time paged_attention(const KernelCall& kernel, Time alone, bool generates) const;
@@ -91,8 +95,6 @@ private:
     double host_factor() const;
     // Host time of a kernel's launch outside a captured graph.
     Time launch_time() const;
-    // `generates`: the step has no prompts.
-    bool is_captured(const Batch& batch, bool generates) const;
     std::int64_t launches_of(std::size_t stage);
     // Times of a step whose experts are on separate ranks (models/serving/serving_plan.h:
     // expert_ranks).

@@ -90,6 +90,7 @@ struct Serving {
     ServedFaults faults;
     ServingParts parts;
     std::int64_t layer_wise_tokens = 0;  // copied from ServingSpec
+    bool streams_from_generation = false;
 };
 
 // The draft model runs on the ranks of the first stage.
@@ -244,6 +245,7 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
     }
     Serving serving;
     serving.layer_wise_tokens = spec.layer_wise_tokens;
+    serving.streams_from_generation = spec.engine.streams_from_decode;
     std::vector<PlacedPool> placed;
     std::int64_t first_rank = 0;
     for (const ServingPoolSpec& pool : spec.pools) {
@@ -323,7 +325,8 @@ ServingResult run(Serving& serving, const std::vector<Request>& requests, const 
     const SplitPools pools{.prompts = serving.pools[0],
                            .generation = serving.pools[1],
                            .transport = serving.transport.get(),
-                           .layer_wise_tokens = serving.layer_wise_tokens};
+                           .layer_wise_tokens = serving.layer_wise_tokens,
+                           .streams_from_generation = serving.streams_from_generation};
     return serve(requests,
                  load,
                  pools,

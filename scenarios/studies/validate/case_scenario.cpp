@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "kernels/csv_rows.h"
 #include "models/plan/plan_words.h"
 #include "models/plan/validate_plan.h"
 #include "scenarios/format/document/nearest.h"
@@ -63,21 +64,33 @@ void set_model(const PublishedCase& row,
         model.position_embedding = PositionEmbedding::rope;
         model.add_bias_linear = false;
     }
-    // gpt-oss has biases in attention, router and experts, and clamps the activation's input
-    // (openai/gpt-oss, model.py: swiglu_limit).
-    if (row.model.name.starts_with("gpt-oss")) {
-        model.add_bias_linear = true;
-        model.activation_func_clamp_value = 7;
-    }
     model.tied_embeddings =
         has(words, "tied_embeddings") || (!llama_style && !has(words, "untied_embeddings"));
     model.parallel_block = has(words, "parallel_block");
-    model.qk_layernorm = row.model.name.starts_with("qwen3");
     model.sliding_window = integer_of(words, "sliding_window");
     model.sliding_window_every = std::max<std::int64_t>(1, integer_of(words, "swa_every"));
     const std::string dropout = value_of_word(words, "dropout");
     model.dropout =
         dropout.empty() ? default_dropout(row) : std::clamp(std::atof(dropout.c_str()), 0.0, 0.999);
+}
+
+// Tables have no columns for these facts of a family of models, whose names begin alike.
+Result<void> set_family(const PublishedCase& row, Transformer& model) {
+    const auto table = default_catalogue() / "published" / "model_families.csv";
+    const auto families = read_csv(
+        table.string(), {"begins", "qk_layernorm", "add_bias_linear", "activation_func_clamp_value"});
+    if (!families) {
+        return tl::unexpected(families.error().front());
+    }
+    const auto family = std::ranges::find_if(*families, [&](const CsvRow& one) {
+        return row.model.name.starts_with(one.fields[0]);
+    });
+    if (family != families->end()) {
+        model.qk_layernorm = family->fields[1] == "true";
+        model.add_bias_linear = model.add_bias_linear || family->fields[2] == "true";
+        model.activation_func_clamp_value = parse_number(family->fields[3]).value_or(0);
+    }
+    return {};
 }
 
 // Tables have no column for the router. The catalogue's model with the row's name, else with the
@@ -327,6 +340,9 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
     scenario.model = row.model;
     scenario.model.mtp_num_layers = row.mtp_num_layers;
     set_model(row, words, scenario.model);
+    if (const auto set = set_family(row, scenario.model); !set) {
+        return unexpected<Error>(set.error());
+    }
     if (const auto set = set_router(row, catalogue, scenario.model); !set) {
         return unexpected<Error>(set.error());
     }

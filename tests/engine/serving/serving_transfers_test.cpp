@@ -101,6 +101,33 @@ TEST(ServingTransfers, AnInstanceThatStopsGivesItsLoadsUp) {
     }
 }
 
+// The decode instance has room for one sequence. The second request's first token comes when it
+// joins a step there, and its other tokens follow as without streams.
+TEST(ServingTransfers, ADecodeInstanceSendsTheFirstTokenWhenARequestJoins) {
+    LinearCost cost(10_ms, Time{});
+    UnsharedTransport transport(1_us);
+    SplitPools pools{pool_of(cost), pool_of(cost, 1), &transport};
+    const std::vector<Request> requests(2, Request{.prompt_tokens = 8, .output_tokens = 3});
+    const auto run = [&](bool streams) {
+        pools.streams_from_generation = streams;
+        return serve(requests,
+                     {},
+                     pools,
+                     *make_request_router("round_robin", 1),
+                     *make_request_router("round_robin", 1));
+    };
+    const ServingResult at_once = run(false);
+    const ServingResult joined = run(true);
+    EXPECT_EQ(at_once.records[0].first_token, 10_ms);
+    EXPECT_EQ(at_once.records[1].first_token, 10_ms);
+    EXPECT_EQ(joined.records[0].first_token, 10_ms + 8_us);
+    EXPECT_EQ(joined.records[1].first_token, 30_ms + 16_us);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        EXPECT_EQ(joined.records[i].last_token, at_once.records[i].last_token);
+        EXPECT_EQ(joined.records[i].longest_gap, 10_ms);
+    }
+}
+
 struct Pressure {
     explicit Pressure(std::uint64_t seed) {
         CounterRandom random(seed, 0, 1);

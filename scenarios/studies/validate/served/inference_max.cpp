@@ -64,6 +64,17 @@ void apply_deepseek_by_tensorrt(const std::string& day, ServingCase& row) {
     }
 }
 
+// Results of December 2025 say one rank for experts of SGLang's pools. That value "does nothing"
+// by the file of the configurations (.github/configs/nvidia-master.yaml): with attention data
+// parallelism experts are on all ranks of a pool ("DEP8").
+void spread_experts_of_sglang(ServingCase& row) {
+    for (ServingCase::Workers* pool : {&row.prefill, &row.decode}) {
+        if (row.engine.starts_with("sglang") && pool->data_parallel > 1) {
+            pool->expert_parallel = pool->data_parallel * pool->tensor_parallel;
+        }
+    }
+}
+
 }  // namespace
 
 bool is_inference_max(const ServingCase& row) {
@@ -71,7 +82,11 @@ bool is_inference_max(const ServingCase& row) {
 }
 
 void apply_inference_max_script(const std::string& notes, ServingCase& row) {
-    if (!is_inference_max(row) || row.mode == "disaggregated") {
+    if (!is_inference_max(row)) {
+        return;
+    }
+    if (row.mode == "disaggregated") {
+        spread_experts_of_sglang(row);
         return;
     }
     for (const Script& script : kScripts) {
@@ -96,10 +111,22 @@ void apply_inference_max_script(const std::string& notes, ServingCase& row) {
 
 std::uint32_t inference_max_steps_to_queue(const ServingCase& row) {
     constexpr std::int64_t kManyUsers = 16;
+    // The recipes for low latency (NVIDIA/srt-slurm, recipes/gb200-fp*/*/low-latency.yaml), which
+    // have no attention data parallelism.
+    constexpr std::uint32_t kLowLatency = 10;
+    if (is_inference_max(row) && is_deepseek_on(row, "sglang", "gb200") &&
+        row.mode == "disaggregated") {
+        return row.decode.data_parallel == 1 ? kLowLatency : 1;
+    }
     if (!is_inference_max(row) || !is_deepseek_on(row, "sglang", "b300")) {
         return 1;
     }
     return row.tensor_parallel == 8 && row.concurrency >= kManyUsers ? 30 : 10;
+}
+
+bool inference_max_has_deep_gemm(const ServingCase& row) {
+    return is_inference_max(row) && row.mode == "disaggregated" &&
+           row.engine.starts_with("sglang") && row.prefill.data_parallel > 1;
 }
 
 std::optional<EngineLimits> inference_max_limits(const ServingCase& row) {

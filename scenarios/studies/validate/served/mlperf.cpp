@@ -106,6 +106,11 @@ void set_mlperf_options(const ServingCase& row, ServingEngine& engine) {
         engine.scheduler = "tensorrt_llm_max_utilization";
         // adp_balancing_timeout_iters of NVIDIA's configurations for DeepSeek-R1.
         engine.prompt_wait_steps = row.load == "offline" ? 50 : 9;
+        // cuda_graph_batch_sizes of the configurations for DeepSeek-R1 (closed/NVIDIA/configs of
+        // v5.1): 128, 256, 384 and 512, with cuda_graph_padding_enabled.
+        if (engine.captures_generation && row.model == kDeepSeek) {
+            engine.captured_batch_multiple = 128;
+        }
     } else if (by_amd(row)) {
         const auto set = of_amd_2024(row) ? set_amd_of_2024 : set_amd_of_2025;
         set(row, engine);

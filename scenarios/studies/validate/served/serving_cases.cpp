@@ -27,7 +27,7 @@ const CaseColumns kModelColumns{
     "intermediate_size,vocab_size,gated_mlp,num_experts,experts_per_token,moe_intermediate_size,"
     "shared_experts,first_dense_layers,attention,kv_lora_rank,qk_rope_head_dim,qk_nope_head_dim,"
     "v_head_dim,q_lora_rank,sliding_window,fp8_block_scales,fp4_attention_bits,expert_load_alpha,"
-    "notes"};
+    "max_position_embeddings,notes"};
 
 constexpr std::array<Choice<BlockScales>, 3> kBlockScales{
     {{"", BlockScales::none}, {"own", BlockScales::own}, {"all", BlockScales::all}}};
@@ -59,6 +59,10 @@ void apply_words(const std::string& notes, ServingCase& row) {
     row.attention_in_16_bits =
         notes.find("attention and the first and last layer of the checkpoint are bf16") !=
         std::string::npos;
+    if (const std::size_t at = notes.find("vLLM 0."); at != std::string::npos) {
+        const std::size_t begin = at + std::string_view{"vLLM "}.size();
+        row.release = notes.substr(begin, notes.find_first_of("; ,", begin) - begin);
+    }
     // Red Hat's system has two GPUs and uses one (description in the results, "hw_notes").
     if (row.name.find("redhat-ibm_cloud_gx3-48x240x2l40s") != std::string::npos) {
         row.replicas = 1;
@@ -113,6 +117,7 @@ PublishedModel model_of(CaseFields& fields) {
     published.fp4_attention_bits =
         fields.stated("fp4_attention_bits", published.fp4_attention_bits);
     published.expert_load_alpha = fields.stated("expert_load_alpha");
+    published.max_position_embeddings = fields.stated("max_position_embeddings", 0);
     return published;
 }
 
@@ -210,6 +215,14 @@ bool has_block_scales(const ServingCase& row, const PublishedModel& model) {
 // context and 3.8 ms after 30,720, by the same release: no step is launched kernel by kernel.
 bool captures_all_contexts(const ServingCase& row) {
     return row.source.starts_with("Qwen2.5 documentation");
+}
+
+// From 0.5.1 on for models with more than 32,768 tokens of context (vllm/engine/arg_utils.py:
+// "Chunked prefill is enabled by default for models with max_model_len > 32K").
+bool chunks_prompts_by_default(const ServingCase& row, const PublishedModel& model) {
+    constexpr std::int64_t kLong = 32'768;
+    return row.engine == "vllm-2024" && row.release.starts_with("0.6") &&
+           model.max_position_embeddings > kLong;
 }
 
 bool keeps_attention_in_16_bits(const ServingCase& row, const PublishedModel& model) {

@@ -16,7 +16,8 @@ struct ServingCase {
     std::string name;
     std::string family;
     std::string source;  // publication
-    std::string engine;  // "trtllm-0.14", "vllm-0.19.0"
+    std::string engine;   // "trtllm-0.14", "vllm-0.19.0"
+    std::string release;  // of vLLM, where the notes name it: "0.6.3"
     std::string gpu;
     std::string model;
     std::string weight_precision;
@@ -77,6 +78,7 @@ struct PublishedModel : Transformer {
     BlockScales fp8_block_scales = BlockScales::none;
     std::int64_t fp4_attention_bits = 4;  // of attention's projections in FP4 checkpoints
     double expert_load_alpha = 0;         // Zipf exponent under real prompts
+    std::int64_t max_position_embeddings = 0;  // the longest context; 0: not stated
 };
 
 // Whether the first line of the file is the header of a table of served loads.
@@ -91,6 +93,8 @@ const PublishedModel* served_model(const std::vector<PublishedModel>& models,
 bool has_block_scales(const ServingCase& row, const PublishedModel& model);
 // Whether graphs hold the row's steps of all lengths, although the release's default ends before.
 bool captures_all_contexts(const ServingCase& row);
+// Whether vLLM before its first engine computes prompts in chunks.
+bool chunks_prompts_by_default(const ServingCase& row, const PublishedModel& model);
 // Whether the row's checkpoint keeps attention's projections in 16 bits.
 bool keeps_attention_in_16_bits(const ServingCase& row, const PublishedModel& model);
 

@@ -114,9 +114,12 @@ Transformer latent_layer(const ServingKernelCase& row) {
             .q_lora_rank = 1536};
 }
 
-// Whether the row's FP8 weights have block scales, as DeepSeek-V3's do.
-bool of_block_scales(const ServingKernelCase& row) {
-    return row.family.find("deepseek") != std::string::npos;
+// Whether all FP8 checkpoints of the model with the row's experts have block scales.
+bool of_block_scales(const ServingKernelCase& row, const std::vector<PublishedModel>& models) {
+    return std::ranges::any_of(models, [&](const PublishedModel& model) {
+        return model.fp8_block_scales == BlockScales::all && model.hidden_size == row.k &&
+               model.moe_ffn_hidden_size == row.n && model.num_experts == row.experts;
+    });
 }
 
 constexpr std::array<std::string_view, 6> kExpertOps = {
@@ -175,6 +178,7 @@ KernelCall attention_of(const ServingKernelCase& row) {
 
 Result<PricedRow> price_row(const ServingKernelCase& row,
                             const ServingPrices& prices,
+                            const std::vector<PublishedModel>& models,
                             bool masks_experts) {
     const auto priced = [&](const KernelCall& call, const char* as) {
         return PricedRow{prices.time_of({.name = as, .work = call}, 0).microseconds(), as};
@@ -206,7 +210,7 @@ Result<PricedRow> price_row(const ServingKernelCase& row,
             .expert_model_parallel_size = row.expert_parallel,
             .precision = products,
             .weight_bits = bits_of(products),
-            .block_scaled = products == ProductPrecision::fp8 && of_block_scales(row),
+            .block_scaled = products == ProductPrecision::fp8 && of_block_scales(row, models),
             .masks_experts = masks_experts,
             .balanced_experts = balanced,
             .expert_skew = skew};
@@ -256,6 +260,11 @@ ResultOrErrors<std::vector<ServingKernelCase>> read_serving_kernel_cases(const s
 
 Result<TimedValidation> validate_serving_kernels(const std::vector<ServingKernelCase>& cases,
                                                  const std::filesystem::path& catalogue) {
+    const std::filesystem::path table = catalogue / "published" / "serving_models.csv";
+    const auto models = read_served_models(table.string());
+    if (!models) {
+        return tl::unexpected(models.error().front());
+    }
     TimedValidation validation;
     std::map<std::tuple<std::string, std::int64_t, std::string>, std::unique_ptr<ServingPrices>>
         prices;
@@ -281,7 +290,7 @@ Result<TimedValidation> validate_serving_kernels(const std::vector<ServingKernel
             }
             of_gpu = std::move(*made);
         }
-        if (const auto priced = price_row(row, *of_gpu, engine->masks_experts)) {
+        if (const auto priced = price_row(row, *of_gpu, *models, engine->masks_experts)) {
             validation.rows.push_back({.name = row.name,
                                        .family = row.family,
                                        .measured_us = row.time_us,

@@ -12,6 +12,7 @@
 #include "scenarios/studies/serve/serving_study.h"
 #include "scenarios/studies/validate/served/ai_configurator.h"
 #include "scenarios/studies/validate/served/inference_max.h"
+#include "scenarios/studies/validate/served/inference_max_pools.h"
 #include "scenarios/studies/validate/served/mlperf.h"
 #include "scenarios/studies/validate/served/trtllm_bench.h"
 
@@ -275,8 +276,29 @@ CollectedLoad mlperf_load(const ServingCase& row,
     return collected(synthetic_requests(workload, lengths), *collecting);
 }
 
+// Share of a Hopper GPU's peak that vLLM's Marlin kernel of experts reaches: 291 to 296 TFLOP/s of
+// an H100 for 4,096 to 32,768 tokens of Mixtral 8x7B (flagos-ai/FlagGems pull request 4350, column
+// "vLLM"). Its products are Ampere's instructions.
+constexpr double kMarlinPeak = 0.295;
+
+// GPT-OSS by vLLM on Hopper: OpenAI's Triton kernels are part of vLLM from 0.11.1 on (issue 26582);
+// before, and with VLLM_MXFP4_USE_MARLIN=1 in InferenceMAX's scripts, it is Marlin.
+bool unpacks_with_marlin(const ServingCase& row) {
+    const bool hopper = row.gpu == "h100-80g" || row.gpu == "h200";
+    const bool before =
+        row.engine.starts_with("vllm-0.10") || row.engine.starts_with("vllm-0.11.0");
+    return hopper && row.weight_precision == "fp4" && row.engine.starts_with("vllm") &&
+           (before || is_inference_max(row));
+}
+
 // What the row's benchmark and its options make of the engine's facts.
-void set_options(const ServingCase& row, ServingEngine& facts) {
+void set_options(const ServingCase& row, const PublishedModel& model, ServingEngine& facts) {
+    if (chunks_prompts_by_default(row, model)) {
+        // vllm/core/scheduler.py, _schedule_chunked_prefill, serves what runs first, as Sarathi
+        // does; vllm/config.py: 512 tokens a step.
+        facts.scheduler = "sarathi";
+        facts.max_num_batched_tokens = 512;
+    }
     if (row.load == "static" || row.load == "single") {
         facts.scheduler = "static";
     }
@@ -293,6 +315,12 @@ void set_options(const ServingCase& row, ServingEngine& facts) {
     }
     facts.num_scheduler_steps =
         std::max(facts.num_scheduler_steps, inference_max_steps_to_queue(row));
+    if (unpacks_with_marlin(row)) {
+        facts.unpacked_expert_peak = kMarlinPeak;
+    }
+    if (inference_max_has_deep_gemm(row)) {
+        facts.scaled_expert_peak = 0;  // the curves are of these kernels
+    }
 }
 
 }  // namespace
@@ -355,13 +383,17 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     set_up.scenario.workload = *workload;
     set_up.scenario.serving.engine = *engine;
     ServingEngine& facts = set_up.scenario.serving.engine;
-    set_options(row, facts);
+    set_options(row, model, facts);
     const auto wait = inference_max_prompt_wait(row);
     if (wait) {
         facts.prompt_wait_steps = wait->steps;
     }
     set_up.scenario.serving.speculation = proposals_of(row, model);
     if (const auto set = set_pools(row, model, set_up.scenario); !set) {
+        return tl::unexpected(set.error());
+    }
+    const auto recipes = catalogue / "published" / "inference_max_pools.csv";
+    if (const auto set = set_inference_max_pools(row, recipes, set_up.scenario.serving); !set) {
         return tl::unexpected(set.error());
     }
     if (wait) {

@@ -49,6 +49,10 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
     expect_error(engine("captures_generation: false, max_seq_len_to_capture: 8192"),
                  "{}",
                  "serving.engine.max_seq_len_to_capture limits what captures_generation captures");
+    expect_error(engine("captures_generation: false, captured_batch_multiple: 8"),
+                 "{}",
+                 "captured_batch_multiple is of the steps that captures_generation captures");
+    EXPECT_EQ(first_error(engine("captured_batch_multiple: 16"), "{}"), "");
     expect_error(engine("host_per_request: 0 us, front_ends: 2"), "{}", "front_ends says how many");
     EXPECT_EQ(first_error(engine("host_per_request: 1 ms, front_ends: 2"), "{}"), "");
 }

@@ -105,6 +105,21 @@ TEST(ServingPrices, TheHostWorksBesideOrBeforeTheDevice) {
     EXPECT_EQ(time({.host_per_step = 900_ms, .host_per_sequence = 100_ms}), 1000_ms);
 }
 
+// Eight data-parallel ranks have twelve sequences: two on the busiest rank.
+TEST(ServingPrices, EachDataParallelRankHasAHostProcess) {
+    Batch batch;
+    batch.steps.assign(12, {.new_tokens = 1, .context = 10, .samples = true});
+    std::vector<Time> stages(1);
+    const ServingEngine engine{.host_per_step = 900_ms, .host_per_sequence = 100_ms};
+    prices_of({.tensor_model_parallel_size = 8}, engine)->times(batch, stages);
+    EXPECT_EQ(stages[0], 2100_ms);
+    ServingPrices::make(
+        h100_server(), llama(4, 1024, 4096, 8, 32000), {.data_parallel_size = 8}, engine)
+        .value()
+        ->times(batch, stages);
+    EXPECT_EQ(stages[0], 1100_ms);
+}
+
 // A tree's exchange does not grow with the context, and a ring's does.
 TEST(ServingPrices, ATreeOverTheContextIsFasterThanARing) {
     const auto seconds = [](ContextExchange exchange, std::int64_t context) {

@@ -44,6 +44,23 @@ TEST(CaseScenario, EveryDenseRowIsExpressible) {
     EXPECT_EQ(dense, 281U);
 }
 
+// catalogue/published/model_families.csv.
+TEST(CaseScenario, FamiliesOfModelsHaveFactsThatTablesDoNotState) {
+    PublishedCase row = training().at("MS-256-S");
+    const auto model = [&](const char* name) {
+        row.model.name = name;
+        return scenario_of(row, shipped()).value().model;
+    };
+    EXPECT_TRUE(model("qwen3-8b").qk_layernorm);
+    EXPECT_EQ(model("qwen3-8b").activation_func_clamp_value, 0);
+    EXPECT_EQ(model("gpt-oss-20b").activation_func_clamp_value, 7);
+    EXPECT_TRUE(model("gpt-oss-20b").add_bias_linear);
+    EXPECT_FALSE(model("gpt-175b").qk_layernorm);
+    row.model.activation = Activation::swiglu;
+    EXPECT_FALSE(model("llama-3-8b").add_bias_linear);
+    EXPECT_TRUE(model("gpt-oss-20b").add_bias_linear);
+}
+
 // The shipped scenario files and the table's rows describe the same runs.
 TEST(CaseScenario, MegaScaleRowsAreTheShippedScenarios) {
     ReadOptions options;

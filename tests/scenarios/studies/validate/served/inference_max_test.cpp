@@ -119,5 +119,23 @@ TEST(InferenceMax, SglangOnB300LooksForRequestsRarely) {
     EXPECT_EQ(inference_max_steps_to_queue(row), 10);
 }
 
+TEST(InferenceMax, PoolsOfSglangHaveTheirRecipes) {
+    ServingCase row = row_of("sglang-0.5.5.post2", "deepseek-r1");
+    row.gpu = "gb200";
+    row.mode = "disaggregated";
+    row.prefill = {.workers = 5, .data_parallel = 8};
+    row.decode = {.workers = 1, .data_parallel = 32};
+    const ServingCase spread = after_script(row, "2025-12-21");
+    EXPECT_EQ(spread.prefill.expert_parallel, 8);
+    EXPECT_EQ(spread.decode.expert_parallel, 32);
+    EXPECT_TRUE(inference_max_has_deep_gemm(spread));
+    EXPECT_EQ(inference_max_steps_to_queue(spread), 1);
+    row.prefill = row.decode = {.workers = 1, .tensor_parallel = 4};
+    const ServingCase quick = after_script(row, "2026-02-08");
+    EXPECT_EQ(quick.prefill.expert_parallel, 1);
+    EXPECT_FALSE(inference_max_has_deep_gemm(quick));
+    EXPECT_EQ(inference_max_steps_to_queue(quick), 10);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -47,6 +47,10 @@ TEST(Mlperf, TheHarnessSetsTheScheduler) {
     ServingEngine engine;
     set_mlperf_options(row, engine);
     EXPECT_EQ(engine.scheduler, "tensorrt_llm_max_utilization");
+    EXPECT_EQ(engine.captured_batch_multiple, 1);
+    engine.captures_generation = true;
+    set_mlperf_options(row, engine);
+    EXPECT_EQ(engine.captured_batch_multiple, 128);
     EXPECT_EQ(mlperf_prompt_batching(row), 3U);
     row.model = "llama-2-70b";
     EXPECT_EQ(mlperf_prompt_batching(row), 0U);

@@ -83,5 +83,19 @@ TEST(ServingCases, ModelsHaveTheirPublishedParameters) {
     }
 }
 
+// Llama 3.1 has contexts of 131,072 tokens, for which vLLM 0.6 computes prompts in chunks.
+TEST(ServingCases, NotesNameTheReleaseOfVllm) {
+    const auto cases = read_serving_cases((kPublished / "serving_blind.csv").string()).value();
+    const auto models = read_served_models((kPublished / "serving_models.csv").string()).value();
+    ServingCase row =
+        *std::ranges::find(cases, "dstack-llama-3.1-405b-h100", &ServingCase::family);
+    const PublishedModel& model = *served_model(models, row.model);
+    EXPECT_EQ(row.release, "0.6.3");
+    EXPECT_TRUE(chunks_prompts_by_default(row, model));
+    EXPECT_FALSE(chunks_prompts_by_default(row, *served_model(models, "llama-2-70b")));
+    row.release.clear();
+    EXPECT_FALSE(chunks_prompts_by_default(row, model));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -20,6 +20,21 @@ std::string table(const TestFolder& folder, const std::string& rows) {
     return file;
 }
 
+// DeepSeek-V3's experts have a scale per block of weights in the catalogue's table of models, and a
+// layer that is wider by a row has not.
+TEST(ServingKernelCases, ModelsSayWhichExpertsHaveBlockScales) {
+    const TestFolder folder;
+    const std::string file =
+        table(folder,
+              "s,f,h200,moe,vllm,fp8,,8192,2048,7168,,,,,,,256,8,1,8,balanced,,,1,,s\n"
+              "w,f,h200,moe,vllm,fp8,,8192,2064,7168,,,,,,,256,8,1,8,balanced,,,1,,s\n");
+    const auto cases = read_serving_kernel_cases(file).value();
+    const TimedValidation validation =
+        validate_serving_kernels(cases, ORRERY_SOURCE_DIR "/scenarios/catalogue").value();
+    ASSERT_EQ(validation.rows.size(), 2U);
+    EXPECT_GT(validation.rows[0].predicted_us, 1.2 * validation.rows[1].predicted_us);
+}
+
 // Bounds: weights, cached tokens and peer buffers at the full rates of an H100.
 TEST(ServingKernelCases, KernelsArePricedByWhatTheyDo) {
     const TestFolder folder;

@@ -205,5 +205,35 @@ TEST(ServingSetUp, ProposalsAreOfOneMoreLayer) {
     EXPECT_EQ(set_up(row)->scenario.serving.speculation.acceptance, 0.85);
 }
 
+// OpenAI's Triton kernels are part of vLLM from 0.11.1 on.
+TEST(ServingSetUp, GptOssOnHopperMayBeUnpackedByMarlin) {
+    ServingCase row = closed_row();
+    row.weight_precision = "fp4";
+    const auto peak = [&] { return set_up(row)->scenario.serving.engine.unpacked_expert_peak; };
+    const double by_triton = peak();
+    row.engine = "vllm-0.11.0";
+    EXPECT_LT(peak(), 0.6 * by_triton);
+    row.gpu = "a100-80g";
+    EXPECT_EQ(peak(), by_triton);
+    row.gpu = "h100-80g";
+    row.engine = "vllm-0.18.0";
+    EXPECT_EQ(peak(), by_triton);
+    row.source = "a table (InferenceMAX)";
+    row.model = "gpt-oss-120b";
+    EXPECT_LT(peak(), 0.6 * by_triton);
+}
+
+TEST(ServingSetUp, VllmOf2024ChunksPromptsOfLongModels) {
+    ServingCase row = closed_row();
+    row.engine = "vllm-2024";
+    row.release = "0.6.3";
+    const ServingSpec chunks = set_up(row, published_model("llama-3.1-405b"))->scenario.serving;
+    EXPECT_EQ(chunks.engine.scheduler, "sarathi");
+    EXPECT_EQ(chunks.pools[0].limits.max_num_batched_tokens, 512);
+    const ServingSpec whole = set_up(row, published_model("llama-3-70b"))->scenario.serving;
+    EXPECT_EQ(whole.engine.scheduler, "vllm_v0");
+    EXPECT_GT(whole.pools[0].limits.max_num_batched_tokens, 512);
+}
+
 }  // namespace
 }  // namespace orrery
