@@ -4,6 +4,7 @@
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/render/json_report.h"
 #include "scenarios/report/render/json_text.h"
+#include "scenarios/studies/campaign/checkpoint_overheads.h"
 
 namespace orrery {
 namespace {
@@ -55,7 +56,7 @@ Json start_up_json(const StartUpAnswer& start_up) {
     return json;
 }
 
-Json plan_json(const PlanAnswer& plan) {
+Json plan_json(const CampaignAnswer& answer, const PlanAnswer& plan) {
     Json json;
     json["name"] = plan.name;
     json["policies"] = plan.policies;
@@ -68,6 +69,14 @@ Json plan_json(const PlanAnswer& plan) {
     json["checkpoint_interval_s"] = plan.interval.seconds();
     json["checkpoint_stall_s"] = plan.checkpoint.stall.seconds();
     json["checkpoint_copy_s"] = plan.checkpoint.copy.seconds();
+    json["checkpoint_overheads"] =
+        json_list<Json>(checkpoint_overheads(answer, plan), [](const auto& one) -> Json {
+            return {{"rule", one.rule},
+                    {"interval_s", one.interval.seconds()},
+                    {"checkpoints", one.checkpoints},
+                    {"failures", one.failures},
+                    {"overhead", one.overhead()}};
+        });
     json["load_s"] = plan.costs.load_remote.seconds();
     json["restart_s"] = plan.costs.restart_full.seconds();
     json["start_up"] = start_up_json(plan.start_up);
@@ -124,7 +133,8 @@ std::string json_report(const CampaignAnswer& a) {
     if (!a.plans.empty()) {
         add_plan_numbers(json, a.plans.front());
     }
-    json["policies"] = json_list<Json>(a.plans, plan_json);
+    json["policies"] =
+        json_list<Json>(a.plans, [&](const PlanAnswer& plan) { return plan_json(a, plan); });
     json["wall_s"] = a.wall_s;
     json["version"] = a.version;
     return json_text(json);

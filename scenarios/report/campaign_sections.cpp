@@ -7,13 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "engine/recovery/closed_forms.h"
-#include "engine/recovery/policies/checkpoint_interval.h"
 #include "scenarios/format/document/wall_time_text.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/render/report.h"
 #include "scenarios/report/render/report_words.h"
 #include "scenarios/report/study_sections.h"
+#include "scenarios/studies/campaign/checkpoint_overheads.h"
 
 namespace orrery {
 namespace {
@@ -163,31 +162,6 @@ ReportSection hours_of_plans(const CampaignAnswer& answer) {
     return section;
 }
 
-// A plan's own interval and those of the rules, each with its expected overhead. A restart costs
-// its processes and the load, and the work during the copy of the last checkpoint, which was not
-// yet durable.
-void add_intervals(const CampaignAnswer& answer, const PlanAnswer& plan, ReportTable& table) {
-    const CheckpointTiming& times = plan.checkpoint;
-    const WallTime mtbf = WallTime::seconds(answer.mtbf_h * 3600);
-    const double restart =
-        (plan.costs.restart_full + plan.costs.load_remote + times.copy).seconds();
-    const auto add = [&](const std::string& name, const char* chosen_by, WallTime interval) {
-        const double work = interval.seconds();
-        const double stall = times.stall.seconds();
-        const double whole = segment_time_s(mtbf.seconds(), stall, restart, work);
-        table.rows.push_back(
-            {name, chosen_by, work, stall / whole, 1 - (work + stall) / whole, 1 - work / whole});
-    };
-    const auto rule = [&](IntervalRule which) {
-        return interval_of(
-            {.rule = which, .stall = times.stall, .least = times.copy, .step = answer.step}, mtbf);
-    };
-    add(plan.name, "the plan", plan.interval);
-    add("", "Young (1974)", rule(IntervalRule::young));
-    add("", "Daly (2006)", rule(IntervalRule::daly));
-    add("", "exact optimum", rule(IntervalRule::exact));
-}
-
 ReportSection checkpoint_intervals(const CampaignAnswer& answer) {
     ReportSection section{
         .title = "Checkpoint intervals",
@@ -213,7 +187,15 @@ ReportSection checkpoint_intervals(const CampaignAnswer& answer) {
         if (std::none_of(answer.plans.begin(), plan, [&](const PlanAnswer& earlier) {
                 return same(*plan, earlier);
             })) {
-            add_intervals(answer, *plan, section.table);
+            const char* name = plan->name.c_str();
+            for (const CheckpointOverhead& one : checkpoint_overheads(answer, *plan)) {
+                section.table.rows.push_back({std::exchange(name, ""),
+                                              one.words,
+                                              one.interval.seconds(),
+                                              one.checkpoints,
+                                              one.failures,
+                                              one.overhead()});
+            }
         }
     }
     return section;

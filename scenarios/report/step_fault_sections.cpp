@@ -120,13 +120,14 @@ ReportSection packets_section(const Answer& a) {
     fact("moved",
          fmt::format("{} of {}", counted(p.packets, "packet"), counted(p.transfers, "transfer")));
     fact("met",
-         fmt::format("{} marked, {} repeated, {} trimmed, {} dropped; {} at most {} long",
+         fmt::format("{} marked, {} repeated, {} trimmed, {} dropped; {}{}",
                      thousands(p.marked),
                      thousands(p.repeated),
                      thousands(p.trimmed),
                      thousands(p.dropped),
                      counted(p.pauses, "pause"),
-                     to_short_text(p.paused_max)));
+                     p.pauses > 0 ? fmt::format(" at most {} long", to_short_text(p.paused_max))
+                                  : std::string{}));
     if (p.queue_max > Bytes{}) {
         fact("fullest queue", fmt::format("{}: {}", to_short_text(p.queue_max), p.queue_at));
     }

@@ -7,6 +7,12 @@
 #include "engine/recovery/closed_forms.h"
 
 namespace orrery {
+namespace {
+
+// A checkpoint that costs nothing would be taken all the time.
+constexpr WallTime kLeastStall = WallTime::microseconds(1000);
+
+}  // namespace
 
 std::optional<WallTime> CheckpointInterval::interval(const JobState& state) const {
     if (rule != IntervalRule::adaptive) {
@@ -19,7 +25,7 @@ std::optional<WallTime> CheckpointInterval::interval(const JobState& state) cons
 }
 
 WallTime interval_of(const CheckpointInterval& rule, WallTime mtbf) {
-    const double stall = std::max(rule.stall.seconds(), 1e-6);
+    const double stall = std::max(rule.stall, kLeastStall).seconds();
     const double m = mtbf.seconds();
     double seconds = rule.fixed.seconds();
     switch (rule.rule) {

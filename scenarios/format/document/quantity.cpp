@@ -256,6 +256,9 @@ std::string to_short_text(Time time) {
         return "-" + to_short_text(Time{} - time);
     }
     const double seconds = time.seconds();
+    if (time == Time{}) {
+        return "0 s";
+    }
     if (seconds >= 0.9995) {
         return three_digits(seconds) + " s";
     }

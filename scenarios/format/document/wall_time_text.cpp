@@ -106,10 +106,10 @@ std::string to_short_text(WallTime time) {
     for (const WallTimeUnit& unit : kUnits) {
         const bool fits =
             unit.written && std::abs(us) >= unit.microseconds * (unit.name == "s" ? 1 : 2);
-        if (fits || unit.microseconds <= 1) {
+        if (us != 0 && (fits || unit.microseconds <= 1)) {
             const double value = us / unit.microseconds;
             const int digits = std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;
-            return fmt::format("{:.{}f} {}", value, value == 0 ? 0 : digits, unit.name);
+            return fmt::format("{:.{}f} {}", value, digits, unit.name);
         }
     }
     return "0 s";

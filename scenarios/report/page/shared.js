@@ -1,7 +1,8 @@
 "use strict";
 // What every page draws with: numbers as text, tables, curves (uPlot), heat maps, and the picture of
 // lanes over time. No network: the data is the JSON in #data.
-const data = JSON.parse(document.getElementById("data").textContent);
+// Words of a terminal are set as a page sets them; a line may end behind a '-', in the middle of an arrow.
+const data = JSON.parse(document.getElementById("data").textContent.replaceAll(" -> ", " → "));
 const page = document.getElementById("page");
 const tip = document.getElementById("tip");
 
@@ -83,8 +84,7 @@ function legendOf(names, colours) {
 
 function tableOf(table) {
   const right = (i) => table.right ? table.right[i] : i >= table.left;
-  // A line may end behind a '-', in the middle of an arrow.
-  const cell = (tag, text, i) => element(tag, right(i) ? { class: "number" } : {}, text.replaceAll(" -> ", " → "));
+  const cell = (tag, text, i) => element(tag, right(i) ? { class: "number" } : {}, text);
   // On a narrow screen the table scrolls. Neither is a column of sentences squeezed to a word a line,
   // nor does a name break behind its hyphens.
   const wide = table.head.map((word, i) => {

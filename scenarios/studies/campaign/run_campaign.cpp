@@ -82,9 +82,6 @@ CheckpointInterval interval_rule(const RecoveryPlan& plan,
                             .least = timing.copy,
                             .step = steps.speed.step};
     rule.mtbf = rate > 0 ? WallTime::seconds(1 / rate) : WallTime::days(3650);
-    if (rule.rule != IntervalRule::fixed) {
-        rule.stall = std::max(rule.stall, WallTime::microseconds(1000));
-    }
     return rule;
 }
 

@@ -21,7 +21,6 @@ inline constexpr std::uint32_t kName = 2;
 inline constexpr std::uint32_t kType = 3;
 inline constexpr std::uint32_t kCtrlDeps = 4;
 inline constexpr std::uint32_t kDataDeps = 5;
-inline constexpr std::uint32_t kStartMicros = 6;
 inline constexpr std::uint32_t kDurationMicros = 7;
 inline constexpr std::uint32_t kAttribute = 10;
 // AttributeProto

@@ -18,6 +18,12 @@ TEST(CheckpointInterval, IsWholeSteps) {
     EXPECT_EQ(interval_of(rule, WallTime::seconds(11134.8)), WallTime::hours(2));
 }
 
+// sqrt(2 * 3600 s * 1 ms)
+TEST(CheckpointInterval, AFreeCheckpointIsNotTakenAllTheTime) {
+    const CheckpointInterval rule{.rule = IntervalRule::young};
+    EXPECT_NEAR(interval_of(rule, WallTime::hours(1)).seconds(), 2.683, 0.001);
+}
+
 TEST(CheckpointInterval, TheAdaptiveOneFollowsWhatHappens) {
     const CheckpointInterval rule{.rule = IntervalRule::adaptive,
                                   .stall = WallTime::seconds(20),

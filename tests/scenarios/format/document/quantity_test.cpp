@@ -93,6 +93,7 @@ TEST(Quantity, ShortTextHasThreeDigits) {
     EXPECT_EQ(to_short_text(Time::seconds(6.34)), "6.34 s");
     EXPECT_EQ(to_short_text(Time::seconds(0.01234)), "12.3 ms");
     EXPECT_EQ(to_short_text(350_ns), "0.35 us");
+    EXPECT_EQ(to_short_text(Time{}), "0 s");
 }
 
 }  // namespace

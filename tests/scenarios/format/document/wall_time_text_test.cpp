@@ -50,7 +50,7 @@ TEST(WallTimeText, IsWrittenForPeople) {
     EXPECT_EQ(to_short_text(WallTime::hours(3.093)), "3.09 h");
     EXPECT_EQ(to_short_text(WallTime::seconds(590)), "9.83 min");
     EXPECT_EQ(to_short_text(WallTime::seconds(0.59)), "590 ms");
-    EXPECT_EQ(to_short_text(WallTime{}), "0 us");
+    EXPECT_EQ(to_short_text(WallTime{}), "0 s");
     EXPECT_EQ(to_short_text(WallTime::days(730)), "730 d");
     EXPECT_EQ(to_clock_text(WallTime::seconds(86400 * 12 + 3 * 3600 + 4 * 60 + 5)), "12d 03:04:05");
 }
