@@ -14,7 +14,12 @@
 namespace orrery {
 namespace {
 
-using namespace perfetto;
+namespace field = perfetto::field;
+using perfetto::kNeedsState;
+using perfetto::kSequence;
+using perfetto::kSliceBegin;
+using perfetto::kSliceEnd;
+using perfetto::kStateCleared;
 
 enum Annotation : std::uint64_t { kStep = 1, kChunk = 2, kMicroBatch = 3 };
 

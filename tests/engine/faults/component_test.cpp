@@ -8,15 +8,15 @@
 namespace orrery {
 namespace {
 
-const ClusterShape kShape{.nodes = 45,
-                          .gpus_per_node = 8,
-                          .nics_per_node = 4,
-                          .nodes_per_rack = 2,
-                          .nodes_per_leaf = 32,
-                          .leaves_per_set = 4,
-                          .spines = 6,
-                          .nodes_per_pdu = 4,
-                          .nodes_per_pod = 20};
+const ClusterShape kFortyFive{.nodes = 45,
+                              .gpus_per_node = 8,
+                              .nics_per_node = 4,
+                              .nodes_per_rack = 2,
+                              .nodes_per_leaf = 32,
+                              .leaves_per_set = 4,
+                              .spines = 6,
+                              .nodes_per_pdu = 4,
+                              .nodes_per_pod = 20};
 
 TEST(Component, IsReadAndWrittenTheSame) {
     for (const char* text : {"node:17",
@@ -32,15 +32,15 @@ TEST(Component, IsReadAndWrittenTheSame) {
                              "node:*",
                              "gpu:*",
                              "rack:*"}) {
-        const Result<Component> component = parse_component(text, kShape);
+        const Result<Component> component = parse_component(text, kFortyFive);
         ASSERT_TRUE(component) << text << component.error().to_string();
-        EXPECT_EQ(to_text(kShape, *component), text);
+        EXPECT_EQ(to_text(kFortyFive, *component), text);
     }
-    EXPECT_EQ(parse_component("gpu:130", kShape), (Component{Scope::gpu, 130}));
-    EXPECT_EQ(parse_component("node:16/gpu:2", kShape), (Component{Scope::gpu, 130}));
-    EXPECT_EQ(parse_component("node:*/gpu:*", kShape), (Component{Scope::gpu, kEvery}));
-    EXPECT_EQ(parse_component("site:*", kShape), (Component{Scope::site, 0}));
-    EXPECT_EQ(parse_component("site:0", kShape), (Component{Scope::site, 0}));
+    EXPECT_EQ(parse_component("gpu:130", kFortyFive), (Component{Scope::gpu, 130}));
+    EXPECT_EQ(parse_component("node:16/gpu:2", kFortyFive), (Component{Scope::gpu, 130}));
+    EXPECT_EQ(parse_component("node:*/gpu:*", kFortyFive), (Component{Scope::gpu, kEvery}));
+    EXPECT_EQ(parse_component("site:*", kFortyFive), (Component{Scope::site, 0}));
+    EXPECT_EQ(parse_component("site:0", kFortyFive), (Component{Scope::site, 0}));
 }
 
 TEST(Component, WhatIsNotThereIsAnErrorThatSaysWhatIs) {
@@ -50,7 +50,7 @@ TEST(Component, WhatIsNotThereIsAnErrorThatSaysWhatIs) {
                                      std::pair{"spine:6", "spine:0 to spine:5"},
                                      std::pair{"site:1", "site:0 to site:0"},
                                      std::pair{"rack:23", "rack:0 to rack:22"}}) {
-        const Result<Component> component = parse_component(text, kShape);
+        const Result<Component> component = parse_component(text, kFortyFive);
         ASSERT_FALSE(component) << text;
         EXPECT_EQ(component.error().hint, hint);
     }
@@ -70,19 +70,19 @@ TEST(Component, NonsenseIsAnError) {
                              "node:*/gpu:1",
                              "node:1/gpu:*",
                              "node:99999999999"}) {
-        EXPECT_FALSE(parse_component(text, kShape)) << text;
+        EXPECT_FALSE(parse_component(text, kFortyFive)) << text;
     }
 }
 
 TEST(Component, LeafSwitchesOfASetShareItsNodes) {
-    EXPECT_EQ(kShape.components(Scope::leaf), 8u);  // two sets of four rails
-    EXPECT_EQ(nodes_of(kShape, {Scope::leaf, 3}), (NodeRange{0, 32}));
-    EXPECT_EQ(nodes_of(kShape, {Scope::leaf, 4}), (NodeRange{32, 13}));
-    EXPECT_EQ(domain_of(kShape, Scope::leaf, 40), (Component{Scope::leaf, 4}));
-    EXPECT_EQ(domain_of(kShape, Scope::pdu, 40), (Component{Scope::pdu, 10}));
-    EXPECT_EQ(domain_of(kShape, Scope::gpu, 40), (Component{Scope::gpu, 320}));
-    EXPECT_EQ(nodes_of(kShape, {Scope::site, 0}), (NodeRange{0, 45}));
-    EXPECT_EQ(nodes_of(kShape, {Scope::spine, 2}).count, 0u);
+    EXPECT_EQ(kFortyFive.components(Scope::leaf), 8u);  // two sets of four rails
+    EXPECT_EQ(nodes_of(kFortyFive, {Scope::leaf, 3}), (NodeRange{0, 32}));
+    EXPECT_EQ(nodes_of(kFortyFive, {Scope::leaf, 4}), (NodeRange{32, 13}));
+    EXPECT_EQ(domain_of(kFortyFive, Scope::leaf, 40), (Component{Scope::leaf, 4}));
+    EXPECT_EQ(domain_of(kFortyFive, Scope::pdu, 40), (Component{Scope::pdu, 10}));
+    EXPECT_EQ(domain_of(kFortyFive, Scope::gpu, 40), (Component{Scope::gpu, 320}));
+    EXPECT_EQ(nodes_of(kFortyFive, {Scope::site, 0}), (NodeRange{0, 45}));
+    EXPECT_EQ(nodes_of(kFortyFive, {Scope::spine, 2}).count, 0u);
     EXPECT_EQ(ClusterShape{}.components(Scope::spine), 0u);
     const Result<Component> none = parse_component("spine:0", ClusterShape{});
     ASSERT_FALSE(none);
@@ -100,15 +100,15 @@ TEST(Component, AreCountedInWords) {
 TEST(Component, DomainsShareTheirNodesAmongThem) {
     for (const Scope scope : {Scope::node, Scope::rack, Scope::pdu, Scope::pod, Scope::site}) {
         std::uint32_t next = 0;
-        for (std::uint32_t i = 0; i < kShape.components(scope); ++i) {
-            const NodeRange nodes = nodes_of(kShape, {scope, i});
+        for (std::uint32_t i = 0; i < kFortyFive.components(scope); ++i) {
+            const NodeRange nodes = nodes_of(kFortyFive, {scope, i});
             EXPECT_EQ(nodes.first, next);
             next += nodes.count;
         }
-        EXPECT_EQ(next, kShape.nodes) << name(scope);
+        EXPECT_EQ(next, kFortyFive.nodes) << name(scope);
     }
-    EXPECT_EQ(nodes_of(kShape, {Scope::job, 0}).count, 0u);
-    EXPECT_EQ(nodes_of(kShape, {Scope::nic, 7}), (NodeRange{1, 1}));
+    EXPECT_EQ(nodes_of(kFortyFive, {Scope::job, 0}).count, 0u);
+    EXPECT_EQ(nodes_of(kFortyFive, {Scope::nic, 7}), (NodeRange{1, 1}));
 }
 
 TEST(Component, EntitiesDiffer) {
@@ -121,7 +121,7 @@ TEST(Component, EntitiesDiffer) {
                               Scope::leaf,
                               Scope::spine,
                               Scope::site}) {
-        for (std::uint32_t i = 0; i < kShape.components(scope); ++i) {
+        for (std::uint32_t i = 0; i < kFortyFive.components(scope); ++i) {
             EXPECT_TRUE(entities.insert(entity_of({scope, i})).second);
         }
     }

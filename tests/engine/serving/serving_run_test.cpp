@@ -218,8 +218,8 @@ TEST(ServingRun, ALimitOfSequencesMakesRequestsWait) {
         std::vector<Request> requests = poisson(40'000, one.rate, 1);
         for (Request& request : requests) {
             // Geometric with a mean of 200.
-            request.output_tokens = 1 + static_cast<std::int64_t>(
-                                            std::log(random.uniform()) / std::log(1 - 1.0 / 200));
+            request.output_tokens =
+                1 + static_cast<std::int64_t>(std::log(random.uniform()) / std::log(1 - 1.0 / 200));
         }
         const ServingResult result = run(requests, pool_of(cost, one.most));
         EXPECT_NEAR(mean_end_to_end(result) / one.end_to_end, 1, 0.06);
@@ -237,10 +237,10 @@ TEST(ServingRun, ManyServersWaitAsErlangSays) {
         for (int i = 0; i < 200'000; ++i) {
             tokens.push_back(static_cast<std::int64_t>(std::ceil(kTokens * random.exponential())));
         }
-        const double service = 1e-3 *
-                               static_cast<double>(std::accumulate(
-                                   tokens.begin(), tokens.end(), std::int64_t{0})) /
-                               static_cast<double>(tokens.size());
+        const double service =
+            1e-3 *
+            static_cast<double>(std::accumulate(tokens.begin(), tokens.end(), std::int64_t{0})) /
+            static_cast<double>(tokens.size());
         std::vector<Request> requests = poisson(tokens.size(), load / service, 1);
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             requests[i].prompt_tokens = tokens[i];
@@ -361,7 +361,7 @@ TEST(ServingRun, APreemptedSequenceKnowsHowLongItWaited) {
 }
 
 // Keeps all steps.
-class Steps : public ServingObserver {
+class AllSteps : public ServingObserver {
 public:
     void completed(const ServedStep& step) override { all.push_back(step); }
     std::vector<ServedStep> all;
@@ -374,7 +374,7 @@ TEST(ServingRun, AnObserverSeesEveryStep) {
     const SplitPools pools{pool_of(prompts), pool_of(generation), &transport};
     const std::vector<Request> requests{{.prompt_tokens = 500, .output_tokens = 3},
                                         {.arrival = 5_ms, .prompt_tokens = 1, .output_tokens = 1}};
-    Steps steps;
+    AllSteps steps;
     const ServingResult result = serve(requests,
                                        {},
                                        pools,

@@ -26,7 +26,7 @@ AttentionShape draw_shape(Draw& draw, std::int64_t most) {
     return s;
 }
 
-struct Case : AttentionTensors {
+struct AttentionCase : AttentionTensors {
     using AttentionTensors::AttentionTensors;
     ConstTokenColumns query() const { return {q.view(), shape.heads * shape.head_dim, 0}; }
 
@@ -60,7 +60,7 @@ TEST(AttentionCpu, ForwardIsTheDefinition) {
             SCOPED_TRACE(seed);
             Draw draw{seed};
             const AttentionShape s = draw_shape(draw, seed % 4 == 0 ? 150 : 12);
-            Case c{draw, s, dtype};
+            AttentionCase c{draw, s, dtype};
             c.run(whole_sequence(s));
             const SlowAttention slow = slow_attention(s, c.q.doubles(), c.kv.doubles());
             EXPECT_LT(numeric::relative_error(c.out, slow.output), numeric::tolerance(dtype));
@@ -75,7 +75,7 @@ TEST(AttentionCpu, BackwardIsTheDerivative) {
             SCOPED_TRACE(seed);
             Draw draw{seed};
             const AttentionShape s = draw_shape(draw, 5);
-            Case c{draw, s, dtype};
+            AttentionCase c{draw, s, dtype};
             c.run(whole_sequence(s));
             const auto loss = [&](const Doubles& q, const Doubles& kv) {
                 return numeric::inner_product(c.dout.doubles(), slow_attention(s, q, kv).output);
@@ -103,7 +103,7 @@ TEST(AttentionCpu, BackwardOfLongSequencesIsTheClosedForm) {
         s.seq_kv = s.seq_q;
         s.window = seed == 2 ? 70 : 0;
         s.causal = true;
-        Case c{draw, s, Dtype::fp32};
+        AttentionCase c{draw, s, Dtype::fp32};
         c.run(whole_sequence(s));
         const SlowGradients slow =
             slow_attention_gradients(s, c.q.doubles(), c.kv.doubles(), c.dout.doubles());
@@ -115,8 +115,8 @@ TEST(AttentionCpu, BackwardOfLongSequencesIsTheClosedForm) {
 TEST(AttentionCpu, BackwardWritesOrAdds) {
     Draw draw{4};
     const AttentionShape s = draw_shape(draw, 9);
-    Case once{draw, s, Dtype::fp32};
-    Case twice = once;
+    AttentionCase once{draw, s, Dtype::fp32};
+    AttentionCase twice = once;
     twice.dq = draw.tensor(once.dq.size(), Dtype::fp32);  // overwritten
     twice.dkv = draw.tensor(once.dkv.size(), Dtype::fp32);
     once.run(whole_sequence(s));
@@ -136,7 +136,7 @@ TEST(AttentionCpu, QueriesThatSeeNothingGiveZeroAndMinusInfinity) {
     Draw draw{3};
     const AttentionShape s{
         .batch = 1, .seq_q = 4, .seq_kv = 4, .heads = 2, .kv_heads = 1, .head_dim = 3};
-    Case c{draw, s, Dtype::fp32};
+    AttentionCase c{draw, s, Dtype::fp32};
     c.out = c.q;
     c.dq = c.q;
     c.run({.query = contiguous_positions(4), .key = contiguous_positions(4, 2)});

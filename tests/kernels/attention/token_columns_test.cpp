@@ -10,7 +10,7 @@ using numeric::Tensor;
 
 constexpr AttentionShape kShape{
     .batch = 2, .seq_q = 3, .seq_kv = 3, .heads = 4, .kv_heads = 2, .head_dim = 5};
-constexpr std::int64_t kTokens = 6;
+constexpr std::int64_t kSixTokens = 6;
 constexpr std::int64_t kWidth = (4 + 2 * 2) * 5;
 constexpr std::int64_t kBlockWidth = 2 * 2 * 5;
 
@@ -20,11 +20,11 @@ std::int64_t at(const ConstTokenColumns& columns, std::int64_t token) {
 }
 
 TEST(TokenColumns, APackedTensorIsQueriesThenKeysThenValues) {
-    Tensor qkv{kTokens * kWidth, Dtype::fp32};
+    Tensor qkv{kSixTokens * kWidth, Dtype::fp32};
     EXPECT_EQ(at(packed_query(kShape, qkv.view()), 3), 3 * 40);
     EXPECT_EQ(at(packed_key(kShape, qkv.view()), 3), 3 * 40 + 20);
     EXPECT_EQ(at(packed_value(kShape, qkv.view()), 3), 3 * 40 + 30);
-    Tensor block{kTokens * kBlockWidth, Dtype::fp32};
+    Tensor block{kSixTokens * kBlockWidth, Dtype::fp32};
     EXPECT_EQ(at(block_key(kShape, block.view()), 3), 3 * 20);
     EXPECT_EQ(at(block_value(kShape, block.view()), 3), 3 * 20 + 10);
 }
@@ -32,12 +32,12 @@ TEST(TokenColumns, APackedTensorIsQueriesThenKeysThenValues) {
 TEST(TokenColumns, ABlockIsCopiedOutAndItsGradientAddedBack) {
     for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
         numeric::Draw draw{5};
-        Tensor qkv = draw.tensor(kTokens * kWidth, dtype);
+        Tensor qkv = draw.tensor(kSixTokens * kWidth, dtype);
         const Tensor before = qkv;
-        Tensor block{kTokens * kBlockWidth, dtype};
+        Tensor block{kSixTokens * kBlockWidth, dtype};
         copy_key_value(kShape, qkv.view(), block.view());
         add_key_value(kShape, block.view(), qkv.view());
-        for (std::int64_t token = 0; token < kTokens; ++token) {
+        for (std::int64_t token = 0; token < kSixTokens; ++token) {
             for (std::int64_t c = 0; c < kWidth; ++c) {
                 const std::int64_t i = token * kWidth + c;
                 EXPECT_EQ(qkv.at(i), (c < 20 ? 1 : 2) * before.at(i));
@@ -54,11 +54,11 @@ TEST(TokenColumns, QueriesOfOneTensorJoinTheKeysAndValuesOfABlock) {
         numeric::Draw draw{6};
         constexpr std::int64_t kQueries = 20;
         constexpr std::int64_t kNarrow = kQueries + 6;  // with fewer keys and values than the block
-        const Tensor narrow = draw.tensor(kTokens * kNarrow, dtype);
-        const Tensor block = draw.tensor(kTokens * kBlockWidth, dtype);
-        Tensor qkv{kTokens * kWidth, dtype};
-        join_key_value(kTokens, narrow.view(), block.view(), qkv.view());
-        for (std::int64_t token = 0; token < kTokens; ++token) {
+        const Tensor narrow = draw.tensor(kSixTokens * kNarrow, dtype);
+        const Tensor block = draw.tensor(kSixTokens * kBlockWidth, dtype);
+        Tensor qkv{kSixTokens * kWidth, dtype};
+        join_key_value(kSixTokens, narrow.view(), block.view(), qkv.view());
+        for (std::int64_t token = 0; token < kSixTokens; ++token) {
             for (std::int64_t c = 0; c < kWidth; ++c) {
                 EXPECT_EQ(qkv.at(token * kWidth + c),
                           c < kQueries ? narrow.at(token * kNarrow + c)

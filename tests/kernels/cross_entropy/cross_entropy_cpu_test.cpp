@@ -22,13 +22,13 @@ struct Statistics {
     LossStatistics views() { return {maximum.view(), sum_exp.view(), target_logit.view()}; }
 };
 
-struct Case {
+struct LossCase {
     CrossEntropyShape shape;
     Tensor logits;
     std::vector<std::int32_t> targets;  // about one of `vocab + 1` is ignored
 };
 
-Case draw_case(std::uint64_t seed, Dtype dtype, std::int64_t vocab_multiple = 1) {
+LossCase draw_loss_case(std::uint64_t seed, Dtype dtype, std::int64_t vocab_multiple = 1) {
     Draw draw{seed};
     const CrossEntropyShape s{.tokens = draw.between(1, 9),
                               .vocab = vocab_multiple * draw.between(1, 20)};
@@ -37,7 +37,7 @@ Case draw_case(std::uint64_t seed, Dtype dtype, std::int64_t vocab_multiple = 1)
             draw.ids(s.tokens, kIgnoredTarget, s.vocab - 1)};
 }
 
-Doubles slow_losses(const Case& c, const Doubles& logits) {
+Doubles slow_losses(const LossCase& c, const Doubles& logits) {
     Doubles losses;
     for (std::int64_t token = 0; token < c.shape.tokens; ++token) {
         const std::int32_t target = c.targets[static_cast<std::size_t>(token)];
@@ -56,7 +56,7 @@ TEST(CrossEntropyCpu, IsTheDefinitionAndItsMeanLeavesIgnoredTokensOut) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
             SCOPED_TRACE(seed);
-            const Case c = draw_case(seed, dtype);
+            const LossCase c = draw_loss_case(seed, dtype);
             Statistics statistics{c.shape.tokens};
             Tensor loss{c.shape.tokens, Dtype::fp32};
             const LossSum sum = cross_entropy_forward(
@@ -80,7 +80,7 @@ TEST(CrossEntropyCpu, BackwardIsTheDerivative) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
             SCOPED_TRACE(seed);
-            Case c = draw_case(seed, dtype);
+            LossCase c = draw_loss_case(seed, dtype);
             Statistics statistics{c.shape.tokens};
             cross_entropy_local(c.shape, c.logits.view(), view_of(c.targets), statistics.views());
             const Doubles expected = numeric::numeric_gradient(
@@ -99,7 +99,7 @@ TEST(CrossEntropyCpu, BackwardIsTheDerivative) {
 // The vocabulary in four shards; the all-reduces are loops. Two passes over the logits, or one.
 void check_shards(std::uint64_t seed, bool one_pass) {
     constexpr std::size_t kRanks = 4;
-    Case c = draw_case(seed, Dtype::fp32, kRanks);
+    LossCase c = draw_loss_case(seed, Dtype::fp32, kRanks);
     const std::int64_t tokens = c.shape.tokens;
     const std::int64_t local = c.shape.vocab / static_cast<std::int64_t>(kRanks);
     const ConstTensorView targets = view_of(c.targets);

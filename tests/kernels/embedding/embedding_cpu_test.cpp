@@ -10,33 +10,33 @@ using numeric::Doubles;
 using numeric::Draw;
 using numeric::Tensor;
 
-constexpr std::int64_t kTokens = 40;
-constexpr std::int64_t kHidden = 7;
-constexpr std::int64_t kVocab = 12;
+constexpr std::int64_t kLookedUp = 40;
+constexpr std::int64_t kTableWidth = 7;
+constexpr std::int64_t kTableRows = 12;
 
 TEST(EmbeddingCpu, LooksUpRows) {
     for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
         Draw draw{1};
-        const std::vector<std::int32_t> tokens = draw.ids(kTokens, 0, kVocab - 1);
-        const Tensor table = draw.tensor(kVocab * kHidden, dtype);
-        Tensor out{kTokens * kHidden, dtype};
-        embedding_forward({.tokens = kTokens, .hidden = kHidden, .rows = kVocab},
+        const std::vector<std::int32_t> tokens = draw.ids(kLookedUp, 0, kTableRows - 1);
+        const Tensor table = draw.tensor(kTableRows * kTableWidth, dtype);
+        Tensor out{kLookedUp * kTableWidth, dtype};
+        embedding_forward({.tokens = kLookedUp, .hidden = kTableWidth, .rows = kTableRows},
                           view_of(tokens),
                           table.view(),
                           out.view());
         for (std::int64_t i = 0; i < out.size(); ++i) {
-            const std::int64_t row = tokens[static_cast<std::size_t>(i / kHidden)];
-            ASSERT_EQ(out.at(i), table.at(row * kHidden + i % kHidden));
+            const std::int64_t row = tokens[static_cast<std::size_t>(i / kTableWidth)];
+            ASSERT_EQ(out.at(i), table.at(row * kTableWidth + i % kTableWidth));
         }
     }
 }
 
 TEST(EmbeddingCpu, ShardsOfTheVocabularyAddUpToTheWhole) {
     Draw draw{2};
-    const std::vector<std::int32_t> tokens = draw.ids(kTokens, 0, kVocab - 1);
-    const Tensor table = draw.tensor(kVocab * kHidden, Dtype::fp32);
-    const Tensor dout = draw.tensor(kTokens * kHidden, Dtype::fp32);
-    const EmbeddingShape whole{.tokens = kTokens, .hidden = kHidden, .rows = kVocab};
+    const std::vector<std::int32_t> tokens = draw.ids(kLookedUp, 0, kTableRows - 1);
+    const Tensor table = draw.tensor(kTableRows * kTableWidth, Dtype::fp32);
+    const Tensor dout = draw.tensor(kLookedUp * kTableWidth, Dtype::fp32);
+    const EmbeddingShape whole{.tokens = kLookedUp, .hidden = kTableWidth, .rows = kTableRows};
     Tensor out{dout.size(), Dtype::fp32};
     Tensor dtable{table.size(), Dtype::fp32};
     embedding_forward(whole, view_of(tokens), table.view(), out.view());
@@ -45,11 +45,11 @@ TEST(EmbeddingCpu, ShardsOfTheVocabularyAddUpToTheWhole) {
     Tensor dparts{table.size(), Dtype::fp32};
     for (std::int64_t rank = 0; rank < 4; ++rank) {
         const EmbeddingShape shard{
-            .tokens = kTokens, .hidden = kHidden, .rows = 3, .first_row = 3 * rank};
+            .tokens = kLookedUp, .hidden = kTableWidth, .rows = 3, .first_row = 3 * rank};
         Tensor part = draw.tensor(out.size(), Dtype::fp32);
         embedding_forward(shard,
                           view_of(tokens),
-                          slice(table.view(), 3 * rank * kHidden, 3 * kHidden),
+                          slice(table.view(), 3 * rank * kTableWidth, 3 * kTableWidth),
                           part.view());
         for (std::int64_t i = 0; i < part.size(); ++i) {
             sum[static_cast<std::size_t>(i)] += part.at(i);
@@ -57,7 +57,7 @@ TEST(EmbeddingCpu, ShardsOfTheVocabularyAddUpToTheWhole) {
         embedding_backward(shard,
                            view_of(tokens),
                            dout.view(),
-                           slice(dparts.view(), 3 * rank * kHidden, 3 * kHidden));
+                           slice(dparts.view(), 3 * rank * kTableWidth, 3 * kTableWidth));
     }
     EXPECT_EQ(sum, out.doubles());
     EXPECT_EQ(dparts, dtable);
@@ -68,17 +68,18 @@ TEST(EmbeddingCpu, BackwardAddsEveryTokensGradientOnce) {
         for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
             SCOPED_TRACE(seed);
             Draw draw{seed};
-            const std::vector<std::int32_t> tokens = draw.ids(kTokens, -1, kVocab + 1);
-            const Tensor dout = draw.tensor(kTokens * kHidden, dtype);
-            Tensor dtable = draw.tensor(kVocab * kHidden, dtype);
+            const std::vector<std::int32_t> tokens = draw.ids(kLookedUp, -1, kTableRows + 1);
+            const Tensor dout = draw.tensor(kLookedUp * kTableWidth, dtype);
+            Tensor dtable = draw.tensor(kTableRows * kTableWidth, dtype);
             Doubles expected = dtable.doubles();
             for (std::int64_t i = 0; i < dout.size(); ++i) {
-                const std::int64_t row = tokens[static_cast<std::size_t>(i / kHidden)];
-                if (row >= 0 && row < kVocab) {
-                    expected[static_cast<std::size_t>(row * kHidden + i % kHidden)] += dout.at(i);
+                const std::int64_t row = tokens[static_cast<std::size_t>(i / kTableWidth)];
+                if (row >= 0 && row < kTableRows) {
+                    expected[static_cast<std::size_t>(row * kTableWidth + i % kTableWidth)] +=
+                        dout.at(i);
                 }
             }
-            embedding_backward({.tokens = kTokens, .hidden = kHidden, .rows = kVocab},
+            embedding_backward({.tokens = kLookedUp, .hidden = kTableWidth, .rows = kTableRows},
                                view_of(tokens),
                                dout.view(),
                                dtable.view());
@@ -92,17 +93,17 @@ TEST(PositionsCpu, AreAddedByGlobalPositionAndTheirGradientSummedOverTheBatch) {
     constexpr std::int64_t kBatch = 3;
     Draw draw{3};
     const SequencePositions sequence = balanced_positions(4, 1, 2);
-    const PositionShape shape{.sequence = sequence, .batch = kBatch, .hidden = kHidden};
-    const Tensor table = draw.tensor(8 * kHidden, Dtype::fp32);
-    Tensor x = draw.tensor(4 * kBatch * kHidden, Dtype::fp32);
+    const PositionShape shape{.sequence = sequence, .batch = kBatch, .hidden = kTableWidth};
+    const Tensor table = draw.tensor(8 * kTableWidth, Dtype::fp32);
+    Tensor x = draw.tensor(4 * kBatch * kTableWidth, Dtype::fp32);
     const Tensor before = x;
     Tensor dtable = draw.tensor(table.size(), Dtype::fp32);
     Doubles expected = dtable.doubles();
     position_forward(shape, table.view(), x.view());
     position_backward(shape, before.view(), dtable.view());
     for (std::int64_t i = 0; i < x.size(); ++i) {
-        const std::int64_t position = sequence.of(i / kHidden / kBatch);
-        const std::int64_t at = position * kHidden + i % kHidden;
+        const std::int64_t position = sequence.of(i / kTableWidth / kBatch);
+        const std::int64_t at = position * kTableWidth + i % kTableWidth;
         EXPECT_EQ(load(x.view(), i), load(before.view(), i) + load(table.view(), at));
         expected[static_cast<std::size_t>(at)] += before.at(i);
     }

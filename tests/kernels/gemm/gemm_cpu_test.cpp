@@ -14,7 +14,7 @@ using numeric::Doubles;
 using numeric::Draw;
 using numeric::Tensor;
 
-struct Case {
+struct GemmCase {
     GemmShape shape;
     Dtype in = Dtype::fp32;
     Dtype out = Dtype::fp32;
@@ -30,8 +30,8 @@ std::int64_t stored_rows_b(const GemmShape& s) {
     return s.transpose_b ? s.n : s.k;
 }
 
-Case draw_case(Draw& draw, std::int64_t most) {
-    Case c;
+GemmCase draw_gemm_case(Draw& draw, std::int64_t most) {
+    GemmCase c;
     GemmShape& s = c.shape;
     s.m = draw.between(1, most);
     s.n = draw.between(1, most);
@@ -55,7 +55,7 @@ Case draw_case(Draw& draw, std::int64_t most) {
 
 // Element by element, on a copy of C: what lies between the rows stays.
 Doubles slow_gemm(
-    const Case& c, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& before) {
+    const GemmCase& c, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& before) {
     const GemmShape& s = c.shape;
     Doubles result = before.doubles();
     for (std::int64_t x = 0; x < s.batch; ++x) {
@@ -79,7 +79,7 @@ Doubles slow_gemm(
     return result;
 }
 
-void check_case(Draw& draw, const Case& c) {
+void check_case(Draw& draw, const GemmCase& c) {
     const GemmShape& s = c.shape;
     const Tensor a = draw.tensor(s.batch * s.batch_stride_a, c.in);
     const Tensor b =
@@ -102,7 +102,7 @@ TEST(GemmCpu, EqualsFloat64ForDrawnShapes) {
     for (std::uint64_t seed = 1; seed <= 150; ++seed) {
         SCOPED_TRACE(seed);
         Draw draw{seed};
-        check_case(draw, draw_case(draw, 24));
+        check_case(draw, draw_gemm_case(draw, 24));
     }
 }
 
@@ -110,7 +110,7 @@ TEST(GemmCpu, EqualsFloat64AcrossItsBlocks) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         SCOPED_TRACE(seed);
         Draw draw{seed};
-        Case c = draw_case(draw, 24);
+        GemmCase c = draw_gemm_case(draw, 24);
         (seed == 1 ? c.shape.m : seed == 2 ? c.shape.n : c.shape.k) = 530;
         c.shape.batch = 1;
         c.shape.row_stride_a = c.shape.transpose_a ? c.shape.m : c.shape.k;

@@ -6,24 +6,24 @@
 namespace orrery::cpu {
 namespace {
 
-NormKind kind() {
+NormKind layernorm_kind() {
     return {layernorm_forward, layernorm_backward, 2, 2, layernorm_definition};
 }
 
 TEST(LayernormCpu, ForwardIsItsDefinition) {
-    for_drawn(check_norm_forward, kind());
+    for_drawn(check_norm_forward, layernorm_kind());
 }
 
 TEST(LayernormCpu, BackwardIsTheDerivativeAndAdds) {
-    for_drawn(check_norm_gradients, kind());
+    for_drawn(check_norm_gradients, layernorm_kind());
 }
 
 TEST(LayernormCpu, FusedAdditionIsTheAdditionThenTheNorm) {
-    for_drawn(check_norm_residual, kind());
+    for_drawn(check_norm_residual, layernorm_kind());
 }
 
 TEST(LayernormCpu, StatisticsGivenOrComputedAgainAreTheSame) {
-    for_drawn(check_norm_statistics, kind());
+    for_drawn(check_norm_statistics, layernorm_kind());
 }
 
 }  // namespace

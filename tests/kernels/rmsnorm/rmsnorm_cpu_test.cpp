@@ -6,24 +6,24 @@
 namespace orrery::cpu {
 namespace {
 
-NormKind kind() {
+NormKind rmsnorm_kind() {
     return {rmsnorm_forward, rmsnorm_backward, 1, 1, rmsnorm_definition};
 }
 
 TEST(RmsnormCpu, ForwardIsItsDefinition) {
-    for_drawn(check_norm_forward, kind());
+    for_drawn(check_norm_forward, rmsnorm_kind());
 }
 
 TEST(RmsnormCpu, BackwardIsTheDerivativeAndAdds) {
-    for_drawn(check_norm_gradients, kind());
+    for_drawn(check_norm_gradients, rmsnorm_kind());
 }
 
 TEST(RmsnormCpu, FusedAdditionIsTheAdditionThenTheNorm) {
-    for_drawn(check_norm_residual, kind());
+    for_drawn(check_norm_residual, rmsnorm_kind());
 }
 
 TEST(RmsnormCpu, StatisticsGivenOrComputedAgainAreTheSame) {
-    for_drawn(check_norm_statistics, kind());
+    for_drawn(check_norm_statistics, rmsnorm_kind());
 }
 
 }  // namespace

@@ -12,24 +12,24 @@ using numeric::Doubles;
 using numeric::Draw;
 using numeric::Tensor;
 
-struct Case {
+struct SoftmaxCase {
     SoftmaxShape shape;
     SoftmaxArguments arguments;
     std::int64_t size() const { return shape.seq_q * shape.batch * shape.heads * shape.seq_kv; }
 };
 
-Case draw_case(Draw& draw) {
-    Case c{.shape = {.batch = draw.between(1, 2),
-                     .heads = draw.between(1, 3),
-                     .seq_q = draw.between(1, 6),
-                     .seq_kv = draw.between(1, 20),
-                     .causal = draw.coin()},
-           .arguments = {.scale = draw.coin() ? 1.0f : 0.35f}};
+SoftmaxCase draw_softmax_case(Draw& draw) {
+    SoftmaxCase c{.shape = {.batch = draw.between(1, 2),
+                            .heads = draw.between(1, 3),
+                            .seq_q = draw.between(1, 6),
+                            .seq_kv = draw.between(1, 20),
+                            .causal = draw.coin()},
+                  .arguments = {.scale = draw.coin() ? 1.0f : 0.35f}};
     c.arguments.window = c.shape.causal && draw.coin() ? draw.between(1, 8) : 0;
     return c;
 }
 
-Doubles slow_softmax(const Case& c, const Doubles& scores) {
+Doubles slow_softmax(const SoftmaxCase& c, const Doubles& scores) {
     const SoftmaxShape& s = c.shape;
     Doubles result(scores.size(), 0.0);
     for (std::int64_t row = 0; row < s.seq_q * s.batch * s.heads; ++row) {
@@ -61,7 +61,7 @@ TEST(SoftmaxCpu, ForwardIsTheDefinitionAndMaskedEntriesAreZero) {
         for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
             SCOPED_TRACE(seed);
             Draw draw{seed};
-            const Case c = draw_case(draw);
+            const SoftmaxCase c = draw_softmax_case(draw);
             const Tensor scores = draw.tensor(c.size(), dtype, -5, 5);
             Tensor p = draw.tensor(c.size(), dtype);
             softmax_forward(c.shape, c.arguments, scores.view(), p.view());
@@ -81,7 +81,7 @@ TEST(SoftmaxCpu, BackwardIsTheDerivative) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         SCOPED_TRACE(seed);
         Draw draw{seed};
-        const Case c = draw_case(draw);
+        const SoftmaxCase c = draw_softmax_case(draw);
         const Tensor scores = draw.tensor(c.size(), Dtype::fp32, -3, 3);
         Tensor gradient = draw.tensor(c.size(), Dtype::fp32);
         Tensor p{c.size(), Dtype::fp32};

@@ -13,13 +13,13 @@
 namespace orrery {
 namespace {
 
-Transformer layered_model() {
+Transformer model_of_six() {
     Transformer model = gpt(6, 128, 8, 64, 512);
     model.tied_embeddings = false;
     return model;
 }
 
-ParallelPlan sharded_plan() {
+ParallelPlan quantised_plan() {
     return {.data_parallel_size = 8,
             .data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params,
             .global_batch_size = 8,
@@ -51,10 +51,10 @@ TEST(QuantisedMoves, AScaleOfWeightsIsOfLessThanEightThousand) {
 
 // ZeRO++'s qwZ: one byte a weight and a scale a block on the wire, instead of two bytes a weight.
 TEST(QuantisedMoves, WeightsTravelAsOneByteEach) {
-    ParallelPlan plan = sharded_plan();
-    const Program plain = lower(layered_model(), plan);
+    ParallelPlan plan = quantised_plan();
+    const Program plain = lower(model_of_six(), plan);
     plan.zero_quantized_weights = true;
-    const Program quantised = lower(layered_model(), plan);
+    const Program quantised = lower(model_of_six(), plan);
     EXPECT_TRUE(verify(quantised).empty());
     for (const std::string_view pass : {"forward", "backward"}) {
         const std::vector<Op> before = ops_named(plain, pass, "weights gather");
@@ -70,7 +70,7 @@ TEST(QuantisedMoves, WeightsTravelAsOneByteEach) {
         }
     }
     plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
-    const Errors errors = check(layered_model(), plan, 8);
+    const Errors errors = check(model_of_six(), plan, 8);
     ASSERT_EQ(errors.size(), 1U);
     EXPECT_EQ(errors[0].where, "plan.zero_quantized_weights");
 }
@@ -78,12 +78,12 @@ TEST(QuantisedMoves, WeightsTravelAsOneByteEach) {
 // Inside the groups of a secondary copy, and then between them: half a byte an element, and of the
 // second hop a group's part only. Norms and biases travel as they are.
 TEST(QuantisedMoves, GradientsOfMatricesAreExchangedInTwoHops) {
-    ParallelPlan plan = sharded_plan();
+    ParallelPlan plan = quantised_plan();
     plan.zero_hpz_partition_size = 4;
-    const Program plain = lower(layered_model(), plan);
+    const Program plain = lower(model_of_six(), plan);
     plan.zero_quantized_gradients = true;
-    EXPECT_TRUE(check(layered_model(), plan, 8).empty());
-    const Program quantised = lower(layered_model(), plan);
+    EXPECT_TRUE(check(model_of_six(), plan, 8).empty());
+    const Program quantised = lower(model_of_six(), plan);
     EXPECT_TRUE(verify(quantised).empty());
     const std::vector<Op> scatters = ops_named(plain, "backward", "gradients scatter");
     const std::vector<Op> hops = ops_named(quantised, "backward", "gradients exchange");
@@ -113,10 +113,10 @@ TEST(QuantisedMoves, GradientsOfMatricesAreExchangedInTwoHops) {
 
 // The parts of a matrix [128, 384] among eight ranks: 384 scales.
 TEST(QuantisedMoves, AMatrixHasAsManyScalesAsItsLongerSide) {
-    ParallelPlan plan = sharded_plan();
+    ParallelPlan plan = quantised_plan();
     plan.fsdp_unit_layers = 0;  // each parameter by itself
     plan.zero_quantized_gradients = true;
-    const Program program = lower(layered_model(), plan);
+    const Program program = lower(model_of_six(), plan);
     bool found = false;
     for (const Op& op : ops_named(program, "backward", "gradients quantise")) {
         const QuantisedVector v = quantised_vector(program.kernel(op));

@@ -16,7 +16,7 @@ ResultOrErrors<HfModel> translated(const std::string& json) {
     return model_of_hf_config(*config);
 }
 
-std::string errors_of(const std::string& json) {
+std::string family_errors(const std::string& json) {
     const auto section = translated(json);
     EXPECT_FALSE(section);
     std::string text;
@@ -53,7 +53,7 @@ TEST(HfFamilies, GemmaIsGatedWithGeluAndHasHeadsOfTheirOwnSize) {
 }
 
 TEST(HfFamilies, Gemma2IsRefusedForItsNormsAndItsCaps) {
-    const std::string errors = errors_of(R"({"model_type": "gemma2", "hidden_size": 2304,
+    const std::string errors = family_errors(R"({"model_type": "gemma2", "hidden_size": 2304,
         "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})");
     for (const char* due : {"model_type gemma2: it has a norm behind the attention",
                             "attn_logit_softcapping 50.0: no model key says a tanh",
@@ -74,12 +74,12 @@ TEST(HfFamilies, GptNeoxIsSaidWithoutItsParallelResidualOnly) {
     EXPECT_EQ(num_parameters(neox), 2'775'864'320);
     EXPECT_TRUE(neox.add_bias_linear);
     EXPECT_EQ(neox.position_embedding, PositionEmbedding::rope);
-    EXPECT_NE(errors_of(std::string{"{"} + kNeox + "}")
+    EXPECT_NE(family_errors(std::string{"{"} + kNeox + "}")
                   .find("use_parallel_residual (absent, the family's default): attention and MLP "
                         "read norms of their own"),
               std::string::npos);
-    EXPECT_NE(errors_of(std::string{"{"} + kNeox +
-                        R"(, "use_parallel_residual": false, "attention_bias": false})")
+    EXPECT_NE(family_errors(std::string{"{"} + kNeox +
+                            R"(, "use_parallel_residual": false, "attention_bias": false})")
                   .find("attention_bias false"),
               std::string::npos);
 }
@@ -100,10 +100,10 @@ TEST(HfFamilies, FalconHasOneHeadOfKeysAndAParallelBlock) {
 }
 
 TEST(HfFamilies, FalconWithTwoNormsOrAlibiIsRefused) {
-    EXPECT_NE(errors_of(std::string{"{"} + kFalcon + R"(, "new_decoder_architecture": true})")
+    EXPECT_NE(family_errors(std::string{"{"} + kFalcon + R"(, "new_decoder_architecture": true})")
                   .find("new_decoder_architecture true: attention and MLP read norms of their own"),
               std::string::npos);
-    EXPECT_NE(errors_of(std::string{"{"} + kFalcon + R"(, "alibi": true})").find("alibi true"),
+    EXPECT_NE(family_errors(std::string{"{"} + kFalcon + R"(, "alibi": true})").find("alibi true"),
               std::string::npos);
     const Transformer one_norm =
         hf_model(std::string{"{"} + kFalcon +
@@ -117,23 +117,24 @@ constexpr const char* kOpt = R"("model_type": "opt", "hidden_size": 768, "ffn_di
     "max_position_embeddings": 2048, "word_embed_proj_dim": 768)";
 
 TEST(HfFamilies, OptIsRefusedForReluAndCountsItsFurtherPositions) {
-    EXPECT_NE(errors_of(std::string{"{"} + kOpt + R"(, "activation_function": "relu"})")
+    EXPECT_NE(family_errors(std::string{"{"} + kOpt + R"(, "activation_function": "relu"})")
                   .find("activation_function relu: no model key says ReLU"),
               std::string::npos);
-    EXPECT_NE(errors_of(std::string{"{"} + kOpt + "}").find("activation_function (absent"),
+    EXPECT_NE(family_errors(std::string{"{"} + kOpt + "}").find("activation_function (absent"),
               std::string::npos);
     const std::string gelu = std::string{"{"} + kOpt + R"(, "activation_function": "gelu")";
     EXPECT_EQ(num_parameters(hf_model(gelu + "}")) + 2 * 768, 125'239'296);  // as OPT-125m
     EXPECT_NE(translated(gelu + "}")->changes.front().find("1536 parameters"), std::string::npos);
-    EXPECT_NE(errors_of(gelu + R"(, "do_layer_norm_before": false})").find("do_layer_norm_before"),
-              std::string::npos);
-    EXPECT_NE(errors_of(gelu + R"(, "layer_norm_elementwise_affine": false})")
+    EXPECT_NE(
+        family_errors(gelu + R"(, "do_layer_norm_before": false})").find("do_layer_norm_before"),
+        std::string::npos);
+    EXPECT_NE(family_errors(gelu + R"(, "layer_norm_elementwise_affine": false})")
                   .find("layer_norm_elementwise_affine false"),
               std::string::npos);
 }
 
 TEST(HfFamilies, AWordEmbeddingOfAnotherSizeIsRefused) {
-    EXPECT_NE(errors_of(R"({"model_type": "opt", "hidden_size": 1024, "ffn_dim": 4096,
+    EXPECT_NE(family_errors(R"({"model_type": "opt", "hidden_size": 1024, "ffn_dim": 4096,
         "num_hidden_layers": 24, "num_attention_heads": 16, "vocab_size": 50272,
         "max_position_embeddings": 2048, "word_embed_proj_dim": 512,
         "activation_function": "gelu"})")

@@ -8,9 +8,9 @@
 namespace orrery {
 namespace {
 
-enum class Colour : std::uint8_t { red, blue };
-constexpr Choice<Colour> kColours[] = {
-    {"red", Colour::red}, {"blue", Colour::blue}, {"azure", Colour::blue}};
+enum class Paint : std::uint8_t { red, blue };
+constexpr Choice<Paint> kPaints[] = {
+    {"red", Paint::red}, {"blue", Paint::blue}, {"azure", Paint::blue}};
 
 struct Inside {
     double share = 0.5;
@@ -24,7 +24,7 @@ struct Made {
     Time latency;
     std::optional<WallTime> span{};
     Distribution repair{.kind = DistributionKind::fixed, .scale = WallTime::hours(1)};
-    Colour colour = Colour::red;
+    Paint colour = Paint::red;
     std::uint32_t packet = 64;
     Inside inside{};
     int checked = 0;
@@ -47,7 +47,7 @@ constexpr Key kMadeRows[] = {
     key<&Made::latency>("latency", "A latency."),
     key<&Made::span>("span", "A span.").range(1, kLongMost).by("none"),
     key<&Made::repair>("repair", "A distribution."),
-    choice<kColours, &Made::colour>("colour", "A colour."),
+    choice<kPaints, &Made::colour>("colour", "A colour."),
     bytes<&Made::packet>("packet", "A size.").range(1, 100),
     part<&Made::inside>("inside", kInsideKeys, "A map."),
     key<&Made::inside, &Inside::share>("flat", "The same share.").range(0, 1),
@@ -76,7 +76,7 @@ TEST(KeyTable, ReadsEachShapeIntoItsMember) {
     EXPECT_EQ(made.latency, Time::picoseconds(3'000'000));
     EXPECT_EQ(made.span, WallTime::seconds(5400));
     EXPECT_EQ(made.repair.kind, DistributionKind::exponential);
-    EXPECT_EQ(made.colour, Colour::blue);
+    EXPECT_EQ(made.colour, Paint::blue);
     EXPECT_EQ(made.packet, 100u);
     EXPECT_EQ(made.inside.share, 0.25);
     EXPECT_EQ(made.checked, 2);

@@ -12,19 +12,19 @@ namespace read_cables_test {
 
 using namespace literals;
 
-struct Read {
+struct CablesRead {
     ClusterSpec cluster;
     std::string errors;
 };
 
 // `text`: the cluster, whose fabric names table.csv beside its file.
-Read read_fabric(const std::string& table, const std::string& text) {
+CablesRead read_fabric(const std::string& table, const std::string& text) {
     const TestFolder folder;
     folder.write("table.csv", table);
     const auto document = parse_yaml(text, (folder.path() / "s.yaml").string());
     EXPECT_TRUE(document);
     DocumentNode section = *document;
-    Read out;
+    CablesRead out;
     DeviceSpec device;
     Errors errors;
     read_cluster(section, shipped_catalogue(), {}, out.cluster, device, errors);
@@ -33,7 +33,7 @@ Read read_fabric(const std::string& table, const std::string& text) {
 }
 
 // Two servers on a switch each. `fabric`: more keys.
-Read read(const std::string& table, const std::string& fabric = "") {
+CablesRead read(const std::string& table, const std::string& fabric = "") {
     return read_fabric(
         table,
         "nodes: 2\nnode: {base: dgx-h100, gpus_per_node: 1}\n"
@@ -49,7 +49,7 @@ const std::string kTable =
     "a,b,100 Gbps,1 us,4\n";
 
 TEST(ReadCables, ATableBecomesAFabric) {
-    const Read r = read(kTable);
+    const CablesRead r = read(kTable);
     ASSERT_EQ(r.errors, "");
     EXPECT_EQ(r.cluster.fabric.kind, FabricKind::file);
     EXPECT_EQ(r.cluster.fabric.nic_bandwidth, 200_Gbps);  // the slowest NIC's
@@ -92,7 +92,7 @@ TEST(ReadCables, KeysOfOtherKindsAndMissingFilesAreErrors) {
 }
 
 // Three nodes of two NICs each.
-Read read_matrix(const std::string& table, const std::string& fabric = "") {
+CablesRead read_matrix(const std::string& table, const std::string& fabric = "") {
     return read_fabric(
         table,
         "nodes: 3\nnode: {base: dgx-h100, gpus_per_node: 2}\n"
@@ -104,7 +104,8 @@ Read read_matrix(const std::string& table, const std::string& fabric = "") {
 const std::string kMatrix = "from,to,bandwidth,latency\n0,1,80 Gbps,\n2,0,100 Gbps,5 us\n";
 
 TEST(ReadLinkMatrix, APairIsACableBetweenTheNodesOfItsUsableBandwidth) {
-    const Read r = read_matrix(kMatrix + "1,2,60 Gbps,\n2,1,40 Gbps,4 us\n", ", efficiency: 0.8");
+    const CablesRead r =
+        read_matrix(kMatrix + "1,2,60 Gbps,\n2,1,40 Gbps,4 us\n", ", efficiency: 0.8");
     ASSERT_EQ(r.errors, "");
     EXPECT_EQ(r.cluster.fabric.nic_bandwidth, 200_Gbps);
     const CableList& cables = *r.cluster.fabric.cables;

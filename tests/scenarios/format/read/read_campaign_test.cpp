@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-std::string errors_of(const std::string& text, CampaignPlan* plan = nullptr) {
+std::string campaign_errors(const std::string& text, CampaignPlan* plan = nullptr) {
     Errors errors;
     CampaignPlan ignored;
     read_campaign(section_of(text), plan != nullptr ? *plan : ignored, errors);
@@ -16,7 +16,7 @@ std::string errors_of(const std::string& text, CampaignPlan* plan = nullptr) {
 TEST(ReadCampaign, FillsEveryKey) {
     CampaignPlan plan;
     EXPECT_EQ(
-        errors_of(
+        campaign_errors(
             "{days: 54, seeds: 7, tokens: 15.6e12, step_time: 6 s, flap_timeout: 18, "
             "flap_retries: 3, domains: {nodes_per_rack: 4, nodes_per_leaf: 16, nodes_per_pdu: 8, "
             "nodes_per_pod: 64}, repair: {time: {mean: 2 d}, test: 2 h, "
@@ -67,12 +67,12 @@ TEST(ReadCampaign, EveryMistakeIsTold) {
           std::pair{"storage: {write_bandwidth: 0 GB/s}", "no bandwidth"},
           std::pair{"dayz: 5", "did you mean 'days'"},
           std::pair{"[1]", "campaign must be a map"}}) {
-        EXPECT_NE(errors_of(text).find(error), std::string::npos) << text << "\n"
-                                                                  << errors_of(text);
+        EXPECT_NE(campaign_errors(text).find(error), std::string::npos) << text << "\n"
+                                                                        << campaign_errors(text);
     }
     CampaignPlan large;
     large.shape.nodes = 1'000'000;
-    EXPECT_NE(errors_of("days: 100", &large).find("too long (hint: at most 50)"),
+    EXPECT_NE(campaign_errors("days: 100", &large).find("too long (hint: at most 50)"),
               std::string::npos);
 }
 

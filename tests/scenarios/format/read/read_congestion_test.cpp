@@ -19,13 +19,13 @@ const std::string kEntry =
     "all_to_all: {efficiency: 0.8, queueing_delay: 0 us}\n"
     "point_to_point: {efficiency: 1.01, queueing_delay: 1.5 us}\n";
 
-struct Read {
+struct CongestionRead {
     NetworkSettings settings;
     std::string errors;
 };
 
-Read read(const DocumentNode& value, const std::filesystem::path& folder = {}) {
-    Read out;
+CongestionRead read(const DocumentNode& value, const std::filesystem::path& folder = {}) {
+    CongestionRead out;
     Errors errors;
     read_congestion(value, shipped_catalogue(), folder, out.settings, errors);
     out.errors = lines_of(errors);
@@ -33,7 +33,7 @@ Read read(const DocumentNode& value, const std::filesystem::path& folder = {}) {
 }
 
 TEST(ReadCongestion, AMapAFileAndANameAreTheSame) {
-    const Read map = read(section_of(kEntry));
+    const CongestionRead map = read(section_of(kEntry));
     ASSERT_EQ(map.errors, "");
     ASSERT_TRUE(map.settings.congestion);
     const CongestionFactors& f = *map.settings.congestion;
@@ -45,13 +45,13 @@ TEST(ReadCongestion, AMapAFileAndANameAreTheSame) {
 
     const TestFolder folder;
     std::ofstream(folder.path() / "mine.yaml") << kEntry;
-    const Read file = read(*section_of("at: mine.yaml").find("at"), folder.path());
+    const CongestionRead file = read(*section_of("at: mine.yaml").find("at"), folder.path());
     ASSERT_EQ(file.errors, "");
     EXPECT_EQ(file.settings.congestion->ring, f.ring);
     EXPECT_EQ(file.settings.congestion->name, "mine.yaml");
 
     for (const std::string& entry : shipped_catalogue().names("congestion_controls")) {
-        const Read named = read(*section_of("at: " + entry).find("at"));
+        const CongestionRead named = read(*section_of("at: " + entry).find("at"));
         EXPECT_EQ(named.errors, "") << entry;
         EXPECT_EQ(named.settings.congestion->name, entry);
     }

@@ -24,7 +24,7 @@ launch_cost: 5 us
 graph_launch_cost: 2 us
 )";
 
-std::string errors_of(const std::string& text, DeviceSpec* device = nullptr) {
+std::string device_errors(const std::string& text, DeviceSpec* device = nullptr) {
     Errors errors;
     DeviceSpec ignored;
     read_device(section_of(text), "it", device != nullptr ? *device : ignored, errors);
@@ -40,7 +40,7 @@ std::string without_line(const std::string& key) {
 
 TEST(ReadDevice, EveryKeyReachesItsField) {
     DeviceSpec d;
-    ASSERT_EQ(errors_of(kDevice, &d), "");
+    ASSERT_EQ(device_errors(kDevice, &d), "");
     EXPECT_EQ(d.name, "toy");
     EXPECT_EQ(d.generation, "ampere");
     EXPECT_EQ(d.compute_capability, 80U);
@@ -62,8 +62,9 @@ TEST(ReadDevice, AMeshHasBothSidesAndLinks) {
         "core_mesh_rows: 360\ncore_mesh_columns: 300\n"
         "core_link_bandwidth: 4.4 GB/s\n";
     DeviceSpec d;
-    ASSERT_EQ(errors_of(kDevice + whole + "core_hop_latency: 1 ns\ncore_step_latency: 5 ns\n", &d),
-              "");
+    ASSERT_EQ(
+        device_errors(kDevice + whole + "core_hop_latency: 1 ns\ncore_step_latency: 5 ns\n", &d),
+        "");
     EXPECT_EQ(d.core_mesh_rows, 360U);
     EXPECT_EQ(d.core_mesh_columns, 300U);
     EXPECT_EQ(d.core_hop_latency, 1_ns);
@@ -75,26 +76,26 @@ TEST(ReadDevice, AMeshHasBothSidesAndLinks) {
                              "core_step_latency: 1 ns\n",
                              "core_link_bandwidth: 1 GB/s\n",
                              "core_mesh_rows: 2\ncore_mesh_columns: 2\n"}) {
-        EXPECT_NE(errors_of(kDevice + part).find("a mesh of cores has rows"), std::string::npos)
+        EXPECT_NE(device_errors(kDevice + part).find("a mesh of cores has rows"), std::string::npos)
             << part;
     }
 }
 
 TEST(ReadDevice, PowerIsInWatts) {
     DeviceSpec d;
-    ASSERT_EQ(errors_of(kDevice + "power: 700 W\npower_limit: 500 W\n", &d), "");
+    ASSERT_EQ(device_errors(kDevice + "power: 700 W\npower_limit: 500 W\n", &d), "");
     EXPECT_EQ(d.power, 700);
     EXPECT_EQ(d.power_limit, 500);
-    EXPECT_EQ(errors_of(kDevice + "power: 700\n"),
+    EXPECT_EQ(device_errors(kDevice + "power: 700\n"),
               "s.yaml:15:1: error: it.power can't be '700' (hint: a whole number of watts: 500 "
               "W)\n");
-    EXPECT_EQ(errors_of(kDevice + "power_limit: 500 W\n"),
+    EXPECT_EQ(device_errors(kDevice + "power_limit: 500 W\n"),
               "s.yaml:15:1: error: it.power_limit says nothing without the power of the product "
               "(hint: add 'power: 700 W')\n");
 }
 
 TEST(ReadDevice, OnlyItsNameAndFp8MayBeAbsent) {
-    EXPECT_EQ(errors_of(without_key(without_key(kDevice, "name"), "peak_fp8")), "");
+    EXPECT_EQ(device_errors(without_key(without_key(kDevice, "name"), "peak_fp8")), "");
     for (const char* key : {"generation",
                             "compute_capability",
                             "num_sms",
@@ -106,7 +107,7 @@ TEST(ReadDevice, OnlyItsNameAndFp8MayBeAbsent) {
                             "launch_cost",
                             "graph_launch_cost"}) {
         EXPECT_NE(
-            errors_of(without_line(key)).find(std::string{"'it' lacks the key '"} + key + "'"),
+            device_errors(without_line(key)).find(std::string{"'it' lacks the key '"} + key + "'"),
             std::string::npos)
             << key;
     }
@@ -115,10 +116,10 @@ TEST(ReadDevice, OnlyItsNameAndFp8MayBeAbsent) {
 TEST(ReadDevice, AttentionKernelsAreThoseOfAPlan) {
     std::string text = kDevice;
     text.replace(text.find("flash_3]"), 8, "flash_9]");
-    EXPECT_NE(errors_of(text).find("it.attention_kernels can't be"), std::string::npos);
-    EXPECT_NE(errors_of(text).find("a list out of unfused, flash_1, flash_2, flash_3, cudnn"),
+    EXPECT_NE(device_errors(text).find("it.attention_kernels can't be"), std::string::npos);
+    EXPECT_NE(device_errors(text).find("a list out of unfused, flash_1, flash_2, flash_3, cudnn"),
               std::string::npos)
-        << errors_of(text);
+        << device_errors(text);
 }
 
 // Zeros are told even where the scenario has errors elsewhere.

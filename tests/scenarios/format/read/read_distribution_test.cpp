@@ -8,7 +8,7 @@
 namespace orrery {
 namespace read_distribution_test {
 
-std::optional<Distribution> read(const std::string& text) {
+std::optional<Distribution> distribution_of(const std::string& text) {
     Errors errors;
     const DocumentNode section = section_of("x: " + text);
     MapReader reader{section, "", errors};
@@ -19,13 +19,13 @@ std::optional<Distribution> read(const std::string& text) {
 }
 
 TEST(ReadDistribution, KnowsFourKinds) {
-    EXPECT_EQ(read("5 d"), (Distribution{DistributionKind::fixed, WallTime::days(5)}));
-    EXPECT_EQ(read("{mean: 5 d}"),
+    EXPECT_EQ(distribution_of("5 d"), (Distribution{DistributionKind::fixed, WallTime::days(5)}));
+    EXPECT_EQ(distribution_of("{mean: 5 d}"),
               (Distribution{DistributionKind::exponential, WallTime::days(5)}));
-    EXPECT_EQ(read("{median: 5 d, sigma: 2}"),
+    EXPECT_EQ(distribution_of("{median: 5 d, sigma: 2}"),
               (Distribution{DistributionKind::lognormal, WallTime::days(5), 2}));
-    EXPECT_NEAR(read("{mean: 5 d, shape: 0.5}")->mean_s(), 5 * 86400.0, 1e-3);
-    EXPECT_NEAR(read("{mean: 5 d, sigma: 1.5}")->mean_s(), 5 * 86400.0, 1e-3);
+    EXPECT_NEAR(distribution_of("{mean: 5 d, shape: 0.5}")->mean_s(), 5 * 86400.0, 1e-3);
+    EXPECT_NEAR(distribution_of("{mean: 5 d, sigma: 1.5}")->mean_s(), 5 * 86400.0, 1e-3);
 }
 
 TEST(ReadDistribution, RefusesWhatIsNone) {

@@ -60,7 +60,7 @@ protected:
     }
     ~RecordedFaults() override { std::filesystem::remove(path); }
 
-    std::string path = testing::TempDir() + "read_fault_trace_test.csv";
+    std::string path = ::testing::TempDir() + "read_fault_trace_test.csv";
     std::vector<FaultEvent> faults;
 };
 

@@ -14,7 +14,7 @@ namespace read_faults_test {
 
 const ClusterShape kShape{.nodes = 2048};
 
-std::string errors_of(const std::string& text, FaultPlan* plan = nullptr) {
+std::string fault_errors(const std::string& text, FaultPlan* plan = nullptr) {
     Errors errors;
     FaultPlan ignored;
     read_faults(section_of(text),
@@ -28,7 +28,7 @@ std::string errors_of(const std::string& text, FaultPlan* plan = nullptr) {
 
 FaultPlan plan_of(const std::string& text) {
     FaultPlan plan;
-    EXPECT_EQ(errors_of(text, &plan), "") << text;
+    EXPECT_EQ(fault_errors(text, &plan), "") << text;
     return plan;
 }
 
@@ -44,7 +44,8 @@ TEST(ReadFaults, CyclesAreFaultsOneAfterAnother) {
         "- {kind: link_flap, at: \"node:2/nic:1\", t: 1 h, duration: 3 s, every: 20 s, cycles: 3}");
     ASSERT_EQ(plan.processes.size(), 3u);
     EXPECT_EQ(plan.processes[2].once, WallTime::seconds(3640));
-    EXPECT_NE(errors_of("- {kind: link_flap, cycles: 2}").find("needs 'every'"), std::string::npos);
+    EXPECT_NE(fault_errors("- {kind: link_flap, cycles: 2}").find("needs 'every'"),
+              std::string::npos);
 }
 
 TEST(ReadFaults, AFaultWithoutAPlaceStandsAtEachComponentOfItsKind) {
@@ -65,7 +66,7 @@ TEST(ReadFaults, AFaultWithoutAPlaceStandsAtEachComponentOfItsKind) {
         EXPECT_EQ(plan.processes[0].at.scope, scope) << kind;
     }
     EXPECT_EQ(plan_of("- {kind: spine_loss, at: job}").processes[0].at.scope, Scope::job);
-    EXPECT_NE(errors_of("- {kind: switch_down, at: job}").find("does not happen to job"),
+    EXPECT_NE(fault_errors("- {kind: switch_down, at: job}").find("does not happen to job"),
               std::string::npos);
 }
 
@@ -161,8 +162,8 @@ TEST(ReadFaults, EveryMistakeIsToldWithItsPlaceAndAHint) {
           Case{"- {kind: ecc_correctable, duration: {mean: 3 h, median: 2 h}}",
                "is no distribution"},
           Case{"- {daily_variance: 0.5}", "out of range"}}) {
-        EXPECT_NE(errors_of(c.text).find(c.error), std::string::npos) << c.text << "\n"
-                                                                      << errors_of(c.text);
+        EXPECT_NE(fault_errors(c.text).find(c.error), std::string::npos) << c.text << "\n"
+                                                                         << fault_errors(c.text);
     }
 }
 

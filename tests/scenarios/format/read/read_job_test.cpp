@@ -6,7 +6,7 @@
 namespace orrery {
 namespace read_job_test {
 
-std::string errors_of(const std::string& text, Job* job = nullptr) {
+std::string job_errors(const std::string& text, Job* job = nullptr) {
     Errors errors;
     Job ignored;
     read_job(section_of(text), "folder", job != nullptr ? *job : ignored, errors);
@@ -15,7 +15,7 @@ std::string errors_of(const std::string& text, Job* job = nullptr) {
 
 Job job_of(const std::string& text) {
     Job job;
-    EXPECT_EQ(errors_of(text, &job), "") << text;
+    EXPECT_EQ(job_errors(text, &job), "") << text;
     return job;
 }
 
@@ -24,7 +24,7 @@ TEST(ReadJob, WithoutADatasetStepsAreSimulated) {
     EXPECT_EQ(job.steps, 5U);
     EXPECT_EQ(job.seed, 7U);
     EXPECT_TRUE(job.training.dataset.empty());
-    EXPECT_NE(errors_of("steps: 1\n"), "");
+    EXPECT_NE(job_errors("steps: 1\n"), "");
 }
 
 TEST(ReadJob, WithADatasetStepsAreTrained) {
@@ -34,14 +34,14 @@ TEST(ReadJob, WithADatasetStepsAreTrained) {
     EXPECT_EQ(job.training.seed, 7U);
     EXPECT_EQ(job.training.dataset, (std::vector<std::filesystem::path>{"folder/a.txt", "/b"}));
     EXPECT_EQ(job.dataset_where, "s.yaml:2:10");
-    EXPECT_NE(errors_of("dataset: a.txt\n").find("lacks the key 'steps'"), std::string::npos);
+    EXPECT_NE(job_errors("dataset: a.txt\n").find("lacks the key 'steps'"), std::string::npos);
 }
 
 TEST(ReadJob, ReadsTheDevice) {
     EXPECT_EQ(job_of("steps: 5\n").training.device, DeviceChoice::automatic);
     EXPECT_EQ(job_of("device: auto\n").training.device, DeviceChoice::automatic);
     EXPECT_EQ(job_of("device: cpu\n").training.device, DeviceChoice::cpu);
-    EXPECT_NE(errors_of("device: tpu\n").find("one of auto, cpu, cuda"), std::string::npos);
+    EXPECT_NE(job_errors("device: tpu\n").find("one of auto, cpu, cuda"), std::string::npos);
 }
 
 TEST(ReadJob, FillsEveryKeyOfATrainingJob) {
@@ -76,23 +76,24 @@ TEST(ReadJob, FillsEveryKeyOfATrainingJob) {
 }
 
 TEST(ReadJob, ErrorsNameTheirPlace) {
-    EXPECT_NE(errors_of("dataset: {a: b}\nsteps: 2\n").find("s.yaml:1:1: error: job.dataset must"),
+    EXPECT_NE(job_errors("dataset: {a: b}\nsteps: 2\n").find("s.yaml:1:1: error: job.dataset must"),
               std::string::npos);
-    EXPECT_NE(errors_of("dataset: []\nsteps: 2\n").find("job.dataset is empty"), std::string::npos);
-    EXPECT_NE(errors_of("learning_rate: -1\n").find("s.yaml:1:16: error: "), std::string::npos);
-    EXPECT_NE(errors_of("learning_rate: 0.1\nmin_learning_rate: 0.2\n").find("larger than"),
+    EXPECT_NE(job_errors("dataset: []\nsteps: 2\n").find("job.dataset is empty"),
               std::string::npos);
-    EXPECT_NE(errors_of("checkpoint: x\n").find("not supported yet"), std::string::npos);
-    EXPECT_EQ(errors_of("{checkpoint_folder: '', checkpoint_interval: 5, log_file: ''}\n"), "");
-    EXPECT_NE(errors_of("checkpoint_interval: 5\n").find("needs a job.checkpoint_folder"),
+    EXPECT_NE(job_errors("learning_rate: -1\n").find("s.yaml:1:16: error: "), std::string::npos);
+    EXPECT_NE(job_errors("learning_rate: 0.1\nmin_learning_rate: 0.2\n").find("larger than"),
+              std::string::npos);
+    EXPECT_NE(job_errors("checkpoint: x\n").find("not supported yet"), std::string::npos);
+    EXPECT_EQ(job_errors("{checkpoint_folder: '', checkpoint_interval: 5, log_file: ''}\n"), "");
+    EXPECT_NE(job_errors("checkpoint_interval: 5\n").find("needs a job.checkpoint_folder"),
               std::string::npos);
     EXPECT_NE(
-        errors_of("{checkpoint_folder: a, checkpoint_interval: 0}\n").find("s.yaml:1:45: error: "),
+        job_errors("{checkpoint_folder: a, checkpoint_interval: 0}\n").find("s.yaml:1:45: error: "),
         std::string::npos);
-    EXPECT_NE(errors_of("checkpoint_folder: [a]\n").find("s.yaml:1:20: error: "),
+    EXPECT_NE(job_errors("checkpoint_folder: [a]\n").find("s.yaml:1:20: error: "),
               std::string::npos);
-    EXPECT_NE(errors_of("dropout: 0\n").find("unknown key"), std::string::npos);
-    EXPECT_NE(errors_of("[1]\n").find("job must be a map"), std::string::npos);
+    EXPECT_NE(job_errors("dropout: 0\n").find("unknown key"), std::string::npos);
+    EXPECT_NE(job_errors("[1]\n").find("job must be a map"), std::string::npos);
 }
 
 }  // namespace read_job_test

@@ -8,14 +8,14 @@ namespace read_network_test {
 
 using namespace literals;
 
-struct Read {
+struct NetworkRead {
     NetworkFidelity fidelity = NetworkFidelity::fluid;
     NetworkSettings settings;
     std::string errors;
 };
 
-Read read(const std::string& text) {
-    Read out;
+NetworkRead network_read(const std::string& text) {
+    NetworkRead out;
     Errors errors;
     const DocumentNode root = section_of("network: " + text);
     read_network(*root.find("network"), out.fidelity, out.settings, errors);
@@ -24,13 +24,13 @@ Read read(const std::string& text) {
 }
 
 TEST(ReadNetwork, AWordIsTheFidelity) {
-    EXPECT_EQ(read("simgrid").fidelity, NetworkFidelity::simgrid);
-    EXPECT_EQ(read("analytic").errors, "");
-    const Read changed = read("{base: analytic, packet: {congestion: hpcc}}");
+    EXPECT_EQ(network_read("simgrid").fidelity, NetworkFidelity::simgrid);
+    EXPECT_EQ(network_read("analytic").errors, "");
+    const NetworkRead changed = network_read("{base: analytic, packet: {congestion: hpcc}}");
     EXPECT_EQ(changed.errors, "");
     EXPECT_EQ(changed.fidelity, NetworkFidelity::analytic);
     EXPECT_EQ(changed.settings.packet.parameters.congestion, packet::CongestionKind::hpcc);
-    EXPECT_EQ(read("fluit").errors,
+    EXPECT_EQ(network_read("fluit").errors,
               "s.yaml:1:10: error: network can't be 'fluit' (hint: one of analytic, fluid, packet, "
               "simgrid)\n");
     for (const auto fidelity : {NetworkFidelity::analytic,
@@ -43,7 +43,7 @@ TEST(ReadNetwork, AWordIsTheFidelity) {
 }
 
 TEST(ReadNetwork, AMapHasTheFidelityAndWhatHappensToLinks) {
-    const Read r = read(
+    const NetworkRead r = network_read(
         "{fidelity: fluid, convergence: 5 ms, timeout: 1 s, batch: 2 us, seed: 9, events: ["
         "{link: leaf 0 -> spine 1, at: 3 ms, state: down, for: 4 ms}, "
         "{link: x, at: 1 s, bandwidth: 100 Gbps, one_way: true}]}");
@@ -63,7 +63,7 @@ TEST(ReadNetwork, AMapHasTheFidelityAndWhatHappensToLinks) {
 }
 
 TEST(ReadNetwork, AWindowOfAStepIsForPackets) {
-    const Read r = read(
+    const NetworkRead r = network_read(
         "{fidelity: packet, window: {of: gradients, micro_batch: 3, from: 1 ms, for: 2 ms, "
         "packets_max: 1000}}");
     EXPECT_EQ(r.errors, "");
@@ -79,7 +79,8 @@ TEST(ReadNetwork, AWindowOfAStepIsForPackets) {
              {"{fidelity: packet, window: {for: 0 ms}}", "must not be zero"},
              {"{fidelity: packet, window: {micro_batch: -1}}", "micro_batch"},
              {"{fidelity: packet, window: {to: 3 ms}}", "unknown key 'to'"}}) {
-        EXPECT_NE(read(window).errors.find(text), std::string::npos) << read(window).errors;
+        EXPECT_NE(network_read(window).errors.find(text), std::string::npos)
+            << network_read(window).errors;
     }
 }
 
@@ -95,11 +96,11 @@ TEST(ReadNetwork, AnEventSaysWhereWhenAndWhat) {
              {"{link: a, at: 5, state: up}", "has no unit"},
              {"{link: a, at: 1 ms, bandwidth: -1 Gbps}", "is not a bandwidth"},
              {"x", "network.events[0] must be a map"}}) {
-        const std::string errors = read("{events: [" + event + "]}").errors;
+        const std::string errors = network_read("{events: [" + event + "]}").errors;
         EXPECT_NE(errors.find(text), std::string::npos) << event << ": " << errors;
     }
-    EXPECT_NE(read("{events: 5}").errors.find("must be a list"), std::string::npos);
-    EXPECT_NE(read("{timeout: 0 s}").errors.find("must not be zero"), std::string::npos);
+    EXPECT_NE(network_read("{events: 5}").errors.find("must be a list"), std::string::npos);
+    EXPECT_NE(network_read("{timeout: 0 s}").errors.find("must not be zero"), std::string::npos);
 }
 
 }  // namespace read_network_test

@@ -8,7 +8,7 @@ namespace {
 
 const std::string kPlan = "micro_batch_size: 1\nglobal_batch_size: 8\n";
 
-std::string errors_of(const std::string& text, ParallelPlan* plan = nullptr) {
+std::string plan_errors(const std::string& text, ParallelPlan* plan = nullptr) {
     Errors errors;
     ParallelPlan ignored;
     read_plan(section_of(text), plan != nullptr ? *plan : ignored, errors);
@@ -17,14 +17,14 @@ std::string errors_of(const std::string& text, ParallelPlan* plan = nullptr) {
 
 ParallelPlan plan_of(const std::string& text) {
     ParallelPlan plan;
-    EXPECT_EQ(errors_of(text, &plan), "") << text;
+    EXPECT_EQ(plan_errors(text, &plan), "") << text;
     return plan;
 }
 
 TEST(ReadPlan, OnlyTheBatchIsRequired) {
     const ParallelPlan expected{.micro_batch_size = 1, .global_batch_size = 8};
     EXPECT_EQ(plan_of(kPlan), expected);
-    EXPECT_EQ(errors_of("precision: bf16\n"),
+    EXPECT_EQ(plan_errors("precision: bf16\n"),
               "s.yaml:1:1: error: 'plan' lacks the key 'micro_batch_size' (hint: add "
               "'micro_batch_size: …')\n"
               "s.yaml:1:1: error: 'plan' lacks the key 'global_batch_size' (hint: add "
@@ -152,7 +152,7 @@ TEST(ReadPlan, ZeroHasFourStages) {
         EXPECT_EQ(plan_of(kPlan + key + word + "\n").data_parallel_sharding_strategy,
                   static_cast<ShardingStrategy>(stage++));
     }
-    EXPECT_NE(errors_of(kPlan + key + "zero_2\n").find("one of no_shard, optim, optim_grads"),
+    EXPECT_NE(plan_errors(kPlan + key + "zero_2\n").find("one of no_shard, optim, optim_grads"),
               std::string::npos);
 }
 
@@ -171,10 +171,10 @@ TEST(ReadPlan, APipelineThereAndBackHasTwoChunks) {
 }
 
 TEST(ReadPlan, DerivedAndFutureKeysAreRefusedWithTheirReason) {
-    EXPECT_EQ(errors_of(kPlan + "data_parallel_size: 4\n"),
+    EXPECT_EQ(plan_errors(kPlan + "data_parallel_size: 4\n"),
               "s.yaml:3:1: error: data_parallel_size is derived, never given (hint: remove it: it "
               "is the number of GPUs / (tensor * pipeline * context))\n");
-    EXPECT_EQ(errors_of(kPlan + "expert_model_parallel_size: 1\n"), "");
+    EXPECT_EQ(plan_errors(kPlan + "expert_model_parallel_size: 1\n"), "");
 }
 
 TEST(ReadPlan, SizesHaveBounds) {
@@ -184,18 +184,18 @@ TEST(ReadPlan, SizesHaveBounds) {
                             "virtual_pipeline_model_parallel_size",
                             "tp_comm_overlap_chunks"}) {
         for (const char* value : {"0", "-1", "1000000000"}) {
-            const std::string errors = errors_of(kPlan + key + ": " + value + "\n");
+            const std::string errors = plan_errors(kPlan + key + ": " + value + "\n");
             EXPECT_NE(errors.find(std::string{"plan."} + key + " is " + value + ", out of range"),
                       std::string::npos)
                 << errors;
         }
     }
-    EXPECT_NE(errors_of(kPlan + "pipeline_layout: [4, -1]\n").find("s.yaml:3:22: error: "),
+    EXPECT_NE(plan_errors(kPlan + "pipeline_layout: [4, -1]\n").find("s.yaml:3:22: error: "),
               std::string::npos);
 }
 
 TEST(ReadPlan, ASectionThatIsNoMapIsOneError) {
-    EXPECT_EQ(errors_of("words\n"), "s.yaml:1:1: error: plan must be a map, not 'words'\n");
+    EXPECT_EQ(plan_errors("words\n"), "s.yaml:1:1: error: plan must be a map, not 'words'\n");
 }
 
 }  // namespace

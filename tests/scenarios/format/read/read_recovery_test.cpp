@@ -6,7 +6,7 @@
 namespace orrery {
 namespace read_recovery_test {
 
-std::string errors_of(const std::string& text, std::vector<RecoveryPlan>* plans = nullptr) {
+std::string recovery_errors(const std::string& text, std::vector<RecoveryPlan>* plans = nullptr) {
     Errors errors;
     std::vector<RecoveryPlan> ignored;
     read_recovery(section_of(text), {}, plans != nullptr ? *plans : ignored, errors);
@@ -15,8 +15,8 @@ std::string errors_of(const std::string& text, std::vector<RecoveryPlan>* plans 
 
 TEST(ReadRecovery, ReadsALadderInItsOrder) {
     std::vector<RecoveryPlan> plans;
-    EXPECT_EQ(
-        errors_of("name: all\n"
+    EXPECT_EQ(recovery_errors(
+                  "name: all\n"
                   "policies: [{in_place: {attempts: 2}}, {spares: {count: 16}}, elastic,\n"
                   "  {peer_checkpoint: {copies: 3, placement: ring}}, {drain: {slow: false}},\n"
                   "  {over_eviction: {domain: pdu}}, {rollback: {checkpoints: 2}},\n"
@@ -29,7 +29,7 @@ TEST(ReadRecovery, ReadsALadderInItsOrder) {
                   "detection: {heartbeat: 5 s}\n"
                   "attempts: 3\n",
                   &plans),
-        "");
+              "");
     ASSERT_EQ(plans.size(), 1u);
     const RecoveryPlan& plan = plans[0];
     ASSERT_EQ(plan.policies.size(), 11u);
@@ -58,9 +58,9 @@ TEST(ReadRecovery, ReadsALadderInItsOrder) {
 
 TEST(ReadRecovery, ReadsPlansToCompare) {
     std::vector<RecoveryPlan> plans;
-    EXPECT_EQ(errors_of("- {name: a, policies: [spares], checkpoint: {interval: young}}\n"
-                        "- {policies: [reroute]}\n",
-                        &plans),
+    EXPECT_EQ(recovery_errors("- {name: a, policies: [spares], checkpoint: {interval: young}}\n"
+                              "- {policies: [reroute]}\n",
+                              &plans),
               "");
     ASSERT_EQ(plans.size(), 2u);
     EXPECT_EQ(make_ladder(plans[0].policies)[0]->spares()->quantile, 0.99);
@@ -85,8 +85,8 @@ TEST(ReadRecovery, EveryMistakeIsTold) {
           std::pair{"- {name: a}\n- {name: a}", "two recovery plans are named 'a'"},
           std::pair{"- 5", "must be a map"},
           std::pair{"polices: []", "did you mean 'policies'"}}) {
-        EXPECT_NE(errors_of(text).find(error), std::string::npos) << text << "\n"
-                                                                  << errors_of(text);
+        EXPECT_NE(recovery_errors(text).find(error), std::string::npos) << text << "\n"
+                                                                        << recovery_errors(text);
     }
 }
 

@@ -362,7 +362,7 @@ TEST(Reader, AnEntryCanBeChangedInPlace) {
 }
 
 TEST(Reader, HuggingFaceConfigsAreReadBesideTheScenario) {
-    const std::string folder = testing::TempDir();
+    const std::string folder = ::testing::TempDir();
     std::ofstream{folder + "/config.json"} << R"({"model_type": "llama", "hidden_size": 4096,
   "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
   "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072,

@@ -23,7 +23,7 @@ std::vector<std::string> suspects_of(const Scenario& scenario) {
     return checks ? checks->suspects : std::vector<std::string>{};
 }
 
-FaultProcess standing(FaultKind kind, Component at, double factor = 0) {
+FaultProcess standing_fault(FaultKind kind, Component at, double factor = 0) {
     return {.name = "fault", .kind = kind, .at = at, .once = WallTime{}, .factor = factor};
 }
 
@@ -33,15 +33,16 @@ TEST(ModelledChecks, NobodyIsSuspectedOfAHealthyCluster) {
 
 TEST(ModelledChecks, ASlowNicIsFoundAndItsPartnersAreNot) {
     const auto found =
-        suspects_of(cluster({standing(FaultKind::slow_nic, {Scope::nic, 1}, 4)}, {}));
+        suspects_of(cluster({standing_fault(FaultKind::slow_nic, {Scope::nic, 1}, 4)}, {}));
     ASSERT_EQ(found.size(), 1u);
     EXPECT_TRUE(found[0].find("0.25 of the median") != std::string::npos) << found[0];
 }
 
 TEST(ModelledChecks, ASlowGpuAndADeadNodeAreFound) {
-    const auto found = suspects_of(cluster({standing(FaultKind::slow_gpu, {Scope::gpu, 5}, 1.5),
-                                            standing(FaultKind::node_crash, {Scope::node, 3})},
-                                           {}));
+    const auto found =
+        suspects_of(cluster({standing_fault(FaultKind::slow_gpu, {Scope::gpu, 5}, 1.5),
+                             standing_fault(FaultKind::node_crash, {Scope::node, 3})},
+                            {}));
     ASSERT_EQ(found.size(), 2u);
     EXPECT_EQ(found[0], "node 1 gpu 1: 1.50 times slower than the median");
     EXPECT_EQ(found[1], "node 3: does not answer");
@@ -49,7 +50,8 @@ TEST(ModelledChecks, ASlowGpuAndADeadNodeAreFound) {
 
 // The GPUs of its node are well.
 TEST(ModelledChecks, ADeadNicIsNamedAndNotItsNode) {
-    const auto found = suspects_of(cluster({standing(FaultKind::nic_down, {Scope::nic, 1})}, {}));
+    const auto found =
+        suspects_of(cluster({standing_fault(FaultKind::nic_down, {Scope::nic, 1})}, {}));
     ASSERT_FALSE(found.empty());
     EXPECT_NE(found[0].find("nic 1"), std::string::npos) << found[0];
     for (const std::string& suspect : found) {
@@ -70,13 +72,13 @@ Scenario trays(const FaultProcess& fault) {
 }
 
 TEST(ModelledChecks, ALostTrayIsANode) {
-    const auto found = suspects_of(trays(standing(FaultKind::node_crash, {Scope::node, 1})));
+    const auto found = suspects_of(trays(standing_fault(FaultKind::node_crash, {Scope::node, 1})));
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0], "node 1: does not answer");
 }
 
 TEST(ModelledChecks, ANicOfATrayIsNamedByItsTray) {
-    const auto found = suspects_of(trays(standing(FaultKind::nic_down, {Scope::nic, 5})));
+    const auto found = suspects_of(trays(standing_fault(FaultKind::nic_down, {Scope::nic, 5})));
     ASSERT_FALSE(found.empty());
     EXPECT_NE(found[0].find("node 2 nic 1"), std::string::npos) << found[0];
     for (const std::string& suspect : found) {
@@ -86,7 +88,8 @@ TEST(ModelledChecks, ANicOfATrayIsNamedByItsTray) {
 
 // Rail 1 of all trays hangs on it.
 TEST(ModelledChecks, ADeadLeafCutsItsRailOfEveryTray) {
-    const auto checks = modelled_checks(trays(standing(FaultKind::switch_down, {Scope::leaf, 1})));
+    const auto checks =
+        modelled_checks(trays(standing_fault(FaultKind::switch_down, {Scope::leaf, 1})));
     ASSERT_TRUE(checks);
     const auto loopback = std::ranges::find_if(checks->tests, [](const ModelledCheck& check) {
         return check.test.starts_with("loopback");

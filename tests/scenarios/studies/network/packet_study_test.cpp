@@ -16,7 +16,7 @@ namespace {
 
 using namespace literals;
 
-PacketStudy study_of(const Scenario& scenario) {
+PacketStudy packet_study_of(const Scenario& scenario) {
     auto study = PacketStudy::make(scenario.cluster, scenario.network_settings);
     EXPECT_TRUE(study) << study.error().to_string();
     return std::move(*study);
@@ -29,7 +29,7 @@ std::vector<NicMessage> pairs(const PacketStudy& study, std::uint32_t n, Bytes b
 // Every byte of a message crosses its links once, with a header a packet and nothing repeated.
 TEST(PacketStudy, AMessageAloneHasNoSlowdownAndLoadsItsLinksOnce) {
     Scenario scenario = leaf_spine_scenario(4);
-    const PacketStudy study = study_of(scenario);
+    const PacketStudy study = packet_study_of(scenario);
     const auto run = study.run(pairs(study, 2, Bytes(1'000'000)), nullptr);
     ASSERT_TRUE(run);
     ASSERT_EQ(run->flows.size(), 1U);
@@ -45,7 +45,7 @@ TEST(PacketStudy, PacketsFollowTheFabricsRouting) {
     Scenario scenario = leaf_spine_scenario(16);
     const auto slowest = [&](RoutingKind routing) {
         scenario.cluster.fabric.routing = routing;
-        const PacketStudy study = study_of(scenario);
+        const PacketStudy study = packet_study_of(scenario);
         const auto run = study.run(pairs(study, 32, Bytes(500'000)), nullptr);
         return summarise(Bytes(500'000), run->flows).slowdown_max;
     };
@@ -62,7 +62,7 @@ TEST(PacketStudy, AStormPausesTheNetworkAndFlowsGoOnAfterwards) {
         packet::published_parameters(packet::CongestionKind::none);
     scenario.network_settings.packet.parameters.pfc.kind = packet::PfcKind::dynamic;
     const auto times = [&] {
-        const PacketStudy study = study_of(scenario);
+        const PacketStudy study = packet_study_of(scenario);
         auto run = study.run(pairs(study, 8, Bytes(16'000'000)), nullptr);
         EXPECT_TRUE(run->finished);
         EXPECT_EQ(run->counts.dropped, 0);
@@ -82,7 +82,7 @@ TEST(PacketStudy, WhatNeverEndsIsReported) {
     scenario.network_settings.packet.parameters =
         packet::published_parameters(packet::CongestionKind::none);
     scenario.network_settings.events = {{.nic = "node 5 nic 0", .at = 10_us}};
-    const PacketStudy study = study_of(scenario);
+    const PacketStudy study = packet_study_of(scenario);
     const auto run = study.run(pairs(study, 8, Bytes(1'000'000)), nullptr);
     ASSERT_TRUE(run);
     EXPECT_FALSE(run->finished);
@@ -93,7 +93,7 @@ TEST(PacketStudy, QueuePairsSplitAMessage) {
     Scenario scenario = leaf_spine_scenario(16);
     const auto slowest = [&](std::uint32_t queue_pairs) {
         scenario.cluster.fabric.qps_per_connection = queue_pairs;
-        const PacketStudy study = study_of(scenario);
+        const PacketStudy study = packet_study_of(scenario);
         const auto run = study.run(pairs(study, 32, Bytes(4'000'000)), nullptr);
         EXPECT_EQ(run->flows.size(), 16U);
         return summarise(Bytes(4'000'000), run->flows).slowdown_max;
@@ -102,7 +102,7 @@ TEST(PacketStudy, QueuePairsSplitAMessage) {
 }
 
 TEST(PacketStudy, ATraceShowsQueuesLoadsAndMessages) {
-    const PacketStudy study = study_of(leaf_spine_scenario(4));
+    const PacketStudy study = packet_study_of(leaf_spine_scenario(4));
     NetworkTrace trace;
     ASSERT_TRUE(study.run(pairs(study, 8, Bytes(1'000'000)), &trace));
     EXPECT_EQ(trace.tracks.size(), 4U);
@@ -130,7 +130,7 @@ TEST(PacketStudy, SaysWhatCannotBe) {
 
 // More than a million events, so that there is something to say in between.
 TEST(PacketStudy, TellsHowFarItIs) {
-    const PacketStudy study = study_of(leaf_spine_scenario(16));
+    const PacketStudy study = packet_study_of(leaf_spine_scenario(16));
     const auto messages = pairs(study, 16, Bytes(240'000'000));
     std::vector<double> shares;
     const auto run = study.run(messages, nullptr, [&](double share) { shares.push_back(share); });

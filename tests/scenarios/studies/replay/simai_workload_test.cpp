@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-constexpr const char* kText =
+constexpr const char* kWorkload =
     "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 2 ga: 2 "
     "all_gpus: 8 checkpoints: 0 checkpoint_initiates: 0\n"
     "2\n"
@@ -14,7 +14,7 @@ constexpr const char* kText =
     "layer\t-1\t2000\tALLGATHER\t8192\t3000\tREDUCESCATTER\t8192\t4000\tALLREDUCE\t65536\t100\n";
 
 TEST(SimaiWorkload, RunsForwardThenBackwardForEachMicroBatch) {
-    const auto step = parse_simai(kText, "w.txt");
+    const auto step = parse_simai(kWorkload, "w.txt");
     ASSERT_TRUE(step) << step.error().front().to_string();
     ASSERT_EQ(step->ranks.size(), 8u);
     const auto& ops = step->ranks[3];

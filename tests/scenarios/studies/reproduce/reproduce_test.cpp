@@ -11,14 +11,15 @@
 namespace orrery {
 namespace {
 
-const std::filesystem::path kScenarios = std::filesystem::path{ORRERY_SOURCE_DIR} / "scenarios";
+const std::filesystem::path kScenarioFolder =
+    std::filesystem::path{ORRERY_SOURCE_DIR} / "scenarios";
 
 ReproduceOptions with_jobs(std::uint32_t jobs) {
-    return {.catalogue = kScenarios / "catalogue", .jobs = jobs};
+    return {.catalogue = kScenarioFolder / "catalogue", .jobs = jobs};
 }
 
 TEST(Reproduce, RunsARoomFromEndToEnd) {
-    const auto rooms = find_rooms(kScenarios / "reproductions", {"selective-recomputation"});
+    const auto rooms = find_rooms(kScenarioFolder / "reproductions", {"selective-recomputation"});
     ASSERT_TRUE(rooms);
     ASSERT_EQ(rooms->size(), 1u);
     double progress = 0;
@@ -48,7 +49,7 @@ TEST(Reproduce, RunsARoomFromEndToEnd) {
 }
 
 TEST(Reproduce, TheNumberOfJobsChangesNothing) {
-    const auto rooms = find_rooms(kScenarios / "reproductions", {"holmes"});
+    const auto rooms = find_rooms(kScenarioFolder / "reproductions", {"holmes"});
     ASSERT_TRUE(rooms);
     const auto one = reproduce(*rooms, with_jobs(1));
     const auto three = reproduce(*rooms, with_jobs(3));
@@ -59,7 +60,8 @@ TEST(Reproduce, TheNumberOfJobsChangesNothing) {
 }
 
 TEST(Reproduce, AnUnknownRoomHasANearestName) {
-    const auto rooms = find_rooms(kScenarios / "reproductions", {"holms", "mt-nlg", "nothing-at"});
+    const auto rooms =
+        find_rooms(kScenarioFolder / "reproductions", {"holms", "mt-nlg", "nothing-at"});
     ASSERT_FALSE(rooms);
     ASSERT_EQ(rooms.error().size(), 2u);
     EXPECT_EQ(rooms.error()[0].to_string(),
@@ -67,7 +69,7 @@ TEST(Reproduce, AnUnknownRoomHasANearestName) {
 }
 
 TEST(Reproduce, AllRoomsCanBeRead) {
-    const auto rooms = find_rooms(kScenarios / "reproductions", {});
+    const auto rooms = find_rooms(kScenarioFolder / "reproductions", {});
     ASSERT_TRUE(rooms) << rooms.error()[0].to_string();
     EXPECT_GE(rooms->size(), 9u);
     const TestFolder empty;
@@ -110,7 +112,7 @@ TEST(Reproduce, ServedLoadsHaveFiguresToo) {
 
 TEST(Reproduce, ASimulationThatFailsIsAnErrorOfItsComparisons) {
     const TestFolder folder;
-    const std::string scenario = (kScenarios / "laptop-2gpu.yaml").string();
+    const std::string scenario = (kScenarioFolder / "laptop-2gpu.yaml").string();
     const std::string file = folder.write(
         "room.yaml",
         "kind: reproduction\nsystem: S\ntitle: T\nsource: A\nurl: https://a\nclass: absolute\n"

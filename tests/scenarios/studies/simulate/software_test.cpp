@@ -9,10 +9,10 @@
 namespace orrery {
 namespace {
 
-using Words = std::vector<std::pair<std::string, std::string>>;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 TEST(Software, IsAStackWithoutItsVersion) {
-    for (const auto& [stack, software] : Words{{"nemo-24.05", "nemo"},
+    for (const auto& [stack, software] : Pairs{{"nemo-24.05", "nemo"},
                                                {"NeMo24.07", "nemo"},
                                                {"nemo", "nemo"},
                                                {"Megatron-LM", "megatron-lm"},
@@ -27,7 +27,7 @@ TEST(Software, IsAStackWithoutItsVersion) {
 }
 
 TEST(Lineage, IsTheSoftwareThatAStackIsBuiltOn) {
-    for (const auto& [stack, lineage] : Words{{"nemo-24.05", "megatron-lm"},
+    for (const auto& [stack, lineage] : Pairs{{"nemo-24.05", "megatron-lm"},
                                               {"megatron-lm", "megatron-lm"},
                                               {"megatron-deepspeed-2022", "megatron-lm"},
                                               {"megascale", "megatron-lm"},
