@@ -78,7 +78,8 @@ void set_model(const PublishedCase& row,
 Result<void> set_family(const PublishedCase& row, Transformer& model) {
     const auto table = default_catalogue() / "published" / "model_families.csv";
     const auto families = read_csv(
-        table.string(), {"begins", "qk_layernorm", "add_bias_linear", "activation_func_clamp_value"});
+        table.string(),
+        {"begins", "qk_layernorm", "add_bias_linear", "activation_func_clamp_value"});
     if (!families) {
         return tl::unexpected(families.error().front());
     }
