@@ -69,7 +69,9 @@ std::string default_of(const std::string& column) {
 }
 
 // One error for a file that is not such a table, instead of one for each column.
-Error not_the_table(const std::vector<std::string>& columns, const std::string& where) {
+Error not_the_table(const std::vector<std::string>& header,
+                    const std::vector<std::string>& columns,
+                    const std::string& where) {
     constexpr std::size_t kNamed = 5;
     std::string names;
     for (std::size_t i = 0; i < std::min(kNamed, columns.size()); ++i) {
@@ -78,9 +80,11 @@ Error not_the_table(const std::vector<std::string>& columns, const std::string& 
     if (columns.size() > kNamed) {
         names += ", … (" + std::to_string(columns.size()) + " in all)";
     }
+    const bool other_separator =
+        header.size() == 1 && header[0].find_first_of(";\t") != std::string::npos;
     return {where,
             "not the table (CSV) that is due here: the first line names none of its columns",
-            "columns " + names};
+            (other_separator ? "commas separate fields; columns " : "columns ") + names};
 }
 
 // The position in the file of each requested column.
@@ -94,7 +98,7 @@ ResultOrErrors<std::vector<std::size_t>> match_header(const std::vector<std::str
         return std::find(header.begin(), header.end(), name_of(column)) != header.end();
     };
     if (std::none_of(columns.begin(), columns.end(), is_there)) {
-        errors.push_back(not_the_table(columns, where));
+        errors.push_back(not_the_table(header, columns, where));
         return unexpected<Errors>(std::move(errors));
     }
     for (const std::string& column : columns) {
@@ -109,7 +113,8 @@ ResultOrErrors<std::vector<std::size_t>> match_header(const std::vector<std::str
     for (std::size_t i = 0; i < header.size(); ++i) {
         if (std::find(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(i), header[i]) !=
             header.begin() + static_cast<std::ptrdiff_t>(i)) {
-            errors.push_back({where, "column " + header[i] + " appears twice", ""});
+            errors.push_back(
+                {where, "column " + header[i] + " appears twice", "delete one of them"});
         }
         if (!other_columns &&
             std::none_of(columns.begin(), columns.end(), [&](const std::string& column) {

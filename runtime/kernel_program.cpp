@@ -43,7 +43,7 @@ double value_at(ConstTensorView view, std::int64_t e) {
 }
 
 Error unknown(const KernelCall& call) {
-    return {"", std::string{name(call.kind)} + " is not measured by itself", {}};
+    return {"", std::string{name(call.kind)} + " does not run by itself", {}};
 }
 
 }  // namespace
@@ -59,10 +59,9 @@ std::optional<KernelProgram> kernel_program(const KernelCall& call) {
     p.parties.front().mesh = Mesh{{{"pp", 1}}};
     p.kernels = {call};
     p.names = {std::string{name(call.kind)}};
-    p.segments = {
-        {.name = "alone",
-         .ops = {Op{.stream = kComputeStream,
-                    .num_operands = static_cast<std::uint32_t>(forms.all().size())}}}};
+    p.segments = {{.name = "alone",
+                   .ops = {Op{.stream = kComputeStream,
+                              .num_operands = static_cast<std::uint32_t>(forms.all().size())}}}};
     p.roles = {{.name = "pp 0", .slots = {Slot{.segment = SegmentId{0}}}}};
     for (const OperandForm& form : forms.all()) {
         const auto id = to_id<TensorId>(p.tensors.size());
@@ -72,8 +71,7 @@ std::optional<KernelProgram> kernel_program(const KernelCall& call) {
                              .global_shape = form.shape,
                              .layout = Layout(1),
                              .bytes = Bytes{form.elements() * size_bytes(form.dtype)}});
-        p.operands.push_back(
-            {.tensor = id, .access = form.access, .transposed = form.transposed});
+        p.operands.push_back({.tensor = id, .access = form.access, .transposed = form.transposed});
         kernel.values.push_back(form.values);
         kernel.ids.push_back(form.ids);
         if (form.access != Access::read) {
@@ -108,32 +106,6 @@ void fill_operands(const KernelProgram& kernel, Executor& executor) {
             }
         }
     }
-}
-
-Result<TimeAlone> measure_kernel(const KernelCall& call, DeviceChoice device, int repeats) {
-    constexpr int kWarmUp = 3;
-    const auto kernel = kernel_program(call);
-    if (!kernel) {
-        return unexpected<Error>(unknown(call));
-    }
-    auto executor = ready(*kernel, device);
-    if (!executor) {
-        return unexpected<Error>(executor.error());
-    }
-    OpTimes times{*kernel->program};
-    for (int i = 0; i < kWarmUp + repeats; ++i) {
-        (*executor)->measure(i < kWarmUp ? nullptr : &times, true);
-        if (const Result<void> done = (*executor)->run_step(); !done) {
-            return unexpected<Error>(done.error());
-        }
-    }
-    const Profile profile = times.profile("");
-    if (profile.empty()) {
-        return fail("", std::string{name(call.kind)} + " took no time that could be measured");
-    }
-    return TimeAlone{.median_s = profile[0].median.seconds(),
-                     .spread = profile[0].spread,
-                     .samples = profile[0].samples};
 }
 
 Result<double> compare_kernel(const KernelCall& call,

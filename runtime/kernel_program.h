@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One kernel as a Program of one op, with the operands that its descriptor lists and valid data.
-// Any executor can run it. It serves to time a kernel alone on any device (profiles), and to
-// compare the results of two devices.
+// Any executor can run it, which serves to compare the results of two devices.
 #pragma once
 
 #include <memory>
@@ -19,9 +18,9 @@ namespace orrery {
 
 struct KernelProgram {
     std::unique_ptr<Program> program;
-    std::vector<OperandValues> values;     // by tensor
-    std::vector<std::int64_t> ids;         // by tensor: the number of distinct ids
-    std::vector<TensorId> results;         // tensors written or accumulated into
+    std::vector<OperandValues> values;  // by tensor
+    std::vector<std::int64_t> ids;      // by tensor: the number of distinct ids
+    std::vector<TensorId> results;      // tensors written or accumulated into
 };
 
 // No value for kernels that do not run by themselves (KernelDescriptor::operands).
@@ -30,14 +29,6 @@ std::optional<KernelProgram> kernel_program(const KernelCall& call);
 // Fills the operands with values that depend only on (tensor, element), so that every executor has
 // the same.
 void fill_operands(const KernelProgram& kernel, Executor& executor);
-
-struct TimeAlone {
-    double median_s = 0;
-    double spread = 0;  // relative, as in kernels/profile.h
-    std::int64_t samples = 0;
-};
-// Runs the kernel `repeats` times after a few warm-up runs.
-Result<TimeAlone> measure_kernel(const KernelCall& call, DeviceChoice device, int repeats);
 
 // An executor's notes on a kernel, and the kernels that gave wrong results and were replaced.
 struct KernelNotes {

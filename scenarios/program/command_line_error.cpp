@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <string_view>
 
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/program/spelling.h"
@@ -22,6 +23,23 @@ Error missing_error(const Command& command, const CommandOption& missing) {
             fmt::format("for example: orrery {}; see orrery {} --help",
                         command.examples.front(),
                         command.name)};
+}
+
+// CLI11's words for an option without its value, or with two, as a sentence.
+std::string in_plain_words(const std::string& what) {
+    const auto has = [&](std::string_view words) { return what.find(words) != std::string::npos; };
+    const std::string option = what.substr(0, what.find(": "));
+    if (has(": At Most 1 required but received")) {
+        return option + " is given more than once";
+    }
+    constexpr std::string_view kOne = ": 1 required ";
+    constexpr std::string_view kMissing = " missing";
+    if (has(kOne) && what.ends_with(kMissing)) {
+        const std::size_t from = option.size() + kOne.size();
+        return fmt::format(
+            "{} lacks its {}", option, what.substr(from, what.size() - kMissing.size() - from));
+    }
+    return what;
 }
 
 }  // namespace
@@ -45,7 +63,7 @@ Error command_line_error(const std::vector<Command>& commands,
             names.push_back(known.name);
         }
         const bool near = !nearest_names(words[0], names, 1).empty();
-        return {"",
+        return {"command line",
                 fmt::format("unknown command '{}'", words[0]),
                 near ? nearest_hint(words[0], names) : general};
     }
@@ -69,7 +87,7 @@ Error command_line_error(const std::vector<Command>& commands,
         return given && option.required && !given(option.names.substr(0, option.names.find(',')));
     });
     return missing != command->options.end() ? missing_error(*command, *missing)
-                                             : Error{"command line", what, own};
+                                             : Error{"command line", in_plain_words(what), own};
 }
 
 std::string why_no_name(const CommandOption& option, const std::string& word) {

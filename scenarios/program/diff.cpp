@@ -41,7 +41,11 @@ ResultOrErrors<ScenarioDiff> diff_files(const DiffArguments& arguments,
     const bool first = before && is_result(*before);
     const bool second = after && is_result(*after);
     if (first != second) {
-        return unexpected<Errors>(Errors{{first ? arguments.after : arguments.before,
+        const std::string& file = first ? arguments.after : arguments.before;
+        if (const auto& other = first ? after : before; !other && file.ends_with(".json")) {
+            return unexpected<Errors>(other.error());
+        }
+        return unexpected<Errors>(Errors{{file,
                                           "is no result, and the other file is one",
                                           "two scenarios, or two results of --json"}});
     }
@@ -62,6 +66,9 @@ int diff_command(const DiffArguments& arguments) {
             }
             diff->before = arguments.before;
             diff->after = arguments.after;
+            for (const std::string& set : arguments.overrides) {
+                diff->after += " --set " + set;
+            }
             StudyOutput output{.report = diff_sections(*diff),
                                .json = diff_json(*diff),
                                .provenance = provenance_of("diff")};

@@ -2,6 +2,7 @@
 #include "scenarios/format/document/csv_header.h"
 
 #include <fstream>
+#include <string_view>
 
 namespace orrery {
 namespace {
@@ -21,6 +22,10 @@ std::string bounded_line(std::istream& in) {
 std::string csv_header(const std::filesystem::path& file) {
     std::ifstream in{file};
     std::string line = bounded_line(in);
+    if (constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+        line.starts_with(kByteOrderMark)) {
+        line.erase(0, kByteOrderMark.size());
+    }
     while (in && line.starts_with('#')) {
         line = bounded_line(in);
     }

@@ -86,8 +86,10 @@ public:
         key.column = cursor_.column > length ? cursor_.column - length : 1;
         key.text = text;
         DocumentNode& parent = open_.back();
-        if (key_position(parent, text) != kNoKey) {
-            errors_.push_back({key.where(), "duplicate key " + key.describe(), {}});
+        if (const std::size_t i = key_position(parent, text); i != kNoKey) {
+            errors_.push_back({key.where(),
+                               "duplicate key " + key.describe(),
+                               fmt::format("first given at line {}", parent.keys[i].line)});
         }
         if (parent.keys.size() >= kKeysMax) {
             errors_.push_back({key.where(), fmt::format("more than {} keys", kKeysMax), {}});

@@ -123,16 +123,15 @@ bool MapReader::integer(std::string_view key,
     }
     std::int64_t number = 0;
     const bool read = parse_scalar(node->text, number);
-    if (!read && !is_too_long(node->text)) {
-        wrong_type(*node, key, kDue);
-        return false;
-    }
+    const bool whole = read || is_too_long(node->text);
     if (!read || number < range.least || number > range.most) {
-        errors_.push_back({node->where(),
-                           fmt::format("{} is {}, out of range",
-                                       full_name(key),
-                                       read ? std::to_string(number) : node->describe()),
-                           fmt::format("{} to {}", range.least, range.most)});
+        errors_.push_back(
+            {node->where(),
+             whole ? fmt::format("{} is {}, out of range",
+                                 full_name(key),
+                                 read ? std::to_string(number) : node->describe())
+                   : fmt::format("{} must be {}, not {}", full_name(key), kDue, node->describe()),
+             fmt::format("{} to {}", range.least, range.most)});
         return false;
     }
     value = number;
@@ -328,6 +327,9 @@ void MapReader::complain(std::string_view key, std::string what, std::string hin
 // Hint at the map to which the key belongs (unless it is the beginning of a key here), else at
 // another program's name, else at the nearest known key.
 std::string MapReader::hint_at(const std::string& unknown) const {
+    if (unknown == "version" && path_.empty()) {
+        return "files of this release have no version; did a later one write this file?";
+    }
     const bool begins_one = std::any_of(known_.begin(), known_.end(), [&](const std::string& key) {
         return key.starts_with(unknown);
     });

@@ -128,8 +128,9 @@ bool read_quantity(MapReader& reader, const Key& key, Quantity& value) {
         return false;
     }
     if (key.positive && read == Quantity{}) {
-        reader.complain(
-            key.name, reader.full_name(key.name) + " must not be zero", std::string{key.example});
+        reader.complain(key.name,
+                        reader.full_name(key.name) + " must not be zero",
+                        key.example.empty() ? one_value_text(key) : std::string{key.example});
         return false;
     }
     value = read;

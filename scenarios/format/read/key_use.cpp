@@ -25,7 +25,7 @@ bool reads(const KeyReader& reader, std::string_view path) {
     return std::ranges::any_of(reader.uses, [&](const KeyUse& use) { return is_of(use, path); });
 }
 
-// A command that reads every file whole tells nothing of a key.
+// A command that reads every key, such as check, is no hint for one of them.
 bool is_inspector(const KeyReader& reader) {
     return std::ranges::any_of(reader.uses, [](const KeyUse& use) { return use.keys.empty(); });
 }
@@ -48,7 +48,7 @@ std::string first_two(std::string_view path) {
     return names;
 }
 
-// The reader knows better what to say of another one.
+// The reader of the file has a better error for an unknown key.
 bool is_a_key(std::string_view path) {
     const std::string names = first_two(path);
     return std::ranges::any_of(scenario_keys(),

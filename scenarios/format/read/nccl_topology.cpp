@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/input_file.h"
+
 namespace orrery {
 namespace {
 
@@ -44,18 +46,21 @@ void count(const pugi::xml_node& element, NcclMachine& found, int depth) {
 }  // namespace
 
 Result<NcclMachine> read_nccl_topology(const std::filesystem::path& file) {
+    constexpr const char* kDue = "the file that NCCL writes with NCCL_TOPO_DUMP_FILE";
+    const Result<std::string> text = read_input(file, kDue);
+    if (!text) {
+        return tl::unexpected(text.error());
+    }
     pugi::xml_document document;
-    const pugi::xml_parse_result parsed = document.load_file(file.c_str());
+    const pugi::xml_parse_result parsed = document.load_buffer(text->data(), text->size());
     if (!parsed) {
-        return fail(file.string(),
-                    std::string{"can't be read as XML: "} + parsed.description(),
-                    "the file that NCCL writes with NCCL_TOPO_DUMP_FILE");
+        return fail(
+            file.string(), std::string{"can't be read as XML: "} + parsed.description(), kDue);
     }
     const pugi::xml_node system = document.child("system");
     if (!system) {
-        return fail(file.string(),
-                    "this is not a topology of NCCL: it has no element 'system'",
-                    "the file that NCCL writes with NCCL_TOPO_DUMP_FILE");
+        return fail(
+            file.string(), "this is not a topology of NCCL: it has no element 'system'", kDue);
     }
     NcclMachine found;
     count(system, found, 0);

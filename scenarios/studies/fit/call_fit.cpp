@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/base/parallel.h"
+#include "scenarios/studies/fit/row_samples.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/validate/validation.h"
 
@@ -80,20 +80,8 @@ Result<std::vector<CallSample>> sample_calls(const std::vector<PublishedCase>& c
                                              const Catalogue& catalogue,
                                              std::uint32_t jobs,
                                              const RowTerms& known) {
-    std::vector<Result<std::optional<CallSample>>> found(cases.size());
-    for_each_index(cases.size(), jobs, [&](std::size_t i) {
-        found[i] = sample_call(cases[i], catalogue, known);
-    });
-    std::vector<CallSample> samples;
-    for (Result<std::optional<CallSample>>& one : found) {
-        if (!one) {
-            return tl::unexpected(one.error());
-        }
-        if (one->has_value()) {
-            samples.push_back(**std::move(one));
-        }
-    }
-    return samples;
+    return samples_of_rows<CallSample>(
+        cases, jobs, [&](const PublishedCase& row) { return sample_call(row, catalogue, known); });
 }
 
 RowTerms terms_of(const std::vector<CallSample>& samples) {

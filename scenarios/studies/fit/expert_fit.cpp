@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/base/parallel.h"
+#include "scenarios/studies/fit/row_samples.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 
 namespace orrery {
@@ -43,20 +43,9 @@ Result<std::vector<ExpertSample>> sample_experts(const std::vector<PublishedCase
                                                  const EfficiencyTable& table,
                                                  std::uint32_t jobs,
                                                  const RowTerms& known) {
-    std::vector<Result<std::optional<ExpertSample>>> found(cases.size());
-    for_each_index(cases.size(), jobs, [&](std::size_t i) {
-        found[i] = sample_expert(cases[i], catalogue, table, known);
+    return samples_of_rows<ExpertSample>(cases, jobs, [&](const PublishedCase& row) {
+        return sample_expert(row, catalogue, table, known);
     });
-    std::vector<ExpertSample> samples;
-    for (Result<std::optional<ExpertSample>>& one : found) {
-        if (!one) {
-            return tl::unexpected(std::move(one).error());
-        }
-        if (one->has_value()) {
-            samples.push_back(**std::move(one));
-        }
-    }
-    return samples;
 }
 
 RowTerms terms_of(const std::vector<ExpertSample>& samples) {

@@ -102,7 +102,7 @@ std::string fit_command_line(const FitSpec& spec) {
 ResultOrErrors<FittedSteps> fit_steps(const FitSpec& spec) {
     const auto give_up = [](const Error& error) { return unexpected<Errors>(Errors{error}); };
     if (spec.file.empty()) {
-        return give_up({"",
+        return give_up({"command line",
                         "no table of measured steps is named",
                         "orrery fit CASES.csv, or orrery fit --kernels"});
     }

@@ -7,10 +7,11 @@
 #include <iterator>
 #include <optional>
 
-#include "engine/base/parallel.h"
+#include "engine/base/check.h"
 #include "kernels/catalogue.h"
 #include "kernels/cost_model.h"
 #include "models/lowering/lowering.h"
+#include "scenarios/studies/fit/row_samples.h"
 #include "scenarios/studies/simulate/kernel_timings.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/simulate/step_costs.h"
@@ -403,25 +404,22 @@ Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& c
     if (!kernels) {
         return tl::unexpected(kernels.error().front());
     }
-    std::vector<Result<std::optional<StepSample>>> found(cases.size());
-    for_each_index(cases.size(), jobs, [&](std::size_t i) {
-        found[i] = sample_step(cases[i], catalogue, *kernels, host, known);
+    auto samples = samples_of_rows<StepSample>(cases, jobs, [&](const PublishedCase& row) {
+        return sample_step(row, catalogue, *kernels, host, known);
     });
-    std::vector<StepSample> samples;
+    if (!samples) {
+        return samples;
+    }
     std::vector<MeasuredScenario> measured;
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-        if (!found[i]) {
-            return tl::unexpected(found[i].error());
-        }
-        if (found[i]->has_value()) {
-            samples.push_back(**std::move(found[i]));
-            measured.push_back(
-                {scenario_of(cases[i], catalogue).value(), cases[i].family, cases[i].measured_s});
+    for (const PublishedCase& row : cases) {
+        if (Result<Scenario> scenario = scenario_of(row, catalogue)) {
+            measured.push_back({*std::move(scenario), row.family, row.measured_s});
         }
     }
+    ORRERY_CHECK(measured.size() == samples->size());
     const Control control{measured};
     for (std::size_t i = 0; i < measured.size(); ++i) {
-        samples[i].control_s = control.predicted_s(measured[i].scenario);
+        (*samples)[i].control_s = control.predicted_s(measured[i].scenario);
     }
     return samples;
 }

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// By kind of nodes.
+// The times of kernels on each kind of nodes.
 std::vector<PlanBound::KernelTimes> times_of(const ClusterCosts& costs) {
     std::vector<PlanBound::KernelTimes> times;
     for (std::size_t kind = 0; kind < costs.num_kinds(); ++kind) {
@@ -29,8 +29,8 @@ Bytes most_memory(const ClusterVariant& on) {
     return most;
 }
 
-// What bounds are taken of: a layer with experts computes no less than one MLP as wide as the
-// experts of a token, which moves no tokens and has no other experts' weights.
+// The model that bounds are taken of. A layer with experts computes no less than one MLP as wide as
+// the experts of a token. Such an MLP moves no tokens and has no weights of other experts.
 Transformer bounded_model(Transformer model) {
     if (model.num_experts == 0) {
         return model;

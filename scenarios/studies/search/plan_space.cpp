@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kContextMost = 16;     // beyond, only if asked for
+constexpr std::int64_t kContextMost = 16;     // more only if the space names it
 constexpr std::int64_t kMicroBatchMost = 16;  // likewise
 
 template <class T>
@@ -110,8 +110,7 @@ void Enumeration::sizes_of_kinds(ParallelPlan plan, std::vector<std::int64_t> si
     }
 }
 
-// All stages have equally many replicas of their part, so those of a kind are as many as its GPUs
-// make.
+// All stages have equally many replicas, so the GPUs of a kind determine how many stages lie on it.
 void Enumeration::stages_of_kinds(ParallelPlan plan, const std::vector<std::int64_t>& sizes) {
     const std::vector<std::int64_t>& pipeline = space_.pipeline_model_parallel_size;
     for (const std::int64_t dp : divisors(gpus_.by_kind.front())) {
@@ -214,7 +213,7 @@ std::vector<std::int64_t> Enumeration::chunk_counts(std::int64_t stages) const {
     }
     std::vector<std::int64_t> counts = {1};
     for (std::int64_t v = 2; v * stages <= model_.num_layers + 2; ++v) {
-        // Whole layers each, with or without places for embedding and loss.
+        // Each virtual stage has whole layers, with or without places for embedding and loss.
         if (model_.num_layers % (v * stages) == 0 || (model_.num_layers + 2) % (v * stages) == 0) {
             counts.push_back(v);
         }
@@ -263,7 +262,7 @@ void Enumeration::splits(const ParallelPlan& plan) {
         point.plan.pipeline_layout.clear();
         point.plan.vocabulary_parallel = false;  // bounds have the loss on the last stage
         if (split == StageSplit::balanced) {
-            // By the costs of the stages later on; any will do to check the rest.
+            // Costs of the stages determine the layout later. Any layout serves the checks here.
             point.plan.pipeline_layout = balanced_layout(model_.num_layers,
                                                          plan.pipeline_model_parallel_size,
                                                          plan.virtual_pipeline_model_parallel_size,
@@ -276,7 +275,7 @@ void Enumeration::splits(const ParallelPlan& plan) {
 
 void Enumeration::switches(PlanPoint point) {
     ParallelPlan& plan = point.plan;
-    const bool with_step = plan.overlap_param_gather_with_optimizer_step;  // where it can be
+    const bool with_step = plan.overlap_param_gather_with_optimizer_step;  // where allowed
     const std::int64_t sharing = plan.data_parallel_size * plan.context_parallel_size;
     const auto sharding =
         sharing == 1 ? std::vector<ShardingStrategy>{ShardingStrategy::no_shard}
@@ -330,8 +329,8 @@ std::vector<std::int64_t> balanced_layout(std::int64_t num_layers,
     const std::int64_t places = stages * chunks;
     ORRERY_CHECK(places > 0);
     std::vector<std::int64_t> layout(static_cast<std::size_t>(places), 0);
-    // What a stage has in all its chunks counts, then what the virtual stage itself has; each layer
-    // goes where that is least. Later places go first: earlier stages hold more activations.
+    // A layer goes to the stage with the least work in all its chunks, and there to the virtual
+    // stage with the least. Later places come first, because earlier stages hold more activations.
     std::vector<double> of_stage(static_cast<std::size_t>(stages), 0);
     std::vector<double> of_place(static_cast<std::size_t>(places), 0);
     of_stage.front() += first;
@@ -341,12 +340,12 @@ std::vector<std::int64_t> balanced_layout(std::int64_t num_layers,
     const auto cost_of = [&](std::size_t place) {
         return layer_costs.empty() ? 1.0 : layer_costs[place % of_stage.size()];
     };
-    // Where layers cost the same, what is there already decides.
+    // If layers cost the same everywhere, the work that a place already has decides.
     const auto cost_with = [&](std::size_t place) {
         const double more = layer_costs.empty() ? 0.0 : cost_of(place);
         return std::pair{of_stage[place % of_stage.size()] + more, of_place[place] + more};
     };
-    // Only the ends have work without a layer, however little the others' share would be.
+    // Every place but the two ends gets a layer, because only the ends have other work.
     std::int64_t given = 0;
     if (places - 2 <= num_layers) {
         for (std::size_t place = 1; place + 1 < layout.size(); ++place, ++given) {

@@ -23,7 +23,7 @@ namespace {
 // A plan that folds (plan_timer.h) costs no more than this share of a simulation.
 constexpr double kFoldedEffort = 0.01;
 
-// Who competes: plans of all clusters for `keep` places, or those of one cluster for the first.
+// The plans of all clusters compete for `keep` places, or the plans of one cluster for one place.
 struct Contest {
     std::optional<std::size_t> cluster{};
     std::size_t keep = 1;
@@ -50,7 +50,7 @@ private:
     Result<void> analytic_round(const Contest& contest, double limit);
     Result<void> network_round(const Contest& contest, double limit);
     Result<void> explore_front();
-    // What is found out about a candidate, in the order in which they are looked at.
+    // Record the result of a candidate's trial. Trials are recorded in the order of their turns.
     void take_folded(Candidate& candidate, Time step);
     Result<void> take_analytic(Candidate& candidate, PlanTrials::Trial trial);
     Result<void> take_network(Candidate& candidate, PlanTrials::Trial trial);
@@ -65,7 +65,7 @@ private:
     bool any_known() const {
         return std::ranges::any_of(candidates_, [](const auto& c) { return c.answer.has_value(); });
     }
-    // Known, or to be tried on the network.
+    // Whether the network has simulated a candidate, or may still do so.
     bool any_open() const {
         return std::ranges::any_of(candidates_,
                                    [](const auto& c) { return c.analytic.has_value(); });
@@ -124,7 +124,7 @@ Result<void> Search::enumerate() {
         candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair{a.guess, a.objective_bound} < std::pair{b.guess, b.objective_bound};
         });
-    // The scenario's own plan comes first: nothing worse shall be recommended.
+    // The scenario's own plan comes first, so that no worse plan is recommended.
     const auto own = std::ranges::find_if(candidates_, [&](const Candidate& c) {
         return c.cluster == 0 && c.plan == scenario_.plan;
     });
@@ -134,8 +134,8 @@ Result<void> Search::enumerate() {
     return {};
 }
 
-// The step's time alone: whether the plan fits into memory shows when it is simulated on the
-// scenario's network.
+// Only the step's time is known. The simulation on the scenario's network shows whether the plan
+// fits into memory.
 void Search::take_folded(Candidate& candidate, Time step) {
     effort_ += kFoldedEffort;
     ++result_.simulated_analytic;
@@ -195,8 +195,8 @@ Result<void> Search::take_network(Candidate& candidate, PlanTrials::Trial trial)
     return {};
 }
 
-// Objective of the last plan that would be kept; infinite while there are fewer. Plans that differ
-// in nothing that shows count once.
+// The objective that a plan has to beat to be kept; infinite while there are fewer than `keep`
+// plans. Plans of equal objective, memory and cluster count once.
 double Search::threshold(const Contest& contest) const {
     std::set<std::tuple<double, Bytes, std::size_t>> known;
     for (const Candidate& c : candidates_) {
@@ -222,7 +222,7 @@ bool Search::stopped() {
     return result_.interrupted;
 }
 
-// What analytic_round knows of a plan ahead of its turn.
+// A plan that analytic_round times or simulates before its turn.
 struct Search::Ahead {
     Candidate* candidate;
     bool timed = false;
@@ -230,7 +230,7 @@ struct Search::Ahead {
     std::unique_ptr<PlanTrials::Trial> trial{};
 };
 
-// Times the first plan and those behind it that could still be kept.
+// Times the first plan, and the plans behind it that could still be kept.
 void Search::time_ahead(std::span<Ahead> open, double worst) {
     std::vector<Ahead*> wanted;
     std::vector<const Candidate*> plans;
@@ -248,7 +248,7 @@ void Search::time_ahead(std::span<Ahead> open, double worst) {
     }
 }
 
-// Simulates the first plan and those behind it that do not fold either, as far as they are timed.
+// Simulates the first plan, and the timed plans behind it that do not fold either.
 void Search::simulate_ahead(std::span<Ahead> open, double worst, double limit) {
     const auto most = std::min(trials_->simulated_together(),
                                static_cast<std::size_t>(std::ceil(limit - effort_)));
@@ -269,11 +269,11 @@ void Search::simulate_ahead(std::span<Ahead> open, double worst, double limit) {
     }
 }
 
-// Simulates without contention, in the order of the guesses, what may still be among the best: what
-// has a bound below the threshold, or while nothing is known of the network, below the last kept.
-// Plans are timed ahead of their turn, and left if their turn does not come.
+// Simulates plans without contention, in the order of their guesses, while their bounds lie below
+// the threshold. Before the first result on the network the last kept time is the threshold. Plans
+// are timed before their turn; a plan whose turn does not come is dropped.
 Result<void> Search::analytic_round(const Contest& contest, double limit) {
-    // Contention makes a step longer: what is found on the network lets more plans compete.
+    // Contention makes a step longer, so results on the network let more plans compete.
     const double known = threshold(contest);
     std::vector<double> best;  // the `keep` least, ascending
     std::vector<Ahead> open;
@@ -317,8 +317,8 @@ Result<void> Search::analytic_round(const Contest& contest, double limit) {
     return {};
 }
 
-// Simulates on the network, the fastest without contention first, until the rest can't be kept.
-// Among the plans of one cluster that is an effort, too.
+// Simulates plans on the network, the fastest without contention first, until no further one can be
+// kept. In the contest of one cluster the effort is limited, too.
 Result<void> Search::network_round(const Contest& contest, double limit) {
     std::vector<Candidate*> open;
     for (Candidate& c : candidates_) {
@@ -354,7 +354,7 @@ Result<void> Search::network_round(const Contest& contest, double limit) {
     return {};
 }
 
-// Until nothing is left that could win, or the effort has reached the limit.
+// Ends when no plan is left that could win, or when the effort has reached the limit.
 Result<void> Search::explore(const Contest& contest, double limit) {
     for (;;) {
         const std::int64_t before = result_.simulated_analytic + result_.simulated;
@@ -372,7 +372,7 @@ Result<void> Search::explore(const Contest& contest, double limit) {
     }
 }
 
-// The best plan of each cluster, with at most `share` of the effort each.
+// Finds the best plan of each cluster, with an effort of at most `share` for each.
 Result<void> Search::explore_each_cluster(double limit, double share) {
     for (std::size_t cluster = 0; cluster < spec_.clusters.size(); ++cluster) {
         const double mine = std::min(effort_ + share, limit);
@@ -395,11 +395,11 @@ Result<void> Search::explore_all() {
     if (const Result<void> done = explore(all, most_effort()); !done) {
         return done;
     }
-    // What is left shows that nothing beats the best plan of each.
+    // The rest of the effort proves that no plan beats the best one of each cluster.
     return several ? explore_each_cluster(most_effort(), most_effort()) : Result<void>{};
 }
 
-// Plans that need less memory than all that are as fast by their bounds.
+// Simulates untried plans whose bound on memory lies below the memory of every simulated plan.
 Result<void> Search::explore_front() {
     constexpr int kMost = 24;
     Bytes least = Bytes{std::numeric_limits<std::int64_t>::max()};

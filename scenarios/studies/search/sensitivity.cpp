@@ -193,7 +193,7 @@ private:
         return times;
     }
 
-    // By the objective: what the plan's time has to do with it stays.
+    // The plan with the least objective, if that changes in proportion to the step's time.
     std::size_t winner(const std::vector<double>& times) const {
         std::size_t best = 0;
         const auto value = [&](std::size_t i) {

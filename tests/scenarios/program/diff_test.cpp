@@ -32,6 +32,7 @@ TEST(DiffCommand, OfAScenarioAndItsChange) {
     ASSERT_EQ(json["keys"].size(), 1u);
     EXPECT_EQ(json["keys"][0]["key"], "plan.micro_batch_size");
     EXPECT_EQ(json["keys"][0]["after"], "8");
+    EXPECT_EQ(json["after"], kLaptop + " --set plan.micro_batch_size=8");
     EXPECT_GT(json["step"]["peak_memory_bytes"]["change"], 0);
     EXPECT_GT(json["step"]["iteration_s"]["before"], 0);
 }
@@ -60,6 +61,10 @@ TEST(DiffCommand, OfTwoResultsNamesFiguresAndKeys) {
     EXPECT_TRUE(found);
     arguments.after = kLaptop;
     EXPECT_EQ(run_command([&] { return diff_command(arguments); }).status, kExitUserError);
+    arguments.after = folder.write("torn.json", folder.text("8.json").substr(0, 1000));
+    const CommandRun torn = run_command([&] { return diff_command(arguments); });
+    EXPECT_NE(torn.err.find("torn.json:"), std::string::npos) << torn.err;
+    EXPECT_NE(torn.err.find("not valid JSON"), std::string::npos) << torn.err;
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ TEST(JsonDocument, KeysAndTheirValuesStandWhereTheKeyIs) {
 
 TEST(JsonDocument, HostileTextIsAnErrorWithAPlace) {
     EXPECT_EQ(error_of("{\"a\": }").substr(0, 23), "config.json:1:7: error:");
-    EXPECT_EQ(error_of("{\"a\": 1, \"a\": 2}"), "config.json:1:10: error: duplicate key 'a'");
+    EXPECT_EQ(error_of("{\"a\": 1, \"a\": 2}"),
+              "config.json:1:10: error: duplicate key 'a' (hint: first given at line 1)");
     EXPECT_NE(error_of(std::string(100'000, '[')).find("nested deeper"), std::string::npos);
     for (const char* text : {"", "{", "{\"a\"", "\"", "nul", "{\"a\":1}x", "\xff", "{'a': 1}"}) {
         EXPECT_EQ(error_of(text).substr(0, 12), "config.json:") << text;

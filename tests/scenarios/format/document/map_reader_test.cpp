@@ -74,7 +74,7 @@ TEST(MapReader, AWholeNumberOfMoreThan64BitsIsOutOfRange) {
                         }),
               "s.yaml:1:4: error: it.a is '9223372036854775808', out of range (hint: 1 to 5)\n"
               "s.yaml:2:4: error: it.b is '-99999999999999999999', out of range (hint: 1 to 5)\n"
-              "s.yaml:3:4: error: it.c must be a whole number, not '1e30'\n");
+              "s.yaml:3:4: error: it.c must be a whole number, not '1e30' (hint: 1 to 5)\n");
     EXPECT_EQ(number, 42);
 }
 

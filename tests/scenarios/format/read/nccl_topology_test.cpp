@@ -50,6 +50,7 @@ TEST(NcclTopology, WhatIsNoneIsAnError) {
         return found ? std::string{} : found.error().what;
     };
     EXPECT_FALSE(read_nccl_topology(folder / "none.xml"));
+    EXPECT_EQ(read_nccl_topology(folder.path()).error().what, "is a folder, not a file");
     EXPECT_NE(error_of("<system><cpu>").find("XML"), std::string::npos);
     EXPECT_NE(error_of("<graphs/>").find("no element 'system'"), std::string::npos);
     EXPECT_NE(error_of("<system version=\"1\"/>").find("no GPUs"), std::string::npos);

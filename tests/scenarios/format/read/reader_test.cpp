@@ -197,7 +197,8 @@ faults: 3
 )";
     EXPECT_EQ(
         errors_of_file(text),
-        "s.yaml:2:10: error: cluster.nodes must be a whole number, not '3.5'\n"
+        "s.yaml:2:10: error: cluster.nodes must be a whole number, not '3.5' (hint: 1 to "
+        "1000000)\n"
         "s.yaml:3:9: error: cluster.node: the catalogue has no node 'dgx-h1000' (hint: did "
         "you mean 'dgx-h100', 'dgx-v100' or 'hgx-h200'?)\n"
         "s.yaml:6:20: error: cluster.fabric.nic_bandwidth: '200' has no unit; a bandwidth is "
@@ -211,7 +212,8 @@ faults: 3
         "'global_batch_size: …')\n"
         "s.yaml:10:3: error: unknown key 'tensor_parallel_size' in 'plan' (hint: did you mean "
         "'tensor_model_parallel_size'?)\n"
-        "s.yaml:11:21: error: plan.micro_batch_size must be a whole number, not 'one'\n"
+        "s.yaml:11:21: error: plan.micro_batch_size must be a whole number, not 'one' (hint: 1 "
+        "to 100000000)\n"
         "s.yaml:12:13: error: plan.schedule can't be '1f1b1' (hint: one of gpipe, 1f1b, "
         "interleaved_1f1b, breadth_first, zero_bubble, dualpipe, dualpipev)\n"
         "s.yaml:13:3: error: data_parallel_size is derived, never given (hint: remove it: it "
@@ -228,7 +230,8 @@ TEST(Reader, AnErrorOfTheClusterIsToldOnceBesideASearch) {
     const std::string text = changed("  nodes: 2\n", "  nodes: 2.5\n") +
                              "search: {tensor_model_parallel_size: [1, 2]}\n";
     EXPECT_EQ(errors_of_file(text),
-              "s.yaml:2:10: error: cluster.nodes must be a whole number, not '2.5'\n");
+              "s.yaml:2:10: error: cluster.nodes must be a whole number, not '2.5' (hint: 1 to "
+              "1000000)\n");
 }
 
 TEST(Reader, SizesThatDoNotDivideArePlacedAtTheirKeys) {
@@ -336,7 +339,10 @@ TEST(Reader, OverridesChangeKeysAndNameTheirPlace) {
 
     EXPECT_EQ(errors_of_file(kGood, {"plan.global_batch_size=many"}),
               "--set plan.global_batch_size: error: plan.global_batch_size must be a whole number, "
-              "not 'many'\n");
+              "not 'many' (hint: 1 to 1000000000)\n");
+    EXPECT_EQ(errors_of_file(kGood, {"version=99"}),
+              "--set version: error: unknown key 'version' (hint: files of this release have no "
+              "version; did a later one write this file?)\n");
     EXPECT_EQ(errors_of_file(kGood, {"plan.global_batch=3"}),
               "--set plan.global_batch: error: unknown key 'global_batch' in 'plan' (hint: did you "
               "mean 'global_batch_size'?)\n");
