@@ -176,20 +176,23 @@ void move_rows(BlockBuilder& b,
 }
 
 void MoveNode::forward(ForwardPass& pass) {
-    y_.value = moved(pass.b, name_, x_.value, target(pass.b), kept());
+    y_.value = moved(pass.b, name_, x_.value, target(pass.b), kept(), pass.b.ops.size());
 }
 
 void MoveNode::backward(BackwardPass& pass) {
     const Layout back = with(x_.value.layout, Placement::partial, replicated());
+    // Deferred gradients of weights run beside the exchange. The host launches them first
+    // (Megatron-Core's TransformerLayerSchedulePlan.run()).
+    const std::uint32_t ready = pass.b.ops.size();
+    if (pass.b.plan.delay_wgrad_compute && pass.deferred != nullptr && x_.value.shape[kWidth] > 1) {
+        run_delayed(pass.b, *pass.deferred);
+    }
     const Value dx = moved(pass.b,
                            name_ + " backward",
                            y_.gradient,
                            back,
-                           keeps_ ? Lifetime::slot : pass.read_later());
-    // Deferred gradients of weights run beside the exchange.
-    if (pass.b.plan.delay_wgrad_compute && pass.deferred != nullptr && x_.value.shape[kWidth] > 1) {
-        run_delayed(pass.b, *pass.deferred);
-    }
+                           keeps_ ? Lifetime::slot : pass.read_later(),
+                           ready);
     if (x_.gradient.empty()) {
         x_.gradient = dx;
     } else {
@@ -208,7 +211,8 @@ Value MoveNode::moved(BlockBuilder& b,
                       std::string_view name,
                       const Value& v,
                       const Layout& to,
-                      Lifetime lifetime) const {
+                      Lifetime lifetime,
+                      std::uint32_t ready) const {
     const std::string text{name};
     Value rows = v;
     const bool of_rows = to_ != Destination::all_ranks;
@@ -225,8 +229,9 @@ Value MoveNode::moved(BlockBuilder& b,
         rows = quantised_rows(b, text, rows);
     }
     // A part waits only for its own rows.
-    if (moves && !b.plan.moe_shared_expert_overlap && parts_ == 1 && b.ops.size() > 0) {
-        b.ops.next_waits_for(b.ops.size() - 1);
+    const std::uint32_t before = quantises ? b.ops.size() : ready;
+    if (moves && !b.plan.moe_shared_expert_overlap && parts_ == 1 && before > 0) {
+        b.ops.next_waits_for(before - 1);
     }
     const Dispatcher& by = dispatcher_of(b.plan);
     const RowExchange exchange =

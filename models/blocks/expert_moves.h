@@ -70,11 +70,13 @@ public:
 private:
     Lifetime kept() const { return keeps_ ? saved() : Lifetime::slot; }
     Layout target(const BlockBuilder& b) const;
+    // Waits for the first `ready` ops of the pass.
     Value moved(BlockBuilder& b,
                 std::string_view name,
                 const Value& v,
                 const Layout& to,
-                Lifetime lifetime) const;
+                Lifetime lifetime,
+                std::uint32_t ready) const;
 
     std::string name_;
     Destination to_;

@@ -149,8 +149,8 @@ Edge& combine_parts(Tape& tape,
     }
     Edge& sums = tape.edge();
     for (RowPart part{.of = parts}; part.number < parts; ++part.number) {
-        nodes.all.push_back(&tape.add<UnpermuteNode>(
-            *combined[static_cast<std::size_t>(part.number)], sums, part));
+        nodes.all.push_back(
+            &tape.add<UnpermuteNode>(*combined[static_cast<std::size_t>(part.number)], sums, part));
     }
     return sums;
 }
@@ -184,13 +184,8 @@ Edge& add_in_parts(Tape& tape,
         nodes.all.push_back(&tape.add<MoveNode>(
             "dispatch", Destination::experts, layer, rows, *inputs.back(), !sorts, parts));
         nodes.all.push_back(&tape.add<PermuteNode>(layer, own_weights, own, part));
-        nodes.all.push_back(&tape.add<MoveNode>("dispatch of weights",
-                                                Destination::experts,
-                                                layer,
-                                                own,
-                                                *weights.back(),
-                                                true,
-                                                parts));
+        nodes.all.push_back(&tape.add<MoveNode>(
+            "dispatch of weights", Destination::experts, layer, own, *weights.back(), true, parts));
     }
     std::vector<Edge*> made;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -222,6 +217,18 @@ Edge& add_in_parts(Tape& tape,
     return combine_parts(tape, layer, made, nodes);
 }
 
+// Rows of each expert, filled up to a multiple or taken out of it again.
+Edge& add_sort(Tape& tape,
+               const char* name,
+               std::int64_t layer,
+               Edge& x,
+               bool fills_up,
+               std::vector<Node*>& nodes) {
+    Edge& y = tape.edge();
+    nodes.push_back(&tape.add<SortNode>(name, RowOrder::by_expert, layer, x, y, fills_up));
+    return y;
+}
+
 }  // namespace
 
 ExpertBranch add_experts(Tape& tape,
@@ -243,15 +250,14 @@ ExpertBranch add_experts(Tape& tape,
         plan.moe_fused_kernels
             ? nullptr
             : &tape.add<RouterNode>(p.router, p.router_bias, layer, x, own_weights);
-    Node* const router =
-        chain != nullptr ? static_cast<Node*>(chain)
-                         : &tape.add<FusedRouterNode>(p, layer, x, own_weights);
+    Node* const router = chain != nullptr ? static_cast<Node*>(chain)
+                                          : &tape.add<FusedRouterNode>(p, layer, x, own_weights);
     all.push_back(router);
     tape.enter(std::nullopt);
     if (plan.moe_pipeline_degree > 1) {
         branch.nodes.reader = router;
-        branch.routed = &add_in_parts(
-            tape, plan, model, p, layer, x, own_weights, *chain, branch.nodes);
+        branch.routed =
+            &add_in_parts(tape, plan, model, p, layer, x, own_weights, *chain, branch.nodes);
         return branch;
     }
     const ExpertPath path = add_dispatch(tape, plan, model, layer, x, own_weights, chain, all);
@@ -261,17 +267,14 @@ ExpertBranch add_experts(Tape& tape,
         branch.nodes.reader = shared.empty() ? router : shared.front();
         all.insert(all.end(), shared.begin(), shared.end());
     }
-    Edge* inputs = &path.inputs;
-    if (fills_up_rows(plan)) {
-        inputs = &tape.edge();
-        all.push_back(&tape.add<SortNode>(
-            "rows filled up", RowOrder::by_expert, layer, path.inputs, *inputs, true));
-    }
+    Edge& inputs = fills_up_rows(plan)
+                       ? add_sort(tape, "rows filled up", layer, path.inputs, true, all)
+                       : path.inputs;
     Edge& fc1 = tape.edge();
     Edge& activated = tape.edge();
     Edge& fc2 = tape.edge();
-    all.push_back(&tape.add<ExpertProductNode>(
-        "expert fc1", p.expert_fc1, p.expert_fc1_bias, *inputs, fc1));
+    all.push_back(
+        &tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, p.expert_fc1_bias, inputs, fc1));
     branch.nodes.activation = &tape.add<ActivationNode>(fc1, activated, &path.weights);
     all.push_back(branch.nodes.activation);
     const bool weighed_bias =
@@ -283,14 +286,11 @@ ExpertBranch add_experts(Tape& tape,
     all.push_back(&product);
     Edge* made = &fc2;
     if (fills_up_rows(plan)) {
-        made = &tape.edge();
-        all.push_back(&tape.add<SortNode>(
-            "rows taken out", RowOrder::by_expert, layer, fc2, *made, false));
+        made = &add_sort(tape, "rows taken out", layer, fc2, false, all);
     }
     if (weighed_bias) {
         Edge& sum = tape.edge();
-        all.push_back(
-            &tape.add<ExpertBiasNode>(p.expert_fc2_bias, *made, path.weights, sum));
+        all.push_back(&tape.add<ExpertBiasNode>(p.expert_fc2_bias, *made, path.weights, sum));
         made = &sum;
     }
     branch.routed = &add_combine(tape, plan, model, layer, *made, all);

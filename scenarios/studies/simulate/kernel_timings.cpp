@@ -25,6 +25,28 @@ std::vector<std::int64_t> kernel_counts(const Program& program) {
     return counts;
 }
 
+namespace {
+
+// Whether products run beside exchanges of rows: passes are then cut, and the exchanges are
+// segments of their own (models/segments/pass_parts.h). What products lose beside other collectives
+// is in the factors of products in steps, which were fitted on steps without experts. Transformer
+// Engine's overlapped collectives also leave SMs free of blocks (its math_sms).
+bool overlaps_exchanges(const Program& program) {
+    return std::ranges::any_of(program.segments, [&](const Segment& segment) {
+        bool exchanges = false;
+        bool multiplies = false;
+        for (const Op& op : segment.ops) {
+            exchanges |=
+                op.kind() == OpKind::collective && program.collective(op).rows.dispatcher != 0;
+            multiplies |=
+                op.kind() == OpKind::kernel && program.kernel(op).kind == KernelKind::gemm;
+        }
+        return exchanges && !multiplies;
+    });
+}
+
+}  // namespace
+
 DeviceTimings time_kernels(const Program& program,
                            const KernelCost& cost,
                            const StepEfficiency& step,
@@ -33,12 +55,14 @@ DeviceTimings time_kernels(const Program& program,
                            std::span<const KernelCall> loaded) {
     DeviceTimings timings;
     timings.num_sms = device.num_sms;
+    const bool overlaps = overlaps_exchanges(program);
     timings.kernels.reserve(program.kernels.size() + loaded.size());
     const auto add = [&](const KernelCall& call) {
         KernelTime time = cost.time(call);
         const double factor =
             slowdown * (time.source == CostSource::roofline ? step.factor(call) : 1.0);
         time.duration = Time::seconds(time.duration.seconds() * factor);
+        time.persistent = time.persistent && overlaps;
         timings.kernels.push_back(time);
     };
     std::ranges::for_each(program.kernels, add);

@@ -104,6 +104,34 @@ TEST(PassParts, DoTheSameWork) {
     }
 }
 
+// Megatron-Core's run() calls mlp.backward_dw() before moe_dispatch.backward(), on another stream.
+TEST(PassParts, LaunchDelayedGradientsBeforeTheExchangeThatHidesThem) {
+    ParallelPlan plan = overlapped();
+    plan.delay_wgrad_compute = true;
+    const Program program = verified(small_experts(), plan);
+    const Role& role = program.roles[0];
+    const auto name_of = [&](std::uint32_t slot, std::uint32_t op) {
+        const Op& found = program.segment_of(role.slots[slot]).ops[op];
+        return std::string{program.names[found.name]};
+    };
+    std::int64_t launched = 0;
+    std::int64_t exchanges = 0;
+    for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
+        const Slot& slot = role.slots[s];
+        for (std::uint32_t o = 0; o < program.segment_of(slot).ops.size(); ++o) {
+            launched += name_of(s, o) == "expert fc1 wgrad" ? 1 : 0;
+            if (name_of(s, o) != "dispatch backward") {
+                continue;
+            }
+            EXPECT_EQ(launched, ++exchanges);
+            for (const SlotWait& wait : slot.waits) {
+                EXPECT_TRUE(wait.op != o || !name_of(wait.slot, wait.slot_op).ends_with("wgrad"));
+            }
+        }
+    }
+    EXPECT_GT(exchanges, 0);
+}
+
 // One more forward pass is in flight.
 TEST(PassParts, KeepOneMicroBatchMore) {
     const Transformer model = small_experts();

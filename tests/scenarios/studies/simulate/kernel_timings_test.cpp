@@ -20,7 +20,8 @@ public:
         return {.duration = Time::picoseconds((k + 1) * 1'000'000),
                 .ideal = 500_ns,
                 .source = kSources[k],
-                .relative_sigma = 0.1};
+                .relative_sigma = 0.1,
+                .persistent = call.kind == KernelKind::gemm};
     }
 };
 
@@ -48,6 +49,26 @@ EfficiencyTable gemm_factor(double factor) {
 
 TEST(KernelCounts, AreRunsOfASlotsSegmentOverAllRoles) {
     EXPECT_EQ(kernel_counts(toy_program()), (std::vector<std::int64_t>{8, 4, 2}));
+}
+
+// Products are persistent where they run beside exchanges of rows, which are segments of their own
+// then.
+TEST(TimeKernels, ProductsArePersistentBesideExchangesOfRows) {
+    const DeviceSpec device{.num_sms = 77};
+    const auto persistent = [&](const Program& program) {
+        const DeviceTimings timings =
+            time_kernels(program, ToyCost{}, StepEfficiency{EfficiencyTable{}, device}, device, 1);
+        return timings.kernels[0].persistent;
+    };
+    Program program = toy_program();
+    program.collectives = {{.rows = {.dispatcher = 1}}, {}};
+    EXPECT_FALSE(persistent(program));
+    program.segments.push_back({"gradients", {Op{.payload = CollectiveId{1}}}});
+    EXPECT_FALSE(persistent(program));
+    program.segments.front().ops.push_back(Op{.payload = CollectiveId{0}});
+    EXPECT_FALSE(persistent(program));
+    program.segments.push_back({"dispatch", {Op{.payload = CollectiveId{0}}}});
+    EXPECT_TRUE(persistent(program));
 }
 
 TEST(TimeKernels, FactorsStretchWhatIsPredictedAndNothingThatIsMeasured) {
