@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/measure/recorded_run.h"
 
+#include <fmt/format.h>
+
 #include "models/lowering/lowering.h"
 #include "scenarios/format/document/json_document.h"
 #include "scenarios/format/document/map_reader.h"
