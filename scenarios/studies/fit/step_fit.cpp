@@ -411,9 +411,9 @@ Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& c
         return samples;
     }
     std::vector<MeasuredScenario> measured;
-    for (const PublishedCase& row : cases) {
-        if (Result<Scenario> scenario = scenario_of(row, catalogue)) {
-            measured.push_back({*std::move(scenario), row.family, row.measured_s});
+    for (const PublishedCase& row : cases) {  // samples are in their order
+        if (measured.size() < samples->size() && (*samples)[measured.size()].name == row.name) {
+            measured.push_back({scenario_of(row, catalogue).value(), row.family, row.measured_s});
         }
     }
     ORRERY_CHECK(measured.size() == samples->size());
