@@ -24,6 +24,10 @@ struct TopologyArguments : ViewArguments {
     std::int64_t to = kNoRank;
 };
 
+KeyUses keys_of_topology() {
+    return {{"kind"}, {"name"}, {"cluster"}, {"software"}, {"stack"}, {"model"}, {"plan"}};
+}
+
 using RankPair = std::pair<std::uint32_t, std::uint32_t>;
 
 // One end alone is taken with rank 0.
@@ -52,8 +56,8 @@ ResultOrErrors<StudyOutput> topology_output(const TopologyArguments& arguments) 
                        .json = topology_json(*topology),
                        .provenance = provenance_of("topology", *scenario)};
     if (ends) {
-        output.provenance.add_option("from", std::to_string(ends->first));
-        output.provenance.add_option("to", std::to_string(ends->second));
+        output.provenance.add_option("from-rank", std::to_string(ends->first));
+        output.provenance.add_option("to-rank", std::to_string(ends->second));
     }
     return output;
 }
@@ -68,18 +72,24 @@ Command describe_topology() {
         .help = "Say how a scenario's cluster is wired, and where a plan's groups are on it",
         .options = joined(
             {{{"file", &arguments->file, "Scenario file; '-' is standard input", "FILE", true},
-              override_option(arguments->overrides, every_key()),
-              {"--from",
+              override_option(arguments->overrides, keys_of_topology()),
+              {"--from-rank",
                &arguments->from,
                "Show the way from this rank",
                "RANK",
                false,
                0,
                kMostRanks},
-              {"--to", &arguments->to, "Show the way to this rank", "RANK", false, 0, kMostRanks}},
+              {"--to-rank",
+               &arguments->to,
+               "Show the way to this rank",
+               "RANK",
+               false,
+               0,
+               kMostRanks}},
              view_options(*arguments, {.html = kPageHelp, .csv = "Write the tiers as a table"})}),
         .examples = {"topology scenarios/network-clos-64.yaml",
-                     "topology scenarios/llama3-70b-h100.yaml --from 0 --to 32"},
+                     "topology scenarios/llama3-70b-h100.yaml --from-rank 0 --to-rank 32"},
         .run =
             [arguments] {
                 return run_study(*arguments, arguments->file, "reading", [&](const auto&) {

@@ -80,7 +80,7 @@ LINES = {
     "check": ["check S/laptop-2gpu.yaml S/sweep-70b-plans.yaml S/network-clos-64.yaml --json",
               "check wrong.yaml --json"],
     "topology": ["topology S/laptop-2gpu.yaml --json",
-                 "topology S/network-clos-64.yaml --to 63 --json"],
+                 "topology S/network-clos-64.yaml --to-rank 63 --json"],
     "diff": ["diff S/laptop-2gpu.yaml S/laptop-2gpu.yaml --set plan.micro_batch_size=8 --run "
              "--json"],
     "profile": ["profile --for S/train-tiny-cpu.yaml -o tiny.csv --json"],

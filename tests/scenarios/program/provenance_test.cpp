@@ -126,6 +126,7 @@ protected:
         return {
             {{"simulate", small_, "--set", "plan.micro_batch_size=2"}, true},
             {{"network", network, "--pattern", "all_reduce", "--size", "1MiB"}, true},
+            {{"topology", network, "--to-rank", "9"}, true},
             {{"explain", small_, "--keep", "1"}},
             {{"search", search_}, true},
             {{"sweep", study_, "-r", (folder_ / "r.sqlite").string(), "-j", "1"}, true},
