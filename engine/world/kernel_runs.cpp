@@ -303,7 +303,7 @@ void advance_walk(RunWalk& walk, Time now, std::uint32_t held_sms, std::vector<W
         const __int128 left = work_left(walk, held_sms);
         const Time end = walk.since + time_for(left, rate);
         if (end > now) {
-            // Who holds SMs at this instant may still change.
+            // The number of held SMs may still change at this instant.
             if (now > walk.since) {
                 walk.work_left =
                     left - static_cast<__int128>((now - walk.since).picoseconds()) * rate;

@@ -134,8 +134,8 @@ std::int64_t most_at_once(std::span<const Interval> intervals) {
     return most;
 }
 
-// In the order of beginnings the intervals that overlap one are those that live when it begins.
-// They are kept sorted by offset.
+// Intervals are placed in the order of their beginnings. A new interval then overlaps exactly the
+// placed intervals that are alive when it begins. `alive` is sorted by offset.
 Packing pack_by_begin(std::span<const Interval> intervals) {
     Packing packing{.offsets = std::vector<std::int64_t>(intervals.size(), 0), .bytes = 0};
     std::vector<Place> alive;
