@@ -60,6 +60,23 @@ TEST(FrameworkOps, AutocastCastsWeightsAndGradientsAndKeepsNormsInFp32) {
     EXPECT_EQ(bytes_of(plan) - before, kWeights * (6 + 6) + kNorms * kTokens * kHidden * (14 + 18));
 }
 
+// 16 and 18 bytes of each score as a chain; 4 and 2 where a compiler fuses the casts.
+TEST(FrameworkOps, AutocastTakesTheSoftmaxOfStoredScoresInFp32) {
+    constexpr std::int64_t kScores = kLayers * kTokens * 4 * 8;
+    for (const bool compiled : {false, true}) {
+        const auto more = [&](AttentionKernel kernel) {
+            ParallelPlan plan = eager();
+            plan.compiled = compiled;
+            plan.attention_kernel = kernel;
+            const std::int64_t before = bytes_of(plan);
+            plan.autocast = true;
+            return bytes_of(plan) - before;
+        };
+        EXPECT_EQ(more(AttentionKernel::unfused) - more(AttentionKernel::flash_2),
+                  kScores * (compiled ? 4 + 2 : 16 + 18));
+    }
+}
+
 TEST(FrameworkOps, AutocastNeverAddsToGradientsInProducts) {
     ParallelPlan plan = eager();
     plan.autocast = true;
