@@ -7,7 +7,6 @@
 
 #include "runtime/world.h"
 #include "scenarios/format/read/reader.h"
-#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_study.h"

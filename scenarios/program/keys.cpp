@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <memory>
 
 #include "scenarios/format/document/key_synonyms.h"

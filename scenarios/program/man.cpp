@@ -11,7 +11,6 @@
 
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/document/output_file.h"
-#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 
 namespace orrery {

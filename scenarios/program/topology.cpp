@@ -8,7 +8,6 @@
 #include "scenarios/program/any_scenario.h"
 #include "scenarios/program/common_options.h"
 #include "scenarios/program/run_study.h"
-#include "scenarios/program/unread_keys.h"
 #include "scenarios/report/topology_report.h"
 
 namespace orrery {

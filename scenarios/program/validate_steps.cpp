@@ -10,7 +10,6 @@
 #include "scenarios/program/validate.h"
 #include "scenarios/report/render/json_report.h"
 #include "scenarios/report/validation_report.h"
-#include "scenarios/studies/validate/assumed_inputs.h"
 #include "scenarios/studies/validate/step_validation.h"
 
 namespace orrery {

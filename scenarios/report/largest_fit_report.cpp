@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/format/document/quantity.h"
 #include "scenarios/report/render/json_text.h"
 #include "scenarios/report/search_report.h"
 

@@ -3,9 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/format/document/quantity.h"
 #include "scenarios/report/render/json_text.h"
-#include "scenarios/report/render/report_words.h"
 #include "scenarios/report/serving_report.h"
 
 namespace orrery {

@@ -7,11 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/plan/plan_fields.h"
-#include "scenarios/format/document/quantity.h"
 #include "scenarios/format/specs/plan_key.h"
 #include "scenarios/report/render/json_text.h"
-#include "scenarios/report/render/report_words.h"
-#include "scenarios/report/render/text_table.h"
 
 namespace orrery {
 namespace {

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "scenarios/report/render/json_text.h"
 #include "scenarios/report/render/report_words.h"

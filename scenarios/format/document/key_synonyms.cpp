@@ -2,7 +2,6 @@
 #include "scenarios/format/document/key_synonyms.h"
 
 #include <algorithm>
-#include <array>
 
 #include "models/plan/plan_fields.h"
 #include "scenarios/format/document/megatron_flags.h"

@@ -8,8 +8,6 @@
 
 #include "models/plan/validate_plan.h"
 #include "network/fabric/memory_tiers.h"
-#include "scenarios/format/document/overrides.h"
-#include "scenarios/format/document/yaml_document.h"
 
 namespace orrery {
 namespace {

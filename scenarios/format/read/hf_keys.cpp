@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/format/read/hf_keys.h"
 
-#include <algorithm>
-
 #include "scenarios/format/document/map_reader.h"
 
 namespace orrery {

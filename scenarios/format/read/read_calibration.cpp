@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/file_kind.h"

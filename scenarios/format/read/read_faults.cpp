@@ -16,8 +16,6 @@
 // switch's at leaf:*. Times are of one component.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/effective_scenario.h"
 #include "scenarios/format/read/key_tables.h"

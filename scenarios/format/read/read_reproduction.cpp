@@ -9,7 +9,6 @@
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/file_kind.h"
-#include "scenarios/format/read/key_tables.h"
 
 namespace orrery {
 namespace {

@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/serving/admission.h"
 #include "engine/serving/request_router.h"
-#include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/key_tables.h"
-#include "scenarios/format/read/read_sections.h"
 
 namespace orrery {
 namespace {

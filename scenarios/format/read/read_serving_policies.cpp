@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "engine/serving/admission.h"
 #include "engine/serving/autoscaler.h"
 #include "engine/serving/power_policy.h"
 #include "scenarios/format/read/key_tables.h"

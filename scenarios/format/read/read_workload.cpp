@@ -2,13 +2,11 @@
 // The section `workload`.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <string>
 
 #include "scenarios/format/read/key_tables.h"
-#include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/read/read_serving.h"
 
 namespace orrery {

@@ -2,7 +2,6 @@
 #include "scenarios/format/read/scenario_keys.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "models/plan/plan_fields.h"

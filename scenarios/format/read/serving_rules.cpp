@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "scenarios/format/read/read_serving.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "engine/base/check.h"
-#include "scenarios/format/document/quantity.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "scenarios/format/document/json_document.h"

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <sstream>
 #include <thread>
 
 #include "models/lowering/lowering.h"

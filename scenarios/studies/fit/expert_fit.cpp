@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <optional>
-#include <utility>
 
 #include "scenarios/studies/fit/row_samples.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "engine/base/parallel.h"
-#include "kernels/catalogue.h"
 #include "scenarios/studies/fit/expert_fit.h"
 #include "scenarios/studies/fit/step_table.h"
 #include "scenarios/studies/search/cluster_costs.h"

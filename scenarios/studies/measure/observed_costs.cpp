@@ -2,7 +2,6 @@
 #include "scenarios/studies/measure/observed_costs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 

@@ -8,14 +8,12 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "network/fabric/fabric_remarks.h"
 #include "network/fluid/uncontended.h"
 #include "network/measured_network.h"
 #include "network/nccl_network.h"
-#include "scenarios/format/document/nearest.h"
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/format/specs/network_words.h"
 #include "scenarios/format/specs/node_devices.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 
 #include "engine/base/check.h"
 #include "network/collectives/channel_router.h"

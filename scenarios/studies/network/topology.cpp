@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "models/plan/rank_mesh.h"
 #include "network/fabric/fabric.h"

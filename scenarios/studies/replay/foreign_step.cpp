@@ -8,8 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "engine/base/check.h"
-
 namespace orrery {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "models/blocks/repeated_layers.h"
-#include "models/lowering/lowering.h"
 #include "models/plan/plan_fields.h"
 #include "models/plan/rank_mesh.h"
 #include "models/segments/slot_waits.h"

@@ -2,7 +2,6 @@
 #include "scenarios/studies/search/plan_space.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "engine/base/check.h"
 #include "models/plan/divisors.h"

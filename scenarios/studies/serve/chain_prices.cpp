@@ -8,7 +8,6 @@
 
 #include "engine/serving/run_clock.h"
 #include "engine/world/rate_alone.h"
-#include "models/blocks/parameters.h"
 #include "network/fabric/fabric.h"
 #include "scenarios/format/specs/node_devices.h"
 

@@ -11,7 +11,6 @@
 #include "kernels/efficiency_table.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
-#include "models/serving/cached_attention.h"
 #include "models/serving/serving_context.h"
 #include "models/serving/serving_kernels.h"
 #include "network/collectives/direct_all_reduce.h"

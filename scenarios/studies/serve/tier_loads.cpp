@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/serve/tier_loads.h"
 
-#include <algorithm>
 #include <map>
 #include <vector>
 

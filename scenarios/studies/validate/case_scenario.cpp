@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 #include <string_view>
 
 #include "kernels/csv_rows.h"
-#include "models/plan/plan_words.h"
 #include "models/plan/validate_plan.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/read_sections.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <utility>
 
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"

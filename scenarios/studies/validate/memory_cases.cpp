@@ -3,13 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/csv_rows.h"
 #include "models/lowering/lowering.h"
 #include "scenarios/format/document/csv_header.h"
-#include "scenarios/format/document/quantity.h"
 #include "scenarios/studies/simulate/memory_overheads.h"
 #include "scenarios/studies/validate/validation.h"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "models/plan/plan_fields.h"
-#include "models/plan/plan_words.h"
 #include "scenarios/format/read/read_stack.h"
 
 namespace orrery {

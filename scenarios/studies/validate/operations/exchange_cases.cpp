@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/world/rate_alone.h"
 #include "kernels/csv_rows.h"
 #include "kernels/efficiency_table.h"

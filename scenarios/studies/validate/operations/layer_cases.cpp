@@ -10,7 +10,6 @@
 #include "kernels/gemm/grouped_gemm.h"
 #include "network/exchange.h"
 #include "network/nccl_network.h"
-#include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/validate/case_fields.h"

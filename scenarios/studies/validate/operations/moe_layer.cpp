@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/validate/operations/moe_layer.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "kernels/cast/cast.h"
 #include "kernels/gemm/grouped_gemm.h"
 #include "kernels/memory_bound.h"
