@@ -7,12 +7,12 @@
 
 namespace orrery {
 
-// Whether the backward pass reads the function of a gate before its product with up: autograd keeps
-// it for the product's gradient. A runtime of its own multiplies in place.
+// Whether the backward pass reads the function of a gate before its product with up. Autograd keeps
+// it for the product's gradient; a runtime launched from C++ multiplies in place.
 bool keeps_function_of_gate(const BlockBuilder& b, const Value* weights);
 
-// y = f(fc1). `of_gate`: where the function of the gate is kept, or empty. `weights`: one factor for
-// the output of each row, or null.
+// y = f(fc1). `of_gate`: where the function of the gate is kept, or empty. `weights`: one factor
+// for the output of each row, or null.
 void activation_ops(BlockBuilder& b,
                     const Value& fc1,
                     const Value& of_gate,

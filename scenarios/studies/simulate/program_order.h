@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices that run a Program without streams: one op after the other in program order, with the
 // host's work on each between them (SimulationInput::in_program_order). Only sent messages do not
-// block the next op (runtime/cpu/cpu_executor.h). And hosts that wait for each op, though the device
-// has streams (plan.cuda_launch_blocking).
+// block the next op (runtime/cpu/cpu_executor.h). With plan.cuda_launch_blocking, hosts wait for
+// each op, though the device has streams.
 #pragma once
 
 #include "engine/program/program.h"
