@@ -204,12 +204,13 @@ std::string attention_prefix(AttentionGeneration generation) {
 EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpec& device)
     : device_(device), clock_(clock_under_limit(device)) {
     const std::string& generation = device.generation;
+    const double headroom = power_headroom(table, device);
     for (std::size_t c = 0; c < kNumDtypeClasses; ++c) {
         const auto read = [&](const char* name, double& value) {
             value = table.value_or(name, generation, kClasses[c], value);
         };
         read("gemm.asymptote", gemm_[c].asymptote);
-        gemm_[c].asymptote = std::min(1.0, gemm_[c].asymptote * power_headroom(table, device));
+        gemm_[c].asymptote = std::min(1.0, gemm_[c].asymptote * headroom);
         read("gemm.k_prologue", gemm_[c].k_prologue);
         read("gemm.tile_penalty", gemm_[c].tile_penalty);
         read("gemm.wave_sharpness", gemm_[c].wave_sharpness);

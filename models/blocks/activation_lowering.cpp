@@ -7,6 +7,7 @@
 #include "kernels/activation/activation.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/residual/residual.h"
+#include "models/blocks/operator_chains.h"
 
 namespace orrery {
 namespace {
@@ -87,14 +88,6 @@ std::vector<TensorId> counts_of(const Value* weights) {
                                                       : std::vector<TensorId>{};
 }
 
-// Megatron-Core's fused activation does not clamp. Three kernels before it clamp gate and up and
-// concatenate them again, and three kernels after its backward pass undo that
-// (megatron/core/fusions/fused_bias_geglu.py). They read and write 8 times half of fc1's width in
-// the forward pass, and 10 times in the backward pass. Their copy of fc1 is not kept here.
-constexpr std::int64_t kClampPasses = 4;
-constexpr std::int64_t kClampBackwardPasses = 5;
-constexpr std::uint8_t kClampKernels = 3;
-
 // Whether gate and up are two kernels.
 bool gates_apart(const BlockBuilder& b, const Value* weights) {
     return b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled &&
@@ -106,51 +99,21 @@ bool clamps_apart(const BlockBuilder& b, const std::vector<TensorId>& counts) {
            !b.plan.compiled && counts.empty();
 }
 
-void clamp_ops(BlockBuilder& b,
-               std::string_view name,
-               const Value& halves,
-               std::int64_t ffn,
-               std::int64_t passes) {
-    b.ops.kernel(transpose(b.local_tokens(halves) * passes, ffn, halves.dtype),
-                 {.name = std::string{name},
-                  .stream = kComputeStream,
-                  .cause = b.recomputing ? Cause::recomputation : kOfActivation,
-                  .reads = {},
-                  .writes = {},
-                  .accumulates = {halves.tensor},
-                  .launches = kClampKernels});
-}
-
-// Bytes of an element that the operators of GELU's tanh formula move (nanoGPT's new_gelu), without
-// those of its kernel. Forward: cube 4, scaled 4, added to x 6, scaled 4, tanh 4, plus one 4, half
-// of x 4, product 6. Backward: both factors 12, half 4, tanh 6, two scales 8, cube 14, two sums 12.
-// Autocast takes the cube in fp32, and what follows stays fp32 until the next product casts it.
-struct ChainBytes {
-    std::int64_t forward;
-    std::int64_t backward;
-};
-constexpr ChainBytes kGeluChain{.forward = 36 - 4, .backward = 56 - 6};
-constexpr ChainBytes kGeluChainInFp32{.forward = 76 - 4, .backward = 118 - 6};
-
 void gelu_chain(BlockBuilder& b, const Value& x, bool back) {
     if (!b.plan.eager_activation || b.plan.fused_activation || b.plan.compiled) {
         return;
     }
     const ChainBytes& chain = b.plan.autocast ? kGeluChainInFp32 : kGeluChain;
     b.framework_ops(back ? "activation ops backward" : "activation ops",
-                    x.tensor,
-                    b.local_tokens(x) * b.local_width(x) * (back ? chain.backward : chain.forward));
+                    x,
+                    back ? chain.backward : chain.forward);
 }
 
+// Each row of y times its weight.
 void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
     if (weights != nullptr) {
-        b.kernel("activation weights",
-                 transpose(b.local_tokens(y), b.local_width(y), y.dtype),
-                 kOfActivation,
-                 {weights},
-                 {},
-                 {},
-                 {y.tensor});
+        const std::int64_t bytes = transpose(b.local_tokens(y), b.local_width(y), y.dtype).bytes;
+        b.framework_ops("activation weights", weights->tensor, bytes, 1);
     }
 }
 
@@ -172,7 +135,7 @@ void activation_ops(BlockBuilder& b,
     const std::vector<TensorId> counts = counts_of(weights);
     const bool clamps = clamps_apart(b, counts);
     if (clamps) {
-        clamp_ops(b, "activation clamp", fc1, ffn, kClampPasses);
+        b.framework_ops("activation clamp", fc1, kClampChain.forward, kClampKernels);
     }
     const bool fused = clamps || b.plan.fused_activation || b.plan.compiled || !counts.empty();
     std::vector<const Value*> reads{&fc1};
@@ -246,7 +209,7 @@ void activation_backward_ops(BlockBuilder& b,
         gelu_chain(b, dy, true);
     }
     if (clamps) {
-        clamp_ops(b, "activation clamp backward", dx, ffn, kClampBackwardPasses);
+        b.framework_ops("activation clamp backward", dx, kClampChain.backward, kClampKernels);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/rmsnorm/rmsnorm.h"
 #include "models/blocks/layer_nodes.h"
+#include "models/blocks/operator_chains.h"
 
 namespace orrery {
 namespace {
@@ -95,39 +96,18 @@ private:
     Edge& key_;
 };
 
-// The number of kernels of Megatron-Core's _apply_rotary_pos_emb_bshd (rope_utils.py) without
-// fusion (plan.eager_rope), in addition to the kernel that packs the heads. Queries and the shared
-// key have 13 each: concatenated halves; cosine, its scale and type; the same for the sine; two
-// products; a half negated and concatenated; the sum; the concatenation with the unrotated part.
-// Two more concatenate the keys and copy the values.
-constexpr std::uint8_t kRotaryKernels = 28;
-// Autograd has 14 each: two products, a negated half, the concatenated halves, a sum, and for four
-// slices four zeros, three copies and two sums. Two more are for values and the shared key.
-constexpr std::uint8_t kRotaryBackward = 30;
-// The number of these kernels that write as many elements as the rotated part of the queries has.
-constexpr std::int64_t kRotaryPasses = 7;
-constexpr std::int64_t kRotaryBackwardPasses = 11;
-
 // The operators of an eager rotary embedding, without the kernel that packs the heads.
-void rotate_operators(BlockBuilder& b,
-                      std::string_view name,
-                      const Value& heads,
-                      std::int64_t passes,
-                      std::uint8_t launches) {
+void rotate_operators(BlockBuilder& b, std::string_view name, const Value& heads, bool back) {
     if (!b.plan.eager_rope || b.plan.compiled) {
         return;
     }
-    const Transformer& m = b.model;
-    const std::int64_t width =
-        b.local_extent(m.num_attention_heads * m.qk_pos_emb_head_dim, kWidth, heads.layout);
-    b.ops.kernel(transpose(passes * b.local_tokens(heads), width, heads.dtype),
-                 {.name = std::string{name},
-                  .stream = kComputeStream,
-                  .cause = b.recomputing ? Cause::recomputation : kMovesBytes,
-                  .reads = {heads.tensor},
-                  .writes = {},
-                  .accumulates = {},
-                  .launches = launches});
+    const std::int64_t width = b.local_extent(
+        b.model.num_attention_heads * b.model.qk_pos_emb_head_dim, kWidth, heads.layout);
+    b.framework_ops(
+        name,
+        heads.tensor,
+        b.local_tokens(heads) * width * (back ? kRotaryChain.backward : kRotaryChain.forward),
+        back ? kRotaryBackwardKernels : kRotaryKernels);
 }
 
 // Packs queries, keys and values in the layout of attention, and rotates the positional parts.
@@ -143,7 +123,7 @@ public:
         qkv_.value =
             b.value("packed heads", parts[0] + parts[1] + parts[2], query_.value.layout, saved());
         b.set_column_parts(qkv_.value, parts);
-        rotate_operators(b, "rotary operators", query_.value, kRotaryPasses, kRotaryKernels);
+        rotate_operators(b, "rotary operators", query_.value, false);
         b.kernel("packed heads",
                  transpose(b.local_tokens(qkv_.value), b.local_width(qkv_.value), qkv_.value.dtype),
                  kMovesBytes,
@@ -169,11 +149,7 @@ public:
                  kMovesBytes,
                  {&dqkv},
                  {&query_.gradient, &key_value_.gradient, &key_.gradient});
-        rotate_operators(b,
-                         "rotary operators backward",
-                         query_.gradient,
-                         kRotaryBackwardPasses,
-                         kRotaryBackward);
+        rotate_operators(b, "rotary operators backward", query_.gradient, true);
     }
 
 private:

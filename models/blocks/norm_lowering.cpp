@@ -6,6 +6,7 @@
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/residual/residual.h"
 #include "kernels/rmsnorm/rmsnorm.h"
+#include "models/blocks/operator_chains.h"
 
 namespace orrery {
 namespace {
@@ -27,29 +28,6 @@ Value norm_copy(BlockBuilder& b, std::string_view name, const Value& x, Lifetime
              {&x},
              {&copy});
     return copy;
-}
-
-// Bytes that the operators of a norm read and write for each element, its copy and the kernels
-// below left out. Forward: pow(2) 8, mean 4, product with the root 8, type_as 6 (Hugging Face's
-// LlamaRMSNorm; torchtune's and torchtitan's have the same operators), of which norm_forward() has
-// 4. Backward, as autograd derives it: weight 12, type_as 6, product 24, mean 4, pow 28, sum of the
-// two paths 12, copy 6, of which norm_backward() has 6 and the copy of dy 6.
-constexpr std::int64_t kChainBytes = 22;
-constexpr std::int64_t kChainBackwardBytes = 80;
-
-// The same that autocast adds to LayerNorm's kernels and to the residual: an fp32 input, result,
-// cast of the result, and sum. Fused kernels keep the result in 16 bits.
-struct AutocastBytes {
-    std::int64_t forward;
-    std::int64_t backward;
-};
-constexpr AutocastBytes kAutocastNorm{.forward = 4 + 6 + 4, .backward = 6 + 6 + 6};
-constexpr AutocastBytes kAutocastFusedNorm{.forward = 4, .backward = 8};
-
-// Framework ops on each element of x.
-void ops_of_elements(BlockBuilder& b, std::string_view name, const Value& x, std::int64_t bytes) {
-    b.framework_ops(
-        std::string{name} + " ops", x.tensor, b.local_tokens(x) * b.local_width(x) * bytes);
 }
 
 const NormWork& norm_work(const BlockBuilder& b) {
@@ -119,7 +97,7 @@ Value norm_forward(BlockBuilder& b,
         stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
     } else if (eager_norm(b)) {
         saved.copy = norm_copy(b, text + " in fp32", stream.residual, lifetime);
-        ops_of_elements(b, name, saved.copy, kChainBytes);
+        b.framework_ops(text + " ops", saved.copy, kNormChain.forward);
         saved.unweighted = b.value(text + " without weight", y.shape[kWidth], y.layout, lifetime);
         b.kernel(name,
                  call,
@@ -141,8 +119,8 @@ Value norm_forward(BlockBuilder& b,
                  {weight.weight});
     }
     if (b.plan.autocast) {
-        const AutocastBytes& more = fused_norm(b) ? kAutocastFusedNorm : kAutocastNorm;
-        ops_of_elements(b, name, y, more.forward);
+        const ChainBytes& more = fused_norm(b) ? kAutocastFusedNorm : kAutocastNorm;
+        b.framework_ops(text + " ops", y, more.forward);
     }
     saved.input = stream.residual;
     saved.statistics = std::move(statistics);
@@ -156,14 +134,15 @@ Value norm_backward(BlockBuilder& b,
                     const Value& dresidual,
                     Parameter& weight) {
     const Value& x = saved.input;
+    const std::string text{name};
     weight.gradient_layout = weight_gradient(dy.layout, dy.layout);
     const bool fused = fused_norm(b) && !dresidual.empty();
     Value dx = b.value(name, x.shape[kWidth], x.layout, Lifetime::slot);
     Value gradient;
     std::vector<const Value*> reads{&dy, &x, &saved.statistics};
     if (eager_norm(b)) {
-        gradient = norm_copy(b, std::string{name} + " in fp32", dy, Lifetime::slot);
-        ops_of_elements(b, name, gradient, kChainBackwardBytes);
+        gradient = norm_copy(b, text + " in fp32", dy, Lifetime::slot);
+        b.framework_ops(text + " ops", gradient, kNormChain.backward);
         reads = {&gradient, &saved.copy, &saved.unweighted, &saved.statistics};
     }
     if (fused) {
@@ -177,8 +156,8 @@ Value norm_backward(BlockBuilder& b,
              {weight.weight},
              {weight.gradient});
     if (b.plan.autocast) {
-        const AutocastBytes& more = fused_norm(b) ? kAutocastFusedNorm : kAutocastNorm;
-        ops_of_elements(b, name, dx, more.backward);
+        const ChainBytes& more = fused_norm(b) ? kAutocastFusedNorm : kAutocastNorm;
+        b.framework_ops(text + " ops", dx, more.backward);
     }
     if (fused || dresidual.empty()) {
         return dx;

@@ -4,6 +4,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/random.h"
 #include "kernels/softmax/softmax.h"
+#include "models/blocks/operator_chains.h"
 
 namespace orrery {
 namespace {
@@ -26,17 +27,13 @@ SoftmaxShape softmax_shape(const BlockBuilder& b, const AttentionShape& s) {
             .unfused_steps = !b.plan.fused_activation && !b.plan.compiled};
 }
 
-// Autocast's softmax is fp32: it writes fp32 probabilities, which its backward pass reads. Without
-// a compiler its input and its result are cast by kernels of their own.
 void softmax_in_fp32(BlockBuilder& b, std::string_view name, const Value& scores, bool back) {
     if (!b.plan.autocast) {
         return;
     }
-    const bool chain = !b.plan.fused_activation && !b.plan.compiled;
-    const std::int64_t bytes = back ? (chain ? 6 + 6 + 6 : 2) : (chain ? 6 + 4 + 6 : 4);
-    b.framework_ops(std::string{name} + " in fp32",
-                    scores.tensor,
-                    b.local_tokens(scores) * b.local_width(scores) * bytes);
+    const bool fused = b.plan.fused_activation || b.plan.compiled;
+    const ChainBytes& more = fused ? kAutocastFusedSoftmax : kAutocastSoftmax;
+    b.framework_ops(std::string{name} + " in fp32", scores, back ? more.backward : more.forward);
 }
 
 Value score_matrix(

@@ -237,8 +237,17 @@ public:
     std::uint8_t launches_of_piece(std::size_t i) const;
 
     // Memory traffic of framework ops for which there is no kernel of their own: one op that moves
-    // `bytes` in all. The call of another op launches them. They work on `tensor`.
-    void framework_ops(std::string_view name, TensorId tensor, std::int64_t bytes);
+    // `bytes` in all, after `tensor` is written. With no `launches` the call of another op launches
+    // them.
+    void framework_ops(std::string_view name,
+                       TensorId tensor,
+                       std::int64_t bytes,
+                       std::uint8_t launches = 0);
+    // The same for each element of a rank's part of `x`.
+    void framework_ops(std::string_view name,
+                       const Value& x,
+                       std::int64_t bytes_of_element,
+                       std::uint8_t launches = 0);
     // Of the cast of a weight, or of its gradient, from fp32 or to it.
     std::int64_t cast_bytes_of(const Parameter& w) const;
 

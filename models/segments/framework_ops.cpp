@@ -10,7 +10,10 @@ std::int64_t BlockBuilder::cast_bytes_of(const Parameter& w) const {
     return cast(elements, Dtype::fp32, activation_dtype()).bytes;
 }
 
-void BlockBuilder::framework_ops(std::string_view name, TensorId tensor, std::int64_t bytes) {
+void BlockBuilder::framework_ops(std::string_view name,
+                                 TensorId tensor,
+                                 std::int64_t bytes,
+                                 std::uint8_t launches) {
     const KernelCall row = transpose(1, 1, Dtype::bf16);
     ops.kernel(transpose(bytes / row.bytes, 1, Dtype::bf16),
                {.name = std::string{name},
@@ -19,7 +22,14 @@ void BlockBuilder::framework_ops(std::string_view name, TensorId tensor, std::in
                 .reads = {tensor},
                 .writes = {},
                 .accumulates = {},
-                .launches = 0});
+                .launches = launches});
+}
+
+void BlockBuilder::framework_ops(std::string_view name,
+                                 const Value& x,
+                                 std::int64_t bytes_of_element,
+                                 std::uint8_t launches) {
+    framework_ops(name, x.tensor, local_tokens(x) * local_width(x) * bytes_of_element, launches);
 }
 
 }  // namespace orrery

@@ -237,16 +237,36 @@ class Program(unittest.TestCase):
         with tempfile.NamedTemporaryFile() as output, mock.patch.object(sys, "stderr", errors):
             return _program._run(["sh", "-c", script], output)
 
-    def test_shows_its_progress_on_a_terminal_only(self):
+    def test_shows_its_progress_in_a_notebook(self):
+        display, shown = mock.Mock(), mock.Mock()
+        display.display.return_value = shown
+        modules = {"IPython": mock.Mock(), "IPython.display": display}
+        with mock.patch.dict(sys.modules, modules), \
+                mock.patch.object(sys, "stderr", io.StringIO()):
+            draw = _program._bar()
+            for text in ("no bar", "\r50 %\033[K", "\r74 %\033[K\r75 %\033[K", "\r\033[K"):
+                draw(text)
+        display.display.assert_called_once_with({"text/plain": "50 %"}, raw=True, display_id=True)
+        self.assertEqual(shown.update.mock_calls, [mock.call({"text/plain": "75 %"}, raw=True),
+                                                   mock.call({"text/plain": ""}, raw=True)])
+
+    def test_draws_its_bar_for_a_notebook(self):
+        script = "test -t 2 || exit 3; printf '\\r50 %%\\033[K' >&2"
+        drawn = []
+        with mock.patch.object(_program, "_bar", lambda: drawn.append):
+            self.assertEqual(self.run_fake(script, io.StringIO()), (0, ""))
+        self.assertEqual(drawn, ["\r50 %\033[K"])
+
+    def test_shows_no_progress_elsewhere(self):
         script = ("test -t 2 && printf '\\r50 %%\\033[K' >&2; sleep 0.2;"
                   " printf 'x: error: bad\\n' >&2; exit 2")
         terminal = io.StringIO()
         terminal.isatty = lambda: True
         self.assertEqual(self.run_fake(script, terminal), (2, "x: error: bad\n"))
         self.assertEqual(terminal.getvalue(), "\r50 %\033[K")
-        notebook = io.StringIO()
-        self.assertEqual(self.run_fake(script, notebook), (2, "x: error: bad\n"))
-        self.assertEqual(notebook.getvalue(), "")
+        log = io.StringIO()
+        self.assertEqual(self.run_fake(script, log), (2, "x: error: bad\n"))
+        self.assertEqual(log.getvalue(), "")
 
 
 class Wheel(unittest.TestCase):

@@ -12,7 +12,6 @@
 #include "kernels/paged_attention/paged_attention_cuda.h"
 #include "runtime/cuda/cuda_decoder_pass.h"
 #include "runtime/cuda/cuda_result.h"
-#include "runtime/cuda/driver_devices.h"
 #include "runtime/cuda/graph_capture.h"
 
 namespace orrery {
@@ -77,16 +76,7 @@ Result<void> CudaDecoder::set_up(const ServedModel& served) {
 }
 
 Result<void> CudaDecoder::open_device() {
-    const auto devices = driver_devices();
-    if (!devices) {
-        return unexpected<Error>(devices.error());
-    }
-    if (options_.ordinal >= static_cast<int>(devices->size())) {
-        return fail(
-            "",
-            fmt::format("GPU {} is asked for, and {} answer", options_.ordinal, devices->size()));
-    }
-    auto device = CudaDevice::open((*devices)[static_cast<std::size_t>(options_.ordinal)]);
+    auto device = CudaDevice::open_ordinal(options_.ordinal);
     if (!device) {
         return unexpected<Error>(device.error());
     }

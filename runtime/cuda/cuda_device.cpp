@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/cuda/cuda_result.h"
+#include "runtime/cuda/driver_devices.h"
 
 namespace orrery {
 
@@ -34,6 +35,18 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaDeviceInfo& info)
         }
     }
     return device;
+}
+
+Result<std::unique_ptr<CudaDevice>> CudaDevice::open_ordinal(int ordinal) {
+    const auto devices = driver_devices();
+    if (!devices) {
+        return unexpected<Error>(devices.error());
+    }
+    if (ordinal >= static_cast<int>(devices->size())) {
+        return fail("",
+                    fmt::format("GPU {} is asked for, and {} answer", ordinal, devices->size()));
+    }
+    return open((*devices)[static_cast<std::size_t>(ordinal)]);
 }
 
 CudaDevice::~CudaDevice() {

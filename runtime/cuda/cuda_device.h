@@ -27,6 +27,8 @@ Patience patience(std::chrono::milliseconds deadline);
 class CudaDevice {
 public:
     static Result<std::unique_ptr<CudaDevice>> open(const CudaDeviceInfo& info);
+    // An error if the machine has no GPU of this number.
+    static Result<std::unique_ptr<CudaDevice>> open_ordinal(int ordinal);
     ~CudaDevice();
     CudaDevice(const CudaDevice&) = delete;
     CudaDevice& operator=(const CudaDevice&) = delete;

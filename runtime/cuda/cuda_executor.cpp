@@ -9,7 +9,6 @@
 #include "engine/base/check.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"
-#include "runtime/cuda/driver_devices.h"
 #include "runtime/gemm_request.h"
 #include "runtime/kernel_operands.h"
 
@@ -90,16 +89,7 @@ std::string CudaExecutor::why_not(const Op& op) const {
 }
 
 Result<void> CudaExecutor::set_up(Transport* transport) {
-    const auto devices = driver_devices();
-    if (!devices) {
-        return unexpected<Error>(devices.error());
-    }
-    if (options_.ordinal >= static_cast<int>(devices->size())) {
-        return fail(
-            "",
-            fmt::format("GPU {} is asked for, and {} answer", options_.ordinal, devices->size()));
-    }
-    auto device = CudaDevice::open((*devices)[static_cast<std::size_t>(options_.ordinal)]);
+    auto device = CudaDevice::open_ordinal(options_.ordinal);
     if (!device) {
         return unexpected<Error>(device.error());
     }

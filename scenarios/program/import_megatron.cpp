@@ -13,17 +13,29 @@
 namespace orrery {
 namespace {
 
+// Errors name the file, also if it holds no flags.
+ResultOrErrors<LaunchCommand> launch_of_file(const std::string& file) {
+    const auto text = read_text_file(file);
+    if (!text) {
+        return unexpected<Errors>({text.error()});
+    }
+    auto launch = launch_command(*text, file);
+    if (launch && launch->words.empty()) {
+        return unexpected<Errors>({{file,
+                                    "holds no flags of Megatron-LM",
+                                    "a launch script, or the command line of pretrain_gpt.py"}});
+    }
+    return launch;
+}
+
 // Reads a script, a pasted command line, or the words of one.
 ResultOrErrors<LaunchCommand> launch_of(const ImportArguments& arguments) {
     std::error_code ignored;
     if (arguments.words.size() == 1) {
         const std::string& only = arguments.words.front();
-        if (only != "-" && !std::filesystem::is_regular_file(only, ignored)) {
-            return launch_command(only, "command line");
-        }
-        const auto text = read_text_file(only);
-        return text ? launch_command(*text, only)
-                    : ResultOrErrors<LaunchCommand>{unexpected<Errors>({text.error()})};
+        return only == "-" || std::filesystem::exists(only, ignored)
+                   ? launch_of_file(only)
+                   : launch_command(only, "command line");
     }
     LaunchCommand launch;
     for (const std::string& word : arguments.words) {

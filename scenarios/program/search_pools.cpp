@@ -15,8 +15,7 @@ namespace {
 ResultOrErrors<StudyOutput> best_pools(const SearchArguments& arguments,
                                        const Scenario& scenario,
                                        const std::function<void(double)>& progress) {
-    const auto requests =
-        requests_of(scenario.workload, scenario.serving.pools.front().limits.block_size);
+    const auto requests = requests_of(scenario);
     if (!requests) {
         return unexpected<Errors>(requests.error());
     }

@@ -23,8 +23,7 @@ constexpr std::size_t kMostTraced = 1'000'000;  // steps
 ResultOrErrors<StudyOutput> served(const ServeArguments& arguments,
                                    const Scenario& scenario,
                                    const std::function<void(double)>& progress) {
-    const auto requests =
-        requests_of(scenario.workload, scenario.serving.pools.front().limits.block_size);
+    const auto requests = requests_of(scenario);
     if (!requests) {
         return unexpected<Errors>(requests.error());
     }

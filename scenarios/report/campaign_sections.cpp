@@ -75,7 +75,8 @@ ReportSection plans(const CampaignAnswer& answer) {
              share_text(plan.ettr),
              share_text(plan.goodput),
              first ? ""
-                   : fmt::format("{:+.2f} ± {:.2f} points", d.mean * 100, (d.high - d.low) * 50),
+                   : fmt::format(
+                         "{} ± {:.2f} points", signed_text(d.mean * 100, 2), (d.high - d.low) * 50),
              plan.effective_mfu.mean,
              plan.interruptions.mean,
              plan.restarts.mean,
@@ -252,9 +253,9 @@ std::vector<ReportFact> facts_of(const CampaignAnswer& a) {
                          : fmt::format("{:.3g} billion", a.tokens_per_day * 1e-9))}};
     if (a.step_simulated && (a.slow_slope != 1 || a.shrunk != 1)) {
         facts.push_back({"degraded",
-                         fmt::format("a node slower by 10 %: {:+.1f} % a step; one unit less: "
+                         fmt::format("a node slower by 10 %: {} % a step; one unit less: "
                                      "{:.2f} % of the pace",
-                                     a.slow_slope * 10,
+                                     signed_text(a.slow_slope * 10, 1),
                                      a.shrunk * 100)});
     }
     facts.push_back({"faults",

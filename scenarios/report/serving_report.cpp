@@ -240,7 +240,7 @@ ReportSection faults_section(const ServingAnswer& answer) {
     section.table.columns = {{"fault"},
                              {"at", Unit::seconds},
                              {"instances", Unit::count},
-                             {"times slower", Unit::number, 2},
+                             {"times as slow", Unit::number, 2},
                              {"noticed", Unit::seconds},
                              {"back", Unit::seconds},
                              {"moved", Unit::count},

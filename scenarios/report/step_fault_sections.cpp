@@ -33,9 +33,10 @@ ReportSection faults_of(const Answer& a) {
         section.table.rows.push_back({fault});
     }
     if (!a.hang) {
-        section.after = {fmt::format("The step without them takes {}; they change it by {:+.2f} %.",
-                                     to_short_text(a.healthy_iteration),
-                                     (a.iteration / a.healthy_iteration - 1) * 100)};
+        section.after = {
+            fmt::format("The step without them takes {}; they change it by {} %.",
+                        to_short_text(a.healthy_iteration),
+                        signed_text((a.iteration / a.healthy_iteration - 1) * 100, 2))};
         return section;
     }
     if (!a.hang->lost.empty()) {
@@ -139,9 +140,9 @@ ReportSection packets_section(const Answer& a) {
                      p.slowdown,
                      p.slowdown_max));
     fact("step",
-         fmt::format("{} with fair shares; packets {:+.2f} %",
+         fmt::format("{} with fair shares; packets {} %",
                      to_short_text(p.fair_iteration),
-                     100 * (a.iteration / p.fair_iteration - 1)));
+                     signed_text(100 * (a.iteration / p.fair_iteration - 1), 2)));
     return section;
 }
 

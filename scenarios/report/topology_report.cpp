@@ -91,22 +91,22 @@ ReportSection axes_section(const Topology& topology) {
     return section;
 }
 
-ReportSection way_section(const Way& way) {
-    ReportSection section{.title = fmt::format("From rank {} to rank {}", way.from, way.to)};
+ReportSection path_section(const RankPath& path) {
+    ReportSection section{.title = fmt::format("From rank {} to rank {}", path.from, path.to)};
     section.table.columns = {
         {"link"}, {"tier"}, {"bandwidth", Unit::rate}, {"latency", Unit::seconds}};
-    for (const Hop& hop : way.hops) {
+    for (const Hop& hop : path.hops) {
         section.table.rows.push_back({hop.link,
                                       hop.link_class,
                                       bytes_per_s(hop.capacity),
                                       known_cell(hop.latency.seconds())});
     }
-    const std::string together = fmt::format("Together {}", cell_text(way.latency, Unit::seconds));
+    const std::string together = fmt::format("Together {}", cell_text(path.latency, Unit::seconds));
     section.after.push_back(
-        way.equal_paths > 1
+        path.equal_paths > 1
             ? fmt::format("{}. This is one of {} through the switches.",
                           together,
-                          counted(static_cast<std::int64_t>(way.equal_paths), "equal path"))
+                          counted(static_cast<std::int64_t>(path.equal_paths), "equal path"))
             : together + ".");
     return section;
 }
@@ -131,12 +131,12 @@ ReportTable result_of(const Topology& topology) {
     return table;
 }
 
-Json way_json(const Way& way) {
-    return {{"from", way.from},
-            {"to", way.to},
-            {"latency_s", way.latency.seconds()},
-            {"equal_paths", way.equal_paths},
-            {"links", json_list<Json>(way.hops, [](const Hop& hop) {
+Json path_json(const RankPath& path) {
+    return {{"from", path.from},
+            {"to", path.to},
+            {"latency_s", path.latency.seconds()},
+            {"equal_paths", path.equal_paths},
+            {"links", json_list<Json>(path.hops, [](const Hop& hop) {
                  return Json{{"name", hop.link},
                              {"tier", hop.link_class},
                              {"bytes_per_s", bytes_per_s(hop.capacity)},
@@ -170,8 +170,8 @@ Report topology_sections(const Topology& topology) {
     if (!topology.axes.empty()) {
         report.sections.push_back(axes_section(topology));
     }
-    if (topology.way) {
-        report.sections.push_back(way_section(*topology.way));
+    if (topology.path) {
+        report.sections.push_back(path_section(*topology.path));
     }
     report.result = result_of(topology);
     return report;
@@ -203,7 +203,7 @@ std::string topology_json(const Topology& topology) {
                     {"nodes", axis.nodes},
                     {"farthest", key_of(axis.farthest)}};
     });
-    json["way"] = topology.way ? way_json(*topology.way) : Json();
+    json["path"] = topology.path ? path_json(*topology.path) : Json();
     json["remarks"] = topology.remarks;
     return json_text(json);
 }

@@ -42,9 +42,12 @@ void print(const Row& row, const std::string& count) {
     const bool band = is_band(c);
     const std::string expected =
         band ? fmt::format("{} to {}", number(c.expected), number(c.most)) : number(c.expected);
+    constexpr double kRoundsToZero = 0.5e-6;  // and then has no sign
     const std::string off = band             ? (row.used > 1 ? "outside" : "inside")
                             : row.off == 0.0 ? "0"
-                                             : fmt::format("{:+.4f} %", 100 * row.off);
+                            : std::abs(row.off) < kRoundsToZero
+                                ? "0.0000 %"
+                                : fmt::format("{:+.4f} %", 100 * row.off);
     const std::string chance =
         row.found.error > 0 ? fmt::format(" ± {:.4f} %", 100 * row.found.error / row.found.value)
                             : "";

@@ -102,6 +102,8 @@ class Installed(unittest.TestCase):
         self.assertEqual(run(*line, 2, cwd=self.path),
                          f"micro-batch 2: {answer['iteration_s']:.3f} s, "
                          f"MFU {100 * answer['mfu']:.1f} %, fits\n")
+        guide = (EXAMPLE.parents[1] / "docs" / "guide" / "library.md").read_text("utf-8")
+        self.assertIn(f"```text\n{run(*line, 2, 4, 8, cwd=self.path)}```\n", guide)
         self.assertIn("micro_batch_size", run(*line, 0, cwd=self.path, status=2))
 
     @unittest.skipUnless(shutil.which("dpkg-shlibdeps") and shutil.which("dpkg-deb"),

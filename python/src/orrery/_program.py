@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import json
 import os
 import pty
@@ -20,7 +21,7 @@ _PROBLEM = re.compile(r"(?:error: )?(?P<where>.*?:\d+:\d+|.*?(?=: error: )): (?:
                       r"(?P<what>.*?)(?: \(hint: (?P<hint>.*)\))?$")
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 # The bar that the program redraws on a terminal (scenarios/report/render/progress.h).
-_PROGRESS = re.compile(r"\r[^\r\n]*\033\[K")
+_PROGRESS = re.compile(r"\r([^\r\n]*)\033\[K")
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,10 @@ def answer(command: str, *arguments: str, page: bool = True) -> tuple[dict, str 
 
 
 def _run(line: list[str], output) -> tuple[int, str]:
-    """(exit status, standard error). The program's progress bar shows on a terminal only: the
-    program draws it where its standard error is one, hence the pseudo-terminal."""
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    reader, writer = pty.openpty() if terminal else os.pipe()
+    """(exit status, standard error). The program draws its progress bar where its standard error
+    is a terminal, hence the pseudo-terminal."""
+    draw = _bar()
+    reader, writer = pty.openpty() if draw else os.pipe()
     errors = b""
     try:
         with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=output,
@@ -108,9 +109,8 @@ def _run(line: list[str], output) -> tuple[int, str]:
             try:
                 while chunk := _read(reader):
                     errors += chunk
-                    if terminal and chunk.startswith(b"\r"):
-                        sys.stderr.write(chunk.decode(errors="replace"))
-                        sys.stderr.flush()
+                    if draw and chunk.startswith(b"\r"):
+                        draw(chunk.decode(errors="replace"))
             except BaseException:
                 process.send_signal(signal.SIGINT)
                 raise
@@ -118,6 +118,37 @@ def _run(line: list[str], output) -> tuple[int, str]:
         os.close(reader)
     text = errors.decode(errors="replace").replace("\r\n", "\n")
     return process.returncode, _PROGRESS.sub("", text)
+
+
+def _bar():
+    """Draws what the program writes for its bar, on a terminal or in a notebook; elsewhere None."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        return _draw_on_terminal
+    shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
+    return _NotebookBar() if getattr(shell, "kernel", None) else None
+
+
+def _draw_on_terminal(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+class _NotebookBar:
+    """A line of a cell's output. It appears with the first bar, and is empty when the bar ends."""
+
+    def __init__(self):
+        self._shown = None
+
+    def __call__(self, text: str) -> None:
+        bars = _PROGRESS.findall(text)
+        if not bars:
+            return
+        line = {"text/plain": bars[-1]}
+        if self._shown is None:
+            display = importlib.import_module("IPython.display").display
+            self._shown = display(line, raw=True, display_id=True)
+        else:
+            self._shown.update(line, raw=True)
 
 
 def _read(reader: int) -> bytes:

@@ -32,7 +32,7 @@ std::string number_text(double value, Unit unit, int digits) {
         case Unit::change:
             break;
     }
-    return fmt::format("{:+.{}f} %", value * 100, digits);
+    return signed_text(value * 100, digits) + " %";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace orrery {
 
@@ -16,6 +17,12 @@ std::string thousands(std::int64_t value) {
         text += digits[i];
     }
     return text;
+}
+
+std::string signed_text(double value, int digits) {
+    const std::string text = fmt::format("{:+.{}f}", value, digits);
+    const bool zero = std::isfinite(value) && text.find_first_of("123456789") == std::string::npos;
+    return zero ? text.substr(1) : text;
 }
 
 std::string counted(std::int64_t count, std::string_view what) {

@@ -27,6 +27,9 @@ std::string spaced(std::string_view name);
 // 12345 -> "12,345"
 std::string thousands(std::int64_t value);
 
+// "+3.20", "-0.5"; a value that rounds to zero has no sign: "0.0".
+std::string signed_text(double value, int digits);
+
 // "1 point", "12,288 points".
 std::string counted(std::int64_t count, std::string_view what);
 

@@ -230,13 +230,13 @@ private:
                 const bool all = share > 0 && same_on_node(times, node);
                 if (all && g % per_node_ == 0) {
                     out_.suspects.push_back(
-                        fmt::format("node {}: all its GPUs are {:.2f} times slower than the median",
+                        fmt::format("node {}: all its GPUs are {:.2f} times as slow as the median",
                                     node,
                                     1 / share));
                 } else if (!all && !node_lost(node)) {
                     out_.suspects.push_back(
                         share == 0 ? gpu_name(g) + ": does not answer"
-                                   : fmt::format("{}: {:.2f} times slower than the median",
+                                   : fmt::format("{}: {:.2f} times as slow as the median",
                                                  gpu_name(g),
                                                  1 / share));
                 }

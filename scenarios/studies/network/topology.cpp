@@ -144,7 +144,7 @@ std::vector<PlacedAxis> axes_of(const Scenario& scenario, const Fabric& fabric) 
     return axes;
 }
 
-Result<Way> way_between(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
+Result<RankPath> path_between(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
     for (const std::uint32_t rank : {from, to}) {
         if (rank >= fabric.num_ranks()) {
             return unexpected<Error>({"",
@@ -154,26 +154,26 @@ Result<Way> way_between(const Fabric& fabric, std::uint32_t from, std::uint32_t 
     }
     const auto a = to_id<RankId>(from);
     const auto b = to_id<RankId>(to);
-    Path path;
-    if (from != to && !fabric.route(a, b, 0, path)) {
+    Path route;
+    if (from != to && !fabric.route(a, b, 0, route)) {
         return unexpected<Error>(
             {"", fmt::format("no cable leads from rank {} to rank {}", from, to), ""});
     }
-    Way way{.from = from, .to = to, .latency = path.latency};
-    for (const LinkId link : path.links) {
+    RankPath path{.from = from, .to = to, .latency = route.latency};
+    for (const LinkId link : route.links) {
         const LinkInfo& info = fabric.links()[index(link)];
-        way.hops.push_back({.link = fabric.link_name(link),
-                            .link_class = fabric.link_class_names()[info.link_class],
-                            .capacity = info.capacity,
-                            .latency = fabric.link_latency(link)});
+        path.hops.push_back({.link = fabric.link_name(link),
+                             .link_class = fabric.link_class_names()[info.link_class],
+                             .capacity = info.capacity,
+                             .latency = fabric.link_latency(link)});
     }
     if (fabric.node_of(a) != fabric.node_of(b)) {
-        way.equal_paths =
+        path.equal_paths =
             fabric.over_tcp(fabric.node_of(a), fabric.node_of(b))
                 ? 1
                 : fabric.num_paths(fabric.nic_towards(a, b), fabric.nic_towards(b, a));
     }
-    return way;
+    return path;
 }
 
 bool has_one_mesh(const Scenario& scenario) {
@@ -208,11 +208,11 @@ Result<Topology> topology_of(
         .axes = has_one_mesh(scenario) ? axes_of(scenario, *fabric) : std::vector<PlacedAxis>{},
         .remarks = fabric_remarks(scenario.cluster)};
     if (between) {
-        Result<Way> way = way_between(*fabric, between->first, between->second);
-        if (!way) {
-            return unexpected<Error>(way.error());
+        Result<RankPath> path = path_between(*fabric, between->first, between->second);
+        if (!path) {
+            return unexpected<Error>(path.error());
         }
-        topology.way = std::move(*way);
+        topology.path = std::move(*path);
     }
     return topology;
 }

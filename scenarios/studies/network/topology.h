@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster as it is built, before anything runs on it: its switches, its cables by tier, the place
-// of a plan's groups, and the way between two ranks.
+// of a plan's groups, and the path between two ranks.
 #pragma once
 
 #include <cstdint>
@@ -53,12 +53,12 @@ struct Hop {
     Time latency{};
 };
 
-struct Way {
+struct RankPath {
     std::uint32_t from = 0;  // ranks
     std::uint32_t to = 0;
     std::vector<Hop> hops{};
     Time latency{};
-    std::uint64_t equal_paths = 0;  // through the switches; 0: no switch is on the way
+    std::uint64_t equal_paths = 0;  // through the switches; 0: it crosses no switch
 };
 
 struct Topology {
@@ -71,12 +71,13 @@ struct Topology {
     std::vector<SwitchTier> switches{};
     std::vector<CableTier> cables{};  // in the order of the classes
     std::vector<PlacedAxis> axes{};   // empty without a plan
-    std::optional<Way> way{};
+    std::optional<RankPath> path{};
     std::vector<std::string> remarks{};  // network/fabric/fabric_remarks.h
 };
 
-// `between` are the ranks of the way. Switches and cables are counted as they are, also if routing
-// is spray, which the simulation merges. Errors: of the cluster, and a rank that it does not have.
+// `between` are the ranks at the ends of the path. Switches and cables are counted as they are,
+// also if routing is spray, which the simulation merges. Errors: of the cluster, and a rank that it
+// does not have.
 Result<Topology> topology_of(
     const Scenario& scenario,
     const std::optional<std::pair<std::uint32_t, std::uint32_t>>& between = {});

@@ -46,8 +46,7 @@ void take_answer(Result<T> result, std::optional<T>& answer, std::string& error)
 
 void run_served(PlannedRun& planned) {
     const Scenario& scenario = planned.variant->scenario;
-    const auto requests = requests_of(
-        scenario.workload, scenario.serving.pools.front().limits.block_size);
+    const auto requests = requests_of(scenario);
     if (!requests) {
         planned.error = words_of_error(requests.error().front());
         return;

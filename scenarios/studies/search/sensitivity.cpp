@@ -44,63 +44,33 @@ bool has_nvlink(const Scenario& s) {
            s.cluster.node.nvlink_bandwidth.bits_per_second() > 0;
 }
 
-// Changes the devices of all kinds of nodes alike.
-template <class Change>
-void each_device(Scenario& s, const Change& change) {
+// Members of the devices, or of the nodes, of all kinds alike.
+template <auto... kMembers>
+void scale_devices(Scenario& s, double factor) {
+    const auto change = [factor](DeviceSpec& device) { (scale(device.*kMembers, factor), ...); };
     change(s.device);
     std::ranges::for_each(s.devices, change);
 }
-template <class Change>
-void each_node(Scenario& s, const Change& change) {
-    change(s.cluster.node);
+template <auto kMember>
+void scale_nodes(Scenario& s, double factor) {
+    scale(s.cluster.node.*kMember, factor);
     for (NodeKind& kind : s.cluster.kinds) {
-        change(kind.node);
+        scale(kind.node.*kMember, factor);
     }
 }
 
 const std::array kFigures{
     Figure{"peak of the arithmetic",
            always,
-           [](Scenario& s, double f) {
-               each_device(s, [f](DeviceSpec& device) {
-                   scale(device.peak_fp32, f);
-                   scale(device.peak_fp16, f);
-                   scale(device.peak_fp8, f);
-               });
-           }},
-    Figure{"memory bandwidth",
-           always,
-           [](Scenario& s, double f) {
-               each_device(s, [f](DeviceSpec& device) { scale(device.memory_bandwidth, f); });
-           }},
-    Figure{"latency of a kernel",
-           always,
-           [](Scenario& s, double f) {
-               each_device(s, [f](DeviceSpec& device) { scale(device.kernel_latency, f); });
-           }},
+           scale_devices<&DeviceSpec::peak_fp32, &DeviceSpec::peak_fp16, &DeviceSpec::peak_fp8>},
+    Figure{"memory bandwidth", always, scale_devices<&DeviceSpec::memory_bandwidth>},
+    Figure{"latency of a kernel", always, scale_devices<&DeviceSpec::kernel_latency>},
     Figure{"launch of a kernel",
            always,
-           [](Scenario& s, double f) {
-               each_device(s, [f](DeviceSpec& device) {
-                   scale(device.launch_cost, f);
-                   scale(device.graph_launch_cost, f);
-               });
-           }},
-    Figure{"NVLink bandwidth",
-           has_nvlink,
-           [](Scenario& s, double f) {
-               each_node(s, [f](NodeSpec& node) { scale(node.nvlink_bandwidth, f); });
-           }},
-    Figure{"NVLink latency",
-           has_nvlink,
-           [](Scenario& s, double f) {
-               each_node(s, [f](NodeSpec& node) { scale(node.nvlink_latency, f); });
-           }},
-    Figure{"PCIe bandwidth",
-           always,
-           [](Scenario& s, double f) {
-               each_node(s, [f](NodeSpec& node) { scale(node.pcie_bandwidth, f); });
-           }},
+           scale_devices<&DeviceSpec::launch_cost, &DeviceSpec::graph_launch_cost>},
+    Figure{"NVLink bandwidth", has_nvlink, scale_nodes<&NodeSpec::nvlink_bandwidth>},
+    Figure{"NVLink latency", has_nvlink, scale_nodes<&NodeSpec::nvlink_latency>},
+    Figure{"PCIe bandwidth", always, scale_nodes<&NodeSpec::pcie_bandwidth>},
     // Cables keep their ratios, so that the switches keep their ports.
     Figure{"bandwidth of the network",
            several_nodes,

@@ -12,8 +12,7 @@ namespace {
 ResultOrErrors<ServedCampaign::Run> served_run(Scenario scenario, std::uint64_t number) {
     scenario.serving.seed += number;
     scenario.workload.seed += number;
-    const auto requests =
-        requests_of(scenario.workload, scenario.serving.pools.front().limits.block_size);
+    const auto requests = requests_of(scenario);
     if (!requests) {
         return unexpected<Errors>(requests.error());
     }

@@ -11,7 +11,7 @@
 #include "engine/base/counter_random.h"
 #include "engine/base/splitmix.h"
 #include "scenarios/format/read/client_table.h"
-#include "scenarios/format/read/read_serving.h"
+#include "scenarios/format/read/read_request_trace.h"
 #include "scenarios/studies/serve/image_load.h"
 
 namespace orrery {
@@ -378,6 +378,10 @@ ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload,
         predict_lengths(workload, *requests);
     }
     return requests;
+}
+
+ResultOrErrors<std::vector<Request>> requests_of(const Scenario& scenario) {
+    return requests_of(scenario.workload, scenario.serving.pools.front().limits.block_size);
 }
 
 std::vector<Request> synthetic_requests(const WorkloadSpec& workload,

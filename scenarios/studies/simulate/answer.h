@@ -194,7 +194,7 @@ struct Answer {
     std::vector<LayerRows> expert_rows{};
     std::vector<double> rows_of_rank{};
     // With faults in the step
-    std::vector<std::string> faults;  // "slow_gpu at node:3/gpu:1, 1.1 times slower"
+    std::vector<std::string> faults;  // "slow_gpu at node:3/gpu:1, 1.1 times as slow"
     std::vector<FaultLeftOut> faults_left_out;
     Time healthy_iteration;  // of the same step without faults
     std::vector<RankWait> rank_waits;

@@ -302,7 +302,7 @@ std::vector<std::string> fault_lines(const std::vector<StepFault>& faults,
             "{} at {}{}, {} into the step{}",
             name(fault.kind),
             fault.link.empty() ? to_text(shape, fault.at) : fault.link,
-            slows ? fmt::format(", {:g} times slower", factor_of(fault)) : "",
+            slows ? fmt::format(", {:g} times as slow", factor_of(fault)) : "",
             to_short_text(fault.time),
             fault.duration > WallTime{} ? ", for " + to_short_text(fault.duration) : ""));
     }

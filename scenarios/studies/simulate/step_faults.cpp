@@ -57,7 +57,7 @@ std::vector<std::string> fault_lines(const std::vector<FaultEvent>& faults,
     const ClusterShape shape = cluster_shape(scenario.cluster, scenario.campaign);
     std::vector<std::string> lines;
     for (const FaultEvent& fault : faults) {
-        lines.push_back(fmt::format("{} at {}, {:g} times slower",
+        lines.push_back(fmt::format("{} at {}, {:g} times as slow",
                                     name(fault.kind),
                                     to_text(shape, fault.at),
                                     factor_of(fault)));

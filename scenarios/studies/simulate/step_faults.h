@@ -21,7 +21,7 @@ namespace orrery {
 // random choices made.
 std::vector<FaultEvent> step_faults(const Scenario& scenario);
 
-// "slow_gpu at node:3/gpu:1, 1.1 times slower", for reports; faults in the middle of the step come
+// "slow_gpu at node:3/gpu:1, 1.1 times as slow", for reports; faults in the middle of the step come
 // last.
 std::vector<std::string> fault_lines(const std::vector<FaultEvent>& faults,
                                      const Scenario& scenario);

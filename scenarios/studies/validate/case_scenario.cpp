@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -177,6 +178,9 @@ Result<void> read_entries(std::string_view node,
     return {};
 }
 
+// The first words of a fabric, which choose its entry of the catalogue.
+constexpr std::array<std::string_view, 6> kFirstWords{"ib", "eth", "efa", "opa", "nvl", "unknown"};
+
 std::string_view fabric_entry(const std::vector<std::string>& words) {
     const std::string& link = words.front();
     if (link == "ib") {
@@ -305,6 +309,13 @@ Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogu
     const bool alone = row.num_gpus <= (rack ? cluster.num_gpus() : row.gpus_per_node);
     if (!alone && (words.empty() || row.nic_gbps_per_gpu <= 0)) {
         return fail({}, "several servers, but fabric or nic_gbps_per_gpu is empty");
+    }
+    const auto begins = [&](std::string_view word) { return words.front().starts_with(word); };
+    if (!alone && std::ranges::none_of(kFirstWords, begins)) {
+        return fail(
+            {},
+            fmt::format(
+                "fabric '{}' begins with none of {}", row.fabric, fmt::join(kFirstWords, ", ")));
     }
     const bool named = !words.empty() && words.front() != "nvlink";
     const std::string_view entry = named ? fabric_entry(words) : "single-switch-400";

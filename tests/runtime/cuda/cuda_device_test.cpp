@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/cuda_device.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/runtime/cuda/simulated_device.h"
@@ -23,6 +24,16 @@ TEST(CudaDevice, HasAStreamForEachOfAProgram) {
             EXPECT_NE(device->stream(to_id<StreamId>(a)), device->stream(to_id<StreamId>(b)));
         }
     }
+}
+
+TEST(CudaDevice, OpensAGpuOfTheMachineByItsNumber) {
+    simulated::begin_device(1);
+    const auto first = CudaDevice::open_ordinal(0);
+    ASSERT_TRUE(first) << first.error().to_string();
+    EXPECT_EQ((*first)->info().ordinal, 0);
+    const auto other = CudaDevice::open_ordinal(1'000);
+    ASSERT_FALSE(other);
+    EXPECT_THAT(other.error().what, testing::StartsWith("GPU 1000 is asked for, and "));
 }
 
 TEST(CudaDevice, SaysWhatNeedsMoreMemoryThanThereIs) {

@@ -50,5 +50,20 @@ TEST(ImportMegatron, WritesAScenarioOfACommandLine) {
     EXPECT_NE(bad.err.find("run.sh:2:16: error: --hidden-size"), std::string::npos) << bad.err;
 }
 
+TEST(ImportMegatron, NamesAFileThatHoldsNoCommandLine) {
+    const TestFolder folder;
+    const auto error_of = [](const std::string& word) {
+        ImportArguments arguments{.format = "megatron"};
+        arguments.words = {word};
+        const CommandRun ran = run(arguments);
+        EXPECT_EQ(ran.status, kExitUserError);
+        return ran.err;
+    };
+    const std::string scenario = folder.write("scenario.yaml", "kind: scenario\n");
+    EXPECT_EQ(error_of(scenario).find(scenario + ": error: holds no flags"), 0U);
+    EXPECT_NE(error_of(folder.path().string()).find("is a folder"), std::string::npos);
+    EXPECT_EQ(error_of("pretrain_gpt.py").find("command line: error: there are no flags"), 0U);
+}
+
 }  // namespace import_megatron_test
 }  // namespace orrery

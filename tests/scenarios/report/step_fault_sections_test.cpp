@@ -21,7 +21,7 @@ TEST(StepFaultSections, AStepWithoutFaultsHasNone) {
 
 TEST(StepFaultSections, SayWhatTheFaultsCostAndWhoWaits) {
     Answer a = sample_answer("x");
-    a.faults.assign(10, "slow_gpu at node:3/gpu:1, 1.1 times slower");
+    a.faults.assign(10, "slow_gpu at node:3/gpu:1, 1.1 times as slow");
     a.healthy_iteration = Time::seconds(6);
     CauseTimes waits;
     waits[Cause::exposed_tensor] = 3_ms;

@@ -36,11 +36,11 @@ Topology small() {
                     .oversubscription = 3}},
         .axes = {{.name = "tp", .ranks = 8, .groups = 2},
                  {.name = "dp", .ranks = 2, .groups = 8, .nodes = 2, .farthest = Distance::pod}},
-        .way = Way{.from = 0,
-                   .to = 9,
-                   .hops = {{"node 0 nic 0 -> leaf 0", "nic", 80_Gbps, 1_us}},
-                   .latency = 1_us,
-                   .equal_paths = 4}};
+        .path = RankPath{.from = 0,
+                         .to = 9,
+                         .hops = {{"node 0 nic 0 -> leaf 0", "nic", 80_Gbps, 1_us}},
+                         .latency = 1_us,
+                         .equal_paths = 4}};
 }
 
 TEST(TopologyReport, TiersGroupsAndTheWay) {
@@ -55,10 +55,10 @@ TEST(TopologyReport, JsonHasBytesASecond) {
     EXPECT_EQ(json["links"][0]["slowest_bytes_per_s"], 1e10);
     EXPECT_TRUE(json["links"][0]["oversubscription"].is_null());
     EXPECT_EQ(json["groups"][1]["farthest"], "pod");
-    EXPECT_EQ(json["way"]["equal_paths"], 4);
+    EXPECT_EQ(json["path"]["equal_paths"], 4);
     Topology without = small();
-    without.way.reset();
-    EXPECT_TRUE(nlohmann::json::parse(topology_json(without))["way"].is_null());
+    without.path.reset();
+    EXPECT_TRUE(nlohmann::json::parse(topology_json(without))["path"].is_null());
 }
 
 }  // namespace

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "scenarios/report/render/report.h"
+
 namespace orrery {
 namespace {
 
@@ -10,6 +14,16 @@ TEST(ReportWords, CountsAddTheEndingOfThePlural) {
     EXPECT_EQ(counted(1, "micro-batch"), "1 micro-batch");
     EXPECT_EQ(counted(4, "micro-batch"), "4 micro-batches");
     EXPECT_EQ(counted(1'024, "GPU"), "1,024 GPUs");
+}
+
+TEST(ReportWords, AValueThatRoundsToZeroHasNoSign) {
+    EXPECT_EQ(signed_text(3.25, 2), "+3.25");
+    EXPECT_EQ(signed_text(-0.06, 1), "-0.1");
+    EXPECT_EQ(signed_text(-0.04, 1), "0.0");
+    EXPECT_EQ(signed_text(0, 2), "0.00");
+    EXPECT_EQ(signed_text(-0.4, 0), "0");
+    EXPECT_EQ(signed_text(-std::numeric_limits<double>::infinity(), 1), "-inf");
+    EXPECT_EQ(cell_text(-0.0004, Unit::change), "0.0 %");
 }
 
 TEST(ReportWords, CausesAreNamedAsPeopleSayThem) {

@@ -44,7 +44,7 @@ TEST(ModelledChecks, ASlowGpuAndADeadNodeAreFound) {
                              standing_fault(FaultKind::node_crash, {Scope::node, 3})},
                             {}));
     ASSERT_EQ(found.size(), 2u);
-    EXPECT_EQ(found[0], "node 1 gpu 1: 1.50 times slower than the median");
+    EXPECT_EQ(found[0], "node 1 gpu 1: 1.50 times as slow as the median");
     EXPECT_EQ(found[1], "node 3: does not answer");
 }
 

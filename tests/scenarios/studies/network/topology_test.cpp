@@ -46,24 +46,24 @@ TEST(Topology, ASingleNodeHasNoSwitches) {
     EXPECT_TRUE(one.switches.empty());
     ASSERT_EQ(one.cables.size(), 1U);
     EXPECT_EQ(one.cables[0].name, "pcie");
-    EXPECT_EQ(one.way->equal_paths, 0U);
-    EXPECT_EQ(one.way->hops.size(), 2U);
+    EXPECT_EQ(one.path->equal_paths, 0U);
+    EXPECT_EQ(one.path->hops.size(), 2U);
 }
 
 TEST(Topology, TheWayHasTheLinksAndTheNumberOfEqualPaths) {
     const Scenario scenario = leaf_spine_scenario(4);
     const Topology far = topology(scenario, {{0, 7}});
-    ASSERT_EQ(far.way->hops.size(), 6U);
-    EXPECT_EQ(far.way->equal_paths, 4U);
-    EXPECT_EQ(far.way->hops[1].link, "node 0 nic 0 -> leaf 0");
-    EXPECT_EQ(far.way->hops[2].link_class, "leaf-spine");
+    ASSERT_EQ(far.path->hops.size(), 6U);
+    EXPECT_EQ(far.path->equal_paths, 4U);
+    EXPECT_EQ(far.path->hops[1].link, "node 0 nic 0 -> leaf 0");
+    EXPECT_EQ(far.path->hops[2].link_class, "leaf-spine");
     Time sum;
-    for (const Hop& hop : far.way->hops) {
+    for (const Hop& hop : far.path->hops) {
         sum += hop.latency;
     }
-    EXPECT_EQ(sum, far.way->latency);
-    EXPECT_EQ(topology(scenario, {{0, 3}}).way->equal_paths, 1U);
-    EXPECT_TRUE(topology(scenario, {{2, 2}}).way->hops.empty());
+    EXPECT_EQ(sum, far.path->latency);
+    EXPECT_EQ(topology(scenario, {{0, 3}}).path->equal_paths, 1U);
+    EXPECT_TRUE(topology(scenario, {{2, 2}}).path->hops.empty());
     EXPECT_EQ(topology_of(scenario, {{0, 8}}).error().hint, "0 to 7");
 }
 

@@ -101,6 +101,11 @@ TEST(CaseScenario, FabricWordsBecomeFabrics) {
     ASSERT_TRUE(half);
     EXPECT_EQ(half->kind, FabricKind::rail);
     EXPECT_EQ(half->nic_bandwidth, half->uplink_bandwidth);
+    row.fabric = "infiniband";
+    const auto unknown = fabric_of(row, shipped());
+    ASSERT_FALSE(unknown);
+    EXPECT_EQ(unknown.error().what,
+              "fabric 'infiniband' begins with none of ib, eth, efa, opa, nvl, unknown");
     row.fabric = "";
     EXPECT_FALSE(fabric_of(row, shipped()));
     row.num_gpus = 8;
