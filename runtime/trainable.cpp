@@ -94,6 +94,10 @@ void require_own_ops(const ParallelPlan& plan, Requirements& require) {
             "plan.eager_activation",
             "an activation is one kernel in training",
             "false");
+    require(!plan.cuda_launch_blocking,
+            "plan.cuda_launch_blocking",
+            "training launches ops ahead of the device",
+            "false");
     require(!plan.autocast,
             "plan.autocast",
             "training has weights of 16 bits beside the optimizer's",
@@ -189,6 +193,10 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.gradient_dtype",
             "training has no fp16 gradients",
             "fp32");
+    require(plan.wire_of_gradients() == plan.gradient_dtype,
+            "plan.grad_reduce_dtype",
+            "training reduces gradients in the type in which it accumulates them",
+            "that of plan.gradient_dtype");
     require(plan.optimizer == Optimizer::adam || plan.gradient_dtype == Dtype::fp32,
             "plan.gradient_dtype",
             "LAMB writes its update in the place of the gradients, which must be fp32 for that",

@@ -14,34 +14,71 @@ namespace {
 
 constexpr auto kOfActivation = Cause::memory_bound_kernels;
 
-// A gated activation as two kernels. The first computes the function of the gate (part 0 of fc1);
-// in the backward pass of `dy` it computes dy times the function's slope and value. The second
-// multiplies in place by up (part 1), and dfc1 by its gate's columns.
-void gate_activation_ops(BlockBuilder& b,
-                         const KernelCall& call,
-                         const Value& dy,
-                         const Value& fc1,
-                         const Value& result,
-                         Cause cause) {
-    constexpr std::int8_t kAll = -1;
-    constexpr std::int8_t kGate = 0;
-    constexpr std::int8_t kUp = 1;
-    const bool back = !dy.empty();
+constexpr std::int8_t kAll = -1;
+constexpr std::int8_t kGate = 0;
+constexpr std::int8_t kUp = 1;
+
+// A gated activation as two kernels. The first computes the function of the gate (part 0 of fc1),
+// the second multiplies by up (part 1): in place, or the function's value `of_gate` if that is kept.
+void gate_forward(BlockBuilder& b,
+                  const KernelCall& call,
+                  const Value& fc1,
+                  const Value& of_gate,
+                  const Value& y) {
+    const Cause cause = b.recomputing ? Cause::recomputation : kOfActivation;
+    const bool in_place = of_gate.empty();
     b.ops.kernel(call,
-                 {.name = back ? "activation backward" : "activation",
-                  .stream = kComputeStream,
-                  .cause = cause,
-                  .reads = back ? std::vector{dy.tensor, fc1.tensor} : std::vector{fc1.tensor},
-                  .writes = {result.tensor},
-                  .accumulates = {},
-                  .read_parts = back ? std::vector{kAll, kGate} : std::vector{kGate}});
-    b.ops.kernel(residual_add(call.dims[0], call.dims[1], fc1.dtype),
-                 {.name = back ? "activation product backward" : "activation product",
+                 {.name = "activation",
                   .stream = kComputeStream,
                   .cause = cause,
                   .reads = {fc1.tensor},
+                  .writes = {in_place ? y.tensor : of_gate.tensor},
+                  .accumulates = {},
+                  .read_parts = {kGate}});
+    OpSpec product{.name = "activation product",
+                   .stream = kComputeStream,
+                   .cause = cause,
+                   .reads = {fc1.tensor},
+                   .writes = {},
+                   .accumulates = {y.tensor},
+                   .read_parts = {kUp}};
+    if (!in_place) {
+        product.reads = {of_gate.tensor, fc1.tensor};
+        product.read_parts = {kAll, kUp};
+        std::swap(product.writes, product.accumulates);
+    }
+    b.ops.kernel(residual_add(call.dims[0], call.dims[1], fc1.dtype), product);
+}
+
+// The first kernel computes dy times the function's slope and value, the second multiplies dfc1's
+// gate in place by up.
+void gate_backward(BlockBuilder& b,
+                   const KernelCall& call,
+                   const Value& dy,
+                   const Value& fc1,
+                   const Value& of_gate,
+                   const Value& dfc1) {
+    std::vector<TensorId> reads{dy.tensor, fc1.tensor};
+    std::vector<std::int8_t> parts{kAll, kGate};
+    if (!of_gate.empty()) {
+        reads.push_back(of_gate.tensor);
+        parts.push_back(kAll);
+    }
+    b.ops.kernel(call,
+                 {.name = "activation backward",
+                  .stream = kComputeStream,
+                  .cause = kOfActivation,
+                  .reads = std::move(reads),
+                  .writes = {dfc1.tensor},
+                  .accumulates = {},
+                  .read_parts = std::move(parts)});
+    b.ops.kernel(residual_add(call.dims[0], call.dims[1], fc1.dtype),
+                 {.name = "activation product backward",
+                  .stream = kComputeStream,
+                  .cause = kOfActivation,
+                  .reads = {fc1.tensor},
                   .writes = {},
-                  .accumulates = {result.tensor},
+                  .accumulates = {dfc1.tensor},
                   .read_parts = {kUp}});
 }
 
@@ -49,6 +86,12 @@ void gate_activation_ops(BlockBuilder& b,
 std::vector<TensorId> counts_of(const Value* weights) {
     return weights != nullptr && weights->rows.counts ? std::vector{weights->rows.counts->held}
                                                       : std::vector<TensorId>{};
+}
+
+// Whether gate and up are two kernels.
+bool gates_apart(const BlockBuilder& b, const Value* weights) {
+    return b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled &&
+           b.model.activation_func_clamp_value == 0 && counts_of(weights).empty();
 }
 
 bool clamps_apart(const BlockBuilder& b, const std::vector<TensorId>& counts) {
@@ -76,7 +119,15 @@ void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
 
 }  // namespace
 
-void activation_ops(BlockBuilder& b, const Value& fc1, const Value* weights, const Value& y) {
+bool keeps_function_of_gate(const BlockBuilder& b, const Value* weights) {
+    return b.plan.eager_framework && gates_apart(b, weights);
+}
+
+void activation_ops(BlockBuilder& b,
+                    const Value& fc1,
+                    const Value& of_gate,
+                    const Value* weights,
+                    const Value& y) {
     const std::int64_t tokens = b.local_tokens(fc1);
     const std::int64_t ffn = b.local_width(y);
     const bool variant =
@@ -91,9 +142,8 @@ void activation_ops(BlockBuilder& b, const Value& fc1, const Value* weights, con
     if (weights != nullptr) {
         reads.push_back(weights);
     }
-    if (b.model.gated_mlp() && !fused) {
-        const Cause cause = b.recomputing ? Cause::recomputation : kOfActivation;
-        gate_activation_ops(b, swiglu_forward(tokens, ffn, fc1.dtype, variant), {}, fc1, y, cause);
+    if (gates_apart(b, weights)) {
+        gate_forward(b, swiglu_forward(tokens, ffn, fc1.dtype, variant), fc1, of_gate, y);
         weigh_rows(b, y, weights);
         return;
     }
@@ -125,6 +175,7 @@ void activation_ops(BlockBuilder& b, const Value& fc1, const Value* weights, con
 void activation_backward_ops(BlockBuilder& b,
                              const Value& dy,
                              const Value& fc1,
+                             const Value& of_gate,
                              const Value* weights,
                              const Value* dweights,
                              const Value& dx) {
@@ -142,9 +193,8 @@ void activation_backward_ops(BlockBuilder& b,
                                                 : gelu_backward(tokens, ffn, fc1.dtype, variant);
     const std::vector<TensorId> counts = counts_of(weights);
     const bool clamps = clamps_apart(b, counts);
-    if (b.model.gated_mlp() && !clamps && !b.plan.fused_activation && !b.plan.compiled &&
-        counts.empty()) {
-        gate_activation_ops(b, call, dy, fc1, dx, kOfActivation);
+    if (gates_apart(b, weights)) {
+        gate_backward(b, call, dy, fc1, of_gate, dx);
         if (weights != nullptr) {
             b.kernel("activation weights backward",
                      transpose(tokens, ffn, fc1.dtype),

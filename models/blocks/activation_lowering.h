@@ -7,12 +7,22 @@
 
 namespace orrery {
 
-// y = f(fc1). `weights`: one factor for the output of each row, or null.
-void activation_ops(BlockBuilder& b, const Value& fc1, const Value* weights, const Value& y);
+// Whether the backward pass reads the function of a gate before its product with up. Autograd keeps
+// it for the product's gradient; a runtime launched from C++ multiplies in place.
+bool keeps_function_of_gate(const BlockBuilder& b, const Value* weights);
+
+// y = f(fc1). `of_gate`: where the function of the gate is kept, or empty. `weights`: one factor
+// for the output of each row, or null.
+void activation_ops(BlockBuilder& b,
+                    const Value& fc1,
+                    const Value& of_gate,
+                    const Value* weights,
+                    const Value& y);
 // dx from dy and fc1. `weights` and its gradient `dweights` may be null.
 void activation_backward_ops(BlockBuilder& b,
                              const Value& dy,
                              const Value& fc1,
+                             const Value& of_gate,
                              const Value* weights,
                              const Value* dweights,
                              const Value& dx);

@@ -66,17 +66,44 @@ AttentionShape ring_step_shape(AttentionShape own) {
 }
 
 // The K and V of packed Q, K and V side by side, as they travel. In `layout` all ranks together
-// have `kv` columns of each.
-Value pack_key_value(BlockBuilder& b, const Value& qkv, const Layout& layout, std::int64_t kv) {
+// have `kv` columns of each. `query`: where Q alone lies afterwards, or null.
+Value pack_key_value(BlockBuilder& b,
+                     const Value& qkv,
+                     const Layout& layout,
+                     std::int64_t kv,
+                     const Value* query = nullptr) {
     Value block = b.value(
         "key value block", 2 * kv, layout, Lifetime::slot, qkv.dtype, TensorKind::communication);
     b.set_column_parts(block, {kv, kv});
+    std::vector<const Value*> writes{&block};
+    if (query != nullptr) {
+        writes.push_back(query);
+    }
     b.kernel("key value block",
              transpose(b.local_tokens(block), b.local_width(block), qkv.dtype),
              Cause::memory_bound_kernels,
              {&qkv},
-             {&block});
+             writes);
     return block;
+}
+
+// The backward pass of a ring begins with the block that came last and reads the own Q. In an eager
+// framework a rotary embedding writes Q to a tensor of its own, and the packed Q, K and V are freed
+// (Transformer Engine's AttnFuncWithCP saves q and the last kv). Without one, Q is a view of them.
+// `internals`: micro_batch, unless the forward pass is run again.
+Value query_of_ring(BlockBuilder& b, const Value& qkv, Lifetime internals) {
+    const bool own_tensor =
+        b.plan.eager_framework && b.model.position_embedding == PositionEmbedding::rope;
+    if (!own_tensor || internals == Lifetime::slot) {
+        return {};
+    }
+    b.ops.tables().program().tensors[index(qkv.tensor)].lifetime = Lifetime::slot;
+    return b.value("query",
+                   b.model.query_size(),
+                   qkv.layout,
+                   internals,
+                   qkv.dtype,
+                   TensorKind::activations);
 }
 
 // The queries of one packed value with the K and V of a block.
@@ -152,7 +179,12 @@ void flash_forward(BlockBuilder& b,
     const Dtype dtype = qkv.dtype;
     constexpr auto cause = Cause::attention_inefficiency;
     const std::int64_t steps = ranks_of_ring(b.layouts);
-    Value block = steps > 1 ? pack_key_value(b, qkv, qkv.layout, b.key_value_size()) : Value{};
+    Value block;
+    if (steps > 1) {
+        a.query = query_of_ring(b, given, internals);
+        const Value* const query = a.query.empty() ? nullptr : &a.query;
+        block = pack_key_value(b, qkv, qkv.layout, b.key_value_size(), query);
+    }
     std::vector<RingStep> made;
     for (std::int64_t step = 0; step < steps; ++step) {
         Value next;
@@ -201,6 +233,7 @@ Value ring_backward(BlockBuilder& b,
                     Value dqkv) {
     const Dtype dtype = qkv.dtype;
     const std::int64_t steps = ranks_of_ring(b.layouts);
+    const Value& query = a.query.empty() ? qkv : a.query;
     Value block = a.last_block;
     Value sum;  // the gradient of the block of the step before
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -234,7 +267,7 @@ Value ring_backward(BlockBuilder& b,
         b.kernel("attention backward",
                  attention_backward(is_own ? own : ring_step_shape(own), dtype),
                  Cause::attention_inefficiency,
-                 {&qkv, &block, &a.context, &a.statistics, &dcontext},
+                 {&query, &block, &a.context, &a.statistics, &dcontext},
                  writes,
                  b.dropout_scalars(),
                  step == 0 || joins ? std::vector<TensorId>{} : std::vector{dqkv.tensor});

@@ -48,7 +48,7 @@ Value ring_hop(BlockBuilder& b,
                              from_neighbour(block.layout, ring, -delta, b.layouts.mesh),
                              lifetime,
                              block.dtype,
-                             TensorKind::communication);
+                             kind_of_received(lifetime));
     b.set_column_parts(received, block.column_parts);
     const Bytes bytes{local_elements(block.shape, block.layout, b.layouts.mesh) *
                       size_bytes(block.dtype)};

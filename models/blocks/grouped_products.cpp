@@ -139,7 +139,7 @@ Value BlockBuilder::relayout_rows(std::string_view name,
     for (const RelayoutStep& step : relayout_steps(v.layout, to, elements)) {
         const bool exchanges = step.step.kind == CollectiveKind::all_to_all;
         Value moved = value_like(
-            v, name, v.shape[kWidth], step.to, lifetime, v.dtype, TensorKind::communication);
+            v, name, v.shape[kWidth], step.to, lifetime, v.dtype, kind_of_received(lifetime));
         set_column_parts(moved, v.column_parts);
         std::vector<TensorId> reads{now.tensor};
         if (v.rows.counts) {

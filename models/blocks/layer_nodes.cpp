@@ -264,8 +264,12 @@ void ActivationNode::forward(ForwardPass& pass) {
     BlockBuilder& b = pass.b;
     const Value& x = x_.value;
     const std::int64_t width = x.shape[kWidth] / (b.model.gated_mlp() ? 2 : 1);
-    y_.value = b.value_like(x, "activation", width, x.layout, saved(), b.activation_dtype());
-    activation_ops(b, x, weights, y_.value);
+    const auto made = [&](std::string_view name) {
+        return b.value_like(x, name, width, x.layout, saved(), b.activation_dtype());
+    };
+    y_.value = made("activation");
+    of_gate_ = keeps_function_of_gate(b, weights) ? made("activation of gate") : Value{};
+    activation_ops(b, x, of_gate_, weights, y_.value);
 }
 
 void ActivationNode::backward(BackwardPass& pass) {
@@ -293,7 +297,8 @@ void ActivationNode::backward(BackwardPass& pass) {
                                     x_.value.layout,
                                     pass.read_later(),
                                     pass.b.activation_dtype());
-    activation_backward_ops(pass.b, y_.gradient, x_.value, weights, dweights, x_.gradient);
+    activation_backward_ops(
+        pass.b, y_.gradient, x_.value, of_gate_, weights, dweights, x_.gradient);
 }
 
 Value BranchOutputNode::add_up(BlockBuilder& b) const {

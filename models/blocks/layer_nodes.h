@@ -127,6 +127,7 @@ private:
     Edge& x_;
     Edge& y_;
     Edge* weights_;
+    Value of_gate_;
 };
 
 struct RowProduct {

@@ -20,7 +20,7 @@ void TiledMlpNode::forward(ForwardPass& pass) {
         tiles.buffer("activation", p.fc2.shape[kInput], dtype, TensorKind::activations);
     for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {
         tiles.product("fc1", tile, tiles.part_of(x), p.fc1, fc1, false);
-        activation_ops(b, fc1, nullptr, activated);
+        activation_ops(b, fc1, {}, nullptr, activated);
         tiles.product("fc2", tile, activated, p.fc2, tiles.part_of(y_.value), false);
     }
 }
@@ -46,11 +46,11 @@ void TiledMlpNode::backward(BackwardPass& pass) {
     for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {
         b.recomputing = true;
         tiles.product("fc1", tile, tiles.part_of(x), p.fc1, fc1, false);
-        activation_ops(b, fc1, nullptr, activated);
+        activation_ops(b, fc1, {}, nullptr, activated);
         b.recomputing = false;
         tiles.product("fc2 dgrad", tile, tiles.part_of(dy), p.fc2, dactivated, true);
         b.weight_product("fc2 wgrad", activated, tiles.part_of(dy), p.fc2);
-        activation_backward_ops(b, dactivated, fc1, nullptr, nullptr, dfc1);
+        activation_backward_ops(b, dactivated, fc1, {}, nullptr, nullptr, dfc1);
         tiles.product("fc1 dgrad", tile, dfc1, p.fc1, tiles.part_of(dx), true);
         b.weight_product("fc1 wgrad", tiles.part_of(x), dfc1, p.fc1);
     }

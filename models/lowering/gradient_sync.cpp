@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "kernels/cast/cast.h"
 #include "models/segments/relayout.h"
 
 namespace orrery {
@@ -91,6 +92,15 @@ OpSpec spec_of(Cause cause) {
     return {.name = {}, .cause = cause, .reads = {}, .writes = {}, .accumulates = {}};
 }
 
+// The copy of a bucket into a buffer of the shorter type, or back.
+void cast_bucket(SegmentBuilder& ops, const Bucket& bucket, Dtype from, Dtype to, OpSpec spec) {
+    if (from != to) {
+        spec.name = "gradient cast";
+        spec.cause = Cause::memory_bound_kernels;
+        ops.kernel(cast(bucket.elements, from, to), spec);
+    }
+}
+
 void reduce_gradients(SegmentBuilder& ops,
                       const std::vector<Bucket>& buckets,
                       const LayoutAssignment& layouts) {
@@ -100,14 +110,16 @@ void reduce_gradients(SegmentBuilder& ops,
         for (const Parameter* p : bucket.parameters) {
             spec.accumulates.push_back(p->gradient);
         }
+        cast_bucket(ops, bucket, state.gradient_dtype, state.gradient_wire, spec);
         append(ops,
                layouts.mesh,
                {.name = "gradient reduce",
                 .from = state.made_gradients,
                 .to = state.gradients,
                 .elements = bucket.elements,
-                .dtype = state.gradient_dtype},
+                .dtype = state.gradient_wire},
                spec);
+        cast_bucket(ops, bucket, state.gradient_wire, state.gradient_dtype, spec);
     }
 }
 

@@ -171,6 +171,9 @@ struct ParallelPlan {
     bool offload_fp32_weights = false;
     bool gradient_accumulation_fusion = true;  // the weight-gradient GEMM adds to fp32 main_grad
     Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
+    // A shorter type for the reduction alone (DeepSpeed's communication_data_type): gradients are
+    // cast to it before, and back to gradient_dtype afterwards.
+    Dtype grad_reduce_dtype = Dtype::fp32;
     // The type of the weights that the optimizer steps: fp32 is a copy, bf16 is the weights
     // themselves. Megatron-LM's option of this name has no bf16.
     Dtype main_params_dtype = Dtype::fp32;
@@ -223,6 +226,9 @@ struct ParallelPlan {
     // host time of such a call is many times that of a launch
     // (scenarios/studies/simulate/step_efficiency.h). false: ops are launched from C++.
     bool eager_framework = true;
+    // The host waits for each op before it goes on (the environment variable
+    // CUDA_LAUNCH_BLOCKING=1): its work between two ops is not hidden.
+    bool cuda_launch_blocking = false;
     bool cuda_graphs = false;
     // Bits of CudaGraphPart: the parts of each layer that graphs capture. The other ops are calls.
     std::uint32_t cuda_graph_scope = 0;
@@ -333,6 +339,11 @@ struct ParallelPlan {
     bool captures(CudaGraphPart part) const {
         return (cuda_graph_scope & static_cast<std::uint32_t>(part)) != 0;
     }
+    // The type in which buckets of gradients travel.
+    Dtype wire_of_gradients() const {
+        return size_bytes(grad_reduce_dtype) < size_bytes(gradient_dtype) ? grad_reduce_dtype
+                                                                          : gradient_dtype;
+    }
     // Each op is a call of the framework: no compiler and no graph replaces the calls.
     bool ops_are_calls() const { return eager_framework && !compiled && !cuda_graphs; }
     // NCCL sends one row for each expert of a token. Fused kernels require this.
@@ -345,6 +356,7 @@ struct ParallelPlan {
     ParallelPlan launched_from_cpp() const {
         ParallelPlan plan = *this;
         plan.eager_framework = false;
+        plan.cuda_launch_blocking = false;
         plan.cuda_graph_scope = 0;
         plan.moe_router_fusion = false;
         plan.moe_fused_kernels = sends_row_for_each_expert();

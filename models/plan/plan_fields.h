@@ -214,6 +214,10 @@ inline constexpr FieldTable kPlanFields{
         .values = kGradientDtypes,
         .translated_flags = {"--accumulate-allreduce-grads-in-fp32",
                              "--grad-reduce-in-bf16"}),
+    ORRERY_PLAN_FIELD(grad_reduce_dtype, pass,
+        .meaning = "A shorter type in which gradients are reduced: they are cast before and after "
+                   "(DeepSpeed's communication_data_type).",
+        .values = kGradientDtypes),
     ORRERY_PLAN_FIELD(main_params_dtype, pass,
         .meaning = "What the optimizer steps: an fp32 copy of the weights, or the bf16 "
                    "weights themselves.",
@@ -277,6 +281,9 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(eager_framework, pass,
         .meaning = "Every op is a call of an eager framework; false: ops are launched from "
                    "C++."),
+    ORRERY_PLAN_FIELD(cuda_launch_blocking, pass,
+        .meaning = "The host waits for each op before it launches the next one "
+                   "(CUDA_LAUNCH_BLOCKING=1)."),
     ORRERY_PLAN_FIELD(cuda_graphs, pass,
         .meaning = "Ops are launched by CUDA graphs.",
         .flags = {"--enable-cuda-graph", "--external-cuda-graph"},

@@ -62,6 +62,7 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
         : plan.fp8_param_gather && plan.precision == Dtype::fp8 ? Codec{Dtype::fp8}
                                                                 : Codec{s.weight_dtype};
     s.gradient_dtype = plan.gradient_dtype;
+    s.gradient_wire = plan.wire_of_gradients();
     return s;
 }
 

@@ -48,7 +48,8 @@ struct StateLayouts {
 
     Dtype weight_dtype = Dtype::bf16;    // of persistent weights
     Codec gathered_weights;              // of weights on their way to the pass
-    Dtype gradient_dtype = Dtype::fp32;  // of gradients while they accumulate and travel
+    Dtype gradient_dtype = Dtype::fp32;  // of gradients while they accumulate
+    Dtype gradient_wire = Dtype::fp32;   // of buckets of gradients while they travel
 
     // Whether weights are gathered for each use and gradients reduced unit by unit
     // (models/blocks/unit_weights.h). Otherwise both happen once a step, bucket by bucket

@@ -15,6 +15,7 @@
 #include "models/plan/validate_attention.h"
 #include "models/plan/validate_experts.h"
 #include "models/plan/validate_long_context.h"
+#include "models/plan/validate_number_formats.h"
 #include "models/plan/validate_offload.h"
 
 namespace orrery {
@@ -76,7 +77,6 @@ struct Rules {
     void data_parallel_sharding();
     void gather_with_optimizer_step();
     void recomputation();
-    void number_formats();
 };
 
 void Rules::ranges() {
@@ -391,41 +391,6 @@ void Rules::recomputation() {
     }
 }
 
-void Rules::number_formats() {
-    const auto one_of = [](Dtype dtype, std::initializer_list<Dtype> valid) {
-        return std::find(valid.begin(), valid.end(), dtype) != valid.end();
-    };
-    if (!one_of(plan.precision, {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::fp8})) {
-        reject("plan.precision",
-               fmt::format("{} can't train", name(plan.precision)),
-               "fp32, fp16, bf16 or fp8");
-    }
-    if (!one_of(plan.gradient_dtype, {Dtype::fp32, Dtype::fp16, Dtype::bf16})) {
-        reject("plan.gradient_dtype",
-               fmt::format("{} can't hold gradients", name(plan.gradient_dtype)),
-               "fp32, fp16 or bf16");
-    }
-    if (!one_of(plan.main_params_dtype, {Dtype::fp32, Dtype::bf16})) {
-        reject("plan.main_params_dtype",
-               fmt::format("{} can't be what the optimizer steps", name(plan.main_params_dtype)),
-               "fp32 or bf16");
-    }
-    if (plan.moments_dtype != Dtype::fp32 && plan.optimizer != Optimizer::adam) {
-        reject("plan.moments_dtype", "LAMB's moments are fp32", "fp32, or plan.optimizer: adam");
-    }
-    const bool bf16_weights = one_of(plan.precision, {Dtype::bf16, Dtype::fp8});
-    if (!bf16_weights && plan.main_params_dtype == Dtype::bf16) {
-        reject("plan.main_params_dtype",
-               fmt::format("with precision {} there are no bf16 weights", name(plan.precision)),
-               "fp32, or plan.precision: bf16");
-    }
-    if (!bf16_weights && plan.bf16_stochastic_round) {
-        reject("plan.bf16_stochastic_round",
-               fmt::format("with precision {} there are no bf16 weights", name(plan.precision)),
-               "false, or plan.precision: bf16");
-    }
-}
-
 }  // namespace
 
 std::int64_t derived_data_parallel_size(const ParallelPlan& plan, std::int64_t num_gpus) {
@@ -446,7 +411,7 @@ std::int64_t derived_data_parallel_size(const ParallelPlan& plan, std::int64_t n
 Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus) {
     Rules rules{.model = model, .plan = plan, .num_gpus = num_gpus, .errors = {}};
     rules.ranges();
-    rules.number_formats();
+    std::ranges::move(check_number_formats(plan), std::back_inserter(rules.errors));
     if (!rules.errors.empty()) {
         return rules.errors;  // the other rules divide by values that are out of range
     }
@@ -482,6 +447,7 @@ Errors check_device(const ParallelPlan& plan, const DeviceSpec& device) {
                           half + fp8 + "; or a device whose catalogue entry has it"});
     }
     for (const auto& [key, dtype] : {std::pair{"plan.gradient_dtype", plan.gradient_dtype},
+                                     std::pair{"plan.grad_reduce_dtype", plan.grad_reduce_dtype},
                                      std::pair{"plan.main_params_dtype", plan.main_params_dtype}}) {
         if (dtype == Dtype::bf16 && !device.bf16) {
             errors.push_back({key, who + " does not compute in bf16", "fp32"});

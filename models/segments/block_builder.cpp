@@ -210,7 +210,7 @@ Value BlockBuilder::relayout(std::string_view name,
                                  step.to,
                                  lifetime,
                                  v.dtype,
-                                 TensorKind::communication,
+                                 kind_of_received(lifetime),
                                  chunks);
         if (!v.of_experts()) {
             moved.shape = v.shape;

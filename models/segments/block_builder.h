@@ -20,6 +20,11 @@
 
 namespace orrery {
 
+// The kind of what a collective delivers: a buffer, or an activation that a backward pass reads.
+inline TensorKind kind_of_received(Lifetime lifetime) {
+    return lifetime == Lifetime::slot ? TensorKind::communication : TensorKind::activations;
+}
+
 // Numbers of rows of tokens; a token has a row for each of its experts. The numbers are those of
 // the whole value, while rows lie with their tokens and while they lie with their experts. In the
 // second case every rank is assumed to have as many rows as the busiest one.

@@ -153,6 +153,8 @@ const Row kPlanRows[] = {
     {"gradient_accumulation_fusion",
      [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
     {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
+    {"cuda_launch_blocking", [](Scenario& s) { s.plan.cuda_launch_blocking = true; }},
+    {"grad_reduce_dtype", [](Scenario& s) { s.plan.grad_reduce_dtype = Dtype::bf16; }},
     {"main_params_dtype", [](Scenario& s) { s.plan.main_params_dtype = Dtype::bf16; }},
     {"bf16_stochastic_round",
      [](Scenario& s) { s.plan.bf16_stochastic_round = true; },

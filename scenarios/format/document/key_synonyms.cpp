@@ -89,6 +89,7 @@ constexpr Synonym kSynonyms[] = {
     {"dtype", "plan.precision"},
     {"mixed_precision", "plan.precision"},
     {"grad_reduce_in_bf16", "plan.gradient_dtype: bf16"},
+    {"communication_data_type", "plan.grad_reduce_dtype"},
     {"swiglu", "model.activation: swiglu"},
     {"squared_relu", "model.activation: squared_relu"},
     {"dropout", "model.dropout"},

@@ -34,8 +34,50 @@ std::size_t servers_of(const std::vector<RankId>& members, const ClusterSpec& cl
     return servers.size();
 }
 
-// Whether PyTorch's caching allocator serves the step. XLA and programs in C++ plan an arena.
-bool fragments(const Scenario& scenario) {
+// The communicators of a rank, with the channels of each. Groups of the same members that are used
+// by several calls share one.
+class Communicators {
+public:
+    Communicators(const Mesh& mesh, const NetworkModel& network, RankId rank)
+        : mesh_(mesh), network_(network), rank_(rank) {}
+
+    void add(const Group& group, const CollectiveCall& call) {
+        std::vector<RankId> members = mesh_.members(group, rank_);
+        if (members.size() > 1) {
+            const std::int64_t count = network_.plan(call, members).channels;
+            std::int64_t& most = channels_[std::move(members)];
+            most = std::max(most, count);
+        }
+    }
+
+    // Messages go over the communicator of the whole axis.
+    void add_messages(const SendRecvCall& call) {
+        for (const SendRecvPart& part : call.parts) {
+            for (const MeshAxis& axis : mesh_.axes()) {
+                if (part.peers < 0 && (axis.digits >> part.digit & 1u) != 0 &&
+                    axes_.insert(axis.digits).second) {
+                    add({.name = axis.name, .digits = axis.digits}, {.bytes = kLarge});
+                }
+            }
+        }
+    }
+
+    const std::map<std::vector<RankId>, std::int64_t>& channels() const { return channels_; }
+
+private:
+    // Such calls use all channels.
+    static constexpr Bytes kLarge{std::int64_t{1} << 30};
+
+    const Mesh& mesh_;
+    const NetworkModel& network_;
+    RankId rank_;
+    std::set<std::uint32_t> axes_;
+    std::map<std::vector<RankId>, std::int64_t> channels_;
+};
+
+// Whether PyTorch runs the step, with its caching allocator and its default group. XLA and programs
+// in C++ plan an arena, and have no groups but those of their collectives.
+bool on_pytorch(const Scenario& scenario) {
     return scenario.plan.eager_framework && lineage_of(scenario.software) != "xla";
 }
 
@@ -48,31 +90,36 @@ Bytes fraction_of(Bytes bytes, double share) {
 Bytes nccl_buffers(const Program& program,
                    const ClusterSpec& cluster,
                    const NetworkModel& network,
-                   RankId rank) {
+                   RankId rank,
+                   bool default_group) {
     const RoleId role = program.role_of(rank);
+    Communicators communicators{program.mesh_of(role), network, rank};
     std::set<std::uint32_t> calls;
     for (const Slot& slot : program.roles[index(role)].slots) {
         for (const Op& op : program.segment_of(slot).ops) {
             if (op.kind() == OpKind::collective) {
                 calls.insert(op.payload.number());
+            } else if (op.kind() == OpKind::send_recv) {
+                communicators.add_messages(program.send_recv(op));
             }
         }
     }
-    std::map<std::size_t, std::int64_t> channels;  // by group
     for (const std::uint32_t id : calls) {
         const CollectiveCall& call = program.collectives[id];
-        const auto members = program.mesh_of(role).members(program.groups[index(call.group)], rank);
-        if (members.size() > 1) {
-            std::int64_t& most = channels[index(call.group)];
-            most = std::max<std::int64_t>(most, network.plan(call, members).channels);
-        }
+        communicators.add(program.groups[index(call.group)], call);
     }
     std::int64_t buffers = 0;
-    for (const auto& [group, count] : channels) {
-        const auto members = program.mesh_of(role).members(program.groups[group], rank);
+    std::int64_t between = 0;  // the most channels of a communicator between servers
+    bool of_all = false;
+    for (const auto& [members, channels] : communicators.channels()) {
         const std::size_t servers = servers_of(members, cluster);
         const std::int64_t directions = servers == members.size() ? 2 : 1;
-        buffers += count * directions * (servers > 1 ? kPeersBetween : kPeersInside);
+        buffers += channels * directions * (servers > 1 ? kPeersBetween : kPeersInside);
+        between = std::max(between, servers > 1 ? channels : 0);
+        of_all = of_all || members.size() == program.num_ranks();
+    }
+    if (default_group && !of_all) {
+        buffers += between * kPeersBetween;
     }
     return Bytes{buffers * kBuffers};
 }
@@ -103,8 +150,9 @@ Result<MemoryUse> whole_memory_use(const Program& program,
     };
     add("driver", fraction_of(use.device, fact("driver.share")));
     add("CUDA context", Bytes{std::llround(fact("process.context"))});
-    add("NCCL buffers", nccl_buffers(program, scenario.cluster, network, use.rank));
-    if (fragments(scenario)) {
+    add("NCCL buffers",
+        nccl_buffers(program, scenario.cluster, network, use.rank, on_pytorch(scenario)));
+    if (on_pytorch(scenario)) {
         // The plan's gaps count as fragments, too.
         const Bytes gaps = use.peak - use.in_use;
         const Bytes held = fraction_of(use.in_use, fact("allocator.fragments"));

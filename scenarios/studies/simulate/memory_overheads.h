@@ -9,8 +9,11 @@
 // from one peer in a ring, and from a parent and two children in a tree (inside a server from a
 // parent and one child). Data that leave through a network have a buffer of their own. Four H100 of
 // a server get 0.65 GiB; such a job had 0.59 GiB beside PyTorch's memory and the context
-// (aqlaboratory/openfold, issue 481). Messages between pipeline stages have few channels and are
-// left out.
+// (aqlaboratory/openfold, issue 481). A group that only sends messages has a communicator like the
+// others, with rings and trees; the messages' own channels are few and left out. PyTorch's default
+// group has a communicator of all ranks: frameworks call barrier() in it at their start
+// (Megatron-LM's initialize.py, DeepSpeed's and torchtitan's). Its channels are assumed to be those
+// of the widest group that spans servers.
 #pragma once
 
 #include "engine/base/result.h"
@@ -21,11 +24,12 @@
 
 namespace orrery {
 
-// The buffers of all communicators of a rank.
+// The buffers of all communicators of a rank. `default_group`: one of them has all ranks.
 Bytes nccl_buffers(const Program& program,
                    const ClusterSpec& cluster,
                    const NetworkModel& network,
-                   RankId rank);
+                   RankId rank,
+                   bool default_group);
 
 // `planned` is the plan's memory on the fullest GPU. Adds the host's memory and the overheads,
 // which all count in `fits`. A process on a CPU has no overheads. Error: the catalogue's table

@@ -128,8 +128,9 @@ Result<void> ScenarioRun::prepare() {
             return one;
         }
         run_in_program_order();
-    } else if (!measured_.transfers.empty()) {
-        use_measured_network(Time{});
+    } else if (const Time per_op = block_launches(program_, scenario_.plan, costs_);
+               per_op > Time{} || !measured_.transfers.empty()) {
+        use_measured_network(per_op);
     }
     if (options_.without) {
         for (DeviceTimings& device : costs_.devices) {

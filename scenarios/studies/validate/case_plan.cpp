@@ -53,6 +53,7 @@ constexpr std::string_view kWordsOfOptions[] = {
     "fused_rmsnorm",
     "untied_embeddings",
     "tied_embeddings",
+    "cuda_launch_blocking",
     "embedding_and_loss_as_layers",
     "cuda_graphs",
     "no_gradient_accumulation_fusion",
@@ -266,6 +267,7 @@ void set_features(const PublishedCase& row,
     }
     plan.compiled = plan.compiled || row.compile == "true" || says(words, "torch_compile") ||
                     says(words, "thunder_compile");
+    plan.cuda_launch_blocking = plan.cuda_launch_blocking || says(words, "cuda_launch_blocking");
     plan.embedding_and_loss_as_layers = says(words, "embedding_and_loss_as_layers");
     for (const char* key : {"hsdp_shard", "zero1_shard"}) {
         const std::int64_t ranks = digits_of(value_of_word(words, key));

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 
 #include "kernels/csv_rows.h"
 #include "models/lowering/lowering.h"
+#include "models/memory/tensor_lifetimes.h"
 #include "scenarios/format/document/csv_header.h"
 #include "scenarios/studies/simulate/memory_overheads.h"
 #include "scenarios/studies/validate/validation.h"
@@ -37,6 +39,43 @@ double take_offload(PublishedCase& row, Errors& errors) {
         errors.push_back({row.where, fmt::format("{}={} is no share", kOffload, text), "0 to 1"});
     }
     return share.value_or(0);
+}
+
+// What the passes of a role's chunks and micro-batches keep for their backward passes.
+struct SavedActivations {
+    Bytes most;         // at one time
+    Bytes of_one_pass;  // the largest
+};
+
+SavedActivations saved_activations(const Program& program, RoleId role) {
+    const RoleLifetimes lifetimes = tensor_lifetimes(program, role);
+    std::map<std::uint32_t, Bytes> begins;  // by slot
+    std::map<std::uint32_t, Bytes> change;
+    SavedActivations saved;
+    for (const TensorBlock& block : lifetimes.blocks) {
+        const Bytes bytes = lifetimes.groups[block.group].bytes[TensorKind::activations];
+        change[block.begin] += bytes;
+        change[block.end + 1] -= bytes;
+        begins[block.begin] += bytes;
+        saved.of_one_pass = std::max(saved.of_one_pass, begins[block.begin]);
+    }
+    Bytes now;
+    for (const auto& [slot, bytes] : change) {
+        now += bytes;
+        saved.most = std::max(saved.most, now);
+    }
+    return saved;
+}
+
+// Copies to the host run beside the next pass and leave the device after it. Copies back arrive in
+// two buffers that take turns and are never freed. So the pass that computes, the one before it and
+// two buffers stay on the device (Kuaishou's megatron/core/pipeline_parallel/offload.py).
+constexpr std::int64_t kPassesOnDevice = 4;
+
+Bytes bytes_on_host(const SavedActivations& saved, double share) {
+    const Bytes most = saved.most - saved.of_one_pass * kPassesOnDevice;
+    return Bytes{
+        std::llround(share * static_cast<double>(std::max<std::int64_t>(0, most.count())))};
 }
 
 }  // namespace
@@ -92,16 +131,15 @@ Result<MemoryValidation> validate_memory(const std::vector<MemoryCase>& cases,
             validation.skipped.push_back({memory.row.name, scenario.error().what});
             continue;
         }
-        const Result<MemoryUse> known =
-            whole_memory_use(lower(scenario->model, scenario->plan), *scenario);
+        const Program program = lower(scenario->model, scenario->plan);
+        const Result<MemoryUse> known = whole_memory_use(program, *scenario);
         if (!known) {
             return tl::unexpected(known.error());
         }
         const MemoryUse& use = *known;
-        const double saved =
-            static_cast<double>(use.of[static_cast<std::size_t>(TensorKind::activations)].count());
-        const double peak =
-            static_cast<double>(use.peak.count()) - memory.activation_offload * saved;
+        const SavedActivations saved = saved_activations(program, program.role_of(use.rank));
+        const Bytes on_host = bytes_on_host(saved, memory.activation_offload);
+        const auto peak = static_cast<double>((use.peak - on_host).count());
         const auto beside = static_cast<double>(use.beside_plan().count());
         const auto device = static_cast<double>(use.device.count());
         validation.rows.push_back({.name = memory.row.name,

@@ -23,6 +23,22 @@ TEST(ActivationLowering, IsOneKernelOrAChain) {
     EXPECT_EQ(ops_called(apart, "activation product backward").size(), 1U);
 }
 
+// Autograd keeps the function of a gate for the gradient of its product with up. A runtime that
+// multiplies in place keeps nothing, nor does a fused activation, nor one that is computed again.
+TEST(ActivationLowering, KeepsTheFunctionOfAGateInEagerFrameworks) {
+    const Transformer model = small_llama(1);
+    const auto kept = [&](const ParallelPlan& plan) {
+        return bytes_of_tensor(verified(model, plan), "activation of gate");
+    };
+    EXPECT_EQ(kept({.fused_activation = false}), 4096 * 512 * 2);
+    EXPECT_EQ(kept({.fused_activation = false, .eager_framework = false}), 0);
+    EXPECT_EQ(kept({}), 0);
+
+    const ParallelPlan apart{.fused_activation = false};
+    EXPECT_EQ(activation_peak(verified(model, apart)) - activation_peak(verified(model, {})),
+              4096 * 512 * 2);
+}
+
 // A fused activation clamps on its way. Otherwise kernels clamp the halves, put them together and
 // undo that in the backward pass: 8 and 10 times the bytes of a half.
 TEST(ActivationLowering, ClampsAreKernelsOfTheirOwn) {

@@ -95,5 +95,28 @@ TEST(ContextRing, CudnnsKernelWantsHalfABlockSideBySide) {
     EXPECT_EQ(program.kernel(*halves[0]).bytes, 2 * 2 * (64 / 4 / 2) * 2 * 128);
 }
 
+// What is kept of Q, K and V in an eager framework whose rotary embedding writes Q to a tensor of
+// its own: Q and the block that came last. Without the embedding, Q is a view of all three.
+TEST(ContextRing, KeepsQAndTheLastBlock) {
+    Transformer model = small_llama(1);
+    const ParallelPlan plan{.context_parallel_size = 2, .global_batch_size = 1};
+    const auto lifetime_of = [](const Program& program, std::string_view name) {
+        return std::ranges::find(program.tensors, name, &Tensor::name)->lifetime;
+    };
+    const Program program = verified(model, plan);
+    EXPECT_EQ(lifetime_of(program, "qkv"), Lifetime::slot);
+    EXPECT_EQ(lifetime_of(program, "query"), Lifetime::micro_batch);
+    EXPECT_EQ(lifetime_of(program, "key value ring"), Lifetime::micro_batch);
+    const std::int64_t q = bytes_of_tensor(program, "query");
+    EXPECT_EQ(bytes_of_tensor(program, "qkv"), q + bytes_of_tensor(program, "key value ring"));
+
+    model.position_embedding = PositionEmbedding::learned;
+    const Program views = verified(model, plan);
+    EXPECT_EQ(lifetime_of(views, "qkv"), Lifetime::micro_batch);
+    EXPECT_EQ(bytes_of_tensor(views, "query"), 0);
+    model.position_embedding = PositionEmbedding::rope;
+    EXPECT_EQ(bytes_of_tensor(verified(model, plan.launched_from_cpp()), "query"), 0);
+}
+
 }  // namespace
 }  // namespace orrery

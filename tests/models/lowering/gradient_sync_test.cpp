@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "models/lowering/lowering.h"
+#include "models/plan/validate_plan.h"
 #include "tests/models/known_models.h"
 #include "tests/models/program_sums.h"
 
@@ -48,6 +49,28 @@ TEST(GradientSync, ReducesEveryGradientOnceAStep) {
         plan.gradient_dtype = Dtype::bf16;
         EXPECT_EQ(traffic_of(model, plan).at({"all_reduce", "dp"}).bytes, 2 * parameters);
     }
+}
+
+// DeepSpeed's communication_data_type: casts around each bucket, and half the bytes.
+TEST(GradientSync, ReducesInAShorterTypeBetweenCasts) {
+    const Transformer model = small_model();
+    const std::int64_t parameters = num_parameters(model);
+    ParallelPlan plan = data_parallel_plan(ShardingStrategy::no_shard);
+    plan.grad_reduce_dtype = Dtype::bf16;
+    const Program program = lower(model, plan);
+    EXPECT_EQ(traffic(program, program.roles[0]).at({"all_reduce", "dp"}).bytes, 2 * parameters);
+    const auto casts = std::ranges::count_if(program.segments, [&](const Segment& segment) {
+        return std::ranges::count_if(segment.ops, [&](const Op& op) {
+                   return program.names[op.name] == "gradient cast";
+               }) == 2;
+    });
+    EXPECT_EQ(casts, 1);
+
+    plan.gradient_dtype = Dtype::bf16;
+    EXPECT_EQ(traffic_of(model, plan).at({"all_reduce", "dp"}).bytes, 2 * parameters);
+    plan.gradient_dtype = Dtype::fp32;
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+    EXPECT_EQ(check(model, plan, 4).front().where, "plan.grad_reduce_dtype");
 }
 
 TEST(GradientSync, ScattersGradientsAndGathersParametersUnderZero1And2) {

@@ -60,6 +60,16 @@ TEST(MemoryOverheads, OfNcclGrowWithCommunicators) {
     EXPECT_GT(buffers({"plan.tensor_model_parallel_size=2"}), buffers({}));
 }
 
+// A ring of messages needs a communicator of its own.
+TEST(MemoryOverheads, OfNcclCountGroupsThatSendMessages) {
+    const auto buffers = [](const std::vector<std::string>& settings) {
+        return line_of(use_of(small_scenario("messages", settings)), "NCCL buffers");
+    };
+    const std::string context = "plan.context_parallel_size=2";
+    EXPECT_GT(buffers({context}), buffers({}));
+    EXPECT_GT(buffers({context, "plan.tensor_model_parallel_size=2"}), buffers({context}));
+}
+
 TEST(MemoryOverheads, OfAnAllocatorAreOfPyTorchAlone) {
     Scenario scenario = small_scenario("allocator", {"model.num_layers=8"});
     const auto fragments = [&] { return line_of(use_of(scenario), "allocator's fragments"); };

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/plan/validate_number_formats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+namespace orrery {
+
+Errors check_number_formats(const ParallelPlan& plan) {
+    Errors errors;
+    const auto reject = [&](const char* key, std::string what, std::string hint) {
+        errors.push_back({key, std::move(what), std::move(hint)});
+    };
+    const auto one_of = [](Dtype dtype, std::initializer_list<Dtype> valid) {
+        return std::find(valid.begin(), valid.end(), dtype) != valid.end();
+    };
+    if (!one_of(plan.precision, {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::fp8})) {
+        reject("plan.precision",
+               fmt::format("{} can't train", name(plan.precision)),
+               "fp32, fp16, bf16 or fp8");
+    }
+    if (!one_of(plan.gradient_dtype, {Dtype::fp32, Dtype::fp16, Dtype::bf16})) {
+        reject("plan.gradient_dtype",
+               fmt::format("{} can't hold gradients", name(plan.gradient_dtype)),
+               "fp32, fp16 or bf16");
+    }
+    if (!one_of(plan.main_params_dtype, {Dtype::fp32, Dtype::bf16})) {
+        reject("plan.main_params_dtype",
+               fmt::format("{} can't be what the optimizer steps", name(plan.main_params_dtype)),
+               "fp32 or bf16");
+    }
+    if (plan.moments_dtype != Dtype::fp32 && plan.optimizer != Optimizer::adam) {
+        reject("plan.moments_dtype", "LAMB's moments are fp32", "fp32, or plan.optimizer: adam");
+    }
+    const bool bf16_weights = one_of(plan.precision, {Dtype::bf16, Dtype::fp8});
+    if (!bf16_weights && plan.main_params_dtype == Dtype::bf16) {
+        reject("plan.main_params_dtype",
+               fmt::format("with precision {} there are no bf16 weights", name(plan.precision)),
+               "fp32, or plan.precision: bf16");
+    }
+    if (!bf16_weights && plan.bf16_stochastic_round) {
+        reject("plan.bf16_stochastic_round",
+               fmt::format("with precision {} there are no bf16 weights", name(plan.precision)),
+               "false, or plan.precision: bf16");
+    }
+    // ZeRO 2 and 3 reduce gradients unit by unit, in the type that the passes make.
+    if (plan.wire_of_gradients() != plan.gradient_dtype && plan.shards_weights()) {
+        reject("plan.grad_reduce_dtype",
+               "ZeRO 3 reduces gradients as the passes make them",
+               "that of plan.gradient_dtype");
+    }
+    return errors;
+}
+
+}  // namespace orrery

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/plan/validate_number_formats.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace orrery {
+namespace {
+
+std::string first_key(const ParallelPlan& plan) {
+    const Errors errors = check_number_formats(plan);
+    return errors.empty() ? "" : errors.front().where;
+}
+
+TEST(NumberFormats, OfADefaultPlanAreValid) {
+    EXPECT_EQ(first_key({}), "");
+    EXPECT_EQ(first_key({.precision = Dtype::fp8, .main_params_dtype = Dtype::bf16}), "");
+}
+
+TEST(NumberFormats, HaveRules) {
+    EXPECT_EQ(first_key({.precision = Dtype::int8}), "plan.precision");
+    EXPECT_EQ(first_key({.gradient_dtype = Dtype::fp8}), "plan.gradient_dtype");
+    EXPECT_EQ(first_key({.main_params_dtype = Dtype::fp16}), "plan.main_params_dtype");
+    EXPECT_EQ(first_key({.precision = Dtype::fp32, .main_params_dtype = Dtype::bf16}),
+              "plan.main_params_dtype");
+    EXPECT_EQ(first_key({.optimizer = Optimizer::lamb, .moments_dtype = Dtype::bf16}),
+              "plan.moments_dtype");
+    EXPECT_EQ(first_key({.precision = Dtype::fp16, .bf16_stochastic_round = true}),
+              "plan.bf16_stochastic_round");
+}
+
+// ZeRO 3 reduces gradients unit by unit, in the type that the passes make.
+TEST(NumberFormats, ReduceInAShorterTypeByBucketsAlone) {
+    ParallelPlan plan{.grad_reduce_dtype = Dtype::bf16};
+    EXPECT_EQ(plan.wire_of_gradients(), Dtype::bf16);
+    EXPECT_EQ(first_key(plan), "");
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+    EXPECT_EQ(first_key(plan), "plan.grad_reduce_dtype");
+    // A longer type than that of the gradients changes nothing.
+    plan.gradient_dtype = Dtype::bf16;
+    EXPECT_EQ(first_key(plan), "");
+}
+
+}  // namespace
+}  // namespace orrery
