@@ -18,8 +18,8 @@ constexpr std::int8_t kAll = -1;
 constexpr std::int8_t kGate = 0;
 constexpr std::int8_t kUp = 1;
 
-// A gated activation as two kernels. The first computes the function of the gate (part 0 of fc1),
-// the second multiplies by up (part 1): in place, or the function's value `of_gate` if that is kept.
+// A gated activation as two kernels. The first computes the function of the gate (part 0 of fc1).
+// The second multiplies by up (part 1): in place, or the function's value `of_gate` if it is kept.
 void gate_forward(BlockBuilder& b,
                   const KernelCall& call,
                   const Value& fc1,

@@ -65,47 +65,6 @@ AttentionShape ring_step_shape(AttentionShape own) {
     return own;
 }
 
-// The K and V of packed Q, K and V side by side, as they travel. In `layout` all ranks together
-// have `kv` columns of each. `query`: where Q alone lies afterwards, or null.
-Value pack_key_value(BlockBuilder& b,
-                     const Value& qkv,
-                     const Layout& layout,
-                     std::int64_t kv,
-                     const Value* query = nullptr) {
-    Value block = b.value(
-        "key value block", 2 * kv, layout, Lifetime::slot, qkv.dtype, TensorKind::communication);
-    b.set_column_parts(block, {kv, kv});
-    std::vector<const Value*> writes{&block};
-    if (query != nullptr) {
-        writes.push_back(query);
-    }
-    b.kernel("key value block",
-             transpose(b.local_tokens(block), b.local_width(block), qkv.dtype),
-             Cause::memory_bound_kernels,
-             {&qkv},
-             writes);
-    return block;
-}
-
-// The backward pass of a ring begins with the block that came last and reads the own Q. In an eager
-// framework a rotary embedding writes Q to a tensor of its own, and the packed Q, K and V are freed
-// (Transformer Engine's AttnFuncWithCP saves q and the last kv). Without one, Q is a view of them.
-// `internals`: micro_batch, unless the forward pass is run again.
-Value query_of_ring(BlockBuilder& b, const Value& qkv, Lifetime internals) {
-    const bool own_tensor =
-        b.plan.eager_framework && b.model.position_embedding == PositionEmbedding::rope;
-    if (!own_tensor || internals == Lifetime::slot) {
-        return {};
-    }
-    b.ops.tables().program().tensors[index(qkv.tensor)].lifetime = Lifetime::slot;
-    return b.value("query",
-                   b.model.query_size(),
-                   qkv.layout,
-                   internals,
-                   qkv.dtype,
-                   TensorKind::activations);
-}
-
 // The queries of one packed value with the K and V of a block.
 Value join_key_value(BlockBuilder& b,
                      std::string_view name,

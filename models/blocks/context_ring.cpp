@@ -36,6 +36,34 @@ std::uint32_t digit_of_hop(const LayoutAssignment& layouts, std::int64_t hop) {
     return next - 1;
 }
 
+Value pack_key_value(
+    BlockBuilder& b, const Value& qkv, const Layout& layout, std::int64_t kv, const Value* query) {
+    Value block = b.value(
+        "key value block", 2 * kv, layout, Lifetime::slot, qkv.dtype, TensorKind::communication);
+    b.set_column_parts(block, {kv, kv});
+    std::vector<const Value*> writes{&block};
+    if (query != nullptr) {
+        writes.push_back(query);
+    }
+    b.kernel("key value block",
+             transpose(b.local_tokens(block), b.local_width(block), qkv.dtype),
+             Cause::memory_bound_kernels,
+             {&qkv},
+             writes);
+    return block;
+}
+
+Value query_of_ring(BlockBuilder& b, const Value& qkv, Lifetime internals) {
+    const bool own_tensor =
+        b.plan.eager_framework && b.model.position_embedding == PositionEmbedding::rope;
+    if (!own_tensor || internals == Lifetime::slot) {
+        return {};
+    }
+    b.ops.tables().program().tensors[index(qkv.tensor)].lifetime = Lifetime::slot;
+    return b.value(
+        "query", b.model.query_size(), qkv.layout, internals, qkv.dtype, TensorKind::activations);
+}
+
 Value ring_hop(BlockBuilder& b,
                std::string_view name,
                const Value& block,

@@ -22,6 +22,20 @@ std::int64_t ranks_of_ring(const LayoutAssignment& layouts);
 // The mesh digit along which the hop with this number goes; the first is 1.
 std::uint32_t digit_of_hop(const LayoutAssignment& layouts, std::int64_t hop);
 
+// The K and V of packed Q, K and V side by side, as they travel. In `layout` all ranks together
+// have `kv` columns of each. `query`: where Q alone lies afterwards, or null.
+Value pack_key_value(BlockBuilder& b,
+                     const Value& qkv,
+                     const Layout& layout,
+                     std::int64_t kv,
+                     const Value* query = nullptr);
+
+// The backward pass of a ring begins with the block that came last and reads the own Q. In an eager
+// framework a rotary embedding writes Q to a tensor of its own, and the packed Q, K and V are freed
+// (Transformer Engine's AttnFuncWithCP saves q and the last kv). Without one, Q is a view of them.
+// Empty then. `internals`: micro_batch, unless the forward pass is run again.
+Value query_of_ring(BlockBuilder& b, const Value& qkv, Lifetime internals);
+
 // One hop of the ring: passes `block` on to the rank `delta` further and receives one from the
 // other side.
 Value ring_hop(BlockBuilder& b,
