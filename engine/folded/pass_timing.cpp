@@ -111,24 +111,10 @@ private:
     void pace(Lane<Work>& lane, Time now, std::uint32_t held) const {
         const PassOp& op = ops_[lane.op];
         lane.work_left -= static_cast<Work>((now - lane.since).picoseconds()) * lane.rate;
-        if (op.persistent) {
-            pace_persistent(lane, op, held);
-        } else {
-            lane.rate = kernel_rate(held, num_sms_, op.sm_sensitivity_permille);
-        }
+        lane.rate = kernel_rate(held, num_sms_, op.sm_sensitivity_permille);
         lane.since = now;
         const Work taken = (lane.work_left + lane.rate - 1) / lane.rate;
         lane.end = now + Time::picoseconds(static_cast<std::int64_t>(taken));
-    }
-
-    void pace_persistent(Lane<Work>& lane, const PassOp& op, std::uint32_t held) const {
-        const Work work = static_cast<Work>(op.duration.picoseconds());
-        if (lane.rate == 0) {
-            lane.work_left = work * persistent_work(held, num_sms_, op.sm_sensitivity_permille);
-        } else if (held == 0) {  // the last blocks start at once
-            lane.work_left = std::min(lane.work_left, work * kFullKernelRate);
-        }
-        lane.rate = kFullKernelRate;
     }
 
     bool may_start(const PassOp& op, Time now) const {

@@ -24,7 +24,6 @@ struct PassOp {
     std::uint8_t stream = 0;
     bool is_kernel = true;
     std::uint32_t sm_sensitivity_permille = 1000;  // of kernels
-    bool persistent = false;                       // a kernel with one block an SM
     std::uint32_t sms = 0;                         // held by communication
     Time duration{};                               // alone on the device and on its links
     std::uint32_t launch = 0;      // launches of the pass up to and including this op

@@ -18,6 +18,7 @@ constexpr std::uint32_t kSmsDiffer = UINT32_MAX - 1;
 
 KernelRunner::KernelRunner(Execution& execution) : ExecutionPart(execution) {
     find_role_sms();
+    queues_ = std::ranges::any_of(plan_.input.devices, &DeviceTimings::communication_queues);
 }
 
 void KernelRunner::begin_run(RankStreamId id, const TapeItem& item, Time now) {
@@ -193,13 +194,50 @@ void KernelRunner::walk_runs(RankClassId r, Time now) {
     });
 }
 
-void KernelRunner::schedule_walks(RankClassId r) {
+bool KernelRunner::queues(RankClassId r, const TapeItem& item) const {
+    const DeviceTimings& device = plan_.input.devices[state_.ranks[r].device];
+    return device.communication_queues && device.num_sms > 0 && sms_of(r, item) > 0;
+}
+
+Time KernelRunner::sms_free(RankStreamId id, Time now) {
+    const RankClassId r = state_.rank_of(id);
+    walk_runs(r, now);
+    return end_of_kernels(r, state_.streams[id].start);
+}
+
+// The end of the rank's kernels that started before `asked`.
+Time KernelRunner::end_of_kernels(RankClassId r, Time asked) const {
+    Time end;
+    state_.for_each_run(r, [&](RankStreamId id) {
+        const RunWalk& walk = state_.walks[id];
+        if (runs_kernel(walk) && walk.begin < asked) {
+            end = std::max(end, end_of_op(walk, state_.ranks[r].held_sms));
+        }
+    });
+    return end;
+}
+
+void KernelRunner::schedule_queues(RankClassId r, Time now) {
+    for (std::uint32_t s = 0; queues_ && s < state_.num_streams; ++s) {
+        const RankStreamId id = state_.stream_of(r, s);
+        const StreamState& stream = state_.streams[id];
+        if (stream.phase == StreamPhase::queueing && stream.start <= now) {
+            const Time due = std::max(now, end_of_kernels(r, stream.start));
+            if (due != stream.due) {
+                parts_.streams.schedule(id, due);
+            }
+        }
+    }
+}
+
+void KernelRunner::schedule_walks(RankClassId r, Time now) {
     state_.for_each_run(r, [&](RankStreamId id) {
         const Time due = end_of_walk(state_.walks[id], state_.ranks[r].held_sms);
         if (due != state_.streams[id].due) {
             parts_.streams.schedule(id, due);
         }
     });
+    schedule_queues(r, now);
 }
 
 void KernelRunner::change_held(RankClassId r, Time now, std::int64_t sms) {
@@ -209,7 +247,7 @@ void KernelRunner::change_held(RankClassId r, Time now, std::int64_t sms) {
     walk_runs(r, now);
     state_.ranks[r].held_sms =
         static_cast<std::uint32_t>(std::int64_t{state_.ranks[r].held_sms} + sms);
-    schedule_walks(r);
+    schedule_walks(r, now);
 }
 
 }  // namespace orrery

@@ -21,15 +21,23 @@ public:
     // their rates.
     void change_held(RankClassId r, Time now, std::int64_t sms);
 
+    // Whether the op must find free SMs before it arrives (rule 11 of engine/world/simulation.h).
+    bool queues(RankClassId r, const TapeItem& item) const;
+    // When the kernels end that the queueing op of this stream waits for; `now` or earlier: it
+    // waits for none.
+    Time sms_free(RankStreamId id, Time now);
+
     // Advances a walk to `now` and traces the ops that end on the way.
     void trace_walk(RankStreamId id, Time now);
     // Starts walks of the rank's runs, if needed, and advances them to `now`.
     void walk_runs(RankClassId r, Time now);
-    // Schedules the ends of the rank's walks at their present rates.
-    void schedule_walks(RankClassId r);
+    // Schedules the ends of the rank's walks at their present rates, and what waits for them.
+    void schedule_walks(RankClassId r, Time now);
 
 private:
     void find_role_sms();
+    void schedule_queues(RankClassId r, Time now);
+    Time end_of_kernels(RankClassId r, Time asked) const;
     void release_host(RankStreamId id, const TapeItem& item, Time now);
     void keep_launches(RankClassId r, Time now);
 
@@ -41,6 +49,7 @@ private:
         std::vector<std::uint32_t> of_message;
     };
     std::vector<RoleSms> role_sms_;
+    bool queues_ = false;  // on any device
 };
 
 }  // namespace orrery

@@ -353,13 +353,20 @@ void change_device(RunWalk& walk,
     walk.num_sms = num_sms;
 }
 
+bool runs_kernel(const RunWalk& walk) {
+    return !walk.done() && walk.run->ops[walk.op].is_kernel;
+}
+
+Time end_of_op(const RunWalk& walk, std::uint32_t held_sms) {
+    const RunOpTime& op = walk.run->ops[walk.op];
+    return walk.since + time_for(work_left(walk, held_sms), rate_of(op, held_sms, walk.num_sms));
+}
+
 Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms) {
     if (walk.done()) {
         return walk.begin;
     }
-    const RunOpTime& current = walk.run->ops[walk.op];
-    Time end =
-        walk.since + time_for(work_left(walk, held_sms), rate_of(current, held_sms, walk.num_sms));
+    Time end = end_of_op(walk, held_sms);
     for (std::size_t i = walk.op + 1; i < walk.run->ops.size(); ++i) {
         const RunOpTime& op = walk.run->ops[i];
         end = std::max(end, walk.host_launch + op.launch) +

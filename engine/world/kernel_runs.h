@@ -106,6 +106,11 @@ void change_device(RunWalk& walk,
                    std::uint32_t num_sms,
                    RunTimes& mixed);
 
+// Whether the current op, which may start in the future, is a kernel.
+bool runs_kernel(const RunWalk& walk);
+// The end of the current op if the held SMs never change again.
+Time end_of_op(const RunWalk& walk, std::uint32_t held_sms);
+
 // The end of the run if the held SMs never change again.
 Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms);
 

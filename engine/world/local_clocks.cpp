@@ -92,6 +92,7 @@ Time LocalClocks::earliest_start(RankStreamId id) const {
     switch (stream.phase) {
         case StreamPhase::running:
         case StreamPhase::in_group:
+        case StreamPhase::queueing:  // its end may still come earlier
             return stream.start;
         case StreamPhase::launching:
             return stream.due;
@@ -208,7 +209,7 @@ void LocalClocks::begin(RankClassId r) {
     for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
         StreamState& stream = state_.streams[state_.stream_of(r, s)];
         if (stream.phase == StreamPhase::running || stream.phase == StreamPhase::in_group ||
-            stream.phase == StreamPhase::launching) {
+            stream.phase == StreamPhase::launching || stream.phase == StreamPhase::queueing) {
             rank.pending |= bit(s);
         }
     }

@@ -152,7 +152,8 @@ void Lockstep::copy_state(RankClassId from, RankClassId to) {
         if (!state_.walks.empty() && state_.walks[state_.stream_of(from, s)].run != nullptr) {
             state_.walks[id] = state_.walks[state_.stream_of(from, s)];
         }
-        if (stream.phase == StreamPhase::running || stream.phase == StreamPhase::launching) {
+        if (stream.phase == StreamPhase::running || stream.phase == StreamPhase::launching ||
+            stream.phase == StreamPhase::queueing) {
             parts_.streams.schedule(id, stream.due);
         }
     }
@@ -242,6 +243,10 @@ bool Lockstep::alike(RankClassId a, RankClassId b, Time now) const {
                 break;
             case StreamPhase::launching:
                 same = same && x.due == y.due;
+                break;
+            case StreamPhase::queueing:
+                same = same && x.due == y.due && x.start == y.start;
+                path_matters = true;
                 break;
             case StreamPhase::running:
                 same = same && x.due == y.due && x.start == y.start &&

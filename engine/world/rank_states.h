@@ -19,6 +19,7 @@ enum class StreamPhase : std::uint8_t {
     ready,      // its next item must be examined
     blocked,    // waits on another stream
     launching,  // a communication op before its launch
+    queueing,   // a communication op that waits for SMs
     running,    // in a run
     arrived,    // in a communication op
     in_group,   // in a collective of a lockstep group on its local clock
@@ -42,7 +43,7 @@ struct alignas(32) StreamState {
     bool all_launched : 1 = false;  // while running: `path` leads to the last launch waited for
     RankClassId rank{};             // its rank class
     const TapeStream* tape = nullptr;
-    Time start;                    // of the current item
+    Time start;                    // of the current item; while queueing: when it asked for SMs
     Time due;                      // end of the current item
     Time queued = Time::max();     // time of its queued event, not after `due`; max: none
     std::uint32_t generation = 0;  // of its valid event

@@ -44,6 +44,12 @@
 //     transfers. It holds no SMs.
 // 10. Loads. With SimulationInput::load a kernel takes the time that belongs to its rank's level in
 //     the draw of its slot's micro-batch, and a collective is planned with its members' own rows.
+// 11. Queues. If its device says so (communication_queues), an op that holds SMs asks for them one
+//     picosecond after rules 1-3 let it start. It arrives when the kernels of its rank have ended
+//     that started before it asked. A GPU starts the blocks of kernels in the order of the kernels
+//     (Amert et al., RTSS 2017), those of NCCL share no SM with others (nccl issue 689), and all
+//     must find one (issue 1431 there). The picosecond puts the op behind kernels that start at the
+//     same instant: an event between streams takes longer than the order of one stream.
 #pragma once
 
 #include <cstdint>
@@ -62,12 +68,15 @@
 
 namespace orrery {
 
+inline constexpr Time kAsksAfter = Time::picoseconds(1);  // rule 11
+
 // Ranks of equal speed share a class. Class 0 is the healthy device.
 struct DeviceTimings {
     // In the order of Program::kernels, followed by the entries of a StepLoad.
     std::vector<KernelTime> kernels;
     Time restart;               // of HostWorkKind::restart
     std::uint32_t num_sms = 0;  // 0: kernels are never slowed by communication
+    bool communication_queues = false;  // for the SMs that kernels hold (rule 11)
 };
 
 // The run of a party of the program. The jobs of a cluster have starts and numbers of steps of

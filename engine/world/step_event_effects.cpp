@@ -63,7 +63,7 @@ void StepEventEffects::change_devices(const DeviceChange& change, Time now) {
                           events_->mixed.emplace_back());
         });
         state_.ranks[r].device = change.becomes;
-        parts_.kernels.schedule_walks(r);
+        parts_.kernels.schedule_walks(r, now);
     }
 }
 

@@ -94,7 +94,30 @@ void StreamRunner::try_start(RankStreamId id, Time now) {
         schedule(id, launch);
         return;
     }
-    parts_.transfers.arrive(id, item, now);
+    ask_for_sms(id, item, now);
+}
+
+// An op that holds SMs asks for them a picosecond later, when all kernels that start now have
+// started.
+void StreamRunner::ask_for_sms(RankStreamId id, const TapeItem& item, Time now) {
+    if (!parts_.kernels.queues(state_.rank_of(id), item)) {
+        parts_.transfers.arrive(id, item, now);
+        return;
+    }
+    state_.streams[id].phase = StreamPhase::queueing;
+    state_.streams[id].start = now + kAsksAfter;
+    schedule(id, now + kAsksAfter);
+}
+
+void StreamRunner::end_of_queue(RankStreamId id, Time now) {
+    StreamState& stream = state_.streams[id];
+    const Time free = parts_.kernels.sms_free(id, now);
+    if (free > now) {
+        schedule(id, free);
+        return;
+    }
+    stream.path[Cause::interference] += now - (stream.start - kAsksAfter);
+    parts_.transfers.arrive(id, state_.item_of(id), now);
 }
 
 void StreamRunner::schedule(RankStreamId id, Time due) {
@@ -120,7 +143,8 @@ void StreamRunner::expect_event(StreamState& stream) {
 }
 
 bool StreamRunner::awaits_event(const StreamState& stream) const {
-    return (stream.phase == StreamPhase::running || stream.phase == StreamPhase::launching) &&
+    return (stream.phase == StreamPhase::running || stream.phase == StreamPhase::launching ||
+            stream.phase == StreamPhase::queueing) &&
            !state_.ranks[stream.rank].local_clock;
 }
 
@@ -142,7 +166,9 @@ void StreamRunner::end_of_phase(RankStreamId id, Time now) {
     if (phase == StreamPhase::launching) {
         // Set the path only now: ops that waited for the last end have used the path to that end.
         state_.streams[id].path = state_.launch_path(id, state_.item_of(id));
-        parts_.transfers.arrive(id, state_.item_of(id), now);
+        ask_for_sms(id, state_.item_of(id), now);
+    } else if (phase == StreamPhase::queueing) {
+        end_of_queue(id, now);
     } else if (phase == StreamPhase::in_group) {
         parts_.clocks.end_collective(id, now);
     } else {

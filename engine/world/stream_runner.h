@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes the items of each stream in order. It checks that an item's waits have ended and that
 // its launch is past, hands the item to the part that runs it, and continues with the streams that
-// its end makes ready. A stream has at most one valid event: the end of its run, or a launch.
+// its end makes ready. A stream has at most one valid event: the end of its run, a launch, or the
+// end of its wait for SMs.
 #pragma once
 
 #include "engine/world/execution_part.h"
@@ -24,7 +25,7 @@ public:
     void schedule(RankStreamId id, Time due);
     // Handles the stream's event.
     void queued_event(RankStreamId id, Time now);
-    // A run, a launch or a collective on a local clock has ended.
+    // A run, a launch, a wait for SMs or a collective on a local clock has ended.
     void end_of_phase(RankStreamId id, Time now);
     void end_item(RankStreamId id, const TapeItem& item, Time now);
 
@@ -32,6 +33,8 @@ private:
     bool conditions_hold(RankStreamId id, const TapeItem& item, Time now);
     void continue_path(RankStreamId id, const TapeItem& item, Time now);
     void try_start(RankStreamId id, Time now);
+    void ask_for_sms(RankStreamId id, const TapeItem& item, Time now);
+    void end_of_queue(RankStreamId id, Time now);
     void expect_event(StreamState& stream);
     bool awaits_event(const StreamState& stream) const;
 

@@ -48,7 +48,22 @@ struct RankProgress {
     std::vector<Time> last_launch;              // by step: after host_start
     std::vector<std::size_t> open_reads;        // by step: ops that the host waits for
     std::vector<std::vector<std::size_t>> ops;  // by step
+    // Ops that wait for SMs, with the kernels that they wait for
+    std::vector<std::pair<std::size_t, std::vector<std::size_t>>> queue;
 };
+
+// Takes the ops out of the queue that waited for kernel `k` last.
+inline std::vector<std::size_t> leave_queue(RankProgress& rank, std::size_t k) {
+    std::vector<std::size_t> leaving;
+    for (auto& [i, awaited] : rank.queue) {
+        std::erase(awaited, k);
+        if (awaited.empty()) {
+            leaving.push_back(i);
+        }
+    }
+    std::erase_if(rank.queue, [](const auto& waiting) { return waiting.second.empty(); });
+    return leaving;
+}
 
 using Alarms = std::set<std::pair<Time, std::size_t>>;
 

@@ -166,6 +166,7 @@ private:
                                        .sm_sensitivity_permille = dice_.between(0u, 1000u),
                                        .persistent = dice_.chance(30)});
         }
+        healthy.communication_queues = dice_.chance(50);
         healthy.restart = Time::picoseconds(dice_.between<std::int64_t>(0, 40'000'000));
         case_.devices = {healthy};
         if (!case_.options.symmetric && dice_.chance(50)) {

@@ -82,6 +82,10 @@ private:
             start_op(which);
             happened = true;
         }
+        while (take_due(asking_, now_, which)) {
+            ask_for_sms(which);
+            happened = true;
+        }
         while (take_due(fixed_ends_, now_, which)) {
             end_op(which);
             happened = true;
@@ -137,7 +141,8 @@ private:
 
     Time next_instant() const {
         Time next = Time::max();
-        for (const Alarms* alarms : {&beginnings_, &launches_, &fixed_ends_, &latency_ends_}) {
+        for (const Alarms* alarms :
+             {&beginnings_, &launches_, &asking_, &fixed_ends_, &latency_ends_}) {
             if (!alarms->empty()) {
                 next = std::min(next, alarms->begin()->first);
             }
@@ -229,14 +234,48 @@ private:
             case OpKind::collective:
             case OpKind::send_recv:
             case OpKind::copy:
-                ranks_[index(op.rank)].held_sms += op.sms;
-                if (op.transfers.empty()) {
-                    fixed_ends_.emplace(now_, i);
-                }
-                for (const std::size_t t : op.transfers) {
-                    arrive(t);
+                if (queues(op)) {
+                    asking_.emplace(now_ + kAsksAfter, i);
+                } else {
+                    arrive_at_all(i);
                 }
                 break;
+        }
+    }
+
+    // --- SMs ---
+
+    bool queues(const OpInstance& op) const {
+        const DeviceTimings& device = timings(op.rank);
+        return op.sms > 0 && device.num_sms > 0 && device.communication_queues;
+    }
+
+    void ask_for_sms(std::size_t i) {
+        std::vector<std::size_t> awaited;
+        for (const std::size_t k : kernels_) {
+            const OpInstance& kernel = expanded_.ops[k];
+            if (kernel.rank == expanded_.ops[i].rank && ops_[k].work_left > 0 &&
+                ops_[k].start < now_) {
+                awaited.push_back(k);
+            }
+        }
+        if (awaited.empty()) {
+            arrive_at_all(i);
+        } else {
+            ranks_[index(expanded_.ops[i].rank)].queue.emplace_back(i, awaited);
+        }
+    }
+
+    void arrive_at_all(std::size_t i) {
+        const OpInstance& op = expanded_.ops[i];
+        ops_[i].start = now_;
+        ops_[i].data_start = now_;
+        ranks_[index(op.rank)].held_sms += op.sms;
+        if (op.transfers.empty()) {
+            fixed_ends_.emplace(now_, i);
+        }
+        for (const std::size_t t : op.transfers) {
+            arrive(t);
         }
     }
 
@@ -251,6 +290,9 @@ private:
         if (op.holds_host && op.step == rank.newest) {
             Time& start = rank.host_start[op.step];
             start = std::max(start, now_ - op.launch_offset);
+        }
+        for (const std::size_t waiting : leave_queue(rank, i)) {
+            arrive_at_all(waiting);
         }
         for (const std::size_t later : dependents_[i]) {
             release(later);
@@ -436,6 +478,7 @@ private:
     std::size_t ended_ops_ = 0;
     Alarms beginnings_;    // when ranks begin their first steps
     Alarms launches_;      // when ops start whose waits are over
+    Alarms asking_;        // when ops ask for SMs
     Alarms fixed_ends_;    // host work, and communication whose last transfer just ended
     Alarms latency_ends_;  // of transfers
     std::vector<std::size_t> kernels_;  // running

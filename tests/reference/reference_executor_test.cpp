@@ -324,6 +324,21 @@ TEST(ReferenceInterference, NeverTakesMoreThanThreeQuartersOfTheDevice) {
     EXPECT_EQ(traced(bench.run(), 0, 0).end, 1300_ns);
 }
 
+TEST(ReferenceQueues, HoldCommunicationBackUntilEarlierKernelsEnd) {
+    Bench bench{1, 2};
+    bench.input.devices[0].num_sms = 100;
+    bench.input.devices[0].communication_queues = true;
+    bench.network.collective = one_phase(400_ns, {}, 50);
+    bench.kernel(0, 1000_ns);
+    bench.collective(0, kDp);
+    bench.kernel(0, 1000_ns);
+    const SimulationResult result = bench.run();
+    EXPECT_EQ(traced(result, 0, 0).end, 1000_ns);
+    EXPECT_EQ(traced(result, 0, 1).start, 1000_ns);
+    EXPECT_EQ(traced(result, 0, 1).end, 1400_ns);
+    EXPECT_EQ(traced(result, 0, 2).end, 2200_ns);  // half of the SMs for 400 ns
+}
+
 TEST(ReferenceInterference, RoundsTheEndUpToAWholePicosecond) {
     Bench bench{1, 2};
     bench.input.devices[0].num_sms = 3;

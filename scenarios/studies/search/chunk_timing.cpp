@@ -132,6 +132,9 @@ std::optional<PassTiming> time_segment(const Program& program,
                                        std::uint32_t first,
                                        const DeviceTimings& device,
                                        StagePrices& prices) {
+    if (device.communication_queues) {
+        return std::nullopt;  // what is outside of a pass would wait for its kernels
+    }
     std::vector<PassOp> out;
     std::vector<std::uint32_t> waits;
     std::uint32_t launches = 0;
@@ -147,7 +150,6 @@ std::optional<PassTiming> time_segment(const Program& program,
                 const KernelTime& time = device.kernels[index(op.payload.kernel())];
                 timed.duration = time.duration;
                 timed.sm_sensitivity_permille = time.sm_sensitivity_permille;
-                timed.persistent = time.persistent;
                 transfer = FixedTransfer{.alone = time.duration};
                 break;
             }

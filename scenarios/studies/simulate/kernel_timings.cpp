@@ -67,6 +67,9 @@ DeviceTimings time_kernels(const Program& program,
     };
     std::ranges::for_each(program.kernels, add);
     std::ranges::for_each(loaded, add);
+    // Other products give SMs back between tiles. Megatron Bridge has exchanges on streams of high
+    // priority there, which come first (high_priority_a2a_comm_stream, with fused grouped MLPs).
+    timings.communication_queues = std::ranges::any_of(timings.kernels, &KernelTime::persistent);
     return timings;
 }
 

@@ -54,21 +54,6 @@ TEST(PassTiming, AKernelLosesTheSmsThatAreHeld) {
     EXPECT_EQ(alone.steady(50).cut.back(), us(16));
 }
 
-TEST(PassTiming, BlocksOfAPersistentKernelWaitForHeldSms) {
-    PassOp product = kernel(us(8));
-    product.persistent = true;
-    const PassTiming alone{{product}, {}, 100};
-    EXPECT_EQ(alone.steady(0).cut.back(), us(8));
-    EXPECT_EQ(alone.steady(10).cut.back(), us(16));
-    std::vector<Time> ends;
-    const auto end = [&](std::initializer_list<HeldSms> held) {
-        return alone.run(0, 1, Time{}, {held.begin(), held.size()}, {}, ends);
-    };
-    EXPECT_EQ(end({{Time{}, 10}, {us(3), 0}}), us(3 + 8));  // they start when SMs are free
-    EXPECT_EQ(end({{Time{}, 10}, {us(12), 0}}), us(16));    // or when the others have ended
-    EXPECT_EQ(end({{Time{}, 0}, {us(3), 10}}), us(8));      // all run already
-}
-
 TEST(PassTiming, WhatIsNotKnownYetNeverEnds) {
     const std::vector<Time> earliest{Time{}, Time{}, Time::max(), Time{}};
     const HeldSms nothing{};
@@ -86,7 +71,6 @@ RC_GTEST_PROP(PassTiming, WorkedOffFromCutToCutItTakesThatLong, ()) {
         const bool is_kernel = *rc::gen::inRange(0, 3) > 0;
         PassOp op = is_kernel ? kernel(Time::picoseconds(*rc::gen::inRange(1, 5000)))
                               : exchange(Time::picoseconds(*rc::gen::inRange(1, 5000)));
-        op.persistent = is_kernel && *rc::gen::inRange(0, 3) == 0;
         op.first_wait = static_cast<std::uint32_t>(waits.size());
         if (o > 0 && *rc::gen::inRange(0, 3) > 0) {
             waits.push_back(o - 1);

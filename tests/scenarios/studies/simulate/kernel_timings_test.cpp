@@ -51,13 +51,14 @@ TEST(KernelCounts, AreRunsOfASlotsSegmentOverAllRoles) {
     EXPECT_EQ(kernel_counts(toy_program()), (std::vector<std::int64_t>{8, 4, 2}));
 }
 
-// Products are persistent where they run beside exchanges of rows, which are segments of their own
-// then.
+// Products are persistent, and communication queues for SMs, where they run beside exchanges of
+// rows, which are segments of their own then.
 TEST(TimeKernels, ProductsArePersistentBesideExchangesOfRows) {
     const DeviceSpec device{.num_sms = 77};
     const auto persistent = [&](const Program& program) {
         const DeviceTimings timings =
             time_kernels(program, ToyCost{}, StepEfficiency{EfficiencyTable{}, device}, device, 1);
+        EXPECT_EQ(timings.communication_queues, timings.kernels[0].persistent);
         return timings.kernels[0].persistent;
     };
     Program program = toy_program();
