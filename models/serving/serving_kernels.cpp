@@ -7,6 +7,7 @@
 #include "kernels/activation/activation.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
+#include "kernels/rope/rope.h"
 
 namespace orrery {
 
@@ -78,6 +79,17 @@ KernelCall expert_order(std::int64_t rows) {
 
 KernelCall ordered_heads(std::int64_t heads, std::int64_t width) {
     return transpose(heads, width, kServedStream);
+}
+
+KernelCall served_rope(const Transformer& model,
+                       std::int64_t tokens,
+                       std::int64_t heads,
+                       std::int64_t key_value_heads) {
+    const bool latent = model.multi_latent_attention;
+    return rope(tokens,
+                heads + (latent ? 1 : key_value_heads),
+                latent ? model.qk_pos_emb_head_dim : model.kv_channels,
+                kServedStream);
 }
 
 KernelCall served_activation(const Transformer& model, std::int64_t rows, std::int64_t width) {

@@ -53,6 +53,12 @@ KernelCall expert_order(std::int64_t rows);
 // heads of outputs (vllm/v1/attention/backends/mla).
 KernelCall ordered_heads(std::int64_t heads, std::int64_t width);
 
+// The rotary embedding of a rank's queries and keys.
+KernelCall served_rope(const Transformer& model,
+                       std::int64_t tokens,
+                       std::int64_t heads,
+                       std::int64_t key_value_heads);
+
 // The activation between the products of an MLP.
 KernelCall served_activation(const Transformer& model, std::int64_t rows, std::int64_t width);
 

@@ -61,6 +61,9 @@ struct ServingPlan {
     // zeros for the rows of other ranks' experts (vLLM's fused experts with an expert map). false:
     // a rank has only the rows of its own experts.
     bool masks_experts = false;
+    // Queries and keys each have one norm over all heads, whose sums of squares the tensor-parallel
+    // ranks add up (MiniMax-M2). false: Transformer::qk_layernorm norms each head.
+    bool norms_all_heads = false;
     // Tokens are assigned to experts in turn, as in benchmarks of expert layers. false: at random.
     bool balanced_experts = false;
     // The imbalance of experts (rows_of_experts()); 0: all experts are equally likely.

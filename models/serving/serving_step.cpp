@@ -13,9 +13,10 @@
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/residual/residual.h"
 #include "kernels/rmsnorm/rmsnorm.h"
-#include "kernels/rope/rope.h"
 #include "kernels/router/router.h"
 #include "models/serving/cached_attention.h"
+#include "models/serving/expert_exchange.h"
+#include "models/serving/head_norms.h"
 #include "models/serving/serving_context.h"
 #include "models/serving/serving_kernels.h"
 
@@ -155,24 +156,12 @@ private:
         add(name, norm_forward(work, shape_.tokens, model_.hidden_size, kStream, true), count);
     }
 
-    void collective(std::string_view name,
-                    CollectiveKind kind,
-                    ServingGroup group,
-                    std::int64_t tokens,
-                    std::int64_t count) {
-        ops_.push_back({.name = name,
-                        .work = CollectiveCall{.kind = kind,
-                                               .bytes = Bytes{tokens * model_.hidden_size *
-                                                              size_bytes(kStream)},
-                                               .wire = kStream},
-                        .count = count,
-                        .group = group});
-    }
-
     void all_reduce(std::string_view name, std::int64_t count) {
         if (tp_ > 1 && count > 0) {
-            collective(
-                name, CollectiveKind::all_reduce, ServingGroup::tensor, shape_.tokens, count);
+            const Bytes bytes{shape_.tokens * model_.hidden_size * size_bytes(kStream)};
+            const CollectiveCall call{
+                .kind = CollectiveKind::all_reduce, .bytes = bytes, .wire = kStream};
+            ops_.push_back({.name = name, .work = call, .count = count});
         }
     }
 
@@ -189,14 +178,11 @@ private:
             projection("qkv", width + 2 * key_values, model_.hidden_size);
             adapt(width, model_.hidden_size, layers_.all);
             adapt(key_values, model_.hidden_size, 2 * layers_.all);
+            add_head_norms(model_, plan_, shape_.tokens, layers_.all, ops_);
         }
         if (model_.position_embedding == PositionEmbedding::rope) {
-            const bool latent = model_.multi_latent_attention;
             add("rotary embedding",
-                rope(shape_.tokens,
-                     heads() + (latent ? 1 : key_value_heads()),
-                     latent ? model_.qk_pos_emb_head_dim : model_.kv_channels,
-                     kStream),
+                served_rope(model_, shape_.tokens, heads(), key_value_heads()),
                 layers_.all);
         }
         write_cache();
@@ -254,12 +240,11 @@ private:
         adapt(model_.hidden_size, ffn, layers);
     }
 
-    // Ranks of the stage have all tokens of it: with data-parallel attention they gather them
-    // before the experts and add up the experts' outputs behind (vLLM's allgather_reducescatter,
-    // TensorRT- LLM's default); otherwise the sums are those of tensor parallelism.
+    // With data-parallel attention rows go to their experts (expert_exchange.h). Otherwise ranks
+    // have all tokens, and the sums are those of tensor parallelism.
     void expert_block() {
         const std::int64_t layers = layers_.experts;
-        const bool gathers = plan_.data_parallel_size > 1;
+        const bool moves = plan_.data_parallel_size > 1;
         norm("norm 2", layers);
         add("router",
             gemm(shape_.tokens,
@@ -276,23 +261,18 @@ private:
                             .k = model_.moe_router_topk},
                            Dtype::fp32),
             layers);
-        if (gathers) {
-            collective("tokens",
-                       CollectiveKind::all_gather,
-                       ServingGroup::stage,
-                       shape_.tokens * plan_.data_parallel_size,
-                       layers);
+        if (exchanges_rows(model_, plan_)) {
+            cast(plan_, shape_.tokens, model_.hidden_size, layers);
+        }
+        if (moves) {
+            ops_.push_back(expert_inputs(model_, plan_, shape_.tokens, layers));
         }
         expert_mlp();
         if (model_.moe_shared_expert_intermediate_size > 0) {
             mlp(model_.moe_shared_expert_intermediate_size, layers);
         }
-        if (gathers) {
-            collective("expert sums",
-                       CollectiveKind::reduce_scatter,
-                       ServingGroup::stage,
-                       shape_.tokens * plan_.data_parallel_size,
-                       layers);
+        if (moves) {
+            ops_.push_back(expert_sums(model_, plan_, shape_.tokens, layers));
         } else {
             all_reduce("expert sums", layers);
         }
@@ -311,7 +291,9 @@ private:
             add(kExpertOrder, expert_order(tokens * model_.moe_router_topk), 2 * layers_.experts);
         }
         add(kPermute, moved_rows(own, std::min(own, tokens), model_.hidden_size), layers_.experts);
-        cast(plan_, own, model_.hidden_size, layers_.experts);
+        if (!exchanges_rows(model_, plan_)) {
+            cast(plan_, own, model_.hidden_size, layers_.experts);
+        }
         expert_product(kExpertProducts[0],
                        rows,
                        all - own,

@@ -15,12 +15,17 @@
 
 namespace orrery {
 
+// How a GPU learns that a peer's data is there: by flags before and after the work (vLLM, SGLang),
+// or from the data themselves, whose buffer is cleared beforehand (TensorRT-LLM's Lamport kernels).
+enum class PeerFlags : std::uint8_t { barriers, in_data };
+
 // The time of an all-reduce of `bytes` on each of `ranks` GPUs of a node, captured in a CUDA graph.
 // `kernel_latency` is the device's. No value if the kernel does not support the case: more than 8
 // GPUs, more than 8 MiB, or more than two GPUs without an NVSwitch.
 std::optional<Time> direct_all_reduce_time(const NodeSpec& node,
                                            std::int64_t ranks,
                                            Bytes bytes,
-                                           Time kernel_latency);
+                                           Time kernel_latency,
+                                           PeerFlags flags = PeerFlags::barriers);
 
 }  // namespace orrery

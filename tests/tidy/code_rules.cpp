@@ -22,6 +22,8 @@ Findings parallel_size(const SourceTree& tree) {
                                "models/plan/plan_fields.h",
                                "models/plan/rank_mesh.cpp",
                                "models/experts/router_load.cpp",
+                               "models/serving/expert_exchange.cpp",
+                               "models/serving/head_norms.cpp",
                                "models/serving/serving_context.cpp",
                                "models/serving/serving_plan.cpp",
                                "models/serving/serving_plan.h",

@@ -80,6 +80,8 @@ constexpr Key kEngineRows[] = {
                                                  "Which waiting request begins first."),
     key<&ServingEngine::direct_all_reduce>(
         "direct_all_reduce", "Small sums by the engine's own kernel instead of NCCL."),
+    key<&ServingEngine::flags_in_data>(
+        "flags_in_data", "The kernel of direct_all_reduce waits for data, not at barriers."),
     key<&ServingEngine::fused_casts>("fused_casts", "Other kernels write FP8 operands on the way."),
     key<&ServingEngine::fused_cache_write>(
         "fused_cache_write", "Other kernels write keys and values into the cache on the way."),
@@ -92,8 +94,7 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::attention_latency>(
         "attention_latency", "Time of an attention kernel beyond that of an empty one."),
     key<&ServingEngine::attention_block>(
-        "attention_block",
-        "SM time of a sequence's key-value head beside the reading of its cache."),
+        "attention_block", "SM time of a sequence's key-value head beside reading its cache."),
     key<&ServingEngine::shared_query_heads>(
         "shared_query_heads",
         "Size of the only group of query heads that reads its cache once; 0: all do.")
@@ -125,8 +126,7 @@ constexpr Key kEngineRows[] = {
         .range(1, kMostTokens)
         .of("tokens"),
     key<&ServingEngine::tokens_of_all_ranks>(
-        "tokens_of_all_ranks",
-        "max_num_batched_tokens is of all data-parallel ranks together, not of each."),
+        "tokens_of_all_ranks", "max_num_batched_tokens is of all data-parallel ranks together."),
     key<&ServingEngine::streams_from_decode>(
         "streams_from_decode", "The decode pool sends the first token, not the prefill pool."),
     key<&ServingEngine::prompt_wait_steps>(

@@ -39,6 +39,8 @@ struct ServingEngine {
     // The engine's own kernel does all-reduces of tensor parallelism if it is faster than NCCL
     // (network/collectives/direct_all_reduce.h).
     bool direct_all_reduce = true;
+    // That kernel has no barriers (PeerFlags::in_data).
+    bool flags_in_data = false;
     // Same as in ServingPlan (models/serving/serving_plan.h).
     bool fused_casts = false;
     bool fused_cache_write = false;

@@ -10,10 +10,9 @@
 
 namespace orrery {
 
-Result<EngineKernels> read_engine_kernels(const std::string& file,
-                                          std::string_view engine,
-                                          std::int64_t bits) {
-    const auto rows = read_csv(file, {"engine", "kernels", "bits", "bandwidth_share"}, true);
+Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineKernelKey& key) {
+    const auto rows =
+        read_csv(file, {"engine", "kernels", "bits", "bandwidth_share", "generation"}, true);
     if (!rows) {
         return tl::unexpected(rows.error().front());
     }
@@ -32,7 +31,9 @@ Result<EngineKernels> read_engine_kernels(const std::string& file,
                     "{} of {} bits at a share of {}", row.fields[1], row.fields[2], row.fields[3]),
                 "expert_weights, expert_rows or scaled_casts; above 0 and at most 1");
         }
-        if (row.fields[0] == engine && *of_bits == bits) {
+        const std::string& generation = row.fields[4];
+        if (row.fields[0] == key.engine && *of_bits == key.bits &&
+            (generation.empty() || generation == key.generation)) {
             *share = *value;
         }
     }

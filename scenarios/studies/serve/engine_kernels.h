@@ -20,11 +20,15 @@ struct EngineKernels {
     double expert_rows = 0;     // around these products
     double scaled_casts = 0;    // casts of other products' operands with block scales (FP8, FP4)
 };
-// Reads the rows of an engine's products in `bits` bits from a table like
-// catalogue/engine_kernels.csv.
-Result<EngineKernels> read_engine_kernels(const std::string& file,
-                                          std::string_view engine,
-                                          std::int64_t bits);
+// Whose kernels, on which generation of devices, with products in how many bits.
+struct EngineKernelKey {
+    std::string_view engine;
+    std::string_view generation;
+    std::int64_t bits = 16;
+};
+// Reads the rows of a key from a table like catalogue/engine_kernels.csv. A row without a
+// generation holds on all devices.
+Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineKernelKey& key);
 
 // Engines with joins_attention call one kernel for a step's prompts and its generating sequences
 // (models/serving/cached_attention.h): both ops become one.

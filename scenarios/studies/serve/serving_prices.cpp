@@ -14,6 +14,7 @@
 #include "models/serving/serving_context.h"
 #include "models/serving/serving_kernels.h"
 #include "network/collectives/direct_all_reduce.h"
+#include "network/collectives/direct_exchange.h"
 #include "network/fabric/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/node_devices.h"
@@ -97,8 +98,9 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
         return tl::unexpected(curves.error().front());
     }
     const auto kernels = read_engine_kernels((default_catalogue() / "engine_kernels.csv").string(),
-                                             engine.name,
-                                             bits_of(plan.precision));
+                                             {.engine = engine.name,
+                                              .generation = cluster.device.generation,
+                                              .bits = bits_of(plan.precision)});
     if (!kernels) {
         return tl::unexpected(kernels.error());
     }
@@ -177,10 +179,14 @@ Time ServingPrices::collective_time(const CollectiveCall& call,
     }
     const Time by_nccl = time_without_contention(network_.plan(call, members), network_.links());
     if (engine_.direct_all_reduce && call.kind == CollectiveKind::all_reduce) {
+        const PeerFlags flags = engine_.flags_in_data ? PeerFlags::in_data : PeerFlags::barriers;
         if (const auto direct =
-                direct_all_reduce_time(node_, ranks, call.bytes, device_.kernel_latency)) {
+                direct_all_reduce_time(node_, ranks, call.bytes, device_.kernel_latency, flags)) {
             return std::min(by_nccl, *direct);
         }
+    }
+    if (call.kind == CollectiveKind::all_to_all) {
+        return direct_exchange_time(node_, ranks, call.bytes).value_or(by_nccl);
     }
     return by_nccl;
 }
@@ -327,8 +333,7 @@ ServingPrices::PartTimes ServingPrices::part_times(const BatchShape& shape) cons
     const double reached =
         ranks * (1 - std::pow(1 - 1 / ranks, static_cast<double>(model_.moe_router_topk)));
     const double rows = static_cast<double>(shape.tokens) * reached;
-    const double busiest =
-        rows / std::min(static_cast<double>(plan_.ranks_of_stage()), ranks);
+    const double busiest = rows / std::min(static_cast<double>(plan_.ranks_of_stage()), ranks);
     const SendCall call{Bytes{static_cast<std::int64_t>(std::ceil(busiest)) * model_.hidden_size *
                               size_bytes(kServedStream)}};
     const std::vector<RankId> pair{

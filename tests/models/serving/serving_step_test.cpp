@@ -224,11 +224,11 @@ TEST(ServingStep, UnequalLoadsReachFewerExperts) {
 }
 
 // Data-parallel ranks gather the tokens of a layer's experts and add up their outputs.
-TEST(ServingStep, DataParallelRanksExchangeTokensOfExperts) {
+TEST(ServingStep, DataParallelRanksGatherTokensOfExperts) {
     const BatchShape shape{
         .tokens = 64, .sampled = 64, .generating = 64, .generating_context = 6400};
     const auto ops = serving_ops(
-        with_experts(), {.data_parallel_size = 4, .expert_model_parallel_size = 4}, shape, 0);
+        with_experts(), {.data_parallel_size = 2, .expert_model_parallel_size = 2}, shape, 0);
     EXPECT_EQ(bytes_of_collectives(ops, CollectiveKind::all_gather), 3 * 64 * 1024 * 2);
     EXPECT_EQ(bytes_of_collectives(ops, CollectiveKind::reduce_scatter), 3 * 64 * 1024 * 2);
     EXPECT_EQ(bytes_of_collectives(ops, CollectiveKind::all_reduce), 0);

@@ -38,6 +38,37 @@ TEST(DirectAllReduce, AgreesWithMeasuredTimes) {
     }
 }
 
+// AIConfigurator's tables of B200: vLLM 0.19 and SGLang 0.5.10, and TensorRT-LLM 1.3, whose kernels
+// have no barriers.
+TEST(DirectAllReduce, BarriersTakeLongerOnBlackwell) {
+    const NodeSpec blackwell{.nvlink_bandwidth = Bandwidth::bytes_per_second(900'000'000'000),
+                             .nvlink_latency = Time::picoseconds(350'000)};
+    struct Row {
+        std::int64_t ranks;
+        std::int64_t bytes;
+        double barriers_us;
+        double in_data_us;
+    };
+    for (const Row& row : {Row{4, 64 << 10, 7.9, 5.4},
+                           Row{8, 4096, 7.6, 5.8},
+                           Row{8, 128 << 10, 9.4, 6.2},
+                           Row{8, 256 << 10, 25.7, 7.6},
+                           Row{8, 1 << 20, 27.3, 17.5},
+                           Row{8, 8 << 20, 80.4, 54.6}}) {
+        const auto time = [&](PeerFlags flags) {
+            return direct_all_reduce_time(
+                       blackwell, row.ranks, Bytes{row.bytes}, Time::seconds(2e-6), flags)
+                       .value()
+                       .seconds() *
+                   1e6;
+        };
+        EXPECT_LT(std::abs(time(PeerFlags::barriers) / row.barriers_us - 1), 0.25)
+            << row.ranks << " " << row.bytes;
+        EXPECT_LT(std::abs(time(PeerFlags::in_data) / row.in_data_us - 1), 0.35)
+            << row.ranks << " " << row.bytes;
+    }
+}
+
 TEST(DirectAllReduce, ExistsForSmallSumsBesideEachOther) {
     const auto exists = [](const NodeSpec& node, std::int64_t ranks, std::int64_t bytes) {
         return direct_all_reduce_time(node, ranks, Bytes{bytes}, Time{}).has_value();

@@ -27,10 +27,13 @@ const CaseColumns kModelColumns{
     "intermediate_size,vocab_size,gated_mlp,num_experts,experts_per_token,moe_intermediate_size,"
     "shared_experts,first_dense_layers,attention,kv_lora_rank,qk_rope_head_dim,qk_nope_head_dim,"
     "v_head_dim,q_lora_rank,sliding_window,fp8_block_scales,fp4_attention_bits,expert_load_alpha,"
-    "max_position_embeddings,notes"};
+    "max_position_embeddings,head_norms,notes"};
 
 constexpr std::array<Choice<BlockScales>, 3> kBlockScales{
     {{"", BlockScales::none}, {"own", BlockScales::own}, {"all", BlockScales::all}}};
+
+constexpr std::array<Choice<HeadNorms>, 3> kHeadNorms{
+    {{"", HeadNorms::none}, {"each", HeadNorms::each}, {"all", HeadNorms::all}}};
 
 // Objective behind a word, in seconds: "Server; SLO p99 TTFT 2000 ms TPOT 200 ms" gives 2 for
 // "TTFT". 0 without the word.
@@ -56,6 +59,7 @@ void apply_words(const std::string& notes, ServingCase& row) {
         row.max_num_seqs *= row.data_parallel;
         row.max_num_batched_tokens *= row.data_parallel;
     }
+    row.share_gpt = notes.find("ShareGPT") != std::string::npos;
     row.attention_in_16_bits =
         notes.find("attention and the first and last layer of the checkpoint are bf16") !=
         std::string::npos;
@@ -118,6 +122,9 @@ PublishedModel model_of(CaseFields& fields) {
         fields.stated("fp4_attention_bits", published.fp4_attention_bits);
     published.expert_load_alpha = fields.stated("expert_load_alpha");
     published.max_position_embeddings = fields.stated("max_position_embeddings", 0);
+    const HeadNorms norms = fields.choice("head_norms", HeadNorms::none, kHeadNorms);
+    published.qk_layernorm = norms != HeadNorms::none;
+    published.norms_all_heads = norms == HeadNorms::all;
     return published;
 }
 

@@ -15,7 +15,7 @@ namespace orrery {
 struct ServingCase {
     std::string name;
     std::string family;
-    std::string source;  // publication
+    std::string source;   // publication
     std::string engine;   // "trtllm-0.14", "vllm-0.19.0"
     std::string release;  // of vLLM, where the notes name it: "0.6.3"
     std::string gpu;
@@ -23,8 +23,8 @@ struct ServingCase {
     std::string weight_precision;
     std::string key_value_precision;
     bool attention_in_16_bits = false;  // the notes say so of the checkpoint's projections
-    std::string mode;  // static, aggregated, disaggregated
-    std::string load;  // static, single, offline, closed, poisson, trace
+    std::string mode;                   // static, aggregated, disaggregated
+    std::string load;                   // static, single, offline, closed, poisson, trace
     std::int64_t num_gpus = 0;
     std::int64_t tensor_parallel = 1;
     std::int64_t pipeline_parallel = 1;
@@ -47,6 +47,7 @@ struct ServingCase {
     double input_tokens = 0;
     double output_tokens = 0;
     std::string length_spread;
+    bool share_gpt = false;         // the notes say that conversations of ShareGPT are the prompts
     std::int64_t max_num_seqs = 0;  // 0: not stated, also for the next two
     std::int64_t max_num_batched_tokens = 0;
     double memory_share = 0;
@@ -71,13 +72,16 @@ struct ServingCase {
 
 // FP8 checkpoints of a model with a scale per block of 128 x 128: none, its authors' own, or all.
 enum class BlockScales : std::uint8_t { none, own, all };
+// Norms of queries and keys: of each head, or over all heads (models/serving/head_norms.h).
+enum class HeadNorms : std::uint8_t { none, each, all };
 
 // A model with facts of its checkpoints and of its experts' loads, which have their sources in
 // serving_models.csv.
 struct PublishedModel : Transformer {
     BlockScales fp8_block_scales = BlockScales::none;
-    std::int64_t fp4_attention_bits = 4;  // of attention's projections in FP4 checkpoints
-    double expert_load_alpha = 0;         // Zipf exponent under real prompts
+    std::int64_t fp4_attention_bits = 4;       // of attention's projections in FP4 checkpoints
+    bool norms_all_heads = false;              // ServingPlan's field of this name
+    double expert_load_alpha = 0;              // Zipf exponent under real prompts
     std::int64_t max_position_embeddings = 0;  // the longest context; 0: not stated
 };
 

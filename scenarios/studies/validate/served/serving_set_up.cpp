@@ -206,8 +206,7 @@ void set_limits(const ServingCase& row, const Scenario& scenario, ServingPoolSpe
     pool.limits.prompt_batching_steps = mlperf_prompt_batching(row);
     pool.limits.long_prefill_token_threshold = mlperf_prompt_chunk(row);
     const std::optional<EngineLimits> limits =
-        is_trtllm_bench(row)
-            ? trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device)
+        is_trtllm_bench(row) ? trtllm_bench_limits(row, scenario.model, pool.plan, scenario.device)
         : is_ai_configurator(row) ? ai_configurator_limits(row)
                                   : inference_max_limits(row);
     if (limits) {
@@ -250,6 +249,7 @@ Result<void> set_pools(const ServingCase& row, const PublishedModel& model, Scen
             pool.plan.attention = AttentionGeneration::flash_3_or_cudnn;
         }
         pool.plan.expert_skew = model.expert_load_alpha;
+        pool.plan.norms_all_heads = model.norms_all_heads;
         set_limits(row, scenario, pool);
         // The lengths of a static batch are known. It runs in as few steps as the cache allows.
         const BatchingRules* rules = find_batching_rules(spec.engine.scheduler);
@@ -274,6 +274,22 @@ CollectedLoad mlperf_load(const ServingCase& row,
     workload.num_requests *= row.replicas;
     workload.arrival_variation = 1;
     return collected(synthetic_requests(workload, lengths), *collecting);
+}
+
+// Prompts and answers of ShareGPT have long tails (Kwon et al., vLLM, SOSP 2023, figure 11). With
+// equal lengths the users of a closed loop would send their next prompts together. Exponential laws
+// are assumed for both.
+LengthTable share_gpt_lengths(const ServingCase& row) {
+    constexpr int kShares = 100;
+    LengthTable lengths;
+    for (int i = 0; i <= kShares; ++i) {
+        // The last step ends at the mean of its tail.
+        const double left = i < kShares ? 1 - static_cast<double>(i) / kShares : 0.5 / kShares;
+        lengths.shares.push_back(static_cast<double>(i) / kShares);
+        lengths.input_tokens.push_back(-std::log(left) * row.input_tokens);
+        lengths.output_tokens.push_back(-std::log(left) * row.output_tokens);
+    }
+    return lengths;
 }
 
 // Share of a Hopper GPU's peak that vLLM's Marlin kernel of experts reaches: 291 to 296 TFLOP/s of
@@ -315,11 +331,15 @@ void set_options(const ServingCase& row, const PublishedModel& model, ServingEng
     }
     facts.num_scheduler_steps =
         std::max(facts.num_scheduler_steps, inference_max_steps_to_queue(row));
+    if (row.engine.starts_with("sglang") && row.weight_precision == "fp4") {
+        facts.masks_experts = false;  // its kernels for 4 bits are FlashInfer's, not Triton's
+    }
     if (unpacks_with_marlin(row)) {
         facts.unpacked_expert_peak = kMarlinPeak;
     }
     if (inference_max_has_deep_gemm(row)) {
         facts.scaled_expert_peak = 0;  // the curves are of these kernels
+        facts.masks_experts = false;
     }
 }
 
@@ -411,7 +431,8 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
         return set_up;
     }
     if (row.load != "trace") {
-        set_up.requests = synthetic_requests(*workload);
+        const LengthTable lengths = share_gpt_lengths(row);
+        set_up.requests = synthetic_requests(*workload, row.share_gpt ? &lengths : nullptr);
         return set_up;
     }
     std::string file = row.name + ".csv";

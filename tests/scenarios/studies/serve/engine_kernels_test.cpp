@@ -14,25 +14,27 @@ namespace {
 TEST(EngineKernels, ATableOfSlowKernelsNamesTheirShares) {
     const std::string file = testing::TempDir() + "/engine_kernels.csv";
     const auto read = [&](const std::string& row) {
-        std::ofstream{file} << "engine,kernels,bits,bandwidth_share\n" << row << "\n";
-        return read_engine_kernels(file, "mine", 8);
+        std::ofstream{file} << "engine,kernels,bits,bandwidth_share,generation\n" << row << "\n";
+        return read_engine_kernels(file, {.engine = "mine", .generation = "hopper", .bits = 8});
     };
-    EXPECT_EQ(read("mine,expert_rows,8,0.25")->expert_rows, 0.25);
-    EXPECT_EQ(read("mine,expert_weights,8,0.5")->expert_weights, 0.5);
-    EXPECT_EQ(read("mine,scaled_casts,8,1")->scaled_casts, 1);
-    EXPECT_EQ(read("mine,expert_rows,4,0.25")->expert_rows, 0);
-    EXPECT_EQ(read("other,expert_rows,8,0.25")->expert_rows, 0);
-    for (const char* const row : {"mine,rows,8,0.5",
-                                  "mine,expert_rows,8,0",
-                                  "mine,expert_rows,8,1.5",
-                                  "mine,expert_rows,8,-1",
-                                  "mine,expert_rows,8,x",
-                                  "mine,expert_rows,few,0.5"}) {
+    EXPECT_EQ(read("mine,expert_rows,8,0.25,")->expert_rows, 0.25);
+    EXPECT_EQ(read("mine,expert_weights,8,0.5,")->expert_weights, 0.5);
+    EXPECT_EQ(read("mine,scaled_casts,8,1,")->scaled_casts, 1);
+    EXPECT_EQ(read("mine,expert_rows,4,0.25,")->expert_rows, 0);
+    EXPECT_EQ(read("other,expert_rows,8,0.25,")->expert_rows, 0);
+    EXPECT_EQ(read("mine,expert_rows,8,0.25,hopper")->expert_rows, 0.25);
+    EXPECT_EQ(read("mine,expert_rows,8,0.25,blackwell")->expert_rows, 0);
+    for (const char* const row : {"mine,rows,8,0.5,",
+                                  "mine,expert_rows,8,0,",
+                                  "mine,expert_rows,8,1.5,",
+                                  "mine,expert_rows,8,-1,",
+                                  "mine,expert_rows,8,x,",
+                                  "mine,expert_rows,few,0.5,"}) {
         const auto failed = read(row);
         ASSERT_FALSE(failed) << row;
         EXPECT_EQ(failed.error().where, file + ":2");
     }
-    EXPECT_FALSE(read_engine_kernels(testing::TempDir() + "/none.csv", "mine", 8));
+    EXPECT_FALSE(read_engine_kernels(testing::TempDir() + "/none.csv", {}));
 }
 
 TEST(EngineKernels, OneAttentionKernelTakesThePlaceOfTwo) {

@@ -36,6 +36,38 @@ BatchShape generating(std::int64_t sequences, std::int64_t context) {
             .generating_context = sequences * context};
 }
 
+// Barriers take longer on NVLink 5, which engines with flags in the data do not have.
+TEST(ServingPrices, SumsOnNvlink5WaitForBarriers) {
+    const auto time = [](std::int64_t gigabytes_per_second, bool in_data) {
+        Scenario server = h100_server();
+        server.cluster.node.nvlink_bandwidth =
+            Bandwidth::bytes_per_second(gigabytes_per_second * 1'000'000'000);
+        const ServingPlan plan{.tensor_model_parallel_size = 8};
+        const auto prices = ServingPrices::make(
+            server, llama(80, 8192, 28672, 8, 128256), plan, {.flags_in_data = in_data});
+        return prices.value()->stage_time(generating(64, 1000), 0);
+    };
+    EXPECT_EQ(time(450, true), time(450, false));
+    EXPECT_GT(time(900, false).seconds() - time(900, true).seconds(), 160 * 9e-6);
+}
+
+// Ranks of a large instance exchange rows by a kernel of the engine, which NCCL would take longer
+// for.
+TEST(ServingPrices, RowsAreExchangedDirectly) {
+    Transformer model = llama(4, 4096, 14336, 8, 32000);
+    model.num_experts = 64;
+    model.moe_router_topk = 2;
+    model.moe_ffn_hidden_size = 1024;
+    const auto time = [&](std::int64_t expert_ranks) {
+        const ServingPlan plan{.data_parallel_size = 8, .expert_model_parallel_size = expert_ranks};
+        return ServingPrices::make(h100_server(), model, plan, {})
+            .value()
+            ->stage_time(generating(2048, 100), 0);
+    };
+    // With experts cut in two all rows are gathered.
+    EXPECT_LT(time(8).seconds(), 0.8 * time(4).seconds());
+}
+
 // 70 B of weights in 16 bits on eight GPUs of 3.35 TB/s: 5.3 ms to read them, at 80 % 6.6 ms.
 TEST(ServingPrices, OneTokenReadsAllWeights) {
     const auto prices = prices_of({.tensor_model_parallel_size = 8});
@@ -309,8 +341,8 @@ TEST(ServingPrices, RowsMoveAtAShareOfTheBandwidth) {
     model.moe_router_topk = 2;
     model.moe_ffn_hidden_size = 4096;
     const EngineKernels shares =
-        read_engine_kernels(
-            ORRERY_SOURCE_DIR "/scenarios/catalogue/engine_kernels.csv", "sglang", 8)
+        read_engine_kernels(ORRERY_SOURCE_DIR "/scenarios/catalogue/engine_kernels.csv",
+                            {.engine = "sglang", .generation = "hopper", .bits = 8})
             .value();
     const double bandwidth = h100_server().device.memory_bandwidth.gigabytes_per_second() * 1e9;
     const BatchShape prompt{.tokens = 8192, .chunks = {{.new_tokens = 8192}}};

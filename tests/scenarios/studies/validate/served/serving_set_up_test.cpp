@@ -116,6 +116,43 @@ TEST(ServingSetUp, ModelsSayHowTheirExpertsAreLoaded) {
     }
 }
 
+TEST(ServingSetUp, ModelsSayHowQueriesAndKeysAreNormed) {
+    ServingCase row = closed_row();
+    row.weight_precision = "bf16";
+    const auto all_heads = [&](const char* name) {
+        return set_up(row, published_model(name))->scenario.serving.pools[0].plan.norms_all_heads;
+    };
+    EXPECT_TRUE(published_model("qwen3-32b").qk_layernorm);
+    EXPECT_FALSE(all_heads("qwen3-32b"));
+    EXPECT_TRUE(published_model("minimax-m2.5").qk_layernorm);
+    EXPECT_TRUE(all_heads("minimax-m2.5"));
+    EXPECT_FALSE(published_model("llama-3-70b").qk_layernorm);
+}
+
+// Lengths of a data set of conversations differ, with the row's means.
+TEST(ServingSetUp, ConversationsHaveLongTails) {
+    ServingCase row = closed_row();
+    const auto lengths = [&](std::int64_t Request::*field) {
+        double sum = 0;
+        std::int64_t longest = 0;
+        const auto made = set_up(row);
+        for (const Request& request : made->requests) {
+            sum += static_cast<double>(request.*field);
+            longest = std::max(longest, request.*field);
+        }
+        return std::pair{sum / static_cast<double>(made->requests.size()), longest};
+    };
+    const auto [mean, longest] = lengths(&Request::prompt_tokens);
+    EXPECT_LT(static_cast<double>(longest), 1.01 * row.input_tokens);
+    row.share_gpt = true;
+    for (const auto& [field, stated] : {std::pair{&Request::prompt_tokens, row.input_tokens},
+                                        std::pair{&Request::output_tokens, row.output_tokens}}) {
+        const auto [of_data, tail] = lengths(field);
+        EXPECT_NEAR(of_data / stated, 1, 0.15);
+        EXPECT_GT(static_cast<double>(tail), 3 * stated);
+    }
+}
+
 // A step of whole prompts holds the longest one.
 TEST(ServingSetUp, AStepOfWholePromptsHoldsTheLongest) {
     ServingCase row = closed_row();
