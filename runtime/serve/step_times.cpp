@@ -14,7 +14,9 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kRounds = 5;
-constexpr int kInARow = 4;  // runs in a row, without the first
+constexpr int kInARow = 4;  // runs in a row, the first of them without its time
+// A longer step is run once a round: what ran before it and what disturbs it is a small part of it.
+constexpr double kLongStep_s = 0.005;
 
 // Rows that the CPU's products compute at once (kernels/gemm/gemm_cpu.cpp: kTileRows).
 constexpr std::int64_t kRowsOfTile = 6;
@@ -178,8 +180,12 @@ Result<MeasuredStepCost> MeasuredStepCost::measure(DecodeStep& step,
                 if (!time) {
                     return unexpected<Error>(time.error());
                 }
-                if (number > 0) {
+                const bool is_long = *time > kLongStep_s;
+                if (number > 0 || is_long) {
                     times[i].push_back(*time);
+                }
+                if (is_long) {
+                    break;
                 }
             }
         }

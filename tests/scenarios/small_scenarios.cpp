@@ -37,7 +37,7 @@ Settings with(Settings settings, const Settings& more) {
     return settings;
 }
 
-std::vector<Scenario> make_all() {
+std::vector<SmallScenario> make_all() {
     const Settings tensor{"plan.tensor_model_parallel_size=4"};
     const Settings pipeline{"plan.pipeline_model_parallel_size=4"};
     const Settings chunks = with(pipeline, {"plan.virtual_pipeline_model_parallel_size=2"});
@@ -47,40 +47,38 @@ std::vector<Scenario> make_all() {
     const Settings both = with(with(chunks, {"plan.tensor_model_parallel_size=2"}),
                                {"plan.sequence_parallel=true", zero + "optim"});
     return {
-        small_scenario("dp", {}),
-        small_scenario("dp, overlapped", {"plan.overlap_grad_reduce=true"}),
-        small_scenario("zero 1", {zero + "optim"}),
-        small_scenario("zero 1, overlapped", with(overlap, {zero + "optim"})),
-        small_scenario("zero 2, overlapped", with(overlap, {zero + "optim_grads"})),
-        small_scenario("zero 3", with(overlap, {zero + "optim_grads_params"})),
-        small_scenario("tp", tensor),
-        small_scenario("tp + sp", with(tensor, {"plan.sequence_parallel=true"})),
-        small_scenario("tp + sp, overlapped",
-                       with(tensor, {"plan.sequence_parallel=true", "plan.tp_comm_overlap=true"})),
-        small_scenario("tp over the network",
-                       {"plan.tensor_model_parallel_size=8", "plan.sequence_parallel=true"}),
-        small_scenario("shared key-value heads",
-                       with(tensor, {"model.num_query_groups=2", "plan.sequence_parallel=true"})),
-        small_scenario("one key-value head over the network",
-                       {"model.num_query_groups=1", "plan.tensor_model_parallel_size=8"}),
-        small_scenario("pp", pipeline),
-        small_scenario("pp, uneven", with(pipeline, {"plan.pipeline_layout=[1, 3, 3, 1]"})),
-        small_scenario("pp, gpipe", with(pipeline, {"plan.schedule=gpipe"})),
-        small_scenario("pp, interleaved", chunks),
-        small_scenario("pp, interleaved, overlapped", with(chunks, {"plan.overlap_p2p=true"})),
-        small_scenario("cp", context),
-        small_scenario("cp, all to all", with(context, {"plan.context_parallel_comm=all_to_all"})),
-        small_scenario("recomputation", {"plan.recompute_granularity=full"}),
-        small_scenario("unfused", {"plan.attention_kernel=unfused", "plan.fused_norm=false"}),
-        small_scenario("tp + sp + pp + dp", both),
-        small_scenario(
-            "all that can overlap",
-            with(with(both, overlap), {"plan.overlap_p2p=true", "plan.tp_comm_overlap=true"})),
-        small_scenario("analytic", with(both, {"network=analytic"})),
-        small_scenario("one NIC a server", with(both, {"cluster.fabric.nics_per_node=1"})),
-        small_scenario(
-            "two pipelines on one NIC",
-            with(pipeline, {"cluster.fabric.nics_per_node=1", "plan.rank_order=tp-cp-pp-dp"})),
+        {"dp", {}},
+        {"dp, overlapped", {"plan.overlap_grad_reduce=true"}},
+        {"zero 1", {zero + "optim"}},
+        {"zero 1, overlapped", with(overlap, {zero + "optim"})},
+        {"zero 2, overlapped", with(overlap, {zero + "optim_grads"})},
+        {"zero 3", with(overlap, {zero + "optim_grads_params"})},
+        {"tp", tensor},
+        {"tp + sp", with(tensor, {"plan.sequence_parallel=true"})},
+        {"tp + sp, overlapped",
+         with(tensor, {"plan.sequence_parallel=true", "plan.tp_comm_overlap=true"})},
+        {"tp over the network",
+         {"plan.tensor_model_parallel_size=8", "plan.sequence_parallel=true"}},
+        {"shared key-value heads",
+         with(tensor, {"model.num_query_groups=2", "plan.sequence_parallel=true"})},
+        {"one key-value head over the network",
+         {"model.num_query_groups=1", "plan.tensor_model_parallel_size=8"}},
+        {"pp", pipeline},
+        {"pp, uneven", with(pipeline, {"plan.pipeline_layout=[1, 3, 3, 1]"})},
+        {"pp, gpipe", with(pipeline, {"plan.schedule=gpipe"})},
+        {"pp, interleaved", chunks},
+        {"pp, interleaved, overlapped", with(chunks, {"plan.overlap_p2p=true"})},
+        {"cp", context},
+        {"cp, all to all", with(context, {"plan.context_parallel_comm=all_to_all"})},
+        {"recomputation", {"plan.recompute_granularity=full"}},
+        {"unfused", {"plan.attention_kernel=unfused", "plan.fused_norm=false"}},
+        {"tp + sp + pp + dp", both},
+        {"all that can overlap",
+         with(with(both, overlap), {"plan.overlap_p2p=true", "plan.tp_comm_overlap=true"})},
+        {"analytic", with(both, {"network=analytic"})},
+        {"one NIC a server", with(both, {"cluster.fabric.nics_per_node=1"})},
+        {"two pipelines on one NIC",
+         with(pipeline, {"cluster.fabric.nics_per_node=1", "plan.rank_order=tp-cp-pp-dp"})},
     };
 }
 
@@ -98,12 +96,23 @@ Scenario small_scenario(const std::string& name, const std::vector<std::string>&
     return *std::move(scenario);
 }
 
-const std::vector<Scenario>& small_scenarios() {
-    static const std::vector<Scenario> all = make_all();
+const std::vector<SmallScenario>& named_small_scenarios() {
+    static const std::vector<SmallScenario> all = make_all();
     return all;
 }
 
-std::string test_name(const Scenario& scenario) {
+const std::vector<Scenario>& small_scenarios() {
+    static const std::vector<Scenario> all = [] {
+        std::vector<Scenario> read;
+        for (const SmallScenario& small : named_small_scenarios()) {
+            read.push_back(small_scenario(small.name, small.settings));
+        }
+        return read;
+    }();
+    return all;
+}
+
+std::string test_name(const SmallScenario& scenario) {
     std::string text;
     for (const char c : scenario.name) {
         const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
@@ -114,7 +123,7 @@ std::string test_name(const Scenario& scenario) {
     return text;
 }
 
-void PrintTo(const Scenario& scenario, std::ostream* out) {
+void PrintTo(const SmallScenario& scenario, std::ostream* out) {
     *out << scenario.name;
 }
 

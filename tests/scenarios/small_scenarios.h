@@ -15,13 +15,19 @@ namespace orrery {
 // "plan.tensor_model_parallel_size=2".
 Scenario small_scenario(const std::string& name, const std::vector<std::string>& settings);
 
+struct SmallScenario {
+    std::string name;
+    std::vector<std::string> settings;
+};
+
 // One for each feature, and some that combine them.
+const std::vector<SmallScenario>& named_small_scenarios();
 const std::vector<Scenario>& small_scenarios();
 
 // The scenario's name as GoogleTest takes it: letters, digits and underscores.
-std::string test_name(const Scenario& scenario);
+std::string test_name(const SmallScenario& scenario);
 
 // What a failing test prints instead of the bytes.
-void PrintTo(const Scenario& scenario, std::ostream* out);
+void PrintTo(const SmallScenario& scenario, std::ostream* out);
 
 }  // namespace orrery

@@ -9,6 +9,7 @@
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/report/render/json_report.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
+#include "tests/scenarios/each_small_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -30,19 +31,19 @@ std::vector<std::string> mistakes_of(const nlohmann::json& value) {
     return check.mistakes;
 }
 
-class JsonSchema : public ::testing::TestWithParam<Scenario> {};
+class JsonSchema : public EachSmallScenario {};
 
 TEST_P(JsonSchema, IsWhatSimulatePrints) {
-    const auto answer = simulate_scenario(GetParam());
+    const auto answer = simulate_scenario(scenario);
     ASSERT_TRUE(answer);
-    for (const std::string& mistake : mistakes_of(printed(GetParam(), *answer))) {
+    for (const std::string& mistake : mistakes_of(printed(scenario, *answer))) {
         ADD_FAILURE() << mistake;
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(SmallScenarios,
                          JsonSchema,
-                         ::testing::ValuesIn(small_scenarios()),
+                         ::testing::ValuesIn(named_small_scenarios()),
                          [](const auto& param) { return test_name(param.param); });
 
 TEST(JsonSchema, HoldsForAStepWithFaultsAndTellsMistakes) {

@@ -11,16 +11,16 @@
 #include "scenarios/studies/measure/predicted_run.h"
 #include "scenarios/studies/replay/chakra_reader.h"
 #include "scenarios/studies/replay/replay.h"
+#include "tests/scenarios/each_small_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
 namespace {
 
-class ChakraExport : public ::testing::TestWithParam<Scenario> {};
+class ChakraExport : public EachSmallScenario {};
 
 TEST_P(ChakraExport, ReplayedTakesTheTimeOfTheStep) {
-    const Scenario& scenario = GetParam();
     const auto run = predict_run(scenario, "");
     ASSERT_TRUE(run) << run.error().to_string();
     const Program program = lower(scenario.model, scenario.plan);
@@ -38,12 +38,11 @@ TEST_P(ChakraExport, ReplayedTakesTheTimeOfTheStep) {
 
 INSTANTIATE_TEST_SUITE_P(SmallScenarios,
                          ChakraExport,
-                         ::testing::ValuesIn(small_scenarios()),
+                         ::testing::ValuesIn(named_small_scenarios()),
                          [](const auto& param) { return test_name(param.param); });
 
 // What ASTRA-sim asks of a group's name; 0 is that of all ranks there.
 TEST_P(ChakraExport, GroupsAreNumbersFromOneOnThatMeanOneGroup) {
-    const Scenario& scenario = GetParam();
     const Program program = lower(scenario.model, scenario.plan);
     ChakraGroups groups;
     std::map<std::string, std::set<std::uint32_t>> users;

@@ -10,6 +10,7 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/report/trace/perfetto_trace.h"
 #include "scenarios/studies/validate/published_cases.h"
+#include "tests/scenarios/each_small_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/test_folder.h"
 
@@ -22,10 +23,10 @@ Answer answer_of(const Scenario& scenario, const SimulationOptions& options = {}
     return answer ? *answer : Answer{};
 }
 
-class SimulateScenario : public ::testing::TestWithParam<Scenario> {};
+class SimulateScenario : public EachSmallScenario {};
 
 TEST_P(SimulateScenario, ItsFiguresFitTogether) {
-    const Scenario& s = GetParam();
+    const Scenario& s = scenario;
     const Answer a = answer_of(s);
     EXPECT_EQ(a.ranks, s.cluster.num_gpus());
     EXPECT_EQ(a.parameters, num_parameters(s.model));
@@ -82,7 +83,7 @@ TEST(SimulateScenarioUncertainty, WidensWhereTheSoftwareWasNotSeen) {
 }
 
 TEST_P(SimulateScenario, SharesAndSumsAreWhole) {
-    const Answer a = answer_of(GetParam());
+    const Answer a = answer_of(scenario);
     const CostSources& c = a.cost_sources;
     EXPECT_NEAR(c.measured + c.interpolated + c.roofline, 1, 1e-12);
     Bytes memory;
@@ -106,8 +107,8 @@ TEST_P(SimulateScenario, SharesAndSumsAreWhole) {
 TEST_P(SimulateScenario, FoldedAndUnfoldedTakeTheSameTime) {
     SimulationOptions unfolded;
     unfolded.fold = false;
-    const Answer folded = answer_of(GetParam());
-    const Answer whole = answer_of(GetParam(), unfolded);
+    const Answer folded = answer_of(scenario);
+    const Answer whole = answer_of(scenario, unfolded);
     EXPECT_EQ(folded.iteration, whole.iteration);
     EXPECT_EQ(folded.simulated_ops, whole.simulated_ops);
     EXPECT_EQ(whole.fold_classes, whole.ranks);
@@ -116,7 +117,7 @@ TEST_P(SimulateScenario, FoldedAndUnfoldedTakeTheSameTime) {
 
 INSTANTIATE_TEST_SUITE_P(All,
                          SimulateScenario,
-                         ::testing::ValuesIn(small_scenarios()),
+                         ::testing::ValuesIn(named_small_scenarios()),
                          [](const auto& named) { return test_name(named.param); });
 
 TEST(SimulateScenarioOptions, ACpuThatWasNeverProfiledIsUncertainByAFactorOfTwo) {

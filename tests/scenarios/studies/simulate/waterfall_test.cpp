@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "scenarios/studies/simulate/simulate_scenario.h"
-#include "tests/scenarios/small_scenarios.h"
+#include "tests/scenarios/each_small_scenario.h"
 
 namespace orrery {
 namespace {
@@ -18,13 +18,13 @@ Time model_time(const Answer& a) {
            FlopRate::per_second(a.peak.per_second() * static_cast<double>(a.ranks));
 }
 
-class WaterfallOf : public ::testing::TestWithParam<Scenario> {};
+class WaterfallOf : public EachSmallScenario {};
 
 TEST_P(WaterfallOf, PartsAddUpToTheStepExactly) {
     for (const bool fold : {true, false}) {
         SimulationOptions options;
         options.fold = fold;
-        const Result<Answer> answer = simulate_scenario(GetParam(), options);
+        const Result<Answer> answer = simulate_scenario(scenario, options);
         ASSERT_TRUE(answer) << answer.error().to_string();
         Time sum = model_time(*answer);
         double mfu = answer->mfu;
@@ -43,8 +43,8 @@ TEST_P(WaterfallOf, PartsAddUpToTheStepExactly) {
 TEST_P(WaterfallOf, FoldedAndUnfoldedSayTheSame) {
     SimulationOptions unfolded;
     unfolded.fold = false;
-    const Result<Answer> a = simulate_scenario(GetParam());
-    const Result<Answer> b = simulate_scenario(GetParam(), unfolded);
+    const Result<Answer> a = simulate_scenario(scenario);
+    const Result<Answer> b = simulate_scenario(scenario, unfolded);
     ASSERT_TRUE(a && b);
     ASSERT_EQ(a->lost_mfu.size(), b->lost_mfu.size());
     for (std::size_t i = 0; i < a->lost_mfu.size(); ++i) {
@@ -55,7 +55,7 @@ TEST_P(WaterfallOf, FoldedAndUnfoldedSayTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(All,
                          WaterfallOf,
-                         ::testing::ValuesIn(small_scenarios()),
+                         ::testing::ValuesIn(named_small_scenarios()),
                          [](const auto& named) { return test_name(named.param); });
 
 // Two ranks that do the same: 60 ns of useful products, 20 ns lost in them, 20 ns of data.

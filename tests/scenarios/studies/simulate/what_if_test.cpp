@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/studies/simulate/simulate_scenario.h"
+#include "tests/scenarios/each_small_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -28,22 +29,22 @@ Time mutual(const Answer& answer) {
            answer.critical_path[Cause::network_contention];
 }
 
-class WhatIf : public ::testing::TestWithParam<Scenario> {
+class WhatIf : public EachSmallScenario {
 protected:
-    static Scenario first_step() {
-        Scenario scenario = GetParam();
-        scenario.job.steps = 1;
-        return scenario;
+    Scenario first_step() const {
+        Scenario first = scenario;
+        first.job.steps = 1;
+        return first;
     }
 };
 
 TEST_P(WhatIf, ACauseAtZeroSavesAtMostItsPartOfTheCriticalPath) {
-    const Scenario scenario = first_step();
-    const Answer before = answer_of(scenario);
+    const Scenario first = first_step();
+    const Answer before = answer_of(first);
     EXPECT_EQ(before.critical_path.total(), before.iteration);
     for (std::size_t c = 0; c < kNumCauses; ++c) {
         const auto cause = static_cast<Cause>(c);
-        const Answer after = answer_of(scenario, cause);
+        const Answer after = answer_of(first, cause);
         const bool is_mutual = cause == Cause::interference || cause == Cause::network_contention;
         const Time part = is_mutual ? Time{} : before.critical_path[cause];
         EXPECT_LE(before.iteration - after.iteration, part + mutual(before)) << name(cause);
@@ -52,7 +53,7 @@ TEST_P(WhatIf, ACauseAtZeroSavesAtMostItsPartOfTheCriticalPath) {
 }
 
 TEST_P(WhatIf, NothingOfACauseAtZeroIsLeftOnTheCriticalPath) {
-    const Scenario scenario = first_step();
+    const Scenario first = first_step();
     for (const Cause cause : {Cause::gemm_inefficiency,
                               Cause::attention_inefficiency,
                               Cause::memory_bound_kernels,
@@ -66,14 +67,13 @@ TEST_P(WhatIf, NothingOfACauseAtZeroIsLeftOnTheCriticalPath) {
                               Cause::network_contention,
                               Cause::interference,
                               Cause::launch}) {
-        EXPECT_EQ(answer_of(scenario, cause).critical_path[cause], Time{}) << name(cause);
+        EXPECT_EQ(answer_of(first, cause).critical_path[cause], Time{}) << name(cause);
     }
 }
 
 // What takes a tenth of the critical path or more is worth removing: at least a third of it is
 // saved (other chains are as long as the rest).
 TEST_P(WhatIf, ACauseThatTakesMuchIsConfirmed) {
-    const Scenario scenario = GetParam();
     const Answer before = answer_of(scenario);
     int confirmed = 0;
     for (std::size_t c = 0; c < kNumCauses; ++c) {
@@ -92,7 +92,6 @@ TEST_P(WhatIf, ACauseThatTakesMuchIsConfirmed) {
 // The waterfall's communication is what kernels don't hide: that much is saved without it. (Not so
 // its kernels: where communication sets the pace, faster ones only wait longer.)
 TEST_P(WhatIf, CommunicationOfTheWaterfallIsConfirmed) {
-    const Scenario scenario = GetParam();
     const Answer before = answer_of(scenario);
     for (const LostMfu& lost : before.lost_mfu) {
         const bool communicates =
@@ -106,7 +105,7 @@ TEST_P(WhatIf, CommunicationOfTheWaterfallIsConfirmed) {
 
 INSTANTIATE_TEST_SUITE_P(All,
                          WhatIf,
-                         ::testing::ValuesIn(small_scenarios()),
+                         ::testing::ValuesIn(named_small_scenarios()),
                          [](const auto& named) { return test_name(named.param); });
 
 // All ranks do the same, one op after the other: what a cause takes is what it costs.
