@@ -365,8 +365,6 @@ void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
     answer.uncertainty = relative_sigma(result, costs_);
     answer.unseen = costs_.kernels.sources.roofline > 0 ? costs_.unseen : Unseen::nothing;
     answer.shift = answer.unseen == Unseen::nothing ? 0 : spread_of(costs_, result.iteration).shift;
-    // Launches have a factor of their own, which was fitted on steps of launches (host.call).
-    answer.shift *= 1 - result.critical_path[Cause::launch].seconds() / result.iteration.seconds();
 }
 
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {
