@@ -285,9 +285,10 @@ private:
         const std::vector<std::int64_t> rows = expert_rows_of_rank(model_, plan_, tokens);
         const std::int64_t width = ceil_div(model_.expert_ffn_size(), plan_.expert_tensor_size());
         const std::int64_t own = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
-        const std::int64_t all =
-            plan_.masks_experts ? std::max(own, tokens * model_.moe_router_topk) : own;
-        if (plan_.masks_experts) {
+        // An exchange brings no rows of other ranks' experts.
+        const bool masks = plan_.masks_experts && !exchanges_rows(model_, plan_);
+        const std::int64_t all = masks ? std::max(own, tokens * model_.moe_router_topk) : own;
+        if (masks) {
             add(kExpertOrder, expert_order(tokens * model_.moe_router_topk), 2 * layers_.experts);
         }
         add(kPermute, moved_rows(own, std::min(own, tokens), model_.hidden_size), layers_.experts);
