@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "engine/base/input_file.h"
 #include "kernels/efficiency_table.h"
 #include "scenarios/program/exit_status.h"
 
@@ -136,10 +138,33 @@ TEST_F(FitCommand, ErrorsOfTheCasesLeaveNoTable) {
     EXPECT_EQ(out, "");
 }
 
+// The committed factors are what all measurements of the catalogue give, and nothing else.
 TEST_F(FitCommand, FitsKernelsOnTheCataloguesMeasurements) {
     ASSERT_EQ(run({.kernels = true}, output()), kExitOk) << err;
     EXPECT_NE(out.find("\n  gemm a100-80g "), std::string::npos) << out;
-    EXPECT_TRUE(read_efficiency_table(output()));
+    const std::string committed_file =
+        ORRERY_SOURCE_DIR "/scenarios/catalogue/kernel_efficiency.csv";
+    const auto head_of = [](const std::string& file) {
+        const std::string text = read_input(file).value();
+        return text.substr(0, text.find("name,"));
+    };
+    EXPECT_EQ(head_of(output()), head_of(committed_file));
+    const auto made = read_efficiency_table(output());
+    const auto committed = read_efficiency_table(committed_file);
+    ASSERT_TRUE(made);
+    ASSERT_TRUE(committed);
+    ASSERT_EQ(made->rows().size(), committed->rows().size());
+    for (const auto& [key, parameter] : made->rows()) {
+        const auto& [name, generation, dtype] = key;
+        const EfficiencyParameter* row = committed->find(name, generation, dtype);
+        ASSERT_NE(row, nullptr) << name;
+        EXPECT_NEAR(row->value, parameter.value, 1e-3 * std::abs(parameter.value))
+            << name << " " << generation;
+        EXPECT_EQ(row->source, parameter.source) << name << " " << generation;
+    }
+}
+
+TEST_F(FitCommand, KernelsNeedATableThatCanBeRead) {
     EXPECT_EQ(run({.file = cases("case,family\n"), .kernels = true}), kExitUserError);
     EXPECT_EQ(run({.file = (folder / "nowhere.csv").string(), .kernels = true}), kExitUserError);
     EXPECT_NE(err.find("nowhere.csv"), std::string::npos) << err;
