@@ -8,13 +8,13 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kTokens = 64;
+constexpr std::int64_t kTokensOfStep = 64;
 
 std::vector<ServingOp> norms(bool normed, const ServingPlan& plan) {
     Transformer model = llama(4, 4096, 14336, 8, 32000);
     model.qk_layernorm = normed;
     std::vector<ServingOp> ops;
-    add_head_norms(model, plan, kTokens, 4, ops);
+    add_head_norms(model, plan, kTokensOfStep, 4, ops);
     return ops;
 }
 
@@ -43,7 +43,7 @@ TEST(HeadNorms, RanksAddUpTheSumsOfAllHeads) {
     ASSERT_EQ(ops.size(), 3U);
     const auto& sums = std::get<CollectiveCall>(ops[1].work);
     EXPECT_EQ(sums.kind, CollectiveKind::all_reduce);
-    EXPECT_EQ(sums.bytes.count(), kTokens * 2 * 4);  // two sums of 32 bits a token
+    EXPECT_EQ(sums.bytes.count(), kTokensOfStep * 2 * 4);  // two sums of 32 bits a token
     EXPECT_LT(bytes_of(ops[0]), bytes_of(ops[2]));
     plan.fused_cache_write = true;
     EXPECT_EQ(norms(true, plan).size(), 3U);
