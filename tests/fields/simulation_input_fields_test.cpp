@@ -203,6 +203,8 @@ TEST(SimulationInputFields, OfDevicesChangeItsResult) {
         {"kernels", [](SimulationInput& in) { in.devices[0].kernels[0].duration = Time{}; }},
         {"restart", [](SimulationInput& in) { in.devices[0].restart = Time{}; }},
         {"num_sms", [](SimulationInput& in) { in.devices[0].num_sms = 0; }},
+        {"communication_queues",
+         [](SimulationInput& in) { in.devices[0].communication_queues = true; }},
     };
     expect_effects<DeviceTimings>(of_devices, judge().input(small_program()), kAnswers);
 }

@@ -107,7 +107,7 @@ TEST(Trainable, MeansThatTheExecutorTakesIt) {
         plan.precision = (bits & 16) != 0 ? Dtype::bf16 : Dtype::fp32;
         const Transformer model = (bits & 32) != 0 ? tiny_llama() : tiny_gpt();
         if (check_trainable(model, plan, 1).empty()) {
-            TinyRun run{model, plan};
+            TinyRun run{model, plan.launched_from_cpp()};
             run.executor().run_step();
             EXPECT_TRUE(std::isfinite(run.loss())) << bits;
         }
