@@ -37,7 +37,7 @@ ServingOp moved(const Transformer& model,
 }  // namespace
 
 bool exchanges_rows(const Transformer& model, const ServingPlan& plan) {
-    return plan.data_parallel_size > 1 &&
+    return plan.multi_node_nvlink && plan.data_parallel_size > 1 &&
            plan.expert_model_parallel_size == plan.ranks_of_stage() &&
            plan.expert_model_parallel_size > model.moe_router_topk;
 }

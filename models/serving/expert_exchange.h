@@ -3,9 +3,9 @@
 //
 //   gathering    all ranks get all rows, and outputs are added up behind (vLLM's
 //                allgather_reducescatter; TensorRT-LLM's default)
-//   an exchange  a row goes to the ranks of its experts, R (1 - (1 - 1/R)^k) of R. TensorRT-LLM
-//   does
-//                so with more ranks of experts than a token has experts (fused_moe_wide_ep.py), and
+//   an exchange  a row goes to the ranks of its experts, R (1 - (1 - 1/R)^k) of R. In an NVLink
+//                domain of several servers TensorRT-LLM does so with more ranks of experts than a
+//                token has experts (select_alltoall_method_type of fused_moe_wide_ep.py), and
 //                SGLang's recipes for such pools have DeepEP.
 #pragma once
 

@@ -61,6 +61,8 @@ struct ServingPlan {
     // zeros for the rows of other ranks' experts (vLLM's fused experts with an expert map). false:
     // a rank has only the rows of its own experts.
     bool masks_experts = false;
+    // The ranks of a stage share an NVLink domain of several servers (MNNVL; GB200 NVL72).
+    bool multi_node_nvlink = false;
     // Queries and keys each have one norm over all heads, whose sums of squares the tensor-parallel
     // ranks add up (MiniMax-M2). false: Transformer::qk_layernorm norms each head.
     bool norms_all_heads = false;

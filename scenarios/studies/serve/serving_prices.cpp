@@ -147,6 +147,8 @@ ServingPrices::ServingPrices(const Scenario& cluster,
           fused.fused_casts = engine.fused_casts;
           fused.fused_cache_write = engine.fused_cache_write;
           fused.masks_experts = engine.masks_experts;
+          fused.multi_node_nvlink = cluster.cluster.node.trays > 1 &&
+                                    plan.ranks_of_stage() <= cluster.cluster.node.gpus_per_node;
           // If a step uses one adapter only, the engine adds it to the weights.
           fused.adapter_rank = engine.mixes_adapters ? plan.adapter_rank : 0;
           return fused;

@@ -20,7 +20,9 @@ Transformer with_many_experts() {
 }
 
 ServingPlan spread(std::int64_t ranks) {
-    return {.data_parallel_size = ranks, .expert_model_parallel_size = ranks};
+    return {.data_parallel_size = ranks,
+            .expert_model_parallel_size = ranks,
+            .multi_node_nvlink = true};
 }
 
 TEST(ExpertExchange, MoreRanksThanATokenHasExpertsExchangeRows) {
@@ -30,6 +32,9 @@ TEST(ExpertExchange, MoreRanksThanATokenHasExpertsExchangeRows) {
     ServingPlan cut = spread(16);
     cut.expert_model_parallel_size = 8;
     EXPECT_FALSE(exchanges_rows(with_many_experts(), cut));
+    ServingPlan apart = spread(16);
+    apart.multi_node_nvlink = false;
+    EXPECT_FALSE(exchanges_rows(with_many_experts(), apart));
 }
 
 TEST(ExpertExchange, ARowGoesToEachRankThatItReachesOnce) {

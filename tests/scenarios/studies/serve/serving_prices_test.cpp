@@ -51,21 +51,24 @@ TEST(ServingPrices, SumsOnNvlink5WaitForBarriers) {
     EXPECT_GT(time(900, false).seconds() - time(900, true).seconds(), 160 * 9e-6);
 }
 
-// Ranks of a large instance exchange rows by a kernel of the engine, which NCCL would take longer
-// for.
+// Ranks of an NVLink domain of several servers exchange rows by a kernel of the engine, which NCCL
+// would take longer for.
 TEST(ServingPrices, RowsAreExchangedDirectly) {
     Transformer model = llama(4, 4096, 14336, 8, 32000);
     model.num_experts = 64;
     model.moe_router_topk = 2;
     model.moe_ffn_hidden_size = 1024;
-    const auto time = [&](std::int64_t expert_ranks) {
+    const auto time = [&](std::int64_t expert_ranks, std::uint32_t trays) {
+        Scenario server = h100_server();
+        server.cluster.node.trays = trays;
         const ServingPlan plan{.data_parallel_size = 8, .expert_model_parallel_size = expert_ranks};
-        return ServingPrices::make(h100_server(), model, plan, {})
+        return ServingPrices::make(server, model, plan, {})
             .value()
             ->stage_time(generating(2048, 100), 0);
     };
-    // With experts cut in two all rows are gathered.
-    EXPECT_LT(time(8).seconds(), 0.8 * time(4).seconds());
+    // With experts cut in two, and in one server, all rows are gathered.
+    EXPECT_LT(time(8, 2).seconds(), 0.8 * time(4, 2).seconds());
+    EXPECT_LT(time(8, 2).seconds(), time(8, 1).seconds());
 }
 
 // 70 B of weights in 16 bits on eight GPUs of 3.35 TB/s: 5.3 ms to read them, at 80 % 6.6 ms.
