@@ -88,15 +88,19 @@ std::vector<TensorId> counts_of(const Value* weights) {
                                                       : std::vector<TensorId>{};
 }
 
-// Whether gate and up are two kernels.
-bool gates_apart(const BlockBuilder& b, const Value* weights) {
-    return b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled &&
-           b.model.activation_func_clamp_value == 0 && counts_of(weights).empty();
+// Whether the framework launches the activation's parts one by one.
+bool unfused(const BlockBuilder& b, const Value* weights) {
+    return !b.plan.fused_activation && !b.plan.compiled && counts_of(weights).empty();
 }
 
-bool clamps_apart(const BlockBuilder& b, const std::vector<TensorId>& counts) {
-    return b.model.activation_func_clamp_value > 0 && !b.plan.fused_activation &&
-           !b.plan.compiled && counts.empty();
+// Clamping kernels surround one kernel for the rest.
+bool clamps_apart(const BlockBuilder& b, const Value* weights) {
+    return b.model.activation_func_clamp_value > 0 && unfused(b, weights);
+}
+
+// Whether gate and up are two kernels.
+bool gates_apart(const BlockBuilder& b, const Value* weights) {
+    return b.model.gated_mlp() && unfused(b, weights) && !clamps_apart(b, weights);
 }
 
 void gelu_chain(BlockBuilder& b, const Value& x, bool back) {
@@ -133,11 +137,10 @@ void activation_ops(BlockBuilder& b,
     const bool variant =
         b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
     const std::vector<TensorId> counts = counts_of(weights);
-    const bool clamps = clamps_apart(b, counts);
+    const bool clamps = clamps_apart(b, weights);
     if (clamps) {
         b.framework_ops("activation clamp", fc1, kClampChain.forward, kClampKernels);
     }
-    const bool fused = clamps || b.plan.fused_activation || b.plan.compiled || !counts.empty();
     std::vector<const Value*> reads{&fc1};
     if (weights != nullptr) {
         reads.push_back(weights);
@@ -156,7 +159,7 @@ void activation_ops(BlockBuilder& b,
                  counts);
         return;
     }
-    if (!fused && b.model.add_bias_linear) {
+    if (unfused(b, weights) && !clamps && b.model.add_bias_linear) {
         b.kernel("activation bias",
                  gelu_forward(tokens, ffn, fc1.dtype, variant),
                  kOfActivation,
@@ -192,7 +195,6 @@ void activation_backward_ops(BlockBuilder& b,
     const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
                                                 : gelu_backward(tokens, ffn, fc1.dtype, variant);
     const std::vector<TensorId> counts = counts_of(weights);
-    const bool clamps = clamps_apart(b, counts);
     if (gates_apart(b, weights)) {
         gate_backward(b, call, dy, fc1, of_gate, dx);
         if (weights != nullptr) {
@@ -208,7 +210,7 @@ void activation_backward_ops(BlockBuilder& b,
     if (!b.model.gated_mlp()) {
         gelu_chain(b, dy, true);
     }
-    if (clamps) {
+    if (clamps_apart(b, weights)) {
         b.framework_ops("activation clamp backward", dx, kClampChain.backward, kClampKernels);
     }
 }

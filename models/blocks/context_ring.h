@@ -30,10 +30,10 @@ Value pack_key_value(BlockBuilder& b,
                      std::int64_t kv,
                      const Value* query = nullptr);
 
-// The backward pass of a ring begins with the block that came last and reads the own Q. In an eager
-// framework a rotary embedding writes Q to a tensor of its own, and the packed Q, K and V are freed
-// (Transformer Engine's AttnFuncWithCP saves q and the last kv). Without one, Q is a view of them.
-// Empty then. `internals`: micro_batch, unless the forward pass is run again.
+// The tensor with the rank's Q alone, which the backward pass reads; empty if Q stays in the packed
+// Q, K and V. An eager framework's rotary embedding writes a new Q. The packed tensor is then freed
+// (Transformer Engine's AttnFuncWithCP saves q and the last kv). Without the embedding Q is a view
+// of it. `internals`: micro_batch, or slot if the forward pass is run again.
 Value query_of_ring(BlockBuilder& b, const Value& qkv, Lifetime internals);
 
 // One hop of the ring: passes `block` on to the rank `delta` further and receives one from the

@@ -45,8 +45,8 @@ constexpr ChainBytes kClampChain{.forward = 8, .backward = 10};
 constexpr std::uint8_t kClampKernels = 3;
 
 // Megatron-Core's _apply_rotary_pos_emb_bshd (rope_utils.py) without fusion (plan.eager_rope), in
-// addition to the kernel that packs the heads of multi-latent attention. 7 of its kernels write as
-// many elements as the rotated part of the queries has, and 11 of those of the backward pass.
+// addition to the kernel that packs the heads of multi-latent attention. Seven forward kernels and
+// eleven backward kernels write as many elements as the rotated part of the queries has.
 constexpr ChainBytes kRotaryChain{.forward = 7 * 4, .backward = 11 * 4};
 // Queries and the shared key have 13 each: concatenated halves; cosine, its scale and type; the
 // same for the sine; two products; a half negated and concatenated; the sum; the concatenation with

@@ -13,7 +13,7 @@ namespace orrery {
 struct AttentionActivations {
     Value context;        // attention's output
     Value statistics;     // flash attention's log-sum-exp
-    Value query;          // of a ring, if it is kept without the own K and V
+    Value query;          // of a ring: Q without K and V, or empty (query_of_ring())
     Value last_block;     // of K and V in a ring, with which the backward pass begins
     Value probabilities;  // unfused attention only
     Value score_mask;     // of their dropout

@@ -20,21 +20,23 @@ ServingOp moved(const Transformer& model,
                 std::int64_t tokens,
                 std::int64_t layers,
                 const Way& way) {
-    const auto ranks = static_cast<double>(plan.ranks_of_stage());
     const double elements = static_cast<double>(tokens * model.hidden_size);
     CollectiveCall call{.kind = way.gathering, .wire = kServedStream};
     double bytes = elements * static_cast<double>(plan.data_parallel_size * size_bytes(call.wire));
     if (exchanges_rows(model, plan)) {
-        const double reached =
-            ranks * (1 - std::pow(1 - 1 / ranks, static_cast<double>(model.moe_router_topk)));
         call.kind = CollectiveKind::all_to_all;
-        bytes = elements * static_cast<double>(way.exchanged_bits) / 8 * reached;
+        bytes = elements * static_cast<double>(way.exchanged_bits) / 8 *
+                ranks_reached(model, static_cast<double>(plan.ranks_of_stage()));
     }
     call.bytes = Bytes{static_cast<std::int64_t>(std::ceil(bytes))};
     return {.name = way.name, .work = call, .count = layers, .group = ServingGroup::stage};
 }
 
 }  // namespace
+
+double ranks_reached(const Transformer& model, double ranks) {
+    return ranks * (1 - std::pow(1 - 1 / ranks, static_cast<double>(model.moe_router_topk)));
+}
 
 bool exchanges_rows(const Transformer& model, const ServingPlan& plan) {
     return plan.multi_node_nvlink && plan.data_parallel_size > 1 &&

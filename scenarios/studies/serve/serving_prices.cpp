@@ -11,6 +11,7 @@
 #include "kernels/efficiency_table.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
+#include "models/serving/expert_exchange.h"
 #include "models/serving/serving_context.h"
 #include "models/serving/serving_kernels.h"
 #include "network/collectives/direct_all_reduce.h"
@@ -332,9 +333,7 @@ ServingPrices::PartTimes ServingPrices::part_times(const BatchShape& shape) cons
     // A rank of experts receives a row once, however many of its experts the token has chosen. The
     // busier side counts: a rank of attention sends, a rank of experts receives.
     const auto ranks = static_cast<double>(plan_.expert_ranks);
-    const double reached =
-        ranks * (1 - std::pow(1 - 1 / ranks, static_cast<double>(model_.moe_router_topk)));
-    const double rows = static_cast<double>(shape.tokens) * reached;
+    const double rows = static_cast<double>(shape.tokens) * ranks_reached(model_, ranks);
     const double busiest = rows / std::min(static_cast<double>(plan_.ranks_of_stage()), ranks);
     const SendCall call{Bytes{static_cast<std::int64_t>(std::ceil(busiest)) * model_.hidden_size *
                               size_bytes(kServedStream)}};
