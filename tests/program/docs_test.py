@@ -17,6 +17,7 @@ import update_docs  # noqa: E402
 
 README_BYTES_MAX = 12_288
 MEDIAN_WORDS_BELOW = 20
+WORDS_MAX = 40  # of a sentence
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 # Inline code that names a file or folder of the checkout, perhaps with wildcards.
 PLACE = re.compile(r"`((?:\.ci|cmake|docs|engine|kernels|models|network|runtime|scenarios|tests)/"
@@ -154,6 +155,12 @@ class Prose(unittest.TestCase):
             with self.subTest(page=name):
                 self.assertLess(prose.median_length(pages.read(name)), MEDIAN_WORDS_BELOW)
 
+    def test_has_no_sentence_without_end(self):
+        for name in pages.page_names():
+            for sentence in prose.sentences(pages.read(name)):
+                with self.subTest(page=name, sentence=sentence):
+                    self.assertLessEqual(len(sentence.split()), WORDS_MAX)
+
     def test_uses_no_unclear_words(self):
         for name in pages.page_names():
             if name != "docs/style.md":  # quotes them
@@ -169,6 +176,96 @@ class Prose(unittest.TestCase):
                           "Linked words here"])
         self.assertEqual(prose.median_length(text), 3)
         self.assertEqual(len(prose.unclear_words("Look at those that go.\n")), 1)
+
+
+# "29 November 2026" or "2026-11-29".
+DAY = (r"(?:\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November"
+       r"|December) \d{4}|\d{4}-\d{2}-\d{2})")
+FIGURES = re.compile(r"Figures are of Orrery (\d+\.\d+\.\d+), "
+                     rf"(?:\d+ (?:\w+ (?:\d+ )?)?to )?{DAY}\.")
+
+
+def releases():
+    return re.findall(r"^## .*?(\d+\.\d+\.\d+)", pages.read("CHANGELOG.md"), re.M)
+
+
+def without_release(name, text):
+    """Whether a page has figures and does not say the version that they were measured with."""
+    free = " ".join(re.sub(r"<!-- measured.*?<!-- end -->", "", text, flags=re.S).split())
+    has_figures = (re.search(DAY, free) or "/explanation/accuracy" in name or name == "README.md")
+    versions = FIGURES.findall(free)
+    return bool(has_figures) and not (versions and set(versions) <= set(releases()))
+
+
+class Figures(unittest.TestCase):
+    """Figures say with which release, and when, they were measured."""
+
+    def test_name_their_release(self):
+        self.assertIn(pages.release(), releases())
+        for name in pages.page_names():
+            with self.subTest(page=name):
+                self.assertFalse(without_release(name, pages.read(name)))
+
+    def test_without_a_release_are_found(self):
+        line = f"Figures are of Orrery {pages.release()}, 28 to 29 November\n2026."
+        self.assertFalse(without_release("docs/x.md", "No figures here.\n"))
+        self.assertTrue(without_release("docs/x.md", "It took 3 s (29 November\n2026).\n"))
+        self.assertTrue(without_release("docs/x.md", "It took 3 s (2026-11-29).\n"))
+        self.assertFalse(without_release("docs/x.md", f"3 s (29 November 2026).\n{line}\n"))
+        self.assertTrue(without_release("README.md", "3.9 %\n"))
+        self.assertTrue(without_release("README.md", line.replace(pages.release(), "99.0.0")))
+
+
+def percent(cell):
+    return float(cell.split()[0])
+
+
+def column(text, head, index):
+    """The percentages in a column of the table with this head, one for each family; without the
+    row of all families."""
+    rows = text[text.index(head):].split("\n\n")[0].split("\n")[2:]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if row]
+    return [percent(row[index]) for row in cells if row[index] and not row[0].startswith("all,")]
+
+
+def stated(text, pattern):
+    return percent(re.search(pattern, " ".join(text.split())).group(1))
+
+
+class Means(unittest.TestCase):
+    """Means of families are those of the tables that they stand with, on every page."""
+
+    def assert_mean(self, figure, figures):
+        self.assertAlmostEqual(figure, sum(figures) / len(figures), delta=0.11)
+
+    def test_of_other_software(self):
+        text = pages.read("docs/explanation/accuracy-stacks.md")
+        known = stated(text, r"mean of these \w+ medians is (\S+ %)")
+        head = "| family | rows | median error | sign | constant MFU | ratios |"
+        self.assert_mean(known, column(text, head, 2))
+        self.assert_mean(stated(text, r"Ratios of two cases of a family are off by (\S+ %)"),
+                         column(text, head, 5))
+        blind = "| family | software and GPUs | rows | median error |"
+        self.assert_mean(stated(text, r"first prediction's mean of these medians is (\S+ %)"),
+                         column(text, blind, 3))
+        self.assert_mean(stated(text, r"mean of \*now\* is (\S+ %)"), column(text, blind, 8))
+        for page, row in (("README.md", "the same on other software"),
+                          ("docs/explanation/accuracy.md", "dense steps of other software")):
+            self.assertEqual(stated(pages.read(page), rf"\| {row}[^|]*\| (\S+ %)"), known)
+
+    def test_of_steps_with_experts(self):
+        text = pages.read("docs/guide/experts.md")
+        all_families = re.search(r"^\| all, every family.*$", text, re.M).group(0).split("|")
+        head = "| family | steps | median error | before |"
+        for index in (2, 3, 4, 5):
+            self.assert_mean(percent(all_families[index + 1].strip()), column(text, head, index))
+        known = percent(all_families[3].strip())
+        bare = stated(text, r"Without it the last row is (\S+ %)")
+        summary = pages.read("docs/explanation/accuracy.md")
+        self.assertEqual(stated(summary, r"\| training steps with experts \| (\S+ %)"), known)
+        self.assertEqual(stated(summary, rf"{known} %, (\S+ %) without a shift"), bare)
+        self.assertEqual(stated(pages.read("README.md"), r"\| steps with experts,[^|]*\| (\S+ %)"),
+                         bare)
 
 
 class Scenarios(unittest.TestCase):
@@ -219,7 +316,11 @@ class Pages(unittest.TestCase):
             for piece in pages.pieces(pages.read(name)):
                 if piece.measured:
                     with self.subTest(page=name, line=piece.line):
-                        self.assertIn(f"\nMeasured on {piece.date}.\n", piece.shown)
+                        self.assertRegex(piece.shown, rf"\nMeasured on {piece.date} with Orrery "
+                                                      r"\d+\.\d+\.\d+\.\n$")
+                        self.assertIn(piece.shown.split()[-1].rstrip("."), releases())
+        self.assertTrue(pages.block_of("x", "1 May 2026").endswith(
+            f"\nMeasured on 1 May 2026 with Orrery {pages.release()}.\n"))
 
     def checkout(self):
         return pages.Checkout("/bin/true", "/nowhere")

@@ -9,8 +9,9 @@ A page shows commands and what they print in these forms:
    `<!-- output: COMMAND -->`: what another command prints, for example a part of a long answer.
    These outputs are compared byte by byte, but for times and memory of this very run (MASKS).
 3. `<!-- measured DATE -->`, `<!-- measured DATE | FILTER -->` and `<!-- measured DATE: COMMAND -->`
-   likewise hold measurements of a machine, which differ from run to run, and their date. They are
-   not compared, and a COMMAND of its own is run only to refresh them (update_docs.py --measured).
+   likewise hold measurements of a machine, which differ from run to run, their date and the
+   program's version. They are not compared, and a COMMAND of its own is run only to refresh them
+   (update_docs.py --measured).
 
 Blocks of other languages (`text`, `yaml`) are not run.
 """
@@ -85,12 +86,17 @@ def pieces(text):
     return sorted(found, key=lambda piece: piece.start)
 
 
+def release():
+    """The version of the program that this checkout builds."""
+    return re.search(r"project\(orrery VERSION ([\d.]+)", read("CMakeLists.txt")).group(1)
+
+
 def block_of(output, date=None):
     """What stands between the comments for this output: a table as it is, else a block of text; and
-    the date of a measurement."""
+    the date and the version of a measurement."""
     lines = "\n".join(line.rstrip() for line in output.strip("\n").split("\n"))
     block = f"{lines}\n" if lines.startswith("|") else f"```text\n{lines}\n```\n"
-    return block if date is None else f"{block}\nMeasured on {date}.\n"
+    return block if date is None else f"{block}\nMeasured on {date} with Orrery {release()}.\n"
 
 
 def masked(text):
