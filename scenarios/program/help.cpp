@@ -68,7 +68,7 @@ std::string program_help(const std::vector<Command>& commands) {
     }
     return text +
            "\nBegin with:\n"
-           "  orrery init my.yaml                       write a first scenario\n"
+           "  orrery init -o my.yaml                    write a first scenario\n"
            "  orrery check my.yaml                      is it right?\n"
            "  orrery simulate my.yaml --html my.html    time and memory of a step\n"
            "  orrery explain my.yaml                    what would make it faster\n"

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "scenarios/format/document/output_file.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/report/render/terminal.h"
 
@@ -57,9 +58,9 @@ void ask(FirstScenario& wanted) {
 }  // namespace
 
 int init_command(InitArguments arguments) {
+    arguments.file = arguments.file.empty() ? "-" : arguments.file;
     std::error_code ignored;
-    const auto status = std::filesystem::status(arguments.file, ignored);
-    const bool exists = std::filesystem::exists(status) && !std::filesystem::is_directory(status);
+    const bool exists = std::filesystem::is_regular_file(arguments.file, ignored);
     if (exists && !arguments.overwrite && arguments.file != "-") {
         return report_error({arguments.file, "is there already", "--overwrite replaces it"});
     }
@@ -77,42 +78,41 @@ int init_command(InitArguments arguments) {
     if (const auto written = OutputFile::write(arguments.file, *text); !written) {
         return report_error(written.error());
     }
-    print_note(fmt::format("wrote {}; next: orrery simulate {}", arguments.file, arguments.file));
+    if (arguments.file != "-") {
+        print_note(fmt::format("wrote {0}; next: orrery simulate {0}", arguments.file));
+    }
     return kExitOk;
 }
 
 Command describe_init() {
     const auto arguments = std::make_shared<InitArguments>();
+    FirstScenario& wanted = arguments->scenario;
+    const CommandOption output =
+        output_option(arguments->file, "Scenario to write (YAML); standard output if absent");
     const auto count = [](const char* name, std::uint32_t& target, const char* help) {
-        return CommandOption{.names = name,
-                             .target = &target,
-                             .help = help,
-                             .type_name = "N",
-                             .least = 1,
-                             .most = 1'000'000};
+        return number_option(name, target, help, "N", 1, 1'000'000);
     };
     return {
         .name = "init",
         .group = CommandGroup::scenarios,
         .help = "Write a first scenario, from options or by asking",
-        .options =
-            {{"file", &arguments->file, "File to write; '-' is standard output", "FILE", true},
-             {"--model", &arguments->scenario.model, "The catalogue's model", "NAME"},
-             {"--node", &arguments->scenario.node, "The catalogue's server", "NAME"},
-             count("--nodes", arguments->scenario.nodes, "Number of servers (1)"),
-             {"--fabric",
-              &arguments->scenario.fabric,
-              "The catalogue's network of several servers (ndr400-rail)",
-              "NAME"},
-             count("--tensor", arguments->scenario.tensor, "Tensor-parallel ranks (as few as fit)"),
-             count("--pipeline", arguments->scenario.pipeline, "Pipeline stages (as few as fit)"),
-             count("--batch",
-                   arguments->scenario.batch,
-                   "Sequences of a step (16 micro-batches a replica)"),
-             {"--overwrite", &arguments->overwrite, "Replace a file that is there"}},
-        .examples = {"init my.yaml",
-                     "init my.yaml --model llama-3-70b --node dgx-h100 --nodes 16 "
-                     "--tensor 8 --pipeline 4"},
+        .options = {output,
+                    old_option("file", "--output", output),
+                    {"--model", &wanted.model, "The catalogue's model", "NAME"},
+                    {"--node", &wanted.node, "The catalogue's server", "NAME"},
+                    count("--nodes", wanted.nodes, "Number of servers (1)"),
+                    {"--fabric",
+                     &wanted.fabric,
+                     "The catalogue's network of several servers (ndr400-rail)",
+                     "NAME"},
+                    count("--tensor", wanted.tensor, "Tensor-parallel ranks (as few as fit)"),
+                    count("--pipeline", wanted.pipeline, "Pipeline stages (as few as fit)"),
+                    count("--batch",
+                          wanted.batch,
+                          "Sequences of a step (16 micro-batches a replica)"),
+                    {"--overwrite", &arguments->overwrite, "Replace a file that is there"}},
+        .examples = {"init -o my.yaml",
+                     "init -o my.yaml --model llama-3-70b --node dgx-h100 --nodes 16 --tensor 8"},
         .run = [arguments] { return init_command(*arguments); },
     };
 }

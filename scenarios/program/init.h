@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery init FILE`: writes a first scenario, from options or from answers to a few questions.
+// `orrery init -o FILE`: writes a first scenario, from options or from answers to a few questions.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace orrery {
 
 struct InitArguments {
-    std::string file;
+    std::string file;  // empty: standard output
     FirstScenario scenario{};  // missing values are asked for on a terminal
     bool overwrite = false;
 };

@@ -61,6 +61,9 @@ std::string usage_of(const Command& command) {
             options = true;
             continue;
         }
+        if (!option.now.empty()) {
+            continue;
+        }
         const bool several = std::holds_alternative<std::vector<std::string>*>(option.target);
         const std::string word = option.names + (several ? "..." : "");
         words += option.required ? " " + word : " [" + word + "]";

@@ -55,16 +55,18 @@ TEST(CommandLine, HelpOfACommandIsTheSameInBothSpellings) {
 TEST(CommandLine, ADashIsStandardInputAndOutput) {
     const TemporaryFolder folder;
     const Ran ran = run_shell(
-        "$ORRERY init - --model gpt-2-124m --node laptop-2gpu | $ORRERY simulate - --csv -",
+        "$ORRERY init --model gpt-2-124m --node laptop-2gpu | $ORRERY simulate - --csv -",
         folder.path());
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_EQ(ran.out.substr(0, 14), "scenario,gpus,") << ran.out;
     EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 2);
+    const Ran old = run_orrery("init - --model gpt-2-124m --node laptop-2gpu");
+    EXPECT_NE(old.err.find("file is now --output; "), std::string::npos) << old.err;
     const Ran wrong = run_shell("echo 'cluster: {nodse: 1}' | $ORRERY check -", folder.path());
     EXPECT_EQ(wrong.status, 2);
     EXPECT_NE(wrong.err.find("standard input:1:11: error: "), std::string::npos) << wrong.err;
     const Ran appended = run_shell(
-        "echo first > all.yaml; $ORRERY init - --model gpt-2-124m --node laptop-2gpu >> all.yaml; "
+        "echo first > all.yaml; $ORRERY init --model gpt-2-124m --node laptop-2gpu >> all.yaml; "
         "head -2 all.yaml",
         folder.path());
     EXPECT_EQ(appended.out.substr(0, 7), "first\n#") << appended.out;
@@ -229,7 +231,7 @@ TEST(CommandLine, WhatNoPipeTakesIsNotWrittenToStandardOutput) {
     EXPECT_EQ(run_shell("timeout 60 $ORRERY validate /dev/zero", folder.path()).status, 2);
     EXPECT_EQ(run_shell("timeout 60 $ORRERY replay /dev/zero x.yaml", folder.path()).status, 2);
     EXPECT_EQ(
-        run_shell("$ORRERY init - --model gpt-2-124m --node laptop-2gpu > /dev/full", folder.path())
+        run_shell("$ORRERY init --model gpt-2-124m --node laptop-2gpu > /dev/full", folder.path())
             .err,
         "standard output: error: can't be written (hint: is the disk full?)\n");
 }

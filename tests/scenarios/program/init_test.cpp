@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/spelling.h"
 #include "tests/scenarios/program/command_run.h"
 #include "tests/scenarios/test_folder.h"
 
@@ -28,6 +30,22 @@ TEST(InitCommand, WritesAScenarioThatIsRight) {
     const CommandRun again = run_command([&] { return init_command(arguments); });
     EXPECT_EQ(again.status, kExitUserError);
     EXPECT_NE(again.err.find("is there already"), std::string::npos) << again.err;
+}
+
+TEST(InitCommand, WritesToStandardOutputWithoutOrWithTheOption) {
+    const CommandRun run = run_command([] {
+        return init_command({.scenario = {.model = "llama-3-8b", .node = "dgx-h100"}});
+    });
+    EXPECT_EQ(run.status, kExitOk);
+    EXPECT_NE(run.out.find("kind: scenario"), std::string::npos) << run.out;
+    EXPECT_EQ(run.err, "");  // no file that a next command could be shown
+    const std::vector<Command> commands = all_commands();
+    const auto command = std::ranges::find(commands, "init", &Command::name);
+    ASSERT_NE(command, commands.end());
+    EXPECT_EQ(usage_of(*command), "orrery init [OPTIONS]");
+    EXPECT_EQ(command->options[0].names, "-o,--output");
+    EXPECT_EQ(command->options[1].names, "file");  // works for one more release
+    EXPECT_EQ(command->options[1].now, "--output");
 }
 
 TEST(InitCommand, UnknownNamesAndMissingOnesAreErrors) {

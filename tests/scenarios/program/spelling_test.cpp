@@ -31,7 +31,9 @@ TEST(Spelling, TheUsageHasOptionalWordsInBrackets) {
     const Command command{
         .name = "x",
         .help = "Do x",
-        .options = {{"file", &file, "A file", "FILE", true}, {"more", &more, "More", "FILE"}}};
+        .options = {{"file", &file, "A file", "FILE", true},
+                    {"more", &more, "More", "FILE"},
+                    {.names = "old", .target = &file, .help = "Old", .now = "--output"}}};
     EXPECT_EQ(usage_of(command), "orrery x file [more...]");
 }
 
