@@ -42,7 +42,8 @@ ReportSection catalogue_section(std::string_view section,
         std::vector<Cell> row{entry.name};
         for (const std::string& column : columns) {
             const std::string value = entry.value_of(column);
-            row.emplace_back(value.empty() ? "-" : value);
+            // A rate of 0 says that the device has no such kernels.
+            row.emplace_back(value.empty() || value.starts_with("0 ") ? "-" : value);
         }
         if (entry.section == section) {
             shown.table.rows.push_back(std::move(row));

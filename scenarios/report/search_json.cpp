@@ -5,6 +5,7 @@
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/lost_json.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
 
@@ -31,10 +32,6 @@ Json plan_json(const ParallelPlan& plan) {
 }
 
 Json found_json(const Scenario& scenario, const FoundPlan& found) {
-    Json lost = Json::object();
-    for (const LostMfu& part : found.answer.lost_mfu) {
-        lost[std::string{name(part.cause)}] = part.mfu;
-    }
     const auto if_any = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
     return {{"plan", plan_json(found.plan)},
             {"cluster", scenario.search.clusters[found.cluster].label},
@@ -52,7 +49,8 @@ Json found_json(const Scenario& scenario, const FoundPlan& found) {
             {"cost", if_any(training_money(scenario, found))},
             {"cost_per_token", if_any(found.money)},
             {"joules_per_token", if_any(found.joules)},
-            {"lost_mfu", lost}};
+            {"lost_mfu",
+             lost_json<Json>(found.answer, [](const LostMfu& lost) { return lost.mfu; })}};
 }
 
 Json clusters_json(const Scenario& scenario, const SearchResult& result) {

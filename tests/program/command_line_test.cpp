@@ -331,6 +331,8 @@ TEST(CommandLine, JsonHasTheKindOfEveryKeyThatProgramsRead) {
         all += lost.get<double>();
     }
     EXPECT_NEAR(all, 1, 1e-9);
+    EXPECT_EQ(json["lost_mfu"]["exposed_tensor"], 0);  // one rank a replica: all causes have keys
+    EXPECT_EQ(json["lost_s"].size(), json["lost_mfu"].size());
     double path = 0;
     for (const auto& part : json["critical_path_s"]) {
         path += part.get<double>();

@@ -128,6 +128,9 @@ void apply_override(DocumentNode& root, const std::string& assignment, Errors& e
             complain("leads into a list",
                      "set one of its items, key[0].name=1, or the whole list: key=[1, 2]");
             return;
+        } else if (map->extends && map->source != source) {
+            // An error of the map as a whole is none of the option that happened to make it.
+            map->source = std::make_shared<const std::string>("--set " + path.substr(0, dot));
         }
         begin = dot + 1;
     }

@@ -10,6 +10,7 @@
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/provenance/version.h"
 #include "scenarios/format/read/effective_scenario.h"
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/scenario_keys.h"
@@ -62,6 +63,14 @@ void move_paths(DocumentNode& node,
     }
 }
 
+// Where a written scenario comes from, for its head.
+std::vector<std::string> origin_of(const DocumentNode& document) {
+    const std::string from =
+        document.source ? std::filesystem::path{*document.source}.filename().string() : "a text";
+    return {fmt::format(
+        "Written by orrery search, version {}, from {}.", build_identity().version, from)};
+}
+
 }  // namespace
 
 std::string scenario_with_plan(DocumentNode document,
@@ -88,7 +97,7 @@ std::string scenario_with_plan(DocumentNode document,
         }
     });
     move_paths(document, kScenarioKeys, from, to);
-    return to_yaml(document);
+    return to_yaml(document, origin_of(document));
 }
 
 std::string scenario_with_pools(DocumentNode document,
@@ -117,7 +126,7 @@ std::string scenario_with_pools(DocumentNode document,
     }
     serving.set(scalar_node("pools"), std::move(list));
     move_paths(document, kScenarioKeys, from, to);
-    return to_yaml(document);
+    return to_yaml(document, origin_of(document));
 }
 
 }  // namespace orrery

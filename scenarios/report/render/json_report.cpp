@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/render/json_text.h"
+#include "scenarios/report/render/lost_json.h"
 
 namespace orrery {
 namespace {
@@ -68,14 +69,6 @@ void add_memory(const MemoryUse& memory, Json& json) {
                           {"largest", memory.drives_largest.name},
                           {"largest_bytes", memory.drives_largest.bytes.count()}};
     }
-}
-
-Json lost_json(const Answer& answer, bool as_time) {
-    Json lost = Json::object();
-    for (const LostMfu& part : answer.lost_mfu) {
-        lost[std::string{name(part.cause)}] = as_time ? part.time.seconds() : part.mfu;
-    }
-    return lost;
 }
 
 Json critical_path_json(const Answer& answer) {
@@ -201,8 +194,8 @@ std::string json_report(const Answer& a) {
     if (!a.expert_rows.empty()) {
         json["expert_rows"] = expert_rows_json(a);
     }
-    json["lost_mfu"] = lost_json(a, false);
-    json["lost_s"] = lost_json(a, true);
+    json["lost_mfu"] = lost_json<Json>(a, [](const LostMfu& lost) { return lost.mfu; });
+    json["lost_s"] = lost_json<Json>(a, [](const LostMfu& lost) { return lost.time.seconds(); });
     json["critical_path_s"] = critical_path_json(a);
     json["network"] = network_json(a);
     json["collectives"] = collectives_json(a);

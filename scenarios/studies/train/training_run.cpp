@@ -43,7 +43,7 @@ Result<Tokens> dataset_of(const Scenario& scenario) {
     Result<Tokens> tokens = load_tokens(scenario.job.training.dataset);
     if (!tokens) {
         Error error = tokens.error();
-        error.what = error.where + " " + error.what;
+        error.what = error.where + ": " + error.what;
         error.where = scenario.job.dataset_where;
         return unexpected<Error>(std::move(error));
     }

@@ -51,7 +51,7 @@ std::int64_t CaseFields::integer(std::string_view column, std::int64_t otherwise
 double CaseFields::number(std::string_view column) {
     const std::optional<double> value = parse_number(text(column));
     if (!text(column).empty() && (!value || *value < 0)) {
-        complain(column, "must be a number");
+        complain(column, value ? "must not be negative" : "must be a number");
     }
     return value.value_or(0);
 }

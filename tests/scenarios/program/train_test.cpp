@@ -68,7 +68,7 @@ TEST(TrainCommand, ExampleOfTheRepositoryTrains) {
 TEST(TrainCommand, ErrorsNameTheirPlaceInTheScenario) {
     const TestFolder folder;
     expect_error(train(folder, kScenario), "s.yaml:5:26: error: ");
-    expect_error(train(folder, kScenario), "text.txt there is no such file");
+    expect_error(train(folder, kScenario), "text.txt: there is no such file");
     folder.write("text.txt", text());
     expect_error(train(folder, kScenario, {"job.dataset=[text.txt, no.txt]"}), "job.dataset");
     expect_error(train(folder, kScenario, {"model.vocab_size=64"}),

@@ -22,6 +22,9 @@ TEST(CatalogueReport, ShowsFiguresAndSources) {
         catalogue_page(kEntry),
         "gpu  (devices)\n\n  A part.\n\n  peak_fp16  312 TFLOPS\n                 datasheet\n");
     EXPECT_TRUE(catalogue_sections({}).sections.empty());
+    CatalogueEntry without = kEntry;
+    without.figures.push_back({"peak_fp8", "0 TFLOPS", "no such kernels"});
+    EXPECT_EQ(to_text(catalogue_sections({without})), to_text(catalogue_sections({kEntry})));
 }
 
 TEST(CatalogueReport, JsonHasValueAndSource) {

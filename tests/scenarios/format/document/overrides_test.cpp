@@ -64,6 +64,18 @@ TEST(Overrides, BelowANameTheNameIsTheBase) {
     EXPECT_EQ(node.find("nvlink_latency")->text, "1 us");
 }
 
+TEST(Overrides, AMapThatTwoOptionsMakeIsNamedByItsOwnPath) {
+    DocumentNode root = *parse_yaml("name: x", "s.yaml");
+    Errors errors;
+    apply_override(root, "search.cluster.nodes=[1]", errors);
+    EXPECT_EQ(root.find("search")->where(), "--set search.cluster.nodes");
+    apply_override(root, "search.budget=1", errors);
+    EXPECT_EQ(root.find("search")->where(), "--set search");
+    EXPECT_EQ(root.find("search")->find("cluster")->where(), "--set search.cluster.nodes");
+    EXPECT_EQ(root.find("search")->find("budget")->where(), "--set search.budget");
+    EXPECT_TRUE(errors.empty());
+}
+
 TEST(Overrides, WhatIsNoAssignmentIsAnErrorThatShowsOne) {
     for (const char* bad :
          {"plan.a", "", "=3", "plan.a=", "plan.a=[", "plan.a={", "plan.list.0=1"}) {

@@ -33,6 +33,9 @@ TEST(WritePlan, ChangesTheClusterAndMovesPaths) {
     Scenario scenario = small_scenario("small", {"job={dataset: data/a.txt, steps: 3}"});
     const std::string text =
         scenario_with_plan(*scenario.document, scenario.plan, {{"nodes", "4"}}, "/a/b", "/a/c");
+    EXPECT_TRUE(text.starts_with("# Written by orrery search, version ")) << text;
+    EXPECT_NE(text.find(" from " + scenario.document->where().substr(0, 5)), std::string::npos)
+        << text;
     const auto again = read_scenario_text(text, "written.yaml", "/a/c");
     ASSERT_TRUE(again) << again.error().front().to_string() << text;
     EXPECT_EQ(again->cluster.num_nodes, 4u);

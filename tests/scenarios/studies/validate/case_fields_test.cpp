@@ -70,6 +70,8 @@ TEST(CaseFields, ReadEachKindOfField) {
     fields.number("e");
     EXPECT_EQ(errors.size(), 4u);
     EXPECT_EQ(errors[0].what, "b '-1' must be a whole number");
+    fields.number("b");
+    EXPECT_EQ(errors[4].what, "b '-1' must not be negative");
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each cause takes, as a JSON object: every cause has its key, so that a reader of many answers
+// finds a column for each. A template, so that only sources include nlohmann-json.
+#pragma once
+
+#include <string>
+
+#include "scenarios/studies/simulate/answer.h"
+
+namespace orrery {
+
+// `of` chooses a figure of a LostMfu. A cause that costs nothing is 0.
+template <class Json, class Of>
+Json lost_json(const Answer& answer, const Of& of) {
+    Json json = Json::object();
+    for (std::size_t c = 0; c < kNumCauses; ++c) {
+        if (const Cause cause = static_cast<Cause>(c); cause != Cause::useful_compute) {
+            json[std::string{name(cause)}] = 0.0;
+        }
+    }
+    for (const LostMfu& lost : answer.lost_mfu) {
+        json[std::string{name(lost.cause)}] = of(lost);
+    }
+    return json;
+}
+
+}  // namespace orrery
