@@ -113,11 +113,17 @@ void gelu_chain(BlockBuilder& b, const Value& x, bool back) {
                     back ? chain.backward : chain.forward);
 }
 
-// Each row of y times its weight.
+// Each row of y times its weight, in place.
 void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
     if (weights != nullptr) {
-        const std::int64_t bytes = transpose(b.local_tokens(y), b.local_width(y), y.dtype).bytes;
-        b.framework_ops("activation weights", weights->tensor, bytes, 1);
+        b.ops.kernel(transpose(b.local_tokens(y) * b.local_width(y), 1, y.dtype),
+                     {.name = "activation weights",
+                      .stream = kComputeStream,
+                      .cause = b.recomputing ? Cause::recomputation : Cause::memory_bound_kernels,
+                      .reads = {y.tensor, weights->tensor},
+                      .writes = {y.tensor},
+                      .accumulates = {},
+                      .launches = 1});
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each cause takes, as a JSON object: every cause has its key, so that a reader of many answers
-// finds a column for each. A template, so that only sources include nlohmann-json.
+// The part of each cause, as a JSON object. Every cause has its key: a reader of many answers finds
+// a column for each. A template, so that only sources include nlohmann-json.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "tests/models/long_context_models.h"
@@ -37,6 +38,25 @@ TEST(ActivationLowering, KeepsTheFunctionOfAGateInEagerFrameworks) {
     const ParallelPlan apart{.fused_activation = false};
     EXPECT_EQ(activation_peak(verified(model, apart)) - activation_peak(verified(model, {})),
               4096 * 512 * 2);
+}
+
+// Rows of experts are weighed where they lie: the op changes what the activation wrote.
+TEST(ActivationLowering, WeighsRowsInPlace) {
+    const Transformer model = with_experts(small_llama(1), 8, 2, 512);
+    EXPECT_TRUE(ops_called(verified(model, {}), "activation weights").empty());
+    const Program program = verified(model, {.fused_activation = false});
+    const std::vector<const Op*> ops = ops_called(program, "activation weights");
+    ASSERT_EQ(ops.size(), 1U);
+    const auto operands_of = [&](const Op& op) {
+        return std::span{program.operands}.subspan(op.first_operand, op.num_operands);
+    };
+    const auto weighed = operands_of(*ops[0]);
+    ASSERT_EQ(weighed.size(), 3U);
+    EXPECT_NE(weighed[0].tensor, weighed[1].tensor);
+    EXPECT_EQ(weighed[2].access, Access::write);
+    EXPECT_EQ(weighed[2].tensor, weighed[0].tensor);
+    const auto product = operands_of(*ops_called(program, "activation product").front());
+    EXPECT_EQ(product.back().tensor, weighed[0].tensor);
 }
 
 // A fused activation clamps on its way. Otherwise kernels clamp the halves, put them together and
