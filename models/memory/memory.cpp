@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace orrery {
@@ -28,18 +29,22 @@ std::vector<TensorId> alive_in(const RoleLifetimes& lifetimes, const Role& role,
     return alive;
 }
 
+// Micro-batches have copies of a tensor, and layers have tensors of the same name: one line each.
 std::vector<LargeBuffer> largest_of(const Program& program, const std::vector<TensorId>& alive) {
     std::map<TensorId, std::int64_t> copies;
     for (const TensorId t : alive) {
         ++copies[t];
     }
+    std::map<std::pair<std::string_view, TensorKind>, std::size_t> by_name;
     std::vector<LargeBuffer> buffers;
     for (const auto& [t, count] : copies) {
         const Tensor& tensor = program.tensors[index(t)];
-        buffers.push_back({.name = tensor.name,
-                           .kind = tensor.kind,
-                           .bytes = tensor.bytes * count,
-                           .copies = count});
+        const auto [at, is_new] = by_name.try_emplace({tensor.name, tensor.kind}, buffers.size());
+        if (is_new) {
+            buffers.push_back({.name = tensor.name, .kind = tensor.kind, .copies = 0});
+        }
+        buffers[at->second].bytes += tensor.bytes * count;
+        buffers[at->second].copies += count;
     }
     std::ranges::stable_sort(buffers, std::greater{}, &LargeBuffer::bytes);
     buffers.resize(std::min(buffers.size(), kLargestBuffers));

@@ -220,7 +220,7 @@ MemoryUse memory_use(const Program& program, std::span<const Bytes> memory) {
     for (const LargeBuffer& buffer : worst.largest) {
         std::string text = buffer.name;
         if (buffer.copies > 1) {
-            text += fmt::format(" ({} copies)", buffer.copies);
+            text += fmt::format(" ({} buffers)", buffer.copies);
         }
         use.largest.push_back(
             {.name = std::move(text), .kind = buffer.kind, .bytes = buffer.bytes});

@@ -222,6 +222,19 @@ TEST(Memory, NamesTheMomentAndTheLargestBuffers) {
     EXPECT_EQ(m.largest[0].kind, TensorKind::optimizer);
 }
 
+TEST(Memory, BuffersOfTheSameNameInSeveralLayersAreOneLine) {
+    Transformer model = small_model(4);
+    model.seq_length = 1024;  // activations are the largest buffers
+    const Program program = lower(model, {.global_batch_size = 2});
+    const RoleMemory m = role_memory(program, to_id<RoleId>(0), Bytes{});
+    std::int64_t most = 0;
+    for (const LargeBuffer& buffer : m.largest) {
+        EXPECT_EQ(std::ranges::count(m.largest, buffer.name, &LargeBuffer::name), 1) << buffer.name;
+        most = std::max(most, buffer.copies);
+    }
+    EXPECT_GE(most, 4);
+}
+
 TEST(Memory, FilesOfARoleHaveALargestTensor) {
     const Transformer model = small_model(4);
     ParallelPlan plan{.data_parallel_size = 2,
