@@ -313,9 +313,10 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
             const double partial_sums =
                 split == 1 ? 0.0 : 8.0 * static_cast<double>(split) * product(m, n, batch);
             const double memory = (static_cast<double>(call.bytes) + partial_sums) / bandwidth;
-            const double busy = corner(compute + epilogue, memory);
-            choices[num_choices++] = {.seconds = busy,
-                                      .compute_share = std::pow(compute / busy, kCorner)};
+            const double tiles = compute + epilogue;
+            const double busy = corner(tiles, memory);
+            const double bound = std::pow(tiles / busy, kCorner);
+            choices[num_choices++] = {.seconds = busy, .compute_share = bound * compute / tiles};
         }
     }
     CurveTime best = soft_minimum({choices.data(), num_choices});

@@ -129,7 +129,7 @@ TEST(Efficiency, AThinGemmIsBoundByMemory) {
 TEST(Efficiency, CausalTendsToHalfOfFullAttention) {
     const EfficiencyCurves curves(committed(), hopper("h100-80g", 3350));
     const auto ratio = [&](std::int64_t seq) {
-        AttentionShape shape{.batch = 1,
+        AttentionShape shape{.batch = 8,
                              .seq_q = seq,
                              .seq_kv = seq,
                              .heads = 64,
