@@ -46,6 +46,13 @@ double corner(double compute, double memory) {
     return std::pow(std::pow(compute, kCorner) + std::pow(memory, kCorner), 1 / kCorner);
 }
 
+// C is written, and read before if the product is added to it.
+double bytes_of_result(const KernelCall& call) {
+    const bool adds = gemm_epilogue(call) == GemmEpilogue::accumulate;
+    return (adds ? 2.0 : 1.0) * static_cast<double>(size_bytes(gemm_output(call))) *
+           product(call.dims[0], call.dims[1], call.dims[3]);
+}
+
 struct Tile {
     std::int64_t rows;
     std::int64_t columns;
@@ -155,6 +162,23 @@ double computed_pairs(AttentionShape shape, Dtype dtype, bool backward) {
     return static_cast<double>(visible_pairs(shape));
 }
 
+// FlashAttention 2 starts a block for each 128 queries of a head, the first queries first
+// (csrc/flash_attn/src/flash_fwd_kernel.h). Under a causal mask the last block that starts is one
+// of the longest, and the other SMs wait for its excess over the shortest. Later kernels start the
+// longest first. Pairs on one SM.
+double pairs_of_last_block(const AttentionShape& shape, bool backward) {
+    constexpr std::int64_t kQueries = 128;
+    if (backward || !shape.causal || shape.generation != AttentionGeneration::flash_2 ||
+        shape.seq_q <= kQueries) {
+        return 0;
+    }
+    const auto seen = [&](std::int64_t keys) {
+        return shape.window > 0 ? std::min(keys, shape.window) : keys;
+    };
+    const std::int64_t first = shape.seq_kv - shape.seq_q + kQueries;
+    return static_cast<double>(kQueries * (seen(shape.seq_kv) - seen(first)));
+}
+
 AttentionCurve attention_curve(const EfficiencyTable& table,
                                const std::string& prefix,
                                const std::string& generation,
@@ -212,6 +236,7 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
         read("gemm.asymptote", gemm_[c].asymptote);
         gemm_[c].asymptote = std::min(1.0, gemm_[c].asymptote * headroom);
         read("gemm.k_prologue", gemm_[c].k_prologue);
+        read("gemm.epilogue", gemm_[c].epilogue);
         read("gemm.tile_penalty", gemm_[c].tile_penalty);
         read("gemm.wave_sharpness", gemm_[c].wave_sharpness);
         read("gemm.latency_us", gemm_[c].latency_us);
@@ -257,7 +282,10 @@ bool EfficiencyCurves::is_persistent(const KernelCall& call) const {
     return persistent_products_ && descriptor_of(call.kind).efficiency == EfficiencyClass::product;
 }
 
-// An SM computes its tiles one after the other. A smaller tile loads more operand bytes per FLOP:
+// An SM computes its tiles one after the other. All SMs finish theirs at about the same time, so
+// that the memory's bandwidth limits how fast C is read and written (DeepGEMM of March 2025, whose
+// tiles hide nothing: a product of 4,096 rows in fp8 takes 2.5 ns a column at k = 0, and 2.7 ns is
+// its bf16 result at the bandwidth). A smaller tile loads more operand bytes per FLOP:
 // its rate falls with half perimeter over area, relative to 128 x 256. A split of k makes more
 // tiles of less depth, and adds the cost of summing the fp32 partial results.
 CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
@@ -275,6 +303,7 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
         device_.peak(call.dtype).per_second() * clock_ * curve.asymptote / num_sms;
     const double bandwidth =
         static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
+    const double epilogue = curve.epilogue * bytes_of_result(call) / bandwidth;
     std::array<CurveTime, kTiles.size() * kSplits.size()> choices{};
     std::size_t num_choices = 0;
     for (const Tile tile : cpu ? std::span<const Tile>{kCpuTiles} : std::span{kTiles}) {
@@ -284,9 +313,10 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
             const double partial_sums =
                 split == 1 ? 0.0 : 8.0 * static_cast<double>(split) * product(m, n, batch);
             const double memory = (static_cast<double>(call.bytes) + partial_sums) / bandwidth;
-            const double busy = corner(compute, memory);
-            choices[num_choices++] = {.seconds = busy,
-                                      .compute_share = std::pow(compute / busy, kCorner)};
+            const double tiles = compute + epilogue;
+            const double busy = corner(tiles, memory);
+            const double bound = std::pow(tiles / busy, kCorner);
+            choices[num_choices++] = {.seconds = busy, .compute_share = bound * compute / tiles};
         }
     }
     CurveTime best = soft_minimum({choices.data(), num_choices});
@@ -299,7 +329,7 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     return best;
 }
 
-// pairs + rows * (prologue + causal) at the asymptotic rate. Full attention over s keys thus
+// pairs + rows * (prologue + causal) at the asymptotic rate, and the wait for the last block. Full attention over s keys thus
 // reaches s / (s + prologue) of it. A causal mask wastes half of the blocks on the diagonal.
 CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const AttentionShape shape = attention_shape(call);
@@ -314,11 +344,13 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const std::int64_t width = computed_width(shape);
     const double flop = call.flop * static_cast<double>(width) /
                         static_cast<double>(std::max<std::int64_t>(shape.head_dim, 1));
-    const double work = visible > 0 ? flop * (pairs + extra) / visible : 0.0;
     // One block per head and 128 queries. With fewer blocks than SMs, some SMs idle.
-    const double blocks =
-        static_cast<double>(shape.batch * shape.heads) * ceil_div(shape.seq_q, 128);
-    const double occupancy = std::min(1.0, blocks / std::max<double>(device_.num_sms, 1));
+    const double heads = static_cast<double>(shape.batch * shape.heads);
+    const double sms = std::max<double>(device_.num_sms, 1);
+    const double busy_sms = std::min(sms, heads * ceil_div(shape.seq_q, 128));
+    const double occupancy = busy_sms / sms;
+    const double waited = pairs_of_last_block(shape, backward) * busy_sms / heads;
+    const double work = visible > 0 ? flop * (pairs + extra + waited) / visible : 0.0;
     const double rate = device_.peak(call.dtype).per_second() * clock_ * occupancy *
                         fraction_at(curve.fraction, width) /
                         (backward ? curve.backward_ratio : 1.0);

@@ -29,6 +29,8 @@ struct GemmCurve {
     // limits it.
     double asymptote = 0.8;
     double k_prologue = 64;     // [gemm.k_prologue] cost of filling the pipeline, in elements of k
+    // [gemm.epilogue] share of the time of reading and writing C that no other tile's products hide
+    double epilogue = 0;
     double tile_penalty = 0.2;  // [gemm.tile_penalty] loss of smaller tiles, see efficiency.cpp
     double wave_sharpness = 0.5;  // [gemm.wave_sharpness] 1: a partial wave costs a whole one
     double latency_us = 2;        // [gemm.latency_us] on top of the device's kernel_latency

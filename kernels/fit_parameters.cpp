@@ -15,12 +15,14 @@ namespace {
 // not from measurements. They decide only where no row does; the table then says "prior".
 //   asymptote        most of the tensor cores' peak; the rest is stalls between tiles
 //   k_prologue       filling a pipeline of three or four stages of 32 elements of k
+//   epilogue         between tiles that hide each other's results (0) and tiles that do not (1)
 //   tile_penalty     a 128 x 64 tile loads half again as much per FLOP as a 128 x 256 one
 //   wave_sharpness   halfway between whole waves (1) and none (0: stream-k)
 //   latency_us       launch of a kernel and its first loads
 void add_gemm(std::vector<FitParameter>& list, const std::string& generation) {
     list.push_back({"gemm.asymptote", generation, "fp16", 0.8, 0.5});
     list.push_back({"gemm.k_prologue", generation, "*", 96, 0.7});
+    list.push_back({"gemm.epilogue", generation, "*", 0.5, 0.7});
     list.push_back({"gemm.tile_penalty", generation, "*", 0.15, 0.7});
     list.push_back({"gemm.wave_sharpness", generation, "*", 0.5, 0.4});
     list.push_back({"gemm.latency_us", generation, "*", 2, 0.7});

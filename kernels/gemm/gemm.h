@@ -13,7 +13,7 @@ enum class GemmEpilogue : std::uint8_t {
     bias,             // C = AB + bias[n]
     gelu,             // also stores the pre-activation for the backward pass (GELU_AUX_BIAS)
     dgelu,            // C = AB * gelu'(pre-activation)
-    accumulate_fp32,  // C += AB with C in fp32: gradient accumulation fusion
+    accumulate,  // C += AB: gradient accumulation fusion
     // C += AB, and the column sums of B (BGRADA, BGRADB); no op asks for it by itself
     bias_gradient,
 };
@@ -32,9 +32,6 @@ inline KernelCall gemm(std::int64_t m,
                        Dtype in,
                        GemmEpilogue epilogue,
                        Dtype out) {
-    if (epilogue == GemmEpilogue::accumulate_fp32) {
-        out = Dtype::fp32;
-    }
     const std::int64_t out_size = size_bytes(out);
     std::int64_t bytes = (m * k + k * n) * size_bytes(in);
     switch (epilogue) {
@@ -50,7 +47,7 @@ inline KernelCall gemm(std::int64_t m,
         case GemmEpilogue::dgelu:
             bytes += 2 * m * n * out_size;
             break;
-        case GemmEpilogue::accumulate_fp32:
+        case GemmEpilogue::accumulate:
             bytes += 2 * m * n * out_size;
             break;
         case GemmEpilogue::bias_gradient:

@@ -12,15 +12,14 @@ namespace orrery::kernel {
 
 struct Gemm {
     static bool takes(const KernelCall& key) {
-        return gemm_epilogue(key) <= GemmEpilogue::accumulate_fp32 && key.variant / 8 < kNumDtypes;
+        return gemm_epilogue(key) <= GemmEpilogue::accumulate && key.variant / 8 < kNumDtypes;
     }
-    // A product that accumulates in fp32 has A transposed, as in gradients of weights; others do
-    // not.
+    // A product that accumulates has A transposed, as in gradients of weights; others do not.
     static bool operands(OperandForms& forms, const KernelCall& call) {
         const auto [m, n, k, batch] =
             std::array{call.dims[0], call.dims[1], call.dims[2], call.dims[3]};
         const GemmEpilogue epilogue = gemm_epilogue(call);
-        const bool adds = epilogue == GemmEpilogue::accumulate_fp32;
+        const bool adds = epilogue == GemmEpilogue::accumulate;
         forms.add({.dtype = call.dtype, .shape = {batch, m, k}, .transposed = adds});
         forms.read({batch, k, n});
         if (epilogue == GemmEpilogue::bias) {

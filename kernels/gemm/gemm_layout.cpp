@@ -45,7 +45,7 @@ LtGemm lt_gemm(const GemmRequest& r) {
         .k = r.k,
         .batch = r.batch,
         .beta = r.accumulate ? 1.0f : 0.0f,
-        .epilogue = r.epilogue == GemmEpilogue::accumulate_fp32 ? GemmEpilogue::none : r.epilogue,
+        .epilogue = r.epilogue == GemmEpilogue::accumulate ? GemmEpilogue::none : r.epilogue,
         .alignment = r.alignment,
         .reserved_sms = r.reserved_sms};
     gemm.c = result_of(r);
@@ -80,7 +80,7 @@ std::string why_not_cublaslt(const GemmRequest& r) {
         return "cuBLASLt sums the columns of one matrix, along the inner dimension";
     }
     const bool plain = r.epilogue == GemmEpilogue::none ||
-                       r.epilogue == GemmEpilogue::accumulate_fp32 ||
+                       r.epilogue == GemmEpilogue::accumulate ||
                        r.epilogue == GemmEpilogue::bias_gradient;
     if (!plain && (r.transpose_c || r.accumulate)) {
         return "a product with an epilogue can neither be added nor stored transposed";

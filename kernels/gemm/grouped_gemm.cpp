@@ -91,7 +91,7 @@ KernelCall grouped_gemm_weights(const GroupedGemm& product) {
                            product.out);
     // The rows are read once; each group has its own result.
     const std::int64_t results = product.n * product.k * size_bytes(gemm_output(call)) *
-                                 (product.epilogue == GemmEpilogue::accumulate_fp32 ? 2 : 1);
+                                 (product.epilogue == GemmEpilogue::accumulate ? 2 : 1);
     call.bytes += (groups - 1) * results;
     if (product.block_scaled) {
         call.bytes += 4 * up(counts.rows, kScaledBlock) * (product.n + product.k);
@@ -107,7 +107,7 @@ KernelCall grouped_gemm_weights(const GroupedGemm& product) {
 
 KernelCall grouped_gemm_of_key(const KernelCall& key) {
     const auto [m, n, k, groups, tiles, block] = key.dims;
-    const bool weights = gemm_epilogue(key) == GemmEpilogue::accumulate_fp32;
+    const bool weights = gemm_epilogue(key) == GemmEpilogue::accumulate;
     // The last tile of a group may be partial.
     const std::int64_t most =
         weights ? groups * up(m, kGroupTileRows) : groups + groups * m / kGroupTileRows;

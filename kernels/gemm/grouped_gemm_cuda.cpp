@@ -15,7 +15,7 @@ Result<void> for_each_group(const GemmRequest& request,
                             const GemmPointers& pointers,
                             Visit visit) {
     ORRERY_CHECK(request.epilogue == GemmEpilogue::none ||
-                 request.epilogue == GemmEpilogue::accumulate_fp32);
+                 request.epilogue == GemmEpilogue::accumulate);
     ORRERY_CHECK(request.batch == 1 && !request.transpose_a && !request.transpose_c);
     const auto* a = static_cast<const std::byte*>(pointers.a);
     const auto* b = static_cast<const std::byte*>(pointers.b);

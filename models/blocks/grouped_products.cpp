@@ -103,22 +103,17 @@ KernelCall BlockBuilder::product_call(const Value& x,
 KernelCall BlockBuilder::weight_product_call(const Value& dy,
                                              const Parameter& w,
                                              bool fused) const {
-    const GemmEpilogue epilogue = fused ? GemmEpilogue::accumulate_fp32 : GemmEpilogue::none;
+    const GemmEpilogue epilogue = fused ? GemmEpilogue::accumulate : GemmEpilogue::none;
     const Dtype dtype = gemm_dtype(w);
+    const Dtype out = fused ? plan.gradient_dtype : activation_dtype();
     if (!w.of_experts()) {
-        return gemm(local_input(w),
-                    local_output(w),
-                    local_tokens(dy),
-                    1,
-                    dtype,
-                    epilogue,
-                    activation_dtype());
+        return gemm(local_input(w), local_output(w), local_tokens(dy), 1, dtype, epilogue, out);
     }
     return grouped_gemm_weights({.rows = rows_of_experts(dy, w),
                                  .n = local_output(w),
                                  .k = local_input(w),
                                  .in = dtype,
-                                 .out = activation_dtype(),
+                                 .out = out,
                                  .epilogue = epilogue,
                                  .row_multiple = row_multiple(plan, dtype)});
 }

@@ -169,7 +169,7 @@ struct ParallelPlan {
     // With optimizer_cpu_offload: the host's fp32 copy of new weights travels, and the device
     // rounds it (DeepSpeed's csrc/adam/cpu_adam.cpp until May 2024).
     bool offload_fp32_weights = false;
-    bool gradient_accumulation_fusion = true;  // the weight-gradient GEMM adds to fp32 main_grad
+    bool gradient_accumulation_fusion = true;  // the weight-gradient GEMM adds to main_grad
     Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
     // A shorter type for the reduction alone (DeepSpeed's communication_data_type): gradients are
     // cast to it before, and back to gradient_dtype afterwards.

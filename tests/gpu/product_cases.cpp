@@ -62,13 +62,13 @@ GemmPointers pointers_of(const Views& v) {
 // Operands: A, B, C and, with a bias, that. Its first run measures the library's algorithms.
 KernelCase product(const cpu::GemmShape& s, Dtype in, Dtype out, GemmEpilogue epilogue) {
     KernelCase c{.kernel = "gemm", .shape = text_of(s), .dtype = in, .allowed = 1e-2};
-    c.shape += epilogue == GemmEpilogue::bias              ? " + bias"
-               : epilogue == GemmEpilogue::accumulate_fp32 ? " added in fp32"
-                                                           : "";
+    c.shape += epilogue == GemmEpilogue::bias         ? " + bias"
+               : epilogue == GemmEpilogue::accumulate ? fmt::format(" added to {}", name(out))
+                                                      : "";
     c.allowed = in == Dtype::bf16 ? 1e-2 : 1e-4;
     GemmRequest request = request_of(s, in, out);
     request.epilogue = epilogue == GemmEpilogue::bias ? epilogue : GemmEpilogue::none;
-    request.accumulate = epilogue == GemmEpilogue::accumulate_fp32;
+    request.accumulate = epilogue == GemmEpilogue::accumulate;
     c.on_stream = [=](CUstream_st* stream, const Views& v) {
         const Result<CudaGemm*> gemm = library();
         return gemm ? (*gemm)->run(request, pointers_of(v), stream)
@@ -95,14 +95,14 @@ std::vector<KernelCase> drawn_products(Draw& draw, int round) {
     const Dtype in = round % 2 == 0 ? Dtype::bf16 : Dtype::fp32;
     std::vector<KernelCase> cases;
     for (const GemmEpilogue epilogue :
-         {GemmEpilogue::none, GemmEpilogue::bias, GemmEpilogue::accumulate_fp32}) {
-        const bool added = epilogue == GemmEpilogue::accumulate_fp32;
+         {GemmEpilogue::none, GemmEpilogue::bias, GemmEpilogue::accumulate}) {
+        const bool added = epilogue == GemmEpilogue::accumulate;
         const cpu::GemmShape s{.m = 8 * draw.between(1, 40),
                                .n = 8 * draw.between(1, 40),
                                .k = 8 * draw.between(1, 40),
                                .transpose_a = draw.coin(),
                                .transpose_b = draw.coin()};
-        const Dtype out = added ? Dtype::fp32 : in;
+        const Dtype out = added && draw.coin() ? Dtype::fp32 : in;
         KernelCase c = product(s, in, out, epilogue);
         c.operands = {
             draw.tensor(s.m * s.k, in), draw.tensor(s.k * s.n, in), draw.tensor(s.m * s.n, out)};
@@ -129,7 +129,7 @@ std::vector<KernelCase> timed_products() {
         const bool gradient = s.transpose_a;
         const Dtype out = gradient ? Dtype::fp32 : Dtype::bf16;
         KernelCase c = product(
-            s, Dtype::bf16, out, gradient ? GemmEpilogue::accumulate_fp32 : GemmEpilogue::none);
+            s, Dtype::bf16, out, gradient ? GemmEpilogue::accumulate : GemmEpilogue::none);
         c.on_cpu = nullptr;
         c.flop =
             2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);

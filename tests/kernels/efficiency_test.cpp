@@ -129,7 +129,7 @@ TEST(Efficiency, AThinGemmIsBoundByMemory) {
 TEST(Efficiency, CausalTendsToHalfOfFullAttention) {
     const EfficiencyCurves curves(committed(), hopper("h100-80g", 3350));
     const auto ratio = [&](std::int64_t seq) {
-        AttentionShape shape{.batch = 1,
+        AttentionShape shape{.batch = 8,
                              .seq_q = seq,
                              .seq_kv = seq,
                              .heads = 64,
@@ -166,6 +166,60 @@ TEST(Efficiency, TheFirstFlashAttentionFillsHeadsUp) {
     EXPECT_NEAR(seconds(first, 40) / seconds(first, 64), 1, 0.01);
     const auto second = AttentionGeneration::flash_2;
     EXPECT_LT(seconds(second, 96) / seconds(second, 128), 0.85);
+}
+
+// Products of gradients read and write C; a shorter type of C makes them faster.
+TEST(Efficiency, MainLoopsHideAPartOfTheResult) {
+    const DeviceSpec device = hopper("h100-80g", 3350);
+    const EfficiencyCurves curves(committed(), device);
+    const auto seconds = [&](GemmEpilogue epilogue, Dtype out) {
+        return curves.time(gemm(12288, 6144, 2048, 1, kBf16, epilogue, out)).seconds;
+    };
+    const auto value = [](const char* name) {
+        return committed().value_or(name, "hopper", "*", 0);
+    };
+    const double share = value("gemm.epilogue");
+    EXPECT_GT(share, 0);
+    EXPECT_LT(share, 1);
+    const double bf16 = 2.0 * 12288 * 6144 / (3350e9 * value("memory.fraction"));
+    const double written = seconds(GemmEpilogue::none, kBf16);
+    EXPECT_NEAR(seconds(GemmEpilogue::accumulate, kBf16) - written, share * bf16, 0.1 * bf16);
+    EXPECT_NEAR(
+        seconds(GemmEpilogue::accumulate, Dtype::fp32) - written, 3 * share * bf16, 0.2 * bf16);
+}
+
+// 24 heads of 2,048 tokens: the longest block of queries sees 2,048 keys, the shortest 128, and all
+// 108 SMs wait for the difference.
+TEST(Efficiency, SmsWaitForTheLastBlockOfFlashAttention2) {
+    const EfficiencyCurves curves(committed(), measured_devices().at("a100-80g"));
+    const auto seconds = [&](AttentionGeneration generation, std::int64_t heads, bool causal) {
+        return curves
+            .time(attention_forward({.batch = 1,
+                                     .seq_q = 2048,
+                                     .seq_kv = 2048,
+                                     .heads = heads,
+                                     .kv_heads = heads,
+                                     .head_dim = 128,
+                                     .causal = causal,
+                                     .generation = generation},
+                                    kBf16))
+            .seconds;
+    };
+    // The part of the time that more heads do not add to, in heads.
+    const auto fixed = [&](AttentionGeneration generation, bool causal) {
+        const double few = seconds(generation, 24, causal);
+        const double many = seconds(generation, 48, causal);
+        return 24 * (2 * few - many) / (many - few);
+    };
+    const auto second = AttentionGeneration::flash_2;
+    const auto parameter = [](const char* name) {
+        return committed().value_or(std::string{"attention.flash_2."} + name, "ampere", "fp16", 0);
+    };
+    const double masked = parameter("prologue_tokens") + parameter("causal_tokens");
+    const double of_head = 2048 * 2049 / 2 + 2048 * masked;
+    const double waited = 108.0 * 128 * (2048 - 128) / of_head;
+    EXPECT_NEAR(fixed(second, true) - fixed(second, false), waited, 0.15 * waited);
+    EXPECT_LT(fixed(AttentionGeneration::flash_3_or_cudnn, true), 0.3 * waited);
 }
 
 TEST(Efficiency, LaterAttentionKernelsAreFaster) {

@@ -20,7 +20,8 @@ std::vector<KernelCall> listed_calls(Dtype dtype) {
         .batch = 2, .seq_q = 16, .seq_kv = 16, .heads = 4, .kv_heads = 2, .head_dim = 8};
     return {gemm(24, 16, 8, 1, dtype, GemmEpilogue::none, dtype),
             gemm(24, 16, 8, 1, dtype, GemmEpilogue::bias, dtype),
-            gemm(24, 16, 8, 1, dtype, GemmEpilogue::accumulate_fp32, dtype),
+            gemm(24, 16, 8, 1, dtype, GemmEpilogue::accumulate, dtype),
+            gemm(24, 16, 8, 1, dtype, GemmEpilogue::accumulate, Dtype::fp32),
             attention_forward(attention, dtype),
             attention_backward(attention, dtype),
             layernorm_forward(12, 16, dtype),

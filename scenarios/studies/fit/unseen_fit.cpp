@@ -92,14 +92,23 @@ StepSpread shift_of(const UnseenSteps& pool, Unseen kind, double doubling) {
     return spread;
 }
 
+// A spread that few families, software or lineages tell is too narrow for the next one as often as
+// too wide, and misses more in the first case than it holds in the second: the interval is
+// Student's, as for a variance of that many samples, of which the shift takes one.
+double of_few_groups(const UnseenSteps& pool, const StepSpread& spread) {
+    const double groups = static_cast<double>(pool.size()) - (spread.shift != 0 ? 1 : 0);
+    return student_over_normal(std::max(2.0, groups));
+}
+
 // Sets the pool's sigma around its shift if a doubling of the pace adds `doubling`.
 void set_sigma(const UnseenSteps& pool, double doubling, StepSpread& spread) {
     spread.sigma_doubling = doubling;
     spread.sigma = 1;
-    spread.sigma = spread_between(figures_of(pool, [&](const UnseenStep& step) {
+    const double seen = spread_between(figures_of(pool, [&](const UnseenStep& step) {
         return unexplained(step, deviation(step, spread)) /
                spread.at(step.num_gpus, step.predicted_s).sigma;
     }));
+    spread.sigma = of_few_groups(pool, spread) * seen;
 }
 
 // Score of the 90 % intervals, beyond the steps' own intervals.
@@ -204,6 +213,15 @@ LeftOutErrors errors_without(const std::vector<StepSample>& samples, const LeftO
 }
 
 }  // namespace
+
+double student_over_normal(double freedom) {
+    const double z = kQuantile95;
+    const double z2 = z * z;
+    const double first = (z2 + 1) / 4;
+    const double second = ((5 * z2 + 16) * z2 + 3) / 96;
+    const double third = (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+    return 1 + (first + (second + third / freedom) / freedom) / freedom;
+}
 
 double centre_of(const FamilyErrors& errors) {
     return errors.size() < kGroupsOfCentre ? 0 : balanced_percentile(errors, 0.5);

@@ -37,6 +37,10 @@ double centre_of(const FamilyErrors& errors);
 // families, over that of a normal distribution: a relative standard deviation. 0 without errors.
 double spread_between(const FamilyErrors& errors, double centre = 0);
 
+// The 95th percentile of Student's distribution over that of the normal one (Abramowitz and Stegun,
+// Handbook of Mathematical Functions, 26.7.5).
+double student_over_normal(double freedom);
+
 // A step predicted by factors that were fitted without it.
 struct UnseenStep {
     double error = 0;      // natural logarithm of predicted / measured

@@ -226,7 +226,7 @@ TEST(LtGemm, AccumulationAddsToWhatIsThere) {
                               .n = 8,
                               .k = 8,
                               .out = Dtype::fp32,
-                              .epilogue = GemmEpilogue::accumulate_fp32,
+                              .epilogue = GemmEpilogue::accumulate,
                               .accumulate = true});
     EXPECT_EQ(g.beta, 1.0f);
     EXPECT_EQ(g.epilogue, GemmEpilogue::none);

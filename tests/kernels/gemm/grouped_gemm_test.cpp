@@ -65,7 +65,11 @@ TEST(GroupedGemm, BlockScaledOperandsHaveScales) {
 TEST(GroupedGemm, GradientsOfWeightsCountResultsByGroup) {
     const Rows rows{100, 300};
     const KernelCall call = grouped_gemm_weights(
-        {.rows = rows, .n = 256, .k = 512, .epilogue = GemmEpilogue::accumulate_fp32});
+        {.rows = rows,
+         .n = 256,
+         .k = 512,
+         .out = Dtype::fp32,
+         .epilogue = GemmEpilogue::accumulate});
     EXPECT_DOUBLE_EQ(call.flop, 2.0 * 400 * 256 * 512);
     EXPECT_EQ(call.bytes, 2 * 400 * (256 + 512) + 2 * 2 * 4 * 256 * 512);
     EXPECT_EQ(call.dims[3], 2);
@@ -100,7 +104,7 @@ TEST(GroupedGemm, IsFoundAgainByItsKey) {
                 .rows = rows,
                 .n = 96,
                 .k = 64,
-                .epilogue = gradient ? GemmEpilogue::accumulate_fp32 : GemmEpilogue::none};
+                .epilogue = gradient ? GemmEpilogue::accumulate : GemmEpilogue::none};
             return gradient ? grouped_gemm_weights(product) : grouped_gemm(product);
         };
         EXPECT_EQ(again(call_of(equal)), call_of(equal));

@@ -49,8 +49,8 @@ public:
              .n = n,
              .k = k,
              .in = layer_.block_fp8 ? Dtype::fp8 : layer_.compute,
-             .out = layer_.compute,
-             .epilogue = fp32 ? GemmEpilogue::accumulate_fp32 : GemmEpilogue::none,
+             .out = fp32 ? Dtype::fp32 : layer_.compute,
+             .epilogue = fp32 ? GemmEpilogue::accumulate : GemmEpilogue::none,
              .block_scaled = layer_.block_fp8}));
     }
     void quantise(std::int64_t rows, std::int64_t columns) {

@@ -60,13 +60,23 @@ UnseenPools stacks(const Error& error, double seconds = 1) {
     return pools;
 }
 
+TEST(StudentOverNormal, IsTheTablesQuotient) {
+    EXPECT_NEAR(student_over_normal(2) * kQuantile95, 2.920, 0.03);
+    EXPECT_NEAR(student_over_normal(5) * kQuantile95, 2.015, 0.002);
+    EXPECT_NEAR(student_over_normal(12) * kQuantile95, 1.782, 0.001);
+    EXPECT_NEAR(student_over_normal(1e6), 1, 1e-5);
+}
+
+// Eleven degrees of freedom: twelve stacks without the shift.
+const double kOfTwelve = student_over_normal(11);
+
 TEST(SpreadsOf, TheShiftGrowsWithTheGpus) {
     const UnseenPools pools =
         stacks([](int stack, int doublings) { return 0.01 * (stack % 3 - 1) - 0.02 * doublings; });
     const StepSpread spread = spreads_of(pools).at(Unseen::lineage);
     EXPECT_NEAR(spread.shift_doubling, 0.02, 1e-9);
     EXPECT_NEAR(spread.shift, 0, 1e-9);
-    EXPECT_NEAR(spread.sigma, 0.01 / kQuantile95, 1e-9);
+    EXPECT_NEAR(spread.sigma, kOfTwelve * 0.01 / kQuantile95, 1e-4);
     EXPECT_EQ(spread.sigma_doubling, 0);
     EXPECT_NEAR(left_out_coverage(pools, Unseen::lineage), 1, 1e-12);
     // Without the trend of the others, families on many GPUs alone would lie outside.
@@ -87,7 +97,7 @@ TEST(SpreadsOf, TheSpreadGrowsWithThePace) {
     const StepSpread spread = spreads_of(stacks(error)).at(Unseen::lineage);
     EXPECT_NEAR(spread.sigma_doubling, 0.3, 0.05);
     EXPECT_NEAR(spread.sigma * std::exp(7 * spread.sigma_doubling),
-                0.02 * std::exp(2.1) / kQuantile95,
+                kOfTwelve * 0.02 * std::exp(2.1) / kQuantile95,
                 0.02);
     // The same errors in steps of minutes, whose pace is that of eight GPUs, are of one spread.
     EXPECT_EQ(spreads_of(stacks(error, 200)).at(Unseen::lineage).sigma_doubling, 0);
@@ -96,10 +106,10 @@ TEST(SpreadsOf, TheSpreadGrowsWithThePace) {
 TEST(SpreadsOf, WhatAStepsIntervalHoldsBesidesIsNoneOfThem) {
     UnseenPools pools = stacks([](int stack, int) { return 0.1 * (stack % 3 - 1); });
     const double whole = spreads_of(pools).at(Unseen::lineage).sigma;
-    EXPECT_NEAR(whole, 0.1 / kQuantile95, 1e-9);
+    EXPECT_NEAR(whole, kOfTwelve * 0.1 / kQuantile95, 1e-3);
     for (auto& [name, steps] : pools.at(Unseen::lineage)) {
         for (UnseenStep& step : steps) {
-            step.explained = 0.8 * whole;
+            step.explained = 0.8 * 0.1 / kQuantile95;
         }
     }
     EXPECT_NEAR(spreads_of(pools).at(Unseen::lineage).sigma, 0.6 * whole, 1e-9);
