@@ -41,8 +41,8 @@ TEST(ActivationOffload, MovesTheKeptInputs) {
     EXPECT_EQ(activation_peak(kept) - activation_peak(moved), 7 * kInput);
 }
 
-// The layer's first kernel waits for the copy of its input, which otherwise is beside the layer, and
-// for the pages that the host populates: 1.4 GB/s in all, where the copy alone takes 12.6.
+// The layer's first kernel waits for the copy of its input, which otherwise is beside the layer,
+// and for the pages that the host populates: 1.4 GB/s in all, where the copy alone takes 12.6.
 TEST(ActivationOffload, TheDeviceMayWaitForTheCopy) {
     ParallelPlan plan = offloading(1);
     const auto waits_for_copies = [&] {
