@@ -46,10 +46,12 @@ Error placed_in_file(Error error,
     if (!error.where.starts_with(kOption)) {
         return error;
     }
-    const std::string key = error.where.substr(kOption.size()) + "=";
+    // The key, or the section that several settings made.
+    const std::string key = error.where.substr(kOption.size());
     for (const std::string& change : overrides) {
         const auto place = places.find(change);
-        if (change.starts_with(key) && place != places.end()) {
+        const bool about = change.starts_with(key + "=") || change.starts_with(key + ".");
+        if (about && place != places.end()) {
             error.where = place->second;
         }
     }

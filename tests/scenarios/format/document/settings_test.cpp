@@ -24,8 +24,12 @@ TEST(Settings, KeepKeysValuesAndPlaces) {
     const Error error = placed_in_file(
         {"--set plan.micro_batch_size", "is bad", ""}, overrides_of(settings), places);
     EXPECT_EQ(error.where, "s.yaml:1:24");
-    EXPECT_EQ(placed_in_file({"a.yaml:3", "is bad", ""}, overrides_of(settings), places).where,
-              "a.yaml:3");
+    const auto placed = [&](const char* where) {
+        return placed_in_file({where, "is bad", ""}, overrides_of(settings), places).where;
+    };
+    EXPECT_EQ(placed("--set plan"), "s.yaml:1:24");  // the section that settings made
+    EXPECT_EQ(placed("--set pla"), "--set pla");
+    EXPECT_EQ(placed("a.yaml:3"), "a.yaml:3");
 }
 
 TEST(Settings, AreAMap) {
