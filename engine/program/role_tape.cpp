@@ -1,40 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/program/role_tape.h"
 
-#include <algorithm>
-#include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/base/check.h"
-#include "engine/program/critical_path.h"
+#include "engine/program/role_unroller.h"
 
 namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kNoOp = UINT32_MAX;
-
-bool is_communication(OpKind kind) {
-    return kind == OpKind::collective || kind == OpKind::send_recv || kind == OpKind::copy;
-}
-
-// An op of the unrolled step while its role's tape is built.
-struct FlatOp {
-    const Op* op = nullptr;
-    StreamId stream{};
-    SlotOp place;
-    Time launch;
-    std::uint32_t ordinal = 0;  // position in its stream
-    std::uint32_t draw = 0;
-    std::uint32_t first_wait = 0;
-    std::uint32_t num_waits = 0;
-    bool watched = false;
-    bool holds_host = false;
+// What slots that execute a segment have in common.
+struct SegmentCuts {
+    // By op: index into RoleTape::parts of its parts in an earlier slot of the role `of_role`
+    std::vector<std::uint32_t> first_part{};
+    std::uint32_t of_role = UINT32_MAX;
+    // Of runs without draws within one slot: their shapes, by first and last op
+    std::unordered_map<std::uint64_t, std::uint32_t> shapes{};
 };
 
-struct FlatWait {
-    std::uint32_t flat = 0;  // position in flat_ of the op that is waited on
-    bool carried = false;
+// A run that is not closed yet.
+struct OpenRun {
+    bool open = false;
+    bool has_draws = false;
 };
 
 struct ShapeHash {
@@ -54,12 +43,6 @@ struct ShapeHash {
     }
 };
 
-// Whether the host waits for the op before it launches the ops that follow it in the Program: it
-// restarts with tensors that it has read.
-bool holds_host(const Program& program, const Op& op) {
-    return is_restart(program, op) && op.num_operands > 0;
-}
-
 class TapeBuilder {
 public:
     TapeBuilder(const Program& program,
@@ -68,302 +51,217 @@ public:
                 const StepLoad* load)
         : program_(program),
           launch_costs_(launch_costs),
-          in_program_order_(in_program_order),
-          load_(load) {
-        for (const Segment& segment : program.segments) {
-            for (const Op& op : segment.ops) {
-                tapes_.num_streams = std::max(tapes_.num_streams,
-                                              static_cast<std::uint32_t>(index(stream_of(op))) + 1);
-            }
-        }
+          load_(load),
+          step_(program, in_program_order),
+          cuts_(program.segments.size()) {
+        tapes_.num_streams = step_.num_streams;
         ORRERY_CHECK(tapes_.num_streams <= kStreamsMax);
     }
 
     Tapes build() {
         for (std::uint32_t r = 0; r < program_.roles.size(); ++r) {
+            role_ = &program_.roles[r];
             const std::uint32_t party = program_.party_of(to_id<RoleId>(r));
             tape_ = RoleTape{};
             loaded_ids_.clear();
             mesh_ = &program_.parties[party].mesh;
-            launch_cost_ = launch_costs_[party];
-            flatten(program_.roles[r]);
-            reduce_waits();
-            watch_host_reads();
-            cut_into_items();
-            tape_.num_ops = static_cast<std::int64_t>(flat_.size());
+            take_launch_cost(launch_costs_[party]);
+            step_.unroll(*role_);
+            cut_into_items(r);
+            tape_.num_ops = step_.num_ops;
+            tape_.last_launch = launch_cost_ * step_.num_launches;
+            tape_.overlaps_steps = step_.overlaps_steps;
             tapes_.roles.push_back(std::move(tape_));
         }
         return std::move(tapes_);
     }
 
 private:
-    StreamId stream_of(const Op& op) const {
-        return in_program_order_ && !only_sends(program_, op) ? StreamId{} : op.stream;
-    }
-
-    // Lists all ops of the step in program order, with their launch times and waits.
-    void flatten(const Role& role) {
-        flat_.clear();
-        waits_.clear();
-        tape_.streams.resize(tapes_.num_streams);
-        std::vector<std::uint32_t> slot_begin;
-        std::uint32_t num_ops = 0;
-        for (const Slot& slot : role.slots) {
-            slot_begin.push_back(num_ops);
-            num_ops += static_cast<std::uint32_t>(program_.segment_of(slot).ops.size());
-        }
-        std::vector<std::uint32_t> ordinal(tapes_.num_streams, 0);
-        std::vector<SlotWait> slot_waits;
-        last_hold_ = kNoOp;
-        knows_hold_.assign(tapes_.num_streams, true);
-        std::int64_t launches = 0;
-        for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
-            const Slot& slot = role.slots[s];
-            const std::vector<Op>& ops = program_.segment_of(slot).ops;
-            const std::uint32_t begin = slot_begin[s];
-            slot_waits = slot.waits;
-            std::ranges::stable_sort(slot_waits, {}, &SlotWait::op);
-            auto wait = slot_waits.begin();
-            for (std::uint32_t o = 0; o < ops.size(); ++o) {
-                const Op& op = ops[o];
-                launches += op.launches;
-                FlatOp flat{.op = &op,
-                            .stream = stream_of(op),
-                            .place = {s, o},
-                            .launch = launch_cost_ * launches,
-                            .draw = load_ == nullptr ? 0 : load_->draw_of(slot, o),
-                            .watched = holds_host(program_, op),
-                            .holds_host = holds_host(program_, op)};
-                flat.ordinal = ordinal[index(flat.stream)]++;
-                flat.first_wait = static_cast<std::uint32_t>(waits_.size());
-                wait_for_hold(flat);
-                for (std::uint32_t w = 0; w < op.num_waits; ++w) {
-                    waits_.push_back({.flat = begin + program_.waits[op.first_wait + w]});
-                }
-                for (; wait != slot_waits.end() && wait->op == o; ++wait) {
-                    waits_.push_back(
-                        {.flat = slot_begin[wait->slot] + wait->slot_op, .carried = wait->carried});
-                }
-                flat.num_waits = static_cast<std::uint32_t>(waits_.size()) - flat.first_wait;
-                if (flat.holds_host) {
-                    last_hold_ = static_cast<std::uint32_t>(flat_.size());
-                    knows_hold_.assign(tapes_.num_streams, false);
-                    knows_hold_[index(flat.stream)] = true;
-                }
-                flat_.push_back(flat);
+    // The shape of a run has its launches, which depend on the cost.
+    void take_launch_cost(Time cost) {
+        if (cost != launch_cost_) {
+            for (SegmentCuts& segment : cuts_) {
+                segment.shapes.clear();
             }
         }
-        tape_.last_launch = launch_cost_ * launches;
-        find_host_reads(role, slot_begin);
+        launch_cost_ = cost;
     }
 
-    // The host launches an op only when the last op that held it has ended.
-    void wait_for_hold(const FlatOp& flat) {
-        const std::size_t s = index(flat.stream);
-        if (!knows_hold_[s]) {
-            waits_.push_back({.flat = last_hold_});
-            knows_hold_[s] = true;
-        }
+    const Op& op_at(SlotOp place) const {
+        return program_.segment_of(role_->slots[place.slot]).ops[place.op];
+    }
+    SegmentCuts& cuts_of(std::uint32_t slot) { return cuts_[index(role_->slots[slot].segment)]; }
+    Time launch_of(SlotOp place) const { return launch_cost_ * step_.launches_to(place); }
+    std::uint32_t draw_of(SlotOp place) const {
+        return load_ == nullptr ? 0 : load_->draw_of(role_->slots[place.slot], place.op);
     }
 
-    // Finds the last op of each stream that the host waits for.
-    void find_host_reads(const Role& role, const std::vector<std::uint32_t>& slot_begin) {
-        host_reads_.assign(tapes_.num_streams, kNoOp);
-        for (std::uint32_t f = 0; f < flat_.size() && role.host_reads.empty(); ++f) {
-            host_reads_[index(flat_[f].stream)] = f;
-        }
-        for (const SlotOp& read : role.host_reads) {
-            const std::uint32_t f = slot_begin[read.slot] + read.op;
-            std::uint32_t& latest = host_reads_[index(flat_[f].stream)];
-            latest = latest == kNoOp ? f : std::max(latest, f);
-        }
-    }
-
-    // Keeps an op's latest wait on each other stream, unless an earlier op of the same stream
-    // waited for as much. A carried wait on an op that the host has read is dropped.
-    void reduce_waits() {
-        const std::size_t n = tapes_.num_streams;
-        // [step before, this step][stream][other]: ordinal + 1 of the last op known to have ended.
-        std::vector<std::uint32_t> known[2];
-        known[0].assign(n * n, 0);
-        known[1].assign(n * n, 0);
-        for (std::size_t s = 0; s < n; ++s) {
-            const std::uint32_t read = host_reads_[s];
-            for (std::size_t own = 0; own < n && read != kNoOp; ++own) {
-                known[0][own * n + s] = flat_[read].ordinal + 1;
-            }
-        }
-        std::vector<std::uint32_t> latest[2];
-        for (FlatOp& flat : flat_) {
-            if (flat.num_waits == 0) {
-                continue;
-            }
-            const std::size_t own = index(flat.stream);
-            latest[0].assign(n, kNoOp);
-            latest[1].assign(n, kNoOp);
-            for (std::uint32_t w = 0; w < flat.num_waits; ++w) {
-                const FlatWait& wait = waits_[flat.first_wait + w];
-                const std::size_t other = index(flat_[wait.flat].stream);
-                const std::uint32_t ended = flat_[wait.flat].ordinal + 1;
-                const std::size_t step = wait.carried ? 0 : 1;
-                if (other != own && ended > known[step][own * n + other]) {
-                    known[step][own * n + other] = ended;
-                    latest[step][other] = wait.flat;
-                }
-            }
-            std::uint32_t kept = 0;
-            for (const std::size_t step : {0, 1}) {
-                for (const std::uint32_t target : latest[step]) {
-                    if (target != kNoOp) {
-                        waits_[flat.first_wait + kept++] = {target, step == 0};
-                        flat_[target].watched = true;
-                    }
-                }
-            }
-            flat.num_waits = kept;
-        }
-    }
-
-    // A read op must be the last of its item, because the host waits for items.
-    void watch_host_reads() {
-        for (const std::uint32_t read : host_reads_) {
-            if (read != kNoOp && flat_[read].ordinal + 1 < ops_on(flat_[read].stream)) {
-                flat_[read].watched = true;
-                tape_.overlaps_steps = true;
-            }
-        }
-        for (const FlatOp& flat : flat_) {
-            tape_.overlaps_steps = tape_.overlaps_steps || host_reads_[index(flat.stream)] == kNoOp;
-        }
-    }
-
-    std::uint32_t ops_on(StreamId stream) const {
-        std::uint32_t count = 0;
-        for (const FlatOp& flat : flat_) {
-            count += flat.stream == stream ? 1 : 0;
-        }
-        return count;
-    }
-
-    void cut_into_items() {
+    void cut_into_items(std::uint32_t role) {
         carried_.clear();
-        // number of items that have ended with this op
-        std::vector<std::uint32_t> item_of(flat_.size());
-        std::vector<bool> run_open(tapes_.num_streams, false);
-        std::vector<RunShape> open(tapes_.num_streams);
-        for (std::size_t f = 0; f < flat_.size(); ++f) {
-            const FlatOp& flat = flat_[f];
-            const std::size_t s = index(flat.stream);
-            TapeStream& stream = tape_.streams[s];
-            if (flat.op->kind() == OpKind::kernel) {
-                tape_.kernel_streams |= std::uint64_t{1} << s;
+        item_of_.resize(step_.num_ops);
+        runs_.assign(tapes_.num_streams, OpenRun{});
+        tape_.streams.resize(tapes_.num_streams);
+        for (std::size_t s = 0; s < runs_.size(); ++s) {
+            tape_.streams[s].ops.reserve(step_.ops_on[s]);
+        }
+        auto waiting = step_.waiting.begin();
+        for (std::uint32_t s = 0; s < role_->slots.size(); ++s) {
+            const std::vector<SegmentOp>& ops = step_.segment_of(s).ops;
+            SegmentCuts& cuts = cuts_of(s);
+            if (cuts.of_role != role) {
+                cuts.of_role = role;
+                cuts.first_part.assign(ops.size(), kNoOp);
             }
-            const bool communication = is_communication(flat.op->kind());
-            if (run_open[s] && (communication || flat.num_waits > 0)) {
-                close_run(stream, open[s]);
-                run_open[s] = false;
-            }
-            if (!run_open[s]) {
-                begin_item(stream, flat, item_of);
-            }
-            stream.ops.push_back(flat.place);
-            TapeItem& item = stream.items.back();
-            ++item.num_ops;
-            item_of[f] = static_cast<std::uint32_t>(stream.items.size());
-            ORRERY_CHECK(static_cast<std::size_t>(flat.op->cause) < kNumOpCauses);
-            if (communication) {
-                add_communication(item, flat);
-                item.watched = flat.watched;
-                continue;
-            }
-            open[s].push_back({flat.op->payload,
-                               flat.op->cause,
-                               flat.launch - item.launch,
-                               flat.draw,
-                               flat.holds_host});
-            item.watched = flat.watched;
-            item.holds_host = flat.holds_host;
-            run_open[s] = !flat.watched;
-            if (flat.watched) {
-                close_run(stream, open[s]);
+            for (std::uint32_t o = 0; o < ops.size(); ++o) {
+                const std::uint32_t flat = step_.slot_begin[s] + o;
+                const bool waits = waiting != step_.waiting.end() && waiting->flat == flat;
+                add_op(ops[o], {s, o}, flat, waits ? *waiting++ : WaitingOp{});
             }
         }
-        for (std::size_t s = 0; s < open.size(); ++s) {
-            if (run_open[s]) {
-                close_run(tape_.streams[s], open[s]);
+        for (std::size_t s = 0; s < runs_.size(); ++s) {
+            if (runs_[s].open) {
+                close_run(tape_.streams[s], runs_[s]);
             }
-            if (host_reads_[s] != kNoOp) {
-                tape_.streams[s].host_items = item_of[host_reads_[s]];
+            if (step_.host_reads[s].flat != kNoOp) {
+                tape_.streams[s].host_items = item_of_[step_.host_reads[s].flat];
             }
         }
         for (const auto& [condition, flat] : carried_) {
-            tape_.conditions[condition].items = item_of[flat];
+            tape_.conditions[condition].items = item_of_[flat];
         }
     }
 
-    void begin_item(TapeStream& stream,
-                    const FlatOp& flat,
-                    const std::vector<std::uint32_t>& item_of) {
-        TapeItem item{.first_op = static_cast<std::uint32_t>(stream.ops.size()),
-                      .first_wait = static_cast<std::uint32_t>(tape_.conditions.size()),
-                      .num_waits = flat.num_waits,
-                      .launch = flat.launch};
-        for (std::uint32_t w = 0; w < flat.num_waits; ++w) {
-            const auto [target, carried] = waits_[flat.first_wait + w];
-            if (carried) {  // the op may be later in program order
-                carried_.emplace_back(tape_.conditions.size(), target);
+    void add_op(const SegmentOp& known, SlotOp place, std::uint32_t flat, const WaitingOp& waits) {
+        const std::uint32_t draw = draw_of(place);
+        TapeStream& stream = tape_.streams[known.stream];
+        OpenRun& run = runs_[known.stream];
+        if (known.is_kernel) {
+            tape_.kernel_streams |= std::uint64_t{1} << known.stream;
+        }
+        if (run.open && (known.communicates || waits.num_waits > 0)) {
+            close_run(stream, run);
+        }
+        if (!run.open) {
+            begin_item(stream, waits, launch_of(place));
+        }
+        stream.ops.push_back(place);
+        TapeItem& item = stream.items.back();
+        ++item.num_ops;
+        item_of_[flat] = static_cast<std::uint32_t>(stream.items.size());
+        item.watched = step_.watched[flat];
+        if (known.communicates) {
+            add_communication(item, place, known.stream, draw);
+            return;
+        }
+        item.holds_host = known.holds_host;
+        run = {.open = true, .has_draws = run.has_draws || draw != 0};
+        if (item.watched) {
+            close_run(stream, run);
+        }
+    }
+
+    void begin_item(TapeStream& stream, const WaitingOp& waits, Time launch) {
+        stream.items.push_back({.first_op = static_cast<std::uint32_t>(stream.ops.size()),
+                                .first_wait = static_cast<std::uint32_t>(tape_.conditions.size()),
+                                .num_waits = waits.num_waits,
+                                .launch = launch});
+        for (std::uint32_t w = 0; w < waits.num_waits; ++w) {
+            const FlatWait& wait = step_.waits[waits.first_wait + w];
+            if (wait.carried) {  // the op may be later in program order
+                carried_.emplace_back(tape_.conditions.size(), wait.flat);
             }
-            tape_.conditions.push_back(
-                {.items = item_of[target],
-                 .stream = static_cast<std::uint16_t>(index(flat_[target].stream)),
-                 .carried = carried});
+            tape_.conditions.push_back({.items = wait.carried ? 0 : item_of_[wait.flat],
+                                        .stream = static_cast<std::uint16_t>(wait.stream),
+                                        .carried = wait.carried});
         }
-        stream.items.push_back(item);
     }
 
-    void close_run(TapeStream& stream, RunShape& shape) {
-        const auto [found, added] =
-            shape_ids_.try_emplace(shape, static_cast<std::uint32_t>(tapes_.shapes.size()));
-        if (added) {
-            tapes_.shapes.push_back(shape);
-        }
-        stream.items.back().shape = found->second;
-        if (std::ranges::any_of(shape, [](const RunOp& op) { return op.draw != 0; })) {
+    void close_run(TapeStream& stream, OpenRun& run) {
+        TapeItem& item = stream.items.back();
+        const std::span<const SlotOp> ops{stream.ops.data() + item.first_op, item.num_ops};
+        item.shape = run.has_draws ? shape_of(ops) : shape_without_draws(ops);
+        if (run.has_draws) {
             const auto known = loaded_ids_.try_emplace(
-                found->second, static_cast<std::uint32_t>(tape_.loaded.size()));
+                item.shape, static_cast<std::uint32_t>(tape_.loaded.size()));
             if (known.second) {
-                tape_.loaded.push_back(found->second);
+                tape_.loaded.push_back(item.shape);
             }
-            stream.items.back().loaded = known.first->second;
+            item.loaded = known.first->second;
         }
-        shape.clear();
+        run = {};
     }
 
-    void add_communication(TapeItem& item, const FlatOp& flat) {
-        const Op& op = *flat.op;
+    std::uint32_t shape_without_draws(std::span<const SlotOp> ops) {
+        if (ops.front().slot != ops.back().slot) {
+            return shape_of(ops);
+        }
+        const std::uint64_t key = std::uint64_t{ops.front().op} << 32 | ops.back().op;
+        const auto [known, fresh] = cuts_of(ops.front().slot).shapes.try_emplace(key, 0);
+        if (fresh) {
+            known->second = shape_of(ops);
+        }
+        return known->second;
+    }
+
+    std::uint32_t shape_of(std::span<const SlotOp> ops) {
+        const Time first = launch_of(ops.front());
+        shape_.clear();
+        for (const SlotOp& place : ops) {
+            const Op& op = op_at(place);
+            shape_.push_back({op.payload,
+                              op.cause,
+                              launch_of(place) - first,
+                              draw_of(place),
+                              step_.segment_of(place.slot).ops[place.op].holds_host});
+        }
+        const auto [found, added] =
+            shape_ids_.try_emplace(shape_, static_cast<std::uint32_t>(tapes_.shapes.size()));
+        if (added) {
+            tapes_.shapes.push_back(shape_);
+        }
+        return found->second;
+    }
+
+    void add_communication(TapeItem& item, SlotOp place, std::uint8_t stream, std::uint32_t draw) {
+        const Op& op = op_at(place);
         item.cause = op.cause;
+        item.kind = op.kind() == OpKind::collective ? ItemKind::collective
+                    : op.kind() == OpKind::copy     ? ItemKind::copy
+                                                    : ItemKind::send_recv;
         item.first_part = static_cast<std::uint32_t>(tape_.parts.size());
+        item.num_parts = op.kind() == OpKind::send_recv
+                             ? static_cast<std::uint32_t>(program_.send_recv(op).parts.size())
+                             : 1;
+        std::uint32_t& before = cuts_of(place.slot).first_part[place.op];
+        if (draw != 0 || before == kNoOp) {
+            before = draw == 0 ? item.first_part : kNoOp;
+            add_parts(op, stream, draw);
+            return;
+        }
+        for (std::uint32_t p = 0; p < item.num_parts; ++p) {
+            const TapePart part = tape_.parts[before + p];
+            use(part.connection, part.message, stream);
+        }
+    }
+
+    void add_parts(const Op& op, std::uint8_t stream, std::uint32_t draw) {
         if (op.kind() == OpKind::collective) {
-            item.kind = ItemKind::collective;
             const CollectiveCall& call = program_.collective(op);
             add_part(connection({.kind = ConnectionKind::group,
                                  .communicator = call.communicator,
                                  .group = call.group}),
                      call,
-                     flat.stream,
-                     flat.draw);
+                     stream,
+                     draw);
         } else if (op.kind() == OpKind::copy) {
-            item.kind = ItemKind::copy;
-            add_part(connection({.kind = ConnectionKind::copies}), program_.copy(op), flat.stream);
+            add_part(connection({.kind = ConnectionKind::copies}), program_.copy(op), stream);
         } else {
-            item.kind = ItemKind::send_recv;
             for (const SendRecvPart& part : program_.send_recv(op).parts) {
                 add_part(connection(connection_of(part)),
                          SendCall{.bytes = part.bytes, .ranks = ranks_of(part)},
-                         flat.stream);
+                         stream);
             }
         }
-        item.num_parts = static_cast<std::uint32_t>(tape_.parts.size()) - item.first_part;
     }
 
     // Members of the message's communicator; between two parties it is their pair's.
@@ -412,7 +310,7 @@ private:
 
     void add_part(std::uint32_t c,
                   const TransferCall& call,
-                  StreamId stream,
+                  std::uint8_t stream,
                   std::uint32_t draw = 0) {
         RoleConnection& connection = tape_.connections[c];
         const std::uint32_t message = find_message(connection, call, draw);
@@ -422,25 +320,30 @@ private:
             connection.uses.push_back(0);
             connection.stream_masks.push_back(0);
         }
+        use(c, message, stream);
+    }
+
+    void use(std::uint32_t c, std::uint32_t message, std::uint8_t stream) {
+        RoleConnection& connection = tape_.connections[c];
         ++connection.uses[message];
-        connection.stream_masks[message] |= std::uint64_t{1} << index(stream);
+        connection.stream_masks[message] |= std::uint64_t{1} << stream;
         tape_.parts.push_back({c, message, connection.messages_per_step++});
     }
 
     const Program& program_;
     std::span<const Time> launch_costs_;
-    bool in_program_order_;
     const StepLoad* load_;
+    RoleUnroller step_;
+    const Role* role_ = nullptr;
     const Mesh* mesh_ = nullptr;  // of the current role
     Time launch_cost_;
     Tapes tapes_;
     RoleTape tape_;
-    std::vector<FlatOp> flat_;
-    std::vector<FlatWait> waits_;
-    std::vector<std::uint32_t> host_reads_;  // by stream: position in flat_, or kNoOp
-    std::uint32_t last_hold_ = kNoOp;        // position in flat_ of the last op that held the host
-    std::vector<bool> knows_hold_;           // by stream: whether an op of it waits for that op
-    // Position in the tape's conditions, and position in flat_ of the op that is waited on.
+    std::vector<SegmentCuts> cuts_;       // by segment
+    std::vector<std::uint32_t> item_of_;  // by flat op: number of items that have ended with it
+    std::vector<OpenRun> runs_;           // by stream
+    RunShape shape_;                      // of the run that is being closed
+    // Position in the tape's conditions, and the flat op that is waited on.
     std::vector<std::pair<std::size_t, std::uint32_t>> carried_;
     std::unordered_map<RunShape, std::uint32_t, ShapeHash> shape_ids_;
     // shape to index in RoleTape::loaded
