@@ -164,8 +164,8 @@ double computed_pairs(AttentionShape shape, Dtype dtype, bool backward) {
 
 // FlashAttention 2 starts a block for each 128 queries of a head, the first queries first
 // (csrc/flash_attn/src/flash_fwd_kernel.h). Under a causal mask the last block that starts is one
-// of the longest, and the other SMs wait for its excess over the shortest. Later kernels start the
-// longest first. Pairs on one SM.
+// of the longest, and the other SMs wait for a part of its excess over the shortest. Later kernels
+// start the longest first. Pairs on one SM, all of the excess.
 double pairs_of_last_block(const AttentionShape& shape, bool backward) {
     constexpr std::int64_t kQueries = 128;
     if (backward || !shape.causal || shape.generation != AttentionGeneration::flash_2 ||
@@ -193,6 +193,7 @@ AttentionCurve attention_curve(const EfficiencyTable& table,
     read(".prologue_tokens", curve.prologue_tokens);
     read(".causal_tokens", curve.causal_tokens);
     read(".backward_ratio", curve.backward_ratio);
+    read(".last_block", curve.last_block);
     read(".residual", curve.residual);
     return curve;
 }
@@ -349,7 +350,8 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const double sms = std::max<double>(device_.num_sms, 1);
     const double busy_sms = std::min(sms, heads * ceil_div(shape.seq_q, 128));
     const double occupancy = busy_sms / sms;
-    const double waited = pairs_of_last_block(shape, backward) * busy_sms / heads;
+    const double waited =
+        curve.last_block * pairs_of_last_block(shape, backward) * busy_sms / heads;
     const double work = visible > 0 ? flop * (pairs + extra + waited) / visible : 0.0;
     const double rate = device_.peak(call.dtype).per_second() * clock_ * occupancy *
                         fraction_at(curve.fraction, width) /

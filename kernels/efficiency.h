@@ -46,6 +46,8 @@ struct AttentionCurve {
     double prologue_tokens = 150;  // [.prologue_tokens] cost of starting a row of queries, in keys
     double causal_tokens = 100;    // [.causal_tokens] additional keys for half masked blocks
     double backward_ratio = 1.15;  // [.backward_ratio] forward rate / backward rate
+    // [.last_block] part of the last block's excess that the other SMs wait for
+    double last_block = 0;
     double residual = 0.1;         // [.residual]
 };
 

@@ -189,7 +189,7 @@ TEST(Efficiency, MainLoopsHideAPartOfTheResult) {
 }
 
 // 24 heads of 2,048 tokens: the longest block of queries sees 2,048 keys, the shortest 128, and all
-// 108 SMs wait for the difference.
+// 108 SMs wait for a part of the difference.
 TEST(Efficiency, SmsWaitForTheLastBlockOfFlashAttention2) {
     const EfficiencyCurves curves(committed(), measured_devices().at("a100-80g"));
     const auto seconds = [&](AttentionGeneration generation, std::int64_t heads, bool causal) {
@@ -213,13 +213,16 @@ TEST(Efficiency, SmsWaitForTheLastBlockOfFlashAttention2) {
     };
     const auto second = AttentionGeneration::flash_2;
     const auto parameter = [](const char* name) {
-        return committed().value_or(std::string{"attention.flash_2."} + name, "ampere", "fp16", 0);
+        const double value =
+            committed().value_or(std::string{"attention.flash_2."} + name, "ampere", "fp16", 0);
+        EXPECT_GT(value, 0) << name;
+        return value;
     };
     const double masked = parameter("prologue_tokens") + parameter("causal_tokens");
     const double of_head = 2048 * 2049 / 2 + 2048 * masked;
-    const double waited = 108.0 * 128 * (2048 - 128) / of_head;
+    const double waited = parameter("last_block") * 108.0 * 128 * (2048 - 128) / of_head;
     EXPECT_NEAR(fixed(second, true) - fixed(second, false), waited, 0.15 * waited);
-    EXPECT_LT(fixed(AttentionGeneration::flash_3_or_cudnn, true), 0.3 * waited);
+    EXPECT_LT(fixed(AttentionGeneration::flash_3_or_cudnn, true), fixed(second, true) - waited / 2);
 }
 
 TEST(Efficiency, LaterAttentionKernelsAreFaster) {
