@@ -16,6 +16,9 @@ namespace orrery {
 namespace {
 
 constexpr double kStreamBytes = 2;  // of an element that moves from node to node
+// A ring's plan counts on this share of a host's free memory (prima.cpp, common/profiler.cpp:
+// 0.8 of MemAvailable). The kernel keeps pages of the weights in all of it.
+constexpr double kPlannedMemory = 0.8;
 
 Transformer with_layers(Transformer model, std::int64_t layers) {
     model.num_layers = layers;
@@ -96,8 +99,9 @@ std::vector<ChainNodeUse> ChainPrices::use() const {
     const std::vector<Time> times = chain_times(nodes_, shares_, reads_ahead);
     std::vector<ChainNodeUse> uses;
     for (std::size_t i = 0; i < times.size(); ++i) {
-        const std::int64_t read = layers_from_disk(shares_[i], reads_ahead);
-        uses.push_back({.node = nodes_[shares_[i].node].name,
+        const ChainNode& node = nodes_[shares_[i].node];
+        const std::int64_t read = layers_from_disk(shares_[i], reads_ahead, node.spare_layers);
+        uses.push_back({.node = node.name,
                         .device_layers = shares_[i].device_layers,
                         .host_layers = shares_[i].computed_by_host() - read,
                         .disk_layers = read,
@@ -149,6 +153,10 @@ Result<std::unique_ptr<ChainPrices>> ChainPrices::make(const Scenario& scenario,
     }
     prices->add_nodes(scenario, pool);
     prices->shares_ = chain_shares(pool.chain, prices->nodes_, scenario.model.num_layers);
+    // The plan does not know of them.
+    for (std::size_t i = 0; i < prices->nodes_.size(); ++i) {
+        prices->nodes_[i].spare_layers = prices->spare_layers_[i];
+    }
     if (prices->shares_.empty()) {
         return fail(scenario.cluster_where,
                     fmt::format("{} layers of {:.2f} GB are more than the nodes' memories hold, "
@@ -183,13 +191,14 @@ void ChainPrices::add_nodes(const Scenario& scenario, const ServingPoolSpec& poo
     const auto cache_tokens = static_cast<double>(chain_blocks(model_, pool.limits)) *
                               static_cast<double>(pool.limits.block_size);
     const double layer = layer_bytes_ + cache_tokens * layer_cache_bytes_;
-    const auto layers_in = [&](double bytes) {
-        return static_cast<std::int64_t>(
-            std::clamp(bytes / layer, 0.0, static_cast<double>(model_.num_layers)));
-    };
+    // Of the embedding a token reads one row, and no other page of it is in memory.
     const double output_bytes =
-        static_cast<double>(embedding_parameters(model_) + output_parameters(model_)) *
+        static_cast<double>(std::max(embedding_parameters(model_), output_parameters(model_))) *
         kStreamBytes * output_share_;
+    const double most = static_cast<double>(model_.num_layers) + std::ceil(output_bytes / layer);
+    const auto layers_in = [&](double bytes) {
+        return static_cast<std::int64_t>(std::clamp(bytes / layer, 0.0, most));
+    };
     for (std::uint32_t node = 0; node < scenario.cluster.num_nodes; ++node) {
         kind_of_.push_back(scenario.cluster.kind_of_node(node));
     }
@@ -202,14 +211,17 @@ void ChainPrices::add_nodes(const Scenario& scenario, const ServingPoolSpec& poo
         ChainNode priced_node = priced(i, (i + 1) % kind_of_.size(), token);
         priced_node.name = kind.node.name;
         priced_node.output_layers = static_cast<std::int64_t>(std::ceil(output_bytes / layer));
+        double host_bytes = memory;
         if (kind.has_host) {
             priced_node.device_layers =
                 layers_in(engine_.share_of_rest ? engine_.memory_share * (memory - reserved)
                                                 : engine_.memory_share * memory - reserved);
-            priced_node.host_layers = layers_in(static_cast<double>(kind.node.host_memory.count()));
-        } else {
-            priced_node.host_layers = layers_in(memory);
+            host_bytes = static_cast<double>(kind.node.host_memory.count());
         }
+        const bool of_host = kind.has_host || device.generation == "cpu";
+        const double planned = of_host && prefetches(chain_) ? kPlannedMemory : 1;
+        priced_node.host_layers = layers_in(planned * host_bytes);
+        spare_layers_.push_back(layers_in(host_bytes) - priced_node.host_layers);
         priced_node.disk_layer =
             bytes_time(layer_bytes_,
                        static_cast<double>(kind.node.nvme_drives) *
@@ -262,6 +274,7 @@ void ChainPrices::times(const Batch& batch, std::vector<Time>& stages) {
         const std::size_t node = shares_[i].node;
         of_shape[node] = priced(node, shares_[(i + 1) % shares_.size()].node, shape);
         of_shape[node].disk_layer = nodes_[node].disk_layer;
+        of_shape[node].spare_layers = nodes_[node].spare_layers;
     }
     stages = chain_times(of_shape, shares_, prefetches(chain_));
     const Time host = bounded_sum(

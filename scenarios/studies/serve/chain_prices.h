@@ -62,6 +62,7 @@ private:
     std::vector<Kind> kinds_;
     std::vector<std::size_t> kind_of_;  // by node
     std::vector<ChainNode> nodes_;
+    std::vector<std::int64_t> spare_layers_;  // of each node
     std::vector<ChainShare> shares_;
     double layer_bytes_ = 0;
     double layer_cache_bytes_ = 0;  // keys and values of a token in one layer

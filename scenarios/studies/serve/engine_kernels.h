@@ -4,21 +4,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/result.h"
+#include "kernels/device_spec.h"
 #include "models/serving/serving_step.h"
 
 namespace orrery {
 
-// Kernels of an engine that are slower than the curves: the share of the memory bandwidth that they
+// Kernels of an engine that differ from the curves: the share of the memory bandwidth that they
 // reach, or 0. The two of experts apply to weights that are not unpacked.
 struct EngineKernels {
     double expert_weights = 0;  // products of experts that are bound by their bytes
     double expert_rows = 0;     // around these products
     double scaled_casts = 0;    // casts of other products' operands with block scales (FP8, FP4)
+    double vector_weights = 0;  // products of up to kVectorRows rows
 };
 // Whose kernels, on which generation of devices, with products in how many bits.
 struct EngineKernelKey {
@@ -29,6 +32,16 @@ struct EngineKernelKey {
 // Reads the rows of a key from a table like catalogue/engine_kernels.csv. A row without a
 // generation holds on all devices.
 Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineKernelKey& key);
+
+// Rows for which llama.cpp has matrix-vector kernels (ggml/src/ggml-cuda/mmvq.cuh,
+// MMVQ_MAX_BATCH_SIZE).
+inline constexpr std::int64_t kVectorRows = 8;
+
+// Time of a product of few rows with vector_weights. These kernels have no tiles of tensor cores,
+// most of whose rows would be empty: they read the weights once and multiply on the CUDA cores.
+std::optional<Time> vector_product_time(const EngineKernels& kernels,
+                                        const KernelCall& call,
+                                        const DeviceSpec& device);
 
 // Engines with joins_attention call one kernel for a step's prompts and its generating sequences
 // (models/serving/cached_attention.h): both ops become one.

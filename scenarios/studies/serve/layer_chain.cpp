@@ -60,11 +60,12 @@ std::size_t fastest_output(const Nodes& nodes, const std::vector<std::size_t>& t
 }
 
 // Fills the fastest memories first. The remaining layers go one by one to the disk with which the
-// chain is fastest.
+// chain is fastest. The first node is the head, which has the output layer (prima.cpp,
+// common/common.cpp, assign_layers_to_device: `bo * int(m == 0)`).
 Shares fastest_shares(const Nodes& nodes,
                       const std::vector<std::size_t>& taken,
                       std::int64_t layers) {
-    const std::size_t output = fastest_output(nodes, taken);
+    const std::size_t output = taken.front();
     Shares shares;
     std::vector<std::pair<Time, std::pair<std::size_t, bool>>> memories;
     for (const std::size_t node : taken) {
@@ -167,8 +168,10 @@ bool prefetches(LayerChain kind) {
     return kind == LayerChain::ring;
 }
 
-std::int64_t layers_from_disk(const ChainShare& share, bool prefetches) {
-    return share.disk_layers == 0 || prefetches ? share.disk_layers : share.computed_by_host();
+std::int64_t layers_from_disk(const ChainShare& share, bool prefetches, std::int64_t spare) {
+    return share.disk_layers == 0 || prefetches
+               ? std::max<std::int64_t>(0, share.disk_layers - spare)
+               : share.computed_by_host();
 }
 
 std::vector<Time> chain_times(const Nodes& nodes, const Shares& shares, bool prefetches) {
@@ -181,11 +184,12 @@ std::vector<Time> chain_times(const Nodes& nodes, const Shares& shares, bool pre
     std::size_t latest = 0;
     Time exposed;
     for (std::size_t i = 0; i < shares.size(); ++i) {
-        const std::int64_t read = layers_from_disk(shares[i], prefetches);
-        const Time reading =
-            read == 0 ? Time{} : bounded_product(nodes[shares[i].node].disk_layer, read);
+        const ChainNode& node = nodes[shares[i].node];
+        const std::int64_t read = layers_from_disk(shares[i], prefetches, node.spare_layers);
+        const Time reading = read == 0 ? Time{} : bounded_product(node.disk_layer, read);
         if (!prefetches) {
-            times[i] = bounded_sum(times[i], reading);
+            const Time computing = bounded_product(node.host_layer, read);
+            times[i] = bounded_sum(times[i], std::max(Time{}, reading - computing));
         } else if (const Time busy = bounded_sum(times[i], reading);
                    busy > round && busy - round > exposed) {
             exposed = busy - round;

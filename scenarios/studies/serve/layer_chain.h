@@ -17,6 +17,7 @@ struct ChainNode {
     std::string name{};
     std::int64_t device_layers = 0;  // capacity of the device's memory
     std::int64_t host_layers = 0;    // additional capacity of the host's memory
+    std::int64_t spare_layers = 0;   // what the page cache holds beyond host_layers
     Time device_layer{};             // of one layer
     Time host_layer{};
     Time disk_layer = Time::max();   // time to read one layer from the disk; max(): no disk
@@ -47,11 +48,13 @@ struct ChainNodeUse {
 
 // The number of layers that a node reads from its disk for every token. Without prefetching, pages
 // are read on demand, and the page cache evicts the least recently used. A pass over more layers
-// than it holds then finds none of them. A prefetch keeps the layers that fit and reads the rest.
-std::int64_t layers_from_disk(const ChainShare& share, bool prefetches);
+// than it holds then finds none of them. A prefetch keeps the layers that fit, and the node's
+// `spare` layers, and reads the rest.
+std::int64_t layers_from_disk(const ChainShare& share, bool prefetches, std::int64_t spare = 0);
 
 // Each share's time of a token: computation, the transfer to the next node, and the exposed part of
-// reading. A prefetch is hidden by the other nodes' times.
+// reading. A prefetch is hidden by the other nodes' times. Without one the kernel reads ahead of
+// the layers that the host computes (llama.cpp, src/llama.cpp: POSIX_FADV_SEQUENTIAL).
 std::vector<Time> chain_times(const std::vector<ChainNode>& nodes,
                               const std::vector<ChainShare>& shares,
                               bool prefetches);

@@ -276,6 +276,9 @@ Time ServingPrices::least_expert_time(const ServingOp& op, const KernelCall& ker
 
 Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
     if (const auto* kernel = std::get_if<KernelCall>(&op.work)) {
+        if (const auto time = vector_product_time(kernels_, *kernel, device_)) {
+            return bounded_product(*time, op.count);
+        }
         const Time alone = std::max({(op.fp4 ? fp4_cost_ : cost_).time(*kernel).duration,
                                      least_expert_time(op, *kernel),
                                      least_move_time(op, *kernel)});

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "kernels/attention/attention.h"
+#include "kernels/gemm/gemm.h"
 #include "models/serving/cached_attention.h"
 
 namespace orrery {
@@ -20,6 +21,7 @@ TEST(EngineKernels, ATableOfSlowKernelsNamesTheirShares) {
     EXPECT_EQ(read("mine,expert_rows,8,0.25,")->expert_rows, 0.25);
     EXPECT_EQ(read("mine,expert_weights,8,0.5,")->expert_weights, 0.5);
     EXPECT_EQ(read("mine,scaled_casts,8,1,")->scaled_casts, 1);
+    EXPECT_EQ(read("mine,vector_weights,8,0.7,")->vector_weights, 0.7);
     EXPECT_EQ(read("mine,expert_rows,4,0.25,")->expert_rows, 0);
     EXPECT_EQ(read("other,expert_rows,8,0.25,")->expert_rows, 0);
     EXPECT_EQ(read("mine,expert_rows,8,0.25,hopper")->expert_rows, 0.25);
@@ -35,6 +37,29 @@ TEST(EngineKernels, ATableOfSlowKernelsNamesTheirShares) {
         EXPECT_EQ(failed.error().where, file + ":2");
     }
     EXPECT_FALSE(read_engine_kernels(testing::TempDir() + "/none.csv", {}));
+}
+
+TEST(EngineKernels, AVectorProductReadsItsWeightsAtItsShareOfTheBandwidth) {
+    DeviceSpec device;
+    device.memory_bandwidth = Bandwidth::bytes_per_second(600'000'000'000);
+    device.kernel_latency = Time::seconds(2e-6);
+    device.peak_fp32 = FlopRate::per_second(13e12);
+    EngineKernels kernels;
+    kernels.vector_weights = 0.5;
+    const auto of_rows = [](std::int64_t rows) {
+        return gemm(rows, 8192, 8192, 1, Dtype::fp16, GemmEpilogue::none, Dtype::fp16);
+    };
+    const KernelCall row = of_rows(1);
+    const auto time = vector_product_time(kernels, row, device);
+    ASSERT_TRUE(time);
+    EXPECT_NEAR(time->seconds(), static_cast<double>(row.bytes) / 300e9 + 2e-6, 1e-9);
+    EXPECT_FALSE(vector_product_time({}, row, device));
+    EXPECT_TRUE(vector_product_time(kernels, of_rows(kVectorRows), device));
+    EXPECT_FALSE(vector_product_time(kernels, of_rows(kVectorRows + 1), device));
+    // A processor of few FLOP is bound by them.
+    device.peak_fp32 = FlopRate::per_second(0.1e12);
+    EXPECT_NEAR(
+        vector_product_time(kernels, row, device)->seconds(), row.flop / 0.1e12 + 2e-6, 1e-9);
 }
 
 TEST(EngineKernels, OneAttentionKernelTakesThePlaceOfTwo) {

@@ -81,8 +81,24 @@ TEST(LayerChain, APassOverMoreThanThePageCacheHoldsReadsAllOfIt) {
     EXPECT_EQ(alone[0].disk_layers, 2);
     EXPECT_EQ(layers_from_disk(alone[0], false), 22);
     EXPECT_EQ(layers_from_disk(alone[0], kPrefetch), 2);
-    // 8 x 1 + 22 x 5 + 1, and 22 x 100.
-    EXPECT_EQ(chain_time(home(), alone, false), 2319_ms);
+    // 8 x 1 + 1, and 22 x 100 behind which the host computes 22 x 5.
+    EXPECT_EQ(chain_time(home(), alone, false), 2209_ms);
+    auto fast_disk = home();
+    fast_disk[0].disk_layer = 3_ms;
+    EXPECT_EQ(chain_time(fast_disk, alone, false), 119_ms);
+}
+
+TEST(LayerChain, LayersThatThePageCacheKeepsBeyondThePlanAreNotRead) {
+    const ChainShare share{
+        .node = 0, .device_layers = 0, .host_layers = 20, .disk_layers = 5, .output = false};
+    EXPECT_EQ(layers_from_disk(share, kPrefetch, 3), 2);
+    EXPECT_EQ(layers_from_disk(share, kPrefetch, 7), 0);
+    EXPECT_EQ(layers_from_disk(share, false, 3), 25);
+    auto nodes = home();
+    const std::vector<ChainShare> alone{share};
+    const Time all = chain_time(nodes, alone, kPrefetch);
+    nodes[0].spare_layers = 3;
+    EXPECT_EQ(all - chain_time(nodes, alone, kPrefetch), 300_ms);
 }
 
 TEST(LayerChain, ReadingHidesBehindTheOtherNodes) {
