@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the simulated executor takes on a job of 12,288 ranks, folded and with nothing folded,
-// and on 8 ranks. Counters: ops of all ranks and steps per second, transfers that shared links.
+// and on 8 ranks; and how long the tapes of 16 stages take to build. Counters: ops of all ranks and
+// steps per second, transfers that shared links; ops of all roles per second.
 #include <benchmark/benchmark.h>
 
+#include "engine/program/role_tape.h"
 #include "engine/world/simulated_executor.h"
 #include "network/fluid/fluid.h"
 #include "tests/bench/megascale_program.h"
@@ -43,6 +45,19 @@ void tenth_unfolded(benchmark::State& state) {
     simulate_megascale(state, {.data_parallel = 19}, false);
 }
 
+void tapes(benchmark::State& state) {
+    const Program program = megascale_program({.data_parallel = 1, .stages = 16});
+    std::int64_t ops = 0;
+    for (auto _ : state) {
+        for (const RoleTape& tape : build_tapes(program, Time::picoseconds(1000)).roles) {
+            ops += tape.num_ops;
+        }
+    }
+    state.counters["ops_per_second"] =
+        benchmark::Counter(static_cast<double>(ops), benchmark::Counter::kIsRate);
+}
+
+BENCHMARK(tapes)->Unit(benchmark::kMillisecond);
 BENCHMARK(eight_ranks)->Unit(benchmark::kMillisecond);
 BENCHMARK(folded)->Unit(benchmark::kMillisecond);
 BENCHMARK(tenth_unfolded)->Unit(benchmark::kMillisecond)->Iterations(1);
