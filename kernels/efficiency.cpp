@@ -330,8 +330,9 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     return best;
 }
 
-// pairs + rows * (prologue + causal) at the asymptotic rate, and the wait for the last block. Full attention over s keys thus
-// reaches s / (s + prologue) of it. A causal mask wastes half of the blocks on the diagonal.
+// pairs + rows * (prologue + causal) at the asymptotic rate, and the wait for the last block. Full
+// attention over s keys thus reaches s / (s + prologue) of it. A causal mask wastes half of the
+// blocks on the diagonal.
 CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const AttentionShape shape = attention_shape(call);
     const AttentionCurve& curve =
