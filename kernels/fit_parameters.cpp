@@ -189,6 +189,11 @@ EfficiencyTable fixed_parameters() {
     table.set("gemm.persistent", "ampere", "*", {0, 0, "CUTLASS: a block has one tile"});
     table.set("gemm.persistent", "hopper", "*", {1, 0, "PyTorch issue 143988: cuBLAS on H100"});
     table.set("gemm.persistent", "blackwell", "*", {0, 0, "CUTLASS: cluster launch control"});
+    // Accumulators in tensor memory: one tile is written while the next one is computed.
+    table.set("gemm.epilogue",
+              "blackwell",
+              "*",
+              {0, 0, "CUTLASS: Blackwell's collective epilogues overlap main loops"});
     // "Up to 83 Tflops/s" of 125 on a Tesla V100, the best product of cuBLAS.
     table.set("gemm.asymptote", "volta", "fp16", {83.0 / 125, 0.13, "measured: arXiv:1803.04014"});
     // The median of 38 causal prefills of 1 to 16 sequences and 8 to 64 heads, to whose prediction
