@@ -193,7 +193,9 @@ AttentionCurve attention_curve(const EfficiencyTable& table,
     read(".prologue_tokens", curve.prologue_tokens);
     read(".causal_tokens", curve.causal_tokens);
     read(".backward_ratio", curve.backward_ratio);
-    read(".last_block", curve.last_block);
+    if (generation != "cpu") {  // whose cores take the blocks of a head one after the other
+        read(".last_block", curve.last_block);
+    }
     read(".residual", curve.residual);
     return curve;
 }

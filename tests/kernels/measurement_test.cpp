@@ -94,7 +94,7 @@ TEST(Measurements, DevicesOfTheseTestsAgreeWithTheCatalogue) {
         expect("peak_fp16: %g TFLOPS", device.peak_fp16.per_second() / 1e12);
         expect("peak_fp32: %g TFLOPS", device.peak_fp32.per_second() / 1e12);
         expect("peak_fp8: %g TFLOPS", device.peak_fp8.per_second() / 1e12);
-        expect("memory_bandwidth: %g GBps", device.memory_bandwidth.gigabytes_per_second());
+        expect("memory_bandwidth: %g GB/s", device.memory_bandwidth.gigabytes_per_second());
         expect("num_sms: %g ", device.num_sms);
         expect("compute_capability: %g ", device.compute_capability);
         expect("kernel_latency: %g us", device.kernel_latency.microseconds());
