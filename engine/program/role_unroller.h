@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unrolls a role's step over its slots: where each op is in its stream, and which waits it keeps.
-// Slots repeat few segments many times. What does not depend on the slot is found once a segment,
-// so that an op of the step is an arithmetic of its slot and its place in the segment.
+// Slots repeat few segments many times. What does not depend on the slot is found once a segment;
+// an op of the step follows from its slot and its place in the segment.
 #pragma once
 
 #include <cstddef>

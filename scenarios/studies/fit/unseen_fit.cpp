@@ -92,9 +92,8 @@ StepSpread shift_of(const UnseenSteps& pool, Unseen kind, double doubling) {
     return spread;
 }
 
-// A spread that few families, software or lineages tell is too narrow for the next one as often as
-// too wide, and misses more in the first case than it holds in the second: the interval is
-// Student's, as for a variance of that many samples, of which the shift takes one.
+// Few families, software or lineages tell a spread only roughly. The interval of the next one is
+// Student's, with a degree of freedom for each group; the shift takes one.
 double of_few_groups(const UnseenSteps& pool, const StepSpread& spread) {
     const double groups = static_cast<double>(pool.size()) - (spread.shift != 0 ? 1 : 0);
     return student_over_normal(std::max(2.0, groups));

@@ -4,11 +4,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/csv_rows.h"
 #include "models/serving/cached_attention.h"
 
 namespace orrery {
+namespace {
+
+struct NamedShare {
+    std::string_view name;
+    double EngineKernels::*share;
+};
+constexpr std::array kShares{NamedShare{"expert_weights", &EngineKernels::expert_weights},
+                             NamedShare{"expert_rows", &EngineKernels::expert_rows},
+                             NamedShare{"scaled_casts", &EngineKernels::scaled_casts},
+                             NamedShare{"vector_weights", &EngineKernels::vector_weights}};
+
+std::string names_of_shares() {
+    std::string names;
+    for (const NamedShare& known : kShares) {
+        const bool last = &known == &kShares.back();
+        names += fmt::format("{}{}", names.empty() ? "" : last ? " or " : ", ", known.name);
+    }
+    return names;
+}
+
+}  // namespace
 
 Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineKernelKey& key) {
     const auto rows =
@@ -18,25 +40,20 @@ Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineK
     }
     EngineKernels kernels;
     for (const CsvRow& row : *rows) {
-        double* share = row.fields[1] == "expert_weights"   ? &kernels.expert_weights
-                        : row.fields[1] == "expert_rows"    ? &kernels.expert_rows
-                        : row.fields[1] == "scaled_casts"   ? &kernels.scaled_casts
-                        : row.fields[1] == "vector_weights" ? &kernels.vector_weights
-                                                            : nullptr;
+        const auto known = std::ranges::find(kShares, row.fields[1], &NamedShare::name);
         const auto of_bits = parse_integer(row.fields[2]);
         const auto value = parse_number(row.fields[3]);
-        if (share == nullptr || !of_bits || !value || *value <= 0 || *value > 1) {
+        if (known == kShares.end() || !of_bits || !value || *value <= 0 || *value > 1) {
             return fail(
                 row.where,
                 fmt::format(
                     "{} of {} bits at a share of {}", row.fields[1], row.fields[2], row.fields[3]),
-                "expert_weights, expert_rows, scaled_casts or vector_weights; above 0 and at "
-                "most 1");
+                names_of_shares() + "; above 0 and at most 1");
         }
         const std::string& generation = row.fields[4];
         if (row.fields[0] == key.engine && *of_bits == key.bits &&
             (generation.empty() || generation == key.generation)) {
-            *share = *value;
+            kernels.*known->share = *value;
         }
     }
     return kernels;
