@@ -222,13 +222,22 @@ double clock_under_limit(const DeviceSpec& device) {
                           static_cast<double>(device.power));
 }
 
+double burst_over_sustained(const EfficiencyTable& table,
+                            const std::string& generation,
+                            double asymptote) {
+    const double burst = table.value_or("gemm.burst", generation, "fp16", 0);
+    return burst > asymptote ? asymptote / burst : 1;
+}
+
 std::string attention_prefix(AttentionGeneration generation) {
     static constexpr std::array<const char*, kNumAttentionGenerations> kNames{
         "attention.flash_1", "attention.flash_2", "attention.flash_3"};
     return kNames[static_cast<std::size_t>(generation)];
 }
 
-EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpec& device)
+EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table,
+                                   const DeviceSpec& device,
+                                   Load load)
     : device_(device), clock_(clock_under_limit(device)) {
     const std::string& generation = device.generation;
     const double headroom = power_headroom(table, device);
@@ -245,6 +254,7 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
         read("gemm.latency_us", gemm_[c].latency_us);
         read("gemm.residual", gemm_[c].residual);
         read("gemm.residual_per_octave", gemm_[c].residual_per_octave);
+        read("gemm.mx_scaled", gemm_[c].mx_scaled);
         for (std::size_t g = 0; g < kNumAttentionGenerations; ++g) {
             attention_[g][c] =
                 attention_curve(table,
@@ -252,6 +262,11 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
                                 attention_device(device),
                                 kClasses[c]);
         }
+    }
+    // Attention was timed in bursts, the products that their asymptote is from under a load.
+    if (load == Load::sustained) {
+        attention_clock_ =
+            burst_over_sustained(table, generation, gemm_[class_index(Dtype::bf16)].asymptote);
     }
     gemm_range_ = GemmRange::of(table, generation);
     persistent_products_ = table.value_or("gemm.persistent", generation, "*", 0) > 0;
@@ -275,6 +290,10 @@ CurveTime EfficiencyCurves::time(const KernelCall& call) const {
             break;
     }
     return memory_time(call);
+}
+
+double EfficiencyCurves::asymptote(Dtype dtype) const {
+    return gemm_[class_index(dtype)].asymptote;
 }
 
 double EfficiencyCurves::sm_sensitivity(double compute_share) const {
@@ -302,8 +321,8 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     const auto [m, n, k, batch, unused_0, unused_1] = call.dims;
     ORRERY_CHECK(m > 0 && n > 0 && k > 0 && batch > 0);
     const double num_sms = std::max<double>(device_.num_sms, 1);
-    const double sm_rate =
-        device_.peak(call.dtype).per_second() * clock_ * curve.asymptote / num_sms;
+    const double sm_rate = device_.peak(call.dtype).per_second() * clock_ * curve.asymptote /
+                           num_sms / (is_mx_scaled(call) ? curve.mx_scaled : 1);
     const double bandwidth =
         static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
     const double epilogue = curve.epilogue * bytes_of_result(call) / bandwidth;
@@ -356,7 +375,10 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const double waited =
         curve.last_block * pairs_of_last_block(shape, backward) * busy_sms / heads;
     const double work = visible > 0 ? flop * (pairs + extra + waited) / visible : 0.0;
-    const double rate = device_.peak(call.dtype).per_second() * clock_ * occupancy *
+    // Older kernels do not keep Blackwell's tensor cores busy enough to reach the power limit.
+    const double burst =
+        shape.generation == AttentionGeneration::flash_3_or_cudnn ? attention_clock_ : 1.0;
+    const double rate = device_.peak(call.dtype).per_second() * clock_ * burst * occupancy *
                         fraction_at(curve.fraction, width) /
                         (backward ? curve.backward_ratio : 1.0);
     const double bandwidth =

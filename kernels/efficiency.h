@@ -28,15 +28,17 @@ struct GemmCurve {
     // [gemm.timed_at_tflops]: power and bf16 peak of the device that it was timed on, where power
     // limits it.
     double asymptote = 0.8;
-    double k_prologue = 64;     // [gemm.k_prologue] cost of filling the pipeline, in elements of k
+    double k_prologue = 64;  // [gemm.k_prologue] cost of filling the pipeline, in elements of k
     // [gemm.epilogue] share of the time of reading and writing C that no other tile's products hide
     double epilogue = 0;
-    double tile_penalty = 0.2;  // [gemm.tile_penalty] loss of smaller tiles, see efficiency.cpp
+    double tile_penalty = 0.2;    // [gemm.tile_penalty] loss of smaller tiles, see efficiency.cpp
     double wave_sharpness = 0.5;  // [gemm.wave_sharpness] 1: a partial wave costs a whole one
     double latency_us = 2;        // [gemm.latency_us] on top of the device's kernel_latency
     double residual = 0.1;        // [gemm.residual] relative sigma of the remaining error
     double residual_per_octave =
         0;  // [.residual_per_octave] more of it, outside the measured range
+    // [gemm.mx_scaled] time of a product in MXFP8 over that with a scale for each tensor
+    double mx_scaled = 1;
 };
 
 struct AttentionCurve {
@@ -48,7 +50,7 @@ struct AttentionCurve {
     double backward_ratio = 1.15;  // [.backward_ratio] forward rate / backward rate
     // [.last_block] part of the last block's excess that the other SMs wait for
     double last_block = 0;
-    double residual = 0.1;         // [.residual]
+    double residual = 0.1;  // [.residual]
 };
 
 struct MemoryCurve {
@@ -69,9 +71,15 @@ struct CurveTime {
     double distance_sigma = 0;
 };
 
+// Where power limits products, it limits them after milliseconds. A kernel that was timed alone, a
+// few runs of it, had a higher clock than it has between the kernels of a step.
+enum class Load : std::uint8_t { sustained, burst };
+
 class EfficiencyCurves {
 public:
-    EfficiencyCurves(const EfficiencyTable& table, const DeviceSpec& device);
+    EfficiencyCurves(const EfficiencyTable& table,
+                     const DeviceSpec& device,
+                     Load load = Load::sustained);
 
     CurveTime time(const KernelCall& call) const;
     // The sensitivity of a kernel with this compute share to SMs that communication holds.
@@ -79,6 +87,8 @@ public:
     // Whether a kernel launches one block for each SM and fixes the block's tiles at the launch.
     bool is_persistent(const KernelCall& call) const;
     const DeviceSpec& device() const { return device_; }
+    // The fraction of the peak that products reach with infinite k and waves.
+    double asymptote(Dtype dtype) const;
 
 private:
     CurveTime gemm_time(const KernelCall& call) const;
@@ -87,6 +97,7 @@ private:
 
     DeviceSpec device_;
     double clock_ = 1;
+    double attention_clock_ = 1;  // over the clock of a burst
     std::array<GemmCurve, kNumDtypeClasses> gemm_;
     bool persistent_products_ = false;  // [gemm.persistent]
     std::optional<GemmRange> gemm_range_;
@@ -97,6 +108,12 @@ private:
 // The clock under the device's power limit, relative to the clock at its full power. Products and
 // attention run at it. 1 if there is no limit below the full power.
 double clock_under_limit(const DeviceSpec& device);
+
+// Time of a burst of products over that under a sustained load, at most 1: the asymptote under
+// power over that of the best products ([gemm.burst]). `asymptote`: of 16-bit products.
+double burst_over_sustained(const EfficiencyTable& table,
+                            const std::string& generation,
+                            double asymptote);
 
 // "attention.flash_1", "attention.flash_2", "attention.flash_3": prefixes of names in the table.
 std::string attention_prefix(AttentionGeneration generation);

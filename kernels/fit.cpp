@@ -38,9 +38,54 @@ using Curves = std::map<std::string, EfficiencyCurves>;
 Curves curves_of(const EfficiencyTable& table, const std::map<std::string, DeviceSpec>& devices) {
     Curves curves;
     for (const auto& [name, device] : devices) {
-        curves.emplace(name, EfficiencyCurves(table, device));
+        curves.emplace(name, EfficiencyCurves(table, device, Load::burst));
     }
     return curves;
+}
+
+// The best of many shapes, each timed for milliseconds: faster than power allows for longer.
+constexpr const char* kBestProducts = "gemm-best";
+
+bool is_burst(const Measurement& row,
+              const std::map<std::string, DeviceSpec>& devices,
+              const EfficiencyTable& table) {
+    return row.source == kBestProducts &&
+           table.find("gemm.timed_at_watts", devices.at(row.device).generation, "*") != nullptr;
+}
+
+// [gemm.burst]: part of the peak that the best products reach for a while. They are compared with
+// the fitted curve, since their k and tiles cost a part of it, too.
+void set_gemm_burst(const std::vector<Measurement>& rows,
+                    const std::map<std::string, DeviceSpec>& devices,
+                    EfficiencyTable& table) {
+    std::map<std::string, std::vector<double>> bursts;
+    for (const Measurement& row : rows) {
+        const DeviceSpec& device = devices.at(row.device);
+        if (!is_burst(row, devices, table) || dtype_class(row.calls.at(0).dtype) != "fp16") {
+            continue;
+        }
+        const EfficiencyCurves curves(table, device, Load::burst);
+        bursts[device.generation].push_back(
+            std::log(curves.asymptote(Dtype::bf16) * predict(row, curves) / row.seconds));
+    }
+    for (const auto& [generation, logs] : bursts) {
+        double sum = 0;
+        for (const double log : logs) {
+            sum += log;
+        }
+        const double mean = sum / static_cast<double>(logs.size());
+        double squares = 0;
+        for (const double log : logs) {
+            squares += (log - mean) * (log - mean);
+        }
+        table.set(
+            "gemm.burst",
+            generation,
+            "fp16",
+            {.value = std::exp(mean),
+             .sigma = std::max(kSourceSigma, std::sqrt(squares / static_cast<double>(logs.size()))),
+             .source = std::string{"fit: "} + kBestProducts});
+    }
 }
 
 // The fit of one family. The unknowns are the logarithms of its parameters, then of the sources'
@@ -54,7 +99,7 @@ public:
         : parameters_(fit_parameters(family)), table_(std::move(table)) {
         std::set<std::string> sources;
         for (const Measurement& row : rows) {
-            if (row.family == family) {
+            if (row.family == family && !is_burst(row, devices, table_)) {
                 rows_.push_back(&row);
                 sources.insert(row.source);
                 devices_.insert(*devices.find(row.device));
@@ -235,12 +280,18 @@ std::vector<FitResidual> residuals_of(const EfficiencyTable& table,
     const Curves curves = curves_of(table, devices);
     std::vector<FitResidual> residuals;
     for (const Measurement& row : rows) {
+        const EfficiencyCurves& curve = curves.at(row.device);
+        const double clock =
+            is_burst(row, devices, table)
+                ? burst_over_sustained(
+                      table, devices.at(row.device).generation, curve.asymptote(Dtype::bf16))
+                : 1;
         residuals.push_back({.name = row.name,
                              .family = row.family,
                              .source = row.source,
                              .device = row.device,
                              .measured_seconds = row.seconds,
-                             .predicted_seconds = predict(row, curves.at(row.device))});
+                             .predicted_seconds = clock * predict(row, curve)});
     }
     return residuals;
 }
@@ -258,6 +309,7 @@ FitReport fit_efficiency(const std::vector<Measurement>& rows,
             report.source_factors[family + " " + source] = factor;
         }
     }
+    set_gemm_burst(rows, devices, report.table);
     set_gemm_ranges(rows, devices, report.table);
     apply_generation_rules(report.table);
     report.residuals = residuals_of(report.table, rows, devices);

@@ -121,9 +121,10 @@ KernelCall grouped_gemm_of_key(const KernelCall& key) {
                               .in = key.dtype,
                               .out = gemm_output(key),
                               .epilogue = gemm_epilogue(key),
-                              .block_scaled = block > 0};
+                              .block_scaled = block == kScaledBlock};
     KernelCall call = weights ? grouped_gemm_weights(product) : grouped_gemm(product);
     call.dims[4] = tiles;
+    call.dims[5] = block;
     return call;
 }
 

@@ -7,7 +7,8 @@
 // Ragged groups have more tiles than rows / 128. FLOP and bytes are those of the actual rows.
 //
 // Block-scaled FP8 (E4M3) has an FP32 scale per 128 elements of an activation's row and per 128 x
-// 128 elements of a weight. It promotes its sums to FP32 every 128 of k (DeepGEMM).
+// 128 elements of a weight. It promotes its sums to FP32 every 128 of k (DeepGEMM). MXFP8 has an
+// 8-bit exponent per 32 elements of k of both operands, which Blackwell's tensor cores apply.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,18 @@ namespace orrery {
 
 inline constexpr std::int64_t kGroupTileRows = 128;
 inline constexpr std::int64_t kScaledBlock = 128;
+inline constexpr std::int64_t kMxBlock = 32;
 
 inline bool is_grouped(const KernelCall& call) {
     return call.kind == KernelKind::gemm && call.dims[4] > 0;
 }
 
 inline bool is_block_scaled(const KernelCall& call) {
-    return call.kind == KernelKind::gemm && call.dims[5] > 0;
+    return call.kind == KernelKind::gemm && call.dims[5] == kScaledBlock;
+}
+
+inline bool is_mx_scaled(const KernelCall& call) {
+    return call.kind == KernelKind::gemm && call.dims[5] == kMxBlock;
 }
 
 // Rounds rows up for the layouts of scaled products: to 16 for FP8, 32 for MXFP8 (1 x 32 blocks),

@@ -17,7 +17,14 @@ std::int64_t row_multiple(const ParallelPlan& plan, Dtype dtype) {
     if (dtype != Dtype::fp8) {
         return 1;
     }
-    return plan.fp8_recipe == Fp8Recipe::mxfp8 ? 32 : 16;
+    return plan.fp8_recipe == Fp8Recipe::mxfp8 ? kMxBlock : 16;
+}
+
+KernelCall with_scales(KernelCall call, const ParallelPlan& plan) {
+    if (call.dtype == Dtype::fp8 && plan.fp8_recipe == Fp8Recipe::mxfp8) {
+        call.dims[5] = kMxBlock;
+    }
+    return call;
 }
 
 }  // namespace
@@ -84,20 +91,22 @@ KernelCall BlockBuilder::product_call(const Value& x,
                                       std::int64_t chunks) const {
     const Dtype dtype = gemm_dtype(w);
     if (!w.of_experts()) {
-        return gemm((local_tokens(x) + chunks - 1) / chunks,
-                    extent.n,
-                    extent.k,
-                    1,
-                    dtype,
-                    GemmEpilogue::none,
-                    activation_dtype());
+        return with_scales(gemm((local_tokens(x) + chunks - 1) / chunks,
+                                extent.n,
+                                extent.k,
+                                1,
+                                dtype,
+                                GemmEpilogue::none,
+                                activation_dtype()),
+                           plan);
     }
-    return grouped_gemm({.rows = rows_of_experts(x, w),
-                         .n = extent.n,
-                         .k = extent.k,
-                         .in = dtype,
-                         .out = activation_dtype(),
-                         .row_multiple = row_multiple(plan, dtype)});
+    return with_scales(grouped_gemm({.rows = rows_of_experts(x, w),
+                                     .n = extent.n,
+                                     .k = extent.k,
+                                     .in = dtype,
+                                     .out = activation_dtype(),
+                                     .row_multiple = row_multiple(plan, dtype)}),
+                       plan);
 }
 
 KernelCall BlockBuilder::weight_product_call(const Value& dy,
@@ -107,15 +116,17 @@ KernelCall BlockBuilder::weight_product_call(const Value& dy,
     const Dtype dtype = gemm_dtype(w);
     const Dtype out = fused ? plan.gradient_dtype : activation_dtype();
     if (!w.of_experts()) {
-        return gemm(local_input(w), local_output(w), local_tokens(dy), 1, dtype, epilogue, out);
+        return with_scales(
+            gemm(local_input(w), local_output(w), local_tokens(dy), 1, dtype, epilogue, out), plan);
     }
-    return grouped_gemm_weights({.rows = rows_of_experts(dy, w),
-                                 .n = local_output(w),
-                                 .k = local_input(w),
-                                 .in = dtype,
-                                 .out = out,
-                                 .epilogue = epilogue,
-                                 .row_multiple = row_multiple(plan, dtype)});
+    return with_scales(grouped_gemm_weights({.rows = rows_of_experts(dy, w),
+                                             .n = local_output(w),
+                                             .k = local_input(w),
+                                             .in = dtype,
+                                             .out = out,
+                                             .epilogue = epilogue,
+                                             .row_multiple = row_multiple(plan, dtype)}),
+                       plan);
 }
 
 Value BlockBuilder::relayout_rows(std::string_view name,

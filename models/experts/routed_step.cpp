@@ -115,7 +115,9 @@ struct Column {
                                       .epilogue = gemm_epilogue(call),
                                       .block_scaled = is_block_scaled(call),
                                       .row_multiple = row_multiple};
-            return weights ? grouped_gemm_weights(product) : grouped_gemm(product);
+            KernelCall own = weights ? grouped_gemm_weights(product) : grouped_gemm(product);
+            own.dims[5] = call.dims[5];
+            return own;
         }
         const double part =
             static_cast<double>(std::max<std::int64_t>(level_rows, 1)) / static_cast<double>(rows);
