@@ -361,6 +361,7 @@ void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     if (const auto on_host = inputs_on_host_.find(first); on_host != inputs_on_host_.end()) {
         stream.residual = copy_from_host(b, stream.residual, on_host->second);
     }
+    enter_checkpoint(b);
     for (std::size_t i = first; i <= last; ++i) {
         tapes_[i].run_again(b, stream);
     }

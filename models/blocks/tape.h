@@ -71,6 +71,9 @@ private:
     std::optional<CudaGraphPart> part_;
 };
 
+// Before the ops of a region that is computed again: what the framework's host does besides.
+void enter_checkpoint(BlockBuilder& b);
+
 class Tape {
 public:
     // `saved`: the default lifetime of the operands that nodes leave for the backward pass.

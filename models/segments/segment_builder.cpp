@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "engine/base/check.h"
 #include "engine/program/device_scalars.h"
@@ -265,8 +266,12 @@ void SegmentBuilder::add_operands(const OpSpec& spec) {
 }
 
 std::uint8_t SegmentBuilder::launches_of(const OpSpec& spec) {
-    if (!in_graph_ || spec.launches == 0) {
-        return spec.launches;
+    if (spec.launches == 0) {
+        return 0;
+    }
+    const int before = std::exchange(calls_before_next_, 0);
+    if (!in_graph_) {
+        return static_cast<std::uint8_t>(std::min(spec.launches + before, 255));
     }
     const bool first = !graph_launched_;
     graph_launched_ = true;

@@ -104,6 +104,9 @@ public:
         graph_launched_ = graph_launched_ && in_graph;
         in_graph_ = in_graph;
     }
+    // The host works as long as this many calls take before it launches the next op. A graph's ops
+    // need no such work.
+    void host_works_before_next(std::uint8_t calls) { calls_before_next_ = calls; }
     // The next appended op also waits for this one, for a resource rather than for data.
     void next_waits_for(std::uint32_t op);
     // Replaces a tensor in all ops up to now. No op may use `to` yet.
@@ -132,6 +135,7 @@ private:
     std::vector<std::uint32_t> extra_waits_;
     bool in_graph_ = false;
     bool graph_launched_ = false;
+    std::uint8_t calls_before_next_ = 0;
 };
 
 }  // namespace orrery

@@ -39,6 +39,25 @@ protected:
     BlockBuilder b_{tables_, model_, plan_, layouts_, "segment"};
 };
 
+// Four calls come before the region's first op. A graph's ops, and those of C++, need none.
+TEST_F(TapeTest, ACheckpointKeepsTheHostForFourCalls) {
+    const auto launches = [&](bool eager, bool in_graph) {
+        plan_.eager_framework = eager;
+        BlockBuilder b{tables_, model_, plan_, layouts_, "segment"};
+        b.ops.capture(in_graph);
+        enter_checkpoint(b);
+        for (const char* name : {"first", "second"}) {
+            b.ops.host({.duration = Time{}},
+                       {.name = name, .reads = {}, .writes = {}, .accumulates = {}});
+        }
+        const std::vector<Op>& ops = program_.segments[index(b.ops.finish())].ops;
+        return std::pair{int{ops[0].launches}, int{ops[1].launches}};
+    };
+    EXPECT_EQ(launches(true, false), (std::pair{5, 1}));
+    EXPECT_EQ(launches(true, true), (std::pair{1, 0}));
+    EXPECT_EQ(launches(false, false), (std::pair{1, 1}));
+}
+
 TEST_F(TapeTest, RunsNodesInOrderAndBackInReverse) {
     Tape tape{Lifetime::micro_batch};
     tape.add<NotedNode>("a");
