@@ -38,7 +38,7 @@ inline DeviceSpec hopper(std::string name, std::int64_t memory_GBps) {
     return device;
 }
 
-inline DeviceSpec blackwell(std::string name, double peak_fp16) {
+inline DeviceSpec blackwell(std::string name, double peak_fp16, std::int64_t watts) {
     DeviceSpec device = hopper(std::move(name), 8000);
     device.generation = "blackwell";
     device.compute_capability = 100;
@@ -46,13 +46,17 @@ inline DeviceSpec blackwell(std::string name, double peak_fp16) {
     device.peak_fp32 = FlopRate::per_second(peak_fp16 / 2);
     device.peak_fp16 = FlopRate::per_second(peak_fp16);
     device.peak_fp8 = FlopRate::per_second(peak_fp16 * 2);
+    device.power = watts;
     return device;
 }
 
-inline DeviceSpec blackwell_ultra(std::string name, double peak_fp16) {
-    DeviceSpec device = blackwell(std::move(name), peak_fp16);
+inline DeviceSpec blackwell_ultra(std::string name,
+                                  double peak_fp16,
+                                  std::int64_t watts,
+                                  std::uint32_t sms) {
+    DeviceSpec device = blackwell(std::move(name), peak_fp16, watts);
     device.compute_capability = 103;
-    device.num_sms = 160;
+    device.num_sms = sms;
     return device;
 }
 
@@ -60,13 +64,16 @@ inline std::map<std::string, DeviceSpec> measured_devices() {
     return {{"a100-80g", ampere("a100-80g", 2039)},
             {"h100-80g", hopper("h100-80g", 3350)},
             {"h200", hopper("h200", 4800)},
-            {"b200", blackwell("b200", 2250e12)},
-            {"gb200", blackwell("gb200", 2500e12)},
-            {"gb300", blackwell_ultra("gb300", 2500e12)}};
+            {"b200", blackwell("b200", 2250e12, 1000)},
+            {"b300", blackwell_ultra("b300", 2250e12, 1100, 148)},
+            {"gb200", blackwell("gb200", 2500e12, 1200)},
+            {"gb300", blackwell_ultra("gb300", 2500e12, 1400, 160)}};
 }
 
 inline constexpr const char* kMeasurementFiles[] = {"measurements/layers.csv",
                                                     "measurements/gemm_sustained.csv",
+                                                    "measurements/gemm_blackwell.csv",
+                                                    "measurements/attention_blackwell.csv",
                                                     "measurements/cudnn_blackwell.csv"};
 
 inline std::string catalogue_path(const std::string& file) {

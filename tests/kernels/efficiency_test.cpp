@@ -8,6 +8,7 @@
 
 #include "kernels/cast/cast.h"
 #include "kernels/catalogue.h"
+#include "kernels/gemm/grouped_gemm.h"
 #include "tests/kernels/devices.h"
 
 namespace orrery {
@@ -114,6 +115,40 @@ TEST(Efficiency, OneTileMoreThanAWaveCostsMoreThanItsShare) {
     const double whole = curves.time(product(128 * 132, 256, 8192)).seconds;
     const double more = curves.time(product(128 * 133, 256, 8192)).seconds;
     EXPECT_GT(more / whole, 1.05);
+}
+
+// B300's products under a load reach 0.86 of its best ones, B200's with less power fewer; Hopper's
+// are not limited. FlashAttention 2 keeps its clock.
+TEST(Efficiency, AttentionIsSlowerUnderALoadWherePowerLimitsProducts) {
+    const auto slower = [](const std::string& device, AttentionGeneration generation) {
+        const DeviceSpec spec = measured_devices().at(device);
+        const KernelCall call = attention_forward({.batch = 1,
+                                                   .seq_q = 65'536,
+                                                   .seq_kv = 65'536,
+                                                   .heads = 32,
+                                                   .kv_heads = 8,
+                                                   .head_dim = 128,
+                                                   .causal = false,
+                                                   .window = 0,
+                                                   .generation = generation},
+                                                  kBf16);
+        return EfficiencyCurves(committed(), spec).time(call).seconds /
+               EfficiencyCurves(committed(), spec, Load::burst).time(call).seconds;
+    };
+    constexpr auto kLast = AttentionGeneration::flash_3_or_cudnn;
+    EXPECT_NEAR(slower("b300", kLast), 1769.0 / 1520, 0.03);
+    EXPECT_GT(slower("b200", kLast), slower("b300", kLast));
+    EXPECT_GT(slower("b300", kLast), slower("gb300", kLast));
+    EXPECT_EQ(slower("h200", kLast), 1);
+    EXPECT_EQ(slower("b200", AttentionGeneration::flash_2), 1);
+}
+
+TEST(Efficiency, AProductInMxfp8IsALittleSlowerOnBlackwell) {
+    const EfficiencyCurves curves(committed(), measured_devices().at("b300"));
+    KernelCall call = gemm(15'872, 16'384, 4'096, 1, Dtype::fp8, GemmEpilogue::none, kBf16);
+    const double of_tensors = curves.time(call).seconds;
+    call.dims[5] = kMxBlock;
+    EXPECT_NEAR(curves.time(call).seconds / of_tensors, 1.051, 0.005);
 }
 
 TEST(Efficiency, AThinGemmIsBoundByMemory) {

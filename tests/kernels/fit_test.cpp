@@ -90,6 +90,33 @@ TEST(Fit, FindsTheParametersThatMadeTheTimes) {
     }
 }
 
+// Products of 10 % to 60 % of the peak, and one that a burst of the clock made a quarter faster.
+TEST(Fit, ABurstOfTheBestProductIsNotWhatALoadReaches) {
+    EfficiencyTable truth = fit_efficiency({}, measured_devices()).table;
+    truth.set("gemm.asymptote", "blackwell", "fp16", {0.6, 0, "truth"});
+    const EfficiencyCurves curves(truth, measured_devices().at("b200"), Load::burst);
+    std::vector<Measurement> rows;
+    for (std::int64_t size = 1024; size <= 16'384; size *= 2) {
+        const KernelCall call =
+            gemm(size, size, size, 1, Dtype::bf16, GemmEpilogue::none, Dtype::bf16);
+        rows.push_back({.name = std::to_string(size),
+                        .family = "gemm",
+                        .source = "sustained",
+                        .device = "b200",
+                        .calls = {call},
+                        .seconds = curves.time(call).seconds});
+    }
+    Measurement best = rows.back();
+    best.source = "gemm-best";
+    best.seconds *= 0.8;
+    rows.push_back(best);
+    const FitReport report = fit_efficiency(rows, measured_devices());
+    const double asymptote = report.table.value_or("gemm.asymptote", "blackwell", "fp16", 0);
+    EXPECT_NEAR(asymptote, 0.6, 0.03);
+    EXPECT_NEAR(report.table.value_or("gemm.burst", "blackwell", "fp16", 0), asymptote / 0.8, 0.02);
+    EXPECT_NEAR(report.residuals.back().error(), 0, 0.02);
+}
+
 TEST(Fit, WithoutRowsStaysAtThePriorsAndSaysSo) {
     const FitReport report = fit_efficiency({}, measured_devices());
     const EfficiencyParameter* asymptote = report.table.find("gemm.asymptote", "hopper", "fp16");
@@ -118,6 +145,9 @@ TEST(Fit, ExplainsPublishedKernels) {
                               "attention a100-80g",
                               "attention h100-80g",
                               "attention h200",
+                              "gemm b300",
+                              "gemm gb200",
+                              "attention b200",
                               "attention gb200",
                               "attention gb300",
                               "memory a100-80g",
