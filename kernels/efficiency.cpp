@@ -375,16 +375,17 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const double waited =
         curve.last_block * pairs_of_last_block(shape, backward) * busy_sms / heads;
     const double work = visible > 0 ? flop * (pairs + extra + waited) / visible : 0.0;
-    // Older kernels do not keep Blackwell's tensor cores busy enough to reach the power limit.
-    const double burst =
-        shape.generation == AttentionGeneration::flash_3_or_cudnn ? attention_clock_ : 1.0;
-    const double rate = device_.peak(call.dtype).per_second() * clock_ * burst * occupancy *
+    const double rate = device_.peak(call.dtype).per_second() * clock_ * occupancy *
                         fraction_at(curve.fraction, width) /
                         (backward ? curve.backward_ratio : 1.0);
     const double bandwidth =
         static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
     const double compute = work / rate;
-    const double busy = corner(compute, static_cast<double>(call.bytes) / bandwidth);
+    // A kernel that waits for memory, and older kernels, do not keep Blackwell's tensor cores busy
+    // enough to reach the power limit.
+    const bool limited = shape.generation == AttentionGeneration::flash_3_or_cudnn;
+    const double busy = std::max(corner(compute, static_cast<double>(call.bytes) / bandwidth),
+                                 limited ? compute / attention_clock_ : 0.0);
     const double latency = device_.kernel_latency.seconds() + memory_.latency_us * 1e-6;
     const double share = busy > 0 ? std::pow(compute / busy, kCorner) : 0.0;
     return {.seconds = busy + latency,

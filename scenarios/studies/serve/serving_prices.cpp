@@ -126,9 +126,14 @@ std::vector<ServingOp> ops_of_experts(const std::vector<ServingOp>& ops, bool of
     return chosen;
 }
 
-// FP4 products follow the FP8 curve with the FP4 peak.
-DeviceSpec at_fp4(DeviceSpec device) {
-    device.peak_fp8 = device.peak_fp4;
+// FP4 products follow the FP8 curve, but reach another part of their peak.
+DeviceSpec at_fp4(DeviceSpec device, const EfficiencyTable& curves) {
+    const auto part = [&](const char* dtype, double unknown) {
+        return curves.value_or("gemm.asymptote", device.generation, dtype, unknown);
+    };
+    const double of_fp8 = part("fp8", 1);
+    device.peak_fp8 =
+        FlopRate::per_second(device.peak_fp4.per_second() * part("fp4", of_fp8) / of_fp8);
     return device;
 }
 
@@ -160,7 +165,7 @@ ServingPrices::ServingPrices(const Scenario& cluster,
       device_(cluster.device),
       node_(cluster.cluster.node),
       cost_(cluster.device, curves),
-      fp4_cost_(at_fp4(cluster.device), curves),
+      fp4_cost_(at_fp4(cluster.device, curves), curves),
       network_(std::move(fabric), [&] {
           NcclNetworkOptions options = nccl_options(cluster.device, cluster.devices);
           options.contention = false;
