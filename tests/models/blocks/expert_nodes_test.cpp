@@ -284,6 +284,27 @@ TEST(ExpertNodes, AGraphOfALayersPartsIsLaunchedOnce) {
     EXPECT_LT(launches_of_forward(captured), launches_of_forward(called) - inside + graphs);
 }
 
+// Only where a framework calls each op.
+TEST(ExpertNodes, AProductOfExpertsIsACallMoreForEveryFourExperts) {
+    Transformer model = small_experts();
+    model.num_experts = 64;
+    const ParallelPlan plan = plan_of(1, 1, 4, 1, 4);
+    for (const bool calls : {true, false}) {
+        const Program program = lowered(model, calls ? plan : plan.launched_from_cpp());
+        std::int64_t products = 0;
+        for (const Segment& segment : program.segments) {
+            for (const Op& op : segment.ops) {
+                const std::string& name = program.names[op.name];
+                if (op.kind() == OpKind::kernel && name.starts_with("expert fc")) {
+                    EXPECT_EQ(op.launches, calls ? 1 + 64 / 4 / 4 : 1) << name;
+                    ++products;
+                }
+            }
+        }
+        EXPECT_EQ(products, 6 * model.num_layers);
+    }
+}
+
 TEST(ExpertNodes, AFusedRouterHasFewKernels) {
     const Transformer model = small_experts();
     ParallelPlan plan = plan_of(1, 1, 4, 1, 4);
