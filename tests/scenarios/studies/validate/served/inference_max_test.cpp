@@ -119,6 +119,16 @@ TEST(InferenceMax, SglangOnB300LooksForRequestsRarely) {
     EXPECT_EQ(inference_max_steps_to_queue(row), 10);
 }
 
+// The client's tokenizer splits text by other rules than the server's.
+TEST(InferenceMax, DeepSeeksPromptsAreLongerForSglangWithTransformers5) {
+    ServingCase row = row_of("sglang-0.5.10.post1", "deepseek-r1");
+    row.gpu = "b300";
+    EXPECT_NEAR(after_script(row, "2026-04-17").input_tokens, 1024 * 5.03, 1);
+    EXPECT_EQ(after_script(row, "2026-05-28").input_tokens, 1024);
+    row.engine = "sglang-0.5.9";
+    EXPECT_EQ(after_script(row, "2026-04-17").input_tokens, 1024);
+}
+
 TEST(InferenceMax, PoolsOfSglangHaveTheirRecipes) {
     ServingCase row = row_of("sglang-0.5.5.post2", "deepseek-r1");
     row.gpu = "gb200";
