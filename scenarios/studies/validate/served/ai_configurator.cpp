@@ -25,4 +25,8 @@ EngineLimits ai_configurator_limits(const ServingCase& row) {
             .max_num_batched_tokens = row.concurrency + prompt + kSpare};
 }
 
+bool leaves_prompts_whole(const ServingCase& row) {
+    return is_ai_configurator(row) && row.engine.starts_with("trtllm");
+}
+
 }  // namespace orrery

@@ -315,6 +315,9 @@ void set_options(const ServingCase& row, const PublishedModel& model, ServingEng
         facts.scheduler = "sarathi";
         facts.max_num_batched_tokens = 512;
     }
+    if (leaves_prompts_whole(row)) {
+        facts.scheduler = "orca";  // guaranteed_no_evict without chunked context
+    }
     if (row.load == "static" || row.load == "single") {
         facts.scheduler = "static";
     }

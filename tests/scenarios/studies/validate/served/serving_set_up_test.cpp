@@ -260,6 +260,14 @@ TEST(ServingSetUp, GptOssOnHopperMayBeUnpackedByMarlin) {
     EXPECT_LT(peak(), 0.6 * by_triton);
 }
 
+TEST(ServingSetUp, AiConfiguratorLeavesPromptsOfTensorRtWhole) {
+    ServingCase row = closed_row();
+    row.engine = "trtllm-1.0.0rc3";
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "tensorrt_llm");
+    row.source = "AIConfigurator silicon_sample.csv";
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "orca");
+}
+
 TEST(ServingSetUp, VllmOf2024ChunksPromptsOfLongModels) {
     ServingCase row = closed_row();
     row.engine = "vllm-2024";
