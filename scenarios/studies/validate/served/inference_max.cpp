@@ -138,6 +138,11 @@ std::uint32_t inference_max_steps_to_queue(const ServingCase& row) {
     return row.tensor_parallel == 8 && row.concurrency >= kManyUsers ? 30 : 10;
 }
 
+bool inference_max_schedules_ahead(const ServingCase& row) {
+    return is_inference_max(row) && row.engine.starts_with("vllm") &&
+           (row.model == "llama-3.1-70b" || row.model == "gpt-oss-120b");
+}
+
 bool inference_max_has_deep_gemm(const ServingCase& row) {
     return is_inference_max(row) && row.mode == "disaggregated" &&
            row.engine.starts_with("sglang") && row.prefill.data_parallel > 1;

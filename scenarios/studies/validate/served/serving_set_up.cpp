@@ -334,6 +334,7 @@ void set_options(const ServingCase& row, const PublishedModel& model, ServingEng
     }
     facts.num_scheduler_steps =
         std::max(facts.num_scheduler_steps, inference_max_steps_to_queue(row));
+    facts.asynchronous = facts.asynchronous || inference_max_schedules_ahead(row);
     if (row.engine.starts_with("sglang") && row.weight_precision == "fp4") {
         facts.masks_experts = false;  // its kernels for 4 bits are FlashInfer's, not Triton's
     }

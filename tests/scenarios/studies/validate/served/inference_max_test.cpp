@@ -119,6 +119,15 @@ TEST(InferenceMax, SglangOnB300LooksForRequestsRarely) {
     EXPECT_EQ(inference_max_steps_to_queue(row), 10);
 }
 
+TEST(InferenceMax, VllmOf2025SchedulesAhead) {
+    EXPECT_TRUE(inference_max_schedules_ahead(row_of("vllm", "llama-3.1-70b")));
+    EXPECT_TRUE(inference_max_schedules_ahead(row_of("vllm-0.11.2", "gpt-oss-120b")));
+    EXPECT_FALSE(inference_max_schedules_ahead(row_of("vllm-0.16.0", "minimax-m2.5")));
+    ServingCase row = row_of("vllm", "llama-3.1-70b");
+    row.source = "another table";
+    EXPECT_FALSE(inference_max_schedules_ahead(row));
+}
+
 // The client's tokenizer splits text by other rules than the server's.
 TEST(InferenceMax, DeepSeeksPromptsAreLongerForSglangWithTransformers5) {
     ServingCase row = row_of("sglang-0.5.10.post1", "deepseek-r1");

@@ -260,6 +260,14 @@ TEST(ServingSetUp, GptOssOnHopperMayBeUnpackedByMarlin) {
     EXPECT_LT(peak(), 0.6 * by_triton);
 }
 
+TEST(ServingSetUp, InferenceMaxSchedulesAheadOfTheDevice) {
+    ServingCase row = closed_row();
+    row.model = "llama-3.1-70b";
+    EXPECT_FALSE(set_up(row)->scenario.serving.engine.asynchronous);
+    row.source = "a table (InferenceMAX)";
+    EXPECT_TRUE(set_up(row)->scenario.serving.engine.asynchronous);
+}
+
 TEST(ServingSetUp, AiConfiguratorLeavesPromptsOfTensorRtWhole) {
     ServingCase row = closed_row();
     row.engine = "trtllm-1.0.0rc3";
