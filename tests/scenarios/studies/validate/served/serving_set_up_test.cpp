@@ -268,6 +268,19 @@ TEST(ServingSetUp, InferenceMaxSchedulesAheadOfTheDevice) {
     EXPECT_TRUE(set_up(row)->scenario.serving.engine.asynchronous);
 }
 
+TEST(ServingSetUp, TensorRtQuantisesLlamasStreamWithTheSumOfItsRanks) {
+    ServingCase row = closed_row();
+    row.engine = "trtllm-1.0.0rc3";
+    row.model = "llama-3.1-70b";
+    const auto fused = [&] { return set_up(row)->scenario.serving.engine.fused_casts; };
+    EXPECT_TRUE(fused());
+    row.tensor_parallel = 1;
+    EXPECT_FALSE(fused());
+    row.tensor_parallel = 8;
+    row.model = "qwen3-32b";
+    EXPECT_FALSE(fused());
+}
+
 TEST(ServingSetUp, AiConfiguratorLeavesPromptsOfTensorRtWhole) {
     ServingCase row = closed_row();
     row.engine = "trtllm-1.0.0rc3";
