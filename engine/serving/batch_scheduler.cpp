@@ -176,7 +176,12 @@ void BatchScheduler::fill_by_phase(Batch& batch) {
         steps_before_queue_ = batch.steps.empty() ? 0 : steps_before_queue_ - 1;
     }
     if (batch.steps.empty()) {
-        fill_waiting(batch);
+        // SGLang goes on with a prompt that has begun before it admits others
+        // (schedule_policy.py: add_chunked_req comes before add_one_req).
+        const Filled begun = rules_.chunks_prompts ? fill_running(Phase::prompt, batch) : Filled{};
+        if (begun.room) {
+            fill_waiting(batch);
+        }
     }
     if (batch.steps.empty()) {
         fill_running(Phase::any, batch);

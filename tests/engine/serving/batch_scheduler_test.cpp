@@ -119,6 +119,16 @@ TEST(BatchScheduler, VllmV0RunsPromptsInStepsOfTheirOwn) {
               (std::vector<std::string>{"A10; 97", "B6; 95", "A1 B1; 97", "A1; 100"}));
 }
 
+// The rest of B comes before C, and no sequence generates beside it.
+TEST(BatchScheduler, SglangGoesOnWithAPromptBeforeItAdmitsOthers) {
+    const std::vector<Request> requests{request(10, 2), request(10, 2), request(4, 2)};
+    BatchScheduler scheduler(*find_batching_rules("sglang"),
+                             {.max_num_batched_tokens = 12, .block_size = 4, .num_blocks = 100},
+                             requests);
+    EXPECT_EQ(steps_of(scheduler, requests.size()),
+              (std::vector<std::string>{"A10 B2; 96", "B8 C4; 93", "A1 B1 C1; 100"}));
+}
+
 TEST(BatchScheduler, SarathiGivesTokensToSequencesThatGenerateFirst) {
     const std::vector<Request> requests{request(10, 3), request(3, 4)};
     BatchScheduler scheduler(*find_batching_rules("sarathi"),

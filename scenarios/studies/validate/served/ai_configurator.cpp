@@ -14,8 +14,19 @@ bool is_ai_configurator(const ServingCase& row) {
 
 EngineLimits ai_configurator_limits(const ServingCase& row) {
     constexpr std::int64_t kSpare = 1500;
+    const std::int64_t prompt = std::llround(row.input_tokens);
+    if (row.engine.starts_with("sglang")) {
+        // max_prefill_tokens cuts no prompt (srt/managers/schedule_policy.py: add_one_req), and
+        // steps with prompts have no tokens of users.
+        return {.max_num_seqs = row.concurrency,
+                .max_num_batched_tokens = (prompt + kSpare) / prompt * prompt};
+    }
     return {.max_num_seqs = row.concurrency,
-            .max_num_batched_tokens = row.concurrency + std::llround(row.input_tokens) + kSpare};
+            .max_num_batched_tokens = row.concurrency + prompt + kSpare};
+}
+
+bool leaves_prompts_whole(const ServingCase& row) {
+    return is_ai_configurator(row) && row.engine.starts_with("trtllm");
 }
 
 }  // namespace orrery

@@ -75,6 +75,17 @@ void spread_experts_of_sglang(ServingCase& row) {
     }
 }
 
+// A prompt of 7,140 tokens has 35,921 for the server (pull request 937).
+constexpr double kTokensOfServer = 35'921.0 / 7'140;
+
+// SGLang needs transformers 5 from 0.5.10 on, which splits text for DeepSeek's tokenizer by the
+// wrong rules. The server mends its own tokenizer, and the client makes its prompts with the other
+// one. The client's remedy reads a local checkpoint, which B300's script has from pull request 1539
+// on.
+bool splits_prompts_anew(const ServingCase& row, const std::string& day) {
+    return is_deepseek_on(row, "sglang-0.5.10", "b300") && day < "2026-05-28";
+}
+
 }  // namespace
 
 bool is_inference_max(const ServingCase& row) {
@@ -100,6 +111,9 @@ void apply_inference_max_script(const std::string& notes, ServingCase& row) {
     if (is_deepseek_on(row, "trtllm", "h200")) {
         apply_deepseek_by_tensorrt(day, row);
     }
+    if (splits_prompts_anew(row, day)) {
+        row.input_tokens *= kTokensOfServer;
+    }
     if (is_deepseek_on(row, "sglang", "b300")) {
         row.memory_share = row.tensor_parallel == 4 ? 0.95 : 0.82;
     }
@@ -122,6 +136,11 @@ std::uint32_t inference_max_steps_to_queue(const ServingCase& row) {
         return 1;
     }
     return row.tensor_parallel == 8 && row.concurrency >= kManyUsers ? 30 : 10;
+}
+
+bool inference_max_schedules_ahead(const ServingCase& row) {
+    return is_inference_max(row) && row.engine.starts_with("vllm") &&
+           (row.model == "llama-3.1-70b" || row.model == "gpt-oss-120b");
 }
 
 bool inference_max_has_deep_gemm(const ServingCase& row) {

@@ -307,6 +307,15 @@ bool unpacks_with_marlin(const ServingCase& row) {
            (before || is_inference_max(row));
 }
 
+// TensorRT-LLM 1 adds up, norms and quantises the stream of Llama's tensor-parallel ranks in one
+// kernel (tensorrt_llm/_torch/models/modeling_llama.py: RESIDUAL_RMS_NORM_QUANT_FP8, for hidden
+// sizes above 4,096), and SwiGLU's kernel writes eight bits (modules/gated_mlp.py).
+bool fuses_casts(const ServingCase& row, const PublishedModel& model) {
+    constexpr std::int64_t kSmall = 4096;
+    return row.engine.starts_with("trtllm") && row.model.starts_with("llama") &&
+           row.tensor_parallel > 1 && model.hidden_size > kSmall;
+}
+
 // What the row's benchmark and its options make of the engine's facts.
 void set_options(const ServingCase& row, const PublishedModel& model, ServingEngine& facts) {
     if (chunks_prompts_by_default(row, model)) {
@@ -314,6 +323,9 @@ void set_options(const ServingCase& row, const PublishedModel& model, ServingEng
         // does; vllm/config.py: 512 tokens a step.
         facts.scheduler = "sarathi";
         facts.max_num_batched_tokens = 512;
+    }
+    if (leaves_prompts_whole(row)) {
+        facts.scheduler = "orca";  // guaranteed_no_evict without chunked context
     }
     if (row.load == "static" || row.load == "single") {
         facts.scheduler = "static";
@@ -331,6 +343,8 @@ void set_options(const ServingCase& row, const PublishedModel& model, ServingEng
     }
     facts.num_scheduler_steps =
         std::max(facts.num_scheduler_steps, inference_max_steps_to_queue(row));
+    facts.fused_casts = facts.fused_casts || fuses_casts(row, model);
+    facts.asynchronous = facts.asynchronous || inference_max_schedules_ahead(row);
     if (row.engine.starts_with("sglang") && row.weight_precision == "fp4") {
         facts.masks_experts = false;  // its kernels for 4 bits are FlashInfer's, not Triton's
     }

@@ -17,6 +17,13 @@ TEST(AiConfigurator, RowsOfItsOwnHaveItsLimits) {
     EXPECT_TRUE(is_ai_configurator(row));
     EXPECT_EQ(ai_configurator_limits(row).max_num_seqs, 32);
     EXPECT_EQ(ai_configurator_limits(row).max_num_batched_tokens, 32 + 1024 + 1500);
+    row.engine = "trtllm-1.0.0rc3";
+    EXPECT_TRUE(leaves_prompts_whole(row));
+    row.engine = "sglang-0.5.1.post1";
+    EXPECT_FALSE(leaves_prompts_whole(row));
+    EXPECT_EQ(ai_configurator_limits(row).max_num_batched_tokens, 2 * 1024);
+    row.input_tokens = 4096;
+    EXPECT_EQ(ai_configurator_limits(row).max_num_batched_tokens, 4096);
     row.source += " (InferenceMAX)";
     EXPECT_FALSE(is_ai_configurator(row));
 }

@@ -119,6 +119,25 @@ TEST(InferenceMax, SglangOnB300LooksForRequestsRarely) {
     EXPECT_EQ(inference_max_steps_to_queue(row), 10);
 }
 
+TEST(InferenceMax, VllmOf2025SchedulesAhead) {
+    EXPECT_TRUE(inference_max_schedules_ahead(row_of("vllm", "llama-3.1-70b")));
+    EXPECT_TRUE(inference_max_schedules_ahead(row_of("vllm-0.11.2", "gpt-oss-120b")));
+    EXPECT_FALSE(inference_max_schedules_ahead(row_of("vllm-0.16.0", "minimax-m2.5")));
+    ServingCase row = row_of("vllm", "llama-3.1-70b");
+    row.source = "another table";
+    EXPECT_FALSE(inference_max_schedules_ahead(row));
+}
+
+// The client's tokenizer splits text by other rules than the server's.
+TEST(InferenceMax, DeepSeeksPromptsAreLongerForSglangWithTransformers5) {
+    ServingCase row = row_of("sglang-0.5.10.post1", "deepseek-r1");
+    row.gpu = "b300";
+    EXPECT_NEAR(after_script(row, "2026-04-17").input_tokens, 1024 * 5.03, 1);
+    EXPECT_EQ(after_script(row, "2026-05-28").input_tokens, 1024);
+    row.engine = "sglang-0.5.9";
+    EXPECT_EQ(after_script(row, "2026-04-17").input_tokens, 1024);
+}
+
 TEST(InferenceMax, PoolsOfSglangHaveTheirRecipes) {
     ServingCase row = row_of("sglang-0.5.5.post2", "deepseek-r1");
     row.gpu = "gb200";

@@ -260,6 +260,35 @@ TEST(ServingSetUp, GptOssOnHopperMayBeUnpackedByMarlin) {
     EXPECT_LT(peak(), 0.6 * by_triton);
 }
 
+TEST(ServingSetUp, InferenceMaxSchedulesAheadOfTheDevice) {
+    ServingCase row = closed_row();
+    row.model = "llama-3.1-70b";
+    EXPECT_FALSE(set_up(row)->scenario.serving.engine.asynchronous);
+    row.source = "a table (InferenceMAX)";
+    EXPECT_TRUE(set_up(row)->scenario.serving.engine.asynchronous);
+}
+
+TEST(ServingSetUp, TensorRtQuantisesLlamasStreamWithTheSumOfItsRanks) {
+    ServingCase row = closed_row();
+    row.engine = "trtllm-1.0.0rc3";
+    row.model = "llama-3.1-70b";
+    const auto fused = [&] { return set_up(row)->scenario.serving.engine.fused_casts; };
+    EXPECT_TRUE(fused());
+    row.tensor_parallel = 1;
+    EXPECT_FALSE(fused());
+    row.tensor_parallel = 8;
+    row.model = "qwen3-32b";
+    EXPECT_FALSE(fused());
+}
+
+TEST(ServingSetUp, AiConfiguratorLeavesPromptsOfTensorRtWhole) {
+    ServingCase row = closed_row();
+    row.engine = "trtllm-1.0.0rc3";
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "tensorrt_llm");
+    row.source = "AIConfigurator silicon_sample.csv";
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "orca");
+}
+
 TEST(ServingSetUp, VllmOf2024ChunksPromptsOfLongModels) {
     ServingCase row = closed_row();
     row.engine = "vllm-2024";
