@@ -21,10 +21,14 @@ endif()
 if(CMAKE_CUDA_COMPILER AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(CMAKE_CUDA_HOST_COMPILER "${CMAKE_CXX_COMPILER}")
 endif()
-# sm_80 code with its PTX (later devices compile that when they load it), and sm_90a, which Hopper's
-# own instructions need.
+# PTX of sm_80, which devices compile when they load it, and sm_90a, which Hopper's own instructions
+# need. Where a GPU is, sm_80 code, too, so that an A100 compiles nothing.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90a-real CACHE STRING "CUDA architectures")
+    set(architectures 80-virtual 90a-real)
+    if(EXISTS /dev/nvidiactl)
+        set(architectures 80 90a-real)
+    endif()
+    set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "CUDA architectures")
 endif()
 include(CheckLanguage)
 check_language(CUDA)

@@ -147,7 +147,7 @@ TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
         const Ran ran = run_shell(
             "set -m\n"  // or the shell has it ignore SIGINT
             "$ORRERY search '" ORRERY_SOURCE_DIR
-            "/scenarios/llama3-70b-h100.yaml' --json --jobs 1 -v "
+            "/scenarios/llama3-8b-h100.yaml' --json --jobs 1 -v "
             "-o best.yaml --set search.simulations=1000000 2> said & search=$!\n"
             "until grep -q 'plans are listed' said; do "
             "kill -0 $search || exit 99; sleep 0.02; done\n"

@@ -24,7 +24,12 @@ protected:
              " echo \"installed $p\";; esac; done");
         tool("apt-get",
              "echo apt-get \"$@\" >>\"$STATE/calls\"; [ ! -e \"$STATE/offline\" ] || "
-             "{ echo Could not resolve; exit 100; }; rm -f \"$STATE/lacking\"");
+             "{ echo Could not resolve; exit 100; };"
+             // A browser is only got while something is built, or after that.
+             " case \"$*\" in *chromium*) for i in 1 2 3 4 5 6 7 8 9; do"
+             " [ -e \"$STATE/built\" ] || sleep 1; done;"
+             " [ -e \"$STATE/built\" ] || exit 100;; esac;"
+             " for p; do sed -i \"/^$p\\$/d\" \"$STATE/lacking\"; done");
         tool("sudo", "echo sudo >>\"$STATE/calls\"; [ \"$1\" != -n ] || shift; exec \"$@\"");
         tool("cmake",
              "echo cmake \"$@\" >>\"$STATE/calls\"; s=; t=; while [ $# -gt 0 ]; do"
@@ -130,6 +135,22 @@ TEST_F(SetUp, TestsAreAddedToTheSameBuild) {
     EXPECT_TRUE(called("-R Mesh\n")) << calls;
     run("simulate a.yaml");
     EXPECT_EQ(calls, "") << "the program was not rebuilt";
+}
+
+TEST_F(SetUp, WhatTestsCallIsInstalledBesideTheBuildAndBeforeThem) {
+    state("lacking", "chromium\nlibgtest-dev\n");
+    const Ran ran = run("test");
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    const std::size_t built_with = calls.find("install --no-install-recommends libgtest-dev\n");
+    const std::size_t called_by = calls.find("install --no-install-recommends chromium\n");
+    EXPECT_LT(built_with, calls.find("cmake"));
+    EXPECT_LT(called_by, calls.find("ctest"));
+    EXPECT_LT(calls.find("cmake"), calls.find("ctest"));
+    // It failed, or was removed: it is installed again though nothing is to be built.
+    state("lacking", "chromium\n");
+    EXPECT_EQ(run("test").status, 0);
+    EXPECT_TRUE(called("chromium\n")) << calls;
+    EXPECT_FALSE(called("ninja")) << calls;
 }
 
 TEST_F(SetUp, SanitizersRunWithWhatTestsNeed) {
