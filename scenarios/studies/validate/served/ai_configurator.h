@@ -16,8 +16,8 @@ bool is_ai_configurator(const ServingCase& row);
 // Limits of an aggregated instance: one sequence per user, and steps that hold one whole prompt.
 EngineLimits ai_configurator_limits(const ServingCase& row);
 
-// Its generator leaves chunked context of TensorRT-LLM off (src/aiconfigurator/cli/templates/trtllm/
-// dynamo/extra_engine_args.1.0.0rc3.yaml.j2: enable_chunked_prefill).
+// Its generator leaves chunked context of TensorRT-LLM off (backend_templates/trtllm/
+// extra_engine_args.1.0.0rc3.yaml.j2: enable_chunked_prefill).
 bool leaves_prompts_whole(const ServingCase& row);
 
 }  // namespace orrery

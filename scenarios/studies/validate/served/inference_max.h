@@ -36,8 +36,8 @@ std::optional<PromptWait> inference_max_prompt_wait(const ServingCase& row);
 // Of SGLang: steps that generate between two looks for new requests (--scheduler-recv-interval).
 std::uint32_t inference_max_steps_to_queue(const ServingCase& row);
 
-// The scripts of Llama 70B and GPT-OSS by vLLM have "async-scheduling: true" (70b_fp8_h100_slurm.sh,
-// gptoss_fp4_h100_slurm.sh), which is the default from 0.14 on.
+// The scripts of Llama 70B and GPT-OSS by vLLM have "async-scheduling: true" (70b_fp8_h100*.sh,
+// gptoss_fp4_h100*.sh), which is the default from 0.14 on.
 bool inference_max_schedules_ahead(const ServingCase& row);
 
 // SGLang's pools with attention data parallelism have moe-a2a-backend: deepep in the recipes
