@@ -181,7 +181,7 @@ void ServedInstance::complete(std::vector<Sampled>& sampled) {
 
 void ServedInstance::count(const Batch& batch) {
     const BlockPool& blocks = scheduler_->pool();
-    totals_.busy += stages_.front();
+    totals_.busy += std::min(stages_.front(), Time::max() - totals_.busy);
     ++totals_.batches;
     totals_.most_blocks = std::max(totals_.most_blocks, blocks.num_blocks() - blocks.num_free());
     for (const SequenceStep& step : batch.steps) {
