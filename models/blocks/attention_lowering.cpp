@@ -369,8 +369,11 @@ public:
         BlockBuilder& b = pass.b;
         const Value& qkv = qkv_.value;
         made_ = {};
-        made_.context = b.value("attention output", b.model.context_size(), qkv.layout, saved());
-        if (b.model.layer_is_linear(layer_)) {
+        // The backward pass of linear attention does not read its output.
+        const bool linear = b.model.layer_is_linear(layer_);
+        const Lifetime kept = linear && b.exchanges_heads() ? Lifetime::slot : saved();
+        made_.context = b.value("attention output", b.model.context_size(), qkv.layout, kept);
+        if (linear) {
             linear_.context = made_.context;
             linear_attention_forward(b, qkv, internals_, linear_);
             context_.value = made_.context;

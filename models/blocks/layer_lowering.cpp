@@ -193,7 +193,10 @@ Edge& add_attention_branch(Tape& tape,
     auto& input = tape.add<ColumnInputNode>("qkv", p.qkv, norm1);
     nodes.attention_reader = &input;
     nodes.mlp_input = &input;
-    nodes.qkv = &tape.add<ColumnProductNode>("qkv", input, p.qkv, p.qkv_bias, qkv, true);
+    // Norms of heads read Q and K in their backward pass, and so do nodes that run again.
+    constexpr auto kReadQkv = LayerPart::qkv | LayerPart::key | LayerPart::heads;
+    const bool passed_on = !model.qk_layernorm && !recompute.parts.has(kReadQkv);
+    nodes.qkv = &tape.add<ColumnProductNode>("qkv", input, p.qkv, p.qkv_bias, qkv, passed_on);
     Edge& heads = model.qk_layernorm ? add_head_norms(tape, p, qkv) : qkv;
     return add_attention(tape, recompute, layer, heads, nodes.before_attention);
 }

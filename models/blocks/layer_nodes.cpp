@@ -237,7 +237,7 @@ void ColumnInputNode::backward(BackwardPass& pass) {
 }
 
 void ColumnProductNode::forward(ForwardPass& pass) {
-    const Lifetime lifetime = shared_heads_ ? pass.b.of_slices(saved()) : saved();
+    const Lifetime lifetime = own_heads_ ? pass.b.of_own_heads(saved()) : saved();
     pass.b.calls_of_products = pass.b.projections_of(weight_);
     y_.value = pass.b.product(name_, input_.gathered(), weight_, lifetime, 1, nullptr, &bias_);
     pass.b.calls_of_products = 1;

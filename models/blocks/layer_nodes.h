@@ -89,13 +89,13 @@ public:
                       Parameter& weight,
                       Parameter& bias,
                       Edge& y,
-                      bool shared_heads = false)
+                      bool own_heads = false)
         : name_(name),
           input_(input),
           weight_(weight),
           bias_(bias),
           y_(y),
-          shared_heads_(shared_heads) {}
+          own_heads_(own_heads) {}
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
@@ -111,7 +111,7 @@ private:
     Parameter& weight_;
     Parameter& bias_;
     Edge& y_;
-    bool shared_heads_;  // y has slices of key-value heads that several ranks share
+    bool own_heads_;  // y is Q, K and V, which only nodes that bring heads together read
     std::int8_t part_ = -1;
 };
 

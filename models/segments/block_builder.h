@@ -200,10 +200,15 @@ public:
         }
         return std::max<std::int64_t>(ranks / key_value_heads(), 1);
     }
-    // The lifetime of a product that makes slices of shared heads. The slices are not needed after
-    // the heads have been gathered.
-    Lifetime of_slices(Lifetime of_whole) const {
-        return layouts.ranks_of_head() > 1 ? Lifetime::slot : of_whole;
+    // Ranks of one sequence exchange heads for tokens before attention and behind it.
+    bool exchanges_heads() const {
+        return plan.context_parallel_size > 1 &&
+               plan.context_parallel_comm != ContextParallelComm::ring;
+    }
+    // The lifetime of Q, K and V as their product makes them. Where ranks gather shared heads or
+    // exchange heads, the backward pass reads what has come from other ranks instead.
+    Lifetime of_own_heads(Lifetime of_whole) const {
+        return layouts.ranks_of_head() > 1 || exchanges_heads() ? Lifetime::slot : of_whole;
     }
 
     // Appends a kernel on whole values.

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "models/plan/flops.h"
 #include "tests/models/long_context_models.h"
 
@@ -67,6 +70,34 @@ TEST(LinearAttention, ExchangesHeadsAsAnyAttentionDoes) {
         {.context_parallel_size = 2, .context_parallel_comm = ContextParallelComm::all_to_all});
     EXPECT_EQ(ring_bytes(program), 0);
     EXPECT_FALSE(ops_called(program, "qkv head exchange").empty());
+}
+
+// The lifetime of the tensors of this name.
+Lifetime lifetime_of(const Program& program, std::string_view name) {
+    const auto found = std::ranges::find(program.tensors, name, &Tensor::name);
+    EXPECT_NE(found, program.tensors.end()) << name;
+    return found == program.tensors.end() ? Lifetime::step : found->lifetime;
+}
+
+// Q, K and V by token are of no use behind the exchange, and neither is linear attention's output
+// by head: the backward pass reads Q, K and V by head, and the projection its input by token.
+TEST(LinearAttention, KeepsWhatTheBackwardPassReadsOnOneSideOfTheExchange) {
+    const ParallelPlan ring{.context_parallel_size = 2};
+    ParallelPlan exchange = ring;
+    exchange.context_parallel_comm = ContextParallelComm::all_to_all;
+    Transformer softmax = linear_model(4096);
+    softmax.linear_attention_every = 0;
+    const Program linear = verified(linear_model(4096), exchange);
+    EXPECT_EQ(lifetime_of(linear, "qkv"), Lifetime::slot);
+    EXPECT_EQ(lifetime_of(linear, "attention output"), Lifetime::slot);
+    EXPECT_EQ(lifetime_of(linear, "qkv head exchange"), Lifetime::micro_batch);
+    EXPECT_EQ(lifetime_of(linear, "context head exchange"), Lifetime::micro_batch);
+    const Program plain = verified(softmax, exchange);
+    EXPECT_EQ(lifetime_of(plain, "qkv"), Lifetime::slot);
+    EXPECT_EQ(lifetime_of(plain, "attention output"), Lifetime::micro_batch);
+    const Program of_ring = verified(linear_model(4096), ring);
+    EXPECT_EQ(lifetime_of(of_ring, "qkv"), Lifetime::micro_batch);
+    EXPECT_EQ(lifetime_of(of_ring, "attention output"), Lifetime::micro_batch);
 }
 
 // More ranks than key-value heads: each head is sent as often as ranks share it.
