@@ -81,6 +81,10 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
                                           : "plan.moe_lsh_compression_rate",
             "training sends every row, and all at once: the rest can be simulated",
             "1");
+    require(!plan.moe_tile_overlap,
+            "plan.moe_tile_overlap",
+            "training sends rows between its products: tiles can be simulated",
+            "false");
     require(!plan.overlap_moe_expert_parallel_comm,
             "plan.overlap_moe_expert_parallel_comm",
             "training runs one pass of a rank at a time",

@@ -8,6 +8,7 @@
 #include "kernels/cast/cast.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gemm/grouped_gemm.h"
+#include "models/blocks/expert_products.h"
 #include "models/segments/relayout.h"
 #include "network/collectives/routed_rows.h"
 
@@ -176,20 +177,31 @@ void move_rows(BlockBuilder& b,
 }
 
 void MoveNode::forward(ForwardPass& pass) {
-    y_.value = moved(pass.b, name_, x_.value, target(pass.b), kept(), pass.b.ops.size());
+    Value rows = x_.value;
+    std::uint32_t ready = pass.b.ops.size();
+    if (forward_maker_ != nullptr) {
+        rows.tensor = forward_maker_->operand();
+        ready = forward_maker_->begin();
+    }
+    y_.value = moved(pass.b, name_, rows, target(pass.b), kept(), ready);
 }
 
 void MoveNode::backward(BackwardPass& pass) {
     const Layout back = with(x_.value.layout, Placement::partial, replicated());
     // Deferred gradients of weights run beside the exchange. The host launches them first
     // (Megatron-Core's TransformerLayerSchedulePlan.run()).
-    const std::uint32_t ready = pass.b.ops.size();
+    Value gradient = y_.gradient;
+    std::uint32_t ready = pass.b.ops.size();
+    if (backward_maker_ != nullptr) {
+        gradient.tensor = backward_maker_->operand();
+        ready = backward_maker_->begin();
+    }
     if (pass.b.plan.delay_wgrad_compute && pass.deferred != nullptr && x_.value.shape[kWidth] > 1) {
         run_delayed(pass.b, *pass.deferred);
     }
     const Value dx = moved(pass.b,
                            name_ + " backward",
-                           y_.gradient,
+                           gradient,
                            back,
                            keeps_ ? Lifetime::slot : pass.read_later(),
                            ready);
@@ -212,7 +224,7 @@ Value MoveNode::moved(BlockBuilder& b,
                       const Value& v,
                       const Layout& to,
                       Lifetime lifetime,
-                      std::uint32_t ready) const {
+                      std::uint32_t ready) {
     const std::string text{name};
     Value rows = v;
     const bool of_rows = to_ != Destination::all_ranks;
@@ -244,6 +256,7 @@ Value MoveNode::moved(BlockBuilder& b,
                                    quantises ? Lifetime::slot : lifetime,
                                    exchange,
                                    static_cast<std::uint8_t>(calls));
+    exchange_ = b.ops.size() - 1;
     if (result.tensor == v.tensor && lifetime != Lifetime::slot) {
         b.outlive_slot(result);  // nothing has moved: the value itself is kept
     }

@@ -18,6 +18,8 @@
 
 namespace orrery {
 
+class ExpertProductNode;
+
 // The dispatcher of the plan.
 const Dispatcher& dispatcher_of(const ParallelPlan& plan);
 // Whether the dispatcher sends a row once for each rank.
@@ -67,6 +69,13 @@ public:
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
 
+    // The exchange of a pass, as a position in its segment.
+    std::uint32_t exchange() const { return exchange_; }
+    // With plan.moe_tile_overlap: the exchange sends what this product makes in the forward pass,
+    // or in the backward pass, and begins with it.
+    void sends_tiles_forward(const ExpertProductNode& product) { forward_maker_ = &product; }
+    void sends_tiles_backward(const ExpertProductNode& product) { backward_maker_ = &product; }
+
 private:
     Lifetime kept() const { return keeps_ ? saved() : Lifetime::slot; }
     Layout target(const BlockBuilder& b) const;
@@ -76,7 +85,7 @@ private:
                 const Value& v,
                 const Layout& to,
                 Lifetime lifetime,
-                std::uint32_t ready) const;
+                std::uint32_t ready);
 
     std::string name_;
     Destination to_;
@@ -85,6 +94,9 @@ private:
     Edge& y_;
     bool keeps_;
     std::int64_t parts_;
+    std::uint32_t exchange_ = 0;
+    const ExpertProductNode* forward_maker_ = nullptr;
+    const ExpertProductNode* backward_maker_ = nullptr;
 };
 
 // Reorders rows, or makes a row for each expert from a row for each rank. It comes after the

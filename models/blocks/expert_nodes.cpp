@@ -5,17 +5,27 @@
 #include "models/blocks/expert_products.h"
 #include "models/blocks/fused_experts.h"
 #include "models/blocks/layer_nodes.h"
+#include "models/blocks/mask_moves.h"
 #include "models/blocks/router_node.h"
 #include "models/experts/router_load.h"
 
 namespace orrery {
 namespace {
 
-// The edges from a layer's tokens to what its experts read, and back.
+// The edges from a layer's tokens to what its experts read.
 struct ExpertPath {
-    Edge& inputs;   // of the first product
-    Edge& weights;  // of its rows
+    Edge& inputs;                // of the first product
+    Edge* weights = nullptr;     // of its rows; null: of the masks
+    Edge* masks = nullptr;       // or null
+    const Edge* sent = nullptr;  // before the exchange
+    MoveNode* dispatch = nullptr;
 };
+
+// NCCL's exchange brings rows by rank, unless a kernel of experts writes them to their places.
+bool sorts_rows(const ParallelPlan& plan, const Transformer& model) {
+    return model.num_experts > plan.expert_model_parallel_size &&
+           plan.expert_model_parallel_size > 1 && !plan.moe_tile_overlap;
+}
 
 // FP8 products want a multiple of rows for each expert: unless the library that brings rows fills
 // them up, a kernel does, and another takes out what its product made (Transformer Engine's
@@ -46,7 +56,7 @@ ExpertPath add_dispatch(Tape& tape,
             &tape.add<MoveNode>("dispatch", Destination::experts, layer, rows, dispatched, true));
         all.push_back(&tape.add<MoveNode>(
             "dispatch of weights", Destination::experts, layer, row_weights, weights, true));
-        return {dispatched, weights};
+        return {dispatched, &weights};
     }
     const auto add_weights = [&](Destination to) {
         all.push_back(
@@ -59,7 +69,7 @@ ExpertPath add_dispatch(Tape& tape,
             "expert tokens gather", Destination::all_ranks, layer, x, tokens, false));
         all.push_back(&tape.add<PermuteNode>(layer, tokens, rows));
         add_weights(Destination::all_ranks);
-        return {rows, weights};
+        return {rows, &weights};
     }
     Edge& dispatched = tape.edge();
     if (sends_rows_once(plan)) {
@@ -70,25 +80,52 @@ ExpertPath add_dispatch(Tape& tape,
         all.push_back(&tape.add<SortNode>(
             "copies of rows", RowOrder::by_expert, layer, dispatched, rows, kept));
         all.push_back(&tape.add<CarryNode>(layer, own_weights, weights));
-        return {rows, weights};
+        return {rows, &weights};
     }
     Edge& rows = tape.edge();
-    const bool sorts =
-        model.num_experts > plan.expert_model_parallel_size && plan.expert_model_parallel_size > 1;
+    const bool sorts = sorts_rows(plan, model);
+    ExpertPath path{.inputs = sorts ? tape.edge() : dispatched, .weights = &weights, .sent = &rows};
     tape.enter(CudaGraphPart::moe_preprocess);
-    all.push_back(&tape.add<PermuteNode>(layer, x, rows));
+    if (plan.moe_mask_products) {
+        path.weights = nullptr;
+        path.masks = &tape.edge();
+        all.push_back(&tape.add<MaskGatherNode>(layer, x, own_weights, *path.masks, rows));
+    } else {
+        all.push_back(&tape.add<PermuteNode>(layer, x, rows));
+    }
     tape.enter(std::nullopt);
     all.push_back(&tape.add<HostReadNode>(*router));
-    all.push_back(&tape.add<MoveNode>(
-        "dispatch", Destination::experts, layer, rows, dispatched, !sorts && kept));
-    add_weights(Destination::experts);
-    if (!sorts) {
-        return {dispatched, weights};
+    path.dispatch = &tape.add<MoveNode>(
+        "dispatch", Destination::experts, layer, rows, dispatched, !sorts && kept);
+    all.push_back(path.dispatch);
+    if (path.weights != nullptr) {
+        add_weights(Destination::experts);
     }
-    Edge& sorted = tape.edge();
-    all.push_back(&tape.add<SortNode>(
-        "rows by expert", RowOrder::by_expert, layer, dispatched, sorted, kept));
-    return {sorted, weights};
+    if (sorts) {
+        all.push_back(&tape.add<SortNode>(
+            "rows by expert", RowOrder::by_expert, layer, dispatched, path.inputs, kept));
+    }
+    return path;
+}
+
+// What a layer's rows come back by.
+struct CombinedBy {
+    const ExpertPath& path;
+    ExpertProductNode& fc1;
+    ExpertProductNode& fc2;
+    Edge& own_weights;
+};
+
+// The exchanges and the products beside them share their tiles, in both passes.
+void share_tiles(const ExpertPath& path,
+                 ExpertProductNode& fc1,
+                 ExpertProductNode& fc2,
+                 MoveNode& combine,
+                 const Edge& combined) {
+    fc1.takes_tiles_forward(*path.sent, *path.dispatch);
+    combine.sends_tiles_forward(fc2);
+    fc2.takes_tiles_backward(combined, combine);
+    path.dispatch->sends_tiles_backward(fc1);
 }
 
 // What the experts made comes back as sums of each token.
@@ -97,6 +134,7 @@ Edge& add_combine(Tape& tape,
                   const Transformer& model,
                   std::int64_t layer,
                   Edge& made,
+                  const CombinedBy& by,
                   std::vector<Node*>& all) {
     Edge& sums = tape.edge();
     if (plan.moe_fused_kernels) {
@@ -121,17 +159,25 @@ Edge& add_combine(Tape& tape,
             &tape.add<MoveNode>("combine", Destination::residual, layer, rows, sums, false));
         return sums;
     }
-    const bool sorts =
-        model.num_experts > plan.expert_model_parallel_size && plan.expert_model_parallel_size > 1;
+    const bool sorts = sorts_rows(plan, model);
     Edge& rows = sorts ? tape.edge() : made;
     if (sorts) {
         all.push_back(
             &tape.add<SortNode>("rows by rank", RowOrder::by_rank, layer, made, rows, false));
     }
     Edge& combined = tape.edge();
-    all.push_back(
-        &tape.add<MoveNode>("combine", Destination::residual, layer, rows, combined, false));
-    all.push_back(&tape.add<UnpermuteNode>(combined, sums));
+    auto& combine = tape.add<MoveNode>(
+        "combine", Destination::residual, layer, rows, combined, by.path.masks != nullptr);
+    all.push_back(&combine);
+    if (plan.moe_tile_overlap) {
+        share_tiles(by.path, by.fc1, by.fc2, combine, combined);
+    }
+    if (by.path.masks != nullptr) {
+        all.push_back(
+            &tape.add<MaskScatterNode>(by.own_weights, *by.path.masks, combined, sums));
+    } else {
+        all.push_back(&tape.add<UnpermuteNode>(combined, sums));
+    }
     return sums;
 }
 
@@ -168,8 +214,7 @@ Edge& add_in_parts(Tape& tape,
                    ExpertNodes& nodes) {
     static Parameter none;
     const std::int64_t parts = plan.moe_pipeline_degree;
-    const bool sorts =
-        model.num_experts > plan.expert_model_parallel_size && plan.expert_model_parallel_size > 1;
+    const bool sorts = sorts_rows(plan, model);
     std::vector<Edge*> inputs;
     std::vector<Edge*> weights;
     for (RowPart part{.of = parts}; part.number < parts; ++part.number) {
@@ -273,12 +318,14 @@ ExpertBranch add_experts(Tape& tape,
     Edge& fc1 = tape.edge();
     Edge& activated = tape.edge();
     Edge& fc2 = tape.edge();
-    all.push_back(
-        &tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, p.expert_fc1_bias, inputs, fc1));
-    branch.nodes.activation = &tape.add<ActivationNode>(fc1, activated, &path.weights);
+    auto& first =
+        tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, p.expert_fc1_bias, inputs, fc1);
+    all.push_back(&first);
+    branch.nodes.activation = &tape.add<ActivationNode>(fc1, activated, path.weights);
     all.push_back(branch.nodes.activation);
     const bool weighed_bias =
-        !plan.moe_fused_kernels && !plan.moe_fused_bias && p.expert_fc2_bias.elements > 0;
+        !plan.moe_fused_kernels && !plan.moe_fused_bias && path.weights != nullptr &&
+        p.expert_fc2_bias.elements > 0;
     auto& product = tape.add<ExpertProductNode>(
         "expert fc2", p.expert_fc2, weighed_bias ? none : p.expert_fc2_bias, activated, fc2);
     product.discard_output();
@@ -290,10 +337,11 @@ ExpertBranch add_experts(Tape& tape,
     }
     if (weighed_bias) {
         Edge& sum = tape.edge();
-        all.push_back(&tape.add<ExpertBiasNode>(p.expert_fc2_bias, *made, path.weights, sum));
+        all.push_back(&tape.add<ExpertBiasNode>(p.expert_fc2_bias, *made, *path.weights, sum));
         made = &sum;
     }
-    branch.routed = &add_combine(tape, plan, model, layer, *made, all);
+    const CombinedBy by{path, first, product, own_weights};
+    branch.routed = &add_combine(tape, plan, model, layer, *made, by, all);
     return branch;
 }
 

@@ -5,6 +5,8 @@
 
 #include "kernels/cast/cast.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/gemm/gemm.h"
+#include "models/blocks/expert_moves.h"
 
 namespace orrery {
 namespace {
@@ -24,18 +26,57 @@ constexpr std::int64_t kBackwardBytes = 24;
 constexpr std::int64_t kMixedKernels = 2;   // for each expert of the rank
 constexpr std::uint8_t kMovingKernels = 2;  // concatenation and rounding
 
+constexpr std::int64_t kTileRows = 128;  // of a tile of a product
+
 }  // namespace
 
 void ExpertProductNode::forward(ForwardPass& pass) {
-    y_.value = pass.b.product(name_, x_.value, weight_, kept(), 1, nullptr, &bias_);
+    Value x = x_.value;
+    if (forward_.move != nullptr) {
+        x.tensor = forward_.sent->value.tensor;
+    }
+    begin_product(pass.b, x);
+    y_.value = pass.b.product(name_, x, weight_, kept(), 1, nullptr, &bias_);
+    if (forward_.move != nullptr) {
+        pass.b.ops.next_waits_for(forward_.move->exchange());
+        add_last_tile(pass.b, name_ + " last tile", y_.value, weight_.shape[kInput]);
+    }
 }
 
 void ExpertProductNode::backward(BackwardPass& pass) {
-    x_.gradient = pass.b.gradient_product(name_ + " dgrad", y_.gradient, weight_);
+    Value dy = y_.gradient;
+    if (backward_.move != nullptr) {
+        dy.tensor = backward_.sent->gradient.tensor;
+    }
+    begin_product(pass.b, dy);
+    x_.gradient = pass.b.gradient_product(name_ + " dgrad", dy, weight_);
+    if (backward_.move != nullptr) {
+        pass.b.ops.next_waits_for(backward_.move->exchange());
+        add_last_tile(
+            pass.b, name_ + " dgrad last tile", x_.gradient, weight_.shape[kOutput]);
+    }
     weight_gradient_op(pass.b, name_ + " wgrad", x_.value, y_.gradient, weight_, pass.deferred);
     if (bias_.elements > 0) {
         pass.b.bias_gradient(name_ + " bias gradient", y_.gradient, bias_);
     }
+}
+
+void ExpertProductNode::begin_product(const BlockBuilder& b, const Value& x) {
+    begin_ = b.ops.size();
+    operand_ = x.tensor;
+}
+
+// The tiles of the rows that come last are multiplied behind the exchange.
+void ExpertProductNode::add_last_tile(BlockBuilder& b,
+                                      std::string_view name,
+                                      const Value& made,
+                                      std::int64_t depth) {
+    const std::int64_t rows = std::min(kTileRows, b.local_tokens(made));
+    b.kernel(name,
+             gemm(rows, b.local_width(made), depth, 1, made.dtype, GemmEpilogue::none, made.dtype),
+             Cause::gemm_inefficiency,
+             {&made},
+             {});
 }
 
 void ExpertBiasNode::forward(ForwardPass& pass) {

@@ -277,6 +277,12 @@ struct ParallelPlan {
     // The number of parts of a layer's rows. Each part is sent, computed and sent back separately
     // (Tutel, FSMoE).
     std::int64_t moe_pipeline_degree = 1;
+    // Rows are gathered and put back by products with masks of tokens and experts' places (GShard's
+    // algorithm 2, the default of DeepSpeed-MoE). false: kernels move rows by their indices.
+    bool moe_mask_products = false;
+    // A product of experts multiplies tiles of rows as the exchange brings them, or the exchange
+    // sends tiles as the product makes them (COMET, Zhang et al., MLSys 2025; FLUX).
+    bool moe_tile_overlap = false;
     // Of dispatched rows; fp8 has a scale for every 128 elements
     Dtype moe_dispatch_dtype = Dtype::bf16;
     std::int64_t moe_dispatcher_sms = 0;  // SMs of deepep and hybridep; 0: their default
@@ -359,6 +365,7 @@ struct ParallelPlan {
         plan.cuda_launch_blocking = false;
         plan.cuda_graph_scope = 0;
         plan.moe_router_fusion = false;
+        plan.moe_mask_products = false;
         plan.moe_fused_kernels = sends_row_for_each_expert();
         return plan;
     }

@@ -353,6 +353,12 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(moe_pipeline_degree, pass,
         .meaning = "Parts in which a layer's rows are sent to experts, worked on and sent back.",
         .values = {1, 64}, .unit = "parts"),
+    ORRERY_PLAN_FIELD(moe_mask_products, pass,
+        .meaning = "Rows are gathered and put back by products with masks of tokens and places of "
+                   "experts, as in GShard and DeepSpeed-MoE."),
+    ORRERY_PLAN_FIELD(moe_tile_overlap, pass,
+        .meaning = "Products of experts multiply tiles of rows as they arrive, and tiles are sent "
+                   "as they are made (COMET)."),
     ORRERY_PLAN_FIELD(moe_fused_bias, pass,
         .meaning = "The weighed bias of experts is part of their second product."),
     ORRERY_PLAN_FIELD(moe_fused_kernels, pass,

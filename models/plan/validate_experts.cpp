@@ -47,6 +47,8 @@ struct ExpertRules {
     void of_groups();
     void of_dispatcher();
     void of_parts();
+    void of_masks();
+    void of_tiles();
     void of_load();
     void of_overlap();
     void of_graphs();
@@ -74,6 +76,8 @@ void ExpertRules::without_experts() {
     needless(plan.moe_shared_expert_overlap, "moe_shared_expert_overlap", "false");
     needless(plan.moe_router_fusion, "moe_router_fusion", "false");
     needless(plan.moe_fused_bias, "moe_fused_bias", "false");
+    needless(plan.moe_mask_products, "moe_mask_products", "false");
+    needless(plan.moe_tile_overlap, "moe_tile_overlap", "false");
     needless((plan.cuda_graph_scope & kExpertGraphs) != 0, "cuda_graph_scope", "attn and mlp");
     needless(plan.recomputes(kExpertModules),
              "recompute_modules",
@@ -264,6 +268,51 @@ void ExpertRules::of_parts() {
     }
 }
 
+// DeepSpeed-MoE's layer (deepspeed/moe/sharded_moe.py) at equal loads, which fill all places.
+void ExpertRules::of_masks() {
+    const bool fitting = plan.sends_row_for_each_expert() && !plan.moe_fused_kernels &&
+                         plan.moe_router_load == RouterLoad::balanced &&
+                         plan.moe_pipeline_degree == 1 && plan.moe_lsh_compression_rate == 1 &&
+                         plan.expert_tensor_size() == 1 && plan.precision != Dtype::fp8;
+    if (plan.moe_mask_products && !fitting) {
+        reject("plan.moe_mask_products",
+               "masks have a place for each row of equal loads, in 16 or 32 bits",
+               "false, or moe_token_dispatcher_type alltoall and moe_router_load balanced without "
+               "moe_fused_kernels, moe_pipeline_degree and expert_tensor_parallel_size");
+    }
+}
+
+void ExpertRules::of_tiles() {
+    if (!plan.moe_tile_overlap) {
+        return;
+    }
+    const std::string key = "plan.moe_tile_overlap";
+    if (plan.expert_model_parallel_size == 1) {
+        reject(key, "no rank exchanges tokens", "false, or an expert_model_parallel_size");
+    }
+    const bool fitting = plan.moe_token_dispatcher_type == TokenDispatcher::alltoall &&
+                         !plan.moe_fused_kernels && !plan.moe_mask_products &&
+                         plan.moe_pipeline_degree == 1 && plan.expert_tensor_size() == 1 &&
+                         plan.precision != Dtype::fp8 && !model.add_bias_linear;
+    if (!fitting) {
+        reject(key,
+               "tiles are of products of 16 or 32 bits without a bias, whose rows kernels of their "
+               "own send",
+               "false, or moe_token_dispatcher_type alltoall without moe_fused_kernels, "
+               "moe_mask_products, moe_pipeline_degree and expert_tensor_parallel_size");
+    }
+    if (plan.overlap_moe_expert_parallel_comm || plan.moe_shared_expert_overlap) {
+        reject(key,
+               "the exchange has one partner: the products of its own layer",
+               "false, or overlap_moe_expert_parallel_comm and moe_shared_expert_overlap: false");
+    }
+    if (plan.recomputes(modules_with(LayerPart::experts))) {
+        reject("plan.recompute_modules",
+               "products and exchanges of one kernel do not run again by themselves",
+               "without moe, or plan.moe_tile_overlap: false");
+    }
+}
+
 void ExpertRules::of_load() {
     const auto given = static_cast<std::int64_t>(plan.moe_router_load_trace.size());
     const bool traced = plan.moe_router_load == RouterLoad::trace;
@@ -388,6 +437,8 @@ Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::in
     rules.of_groups();
     rules.of_dispatcher();
     rules.of_parts();
+    rules.of_masks();
+    rules.of_tiles();
     rules.of_load();
     rules.of_overlap();
     return rules.errors;

@@ -264,6 +264,13 @@ const Row kPlanRows[] = {
          spread_experts(s);
          s.model.add_bias_linear = false;
      }},
+    {"moe_mask_products", [](Scenario& s) { s.plan.moe_mask_products = true; }, spread_experts},
+    {"moe_tile_overlap",
+     [](Scenario& s) { s.plan.moe_tile_overlap = true; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.model.add_bias_linear = false;
+     }},
     {"moe_router_load_trace",
      [](Scenario& s) {
          s.plan.moe_router_load_trace = {5, 1, 1, 1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a layer's experts in parts (plan.moe_pipeline_degree), and merged by hashes
-// (plan.moe_lsh_compression_rate).
+// The rows of a layer's experts in parts (plan.moe_pipeline_degree), merged by hashes
+// (plan.moe_lsh_compression_rate), and in tiles (plan.moe_tile_overlap).
 #include "models/blocks/expert_products.h"
 
 #include <gtest/gtest.h>
@@ -87,6 +87,47 @@ TEST(ExpertParts, RefuseLoadsThatDiffer) {
     const Errors errors = check(small_experts(), plan, 4);
     ASSERT_EQ(errors.size(), 1u);
     EXPECT_EQ(errors[0].where, "plan.moe_pipeline_degree");
+}
+
+ParallelPlan tiles_plan(bool tiles) {
+    ParallelPlan plan = four_ranks();
+    plan.moe_tile_overlap = tiles;
+    return plan;
+}
+
+// The dispatch is beside the first product and the combine beside the second, which takes nothing
+// here: max(D, C) + D instead of 2 D + C.
+TEST(ExpertTiles, ExchangesAndProductsTakeAsLongAsTheLonger) {
+    Transformer model = small_experts();
+    model.num_layers = 1;
+    for (const auto& [exchange, products] : {std::pair{50.0, 80.0}, std::pair{80.0, 50.0}}) {
+        EXPECT_NEAR(end_of(verified(model, tiles_plan(false)), exchange, products),
+                    2 * exchange + products,
+                    1e-6);
+        EXPECT_NEAR(end_of(verified(model, tiles_plan(true)), exchange, products),
+                    std::max(exchange, products) + exchange,
+                    1e-6);
+    }
+}
+
+// The same exchanges; of the products only the last tiles are added.
+TEST(ExpertTiles, MoveTheSameRows) {
+    const Program apart = verified(small_experts(), tiles_plan(false));
+    const Program tiles = verified(small_experts(), tiles_plan(true));
+    EXPECT_EQ(count_ops(tiles, "dispatch"), count_ops(apart, "dispatch"));
+    EXPECT_EQ(count_ops(tiles, "combine backward"), count_ops(apart, "combine backward"));
+    EXPECT_EQ(count_ops(tiles, "expert fc1 last tile"), count_ops(apart, "expert fc1"));
+    EXPECT_EQ(count_ops(tiles, "expert fc2 dgrad last tile"), count_ops(apart, "expert fc2 dgrad"));
+    EXPECT_EQ(count_ops(tiles, "expert fc2 last tile"), 0);
+    EXPECT_GT(flop_of_products(tiles), flop_of_products(apart));
+}
+
+TEST(ExpertTiles, RefuseWhatKernelsOfTheirOwnDoNotDo) {
+    ParallelPlan plan = tiles_plan(true);
+    plan.moe_mask_products = true;
+    const Errors errors = check(small_experts(), plan, 4);
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_EQ(errors[0].where, "plan.moe_tile_overlap");
 }
 
 // LSH-MoE: a fifth of the rows travels and is worked on.

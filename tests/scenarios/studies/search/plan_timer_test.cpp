@@ -180,6 +180,8 @@ constexpr const char* kNeverChanged[] = {
     "moe_expert_placement",
     "moe_lsh_compression_rate",
     "moe_pipeline_degree",
+    "moe_mask_products",
+    "moe_tile_overlap",
     "overlap_moe_expert_parallel_comm",
     "delay_wgrad_compute",
     "zero_quantized_gradients",
