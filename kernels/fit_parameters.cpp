@@ -140,6 +140,29 @@ std::vector<FitParameter> fit_parameters(const std::string& family) {
     return list;
 }
 
+namespace {
+
+void set_blackwell_products(EfficiencyTable& table) {
+    // A B200 keeps 1,580 of 1,965 MHz at 1,000 W (flashinfer pull request 2899), so that power
+    // decides what products reach. GB200 (1,200 W, 2,500 TFLOP/s) reaches the same part of its
+    // peak.
+    table.set("gemm.timed_at_watts", "blackwell", "*", {1000, 0, "NVIDIA DGX B200 user guide"});
+    table.set("gemm.timed_at_tflops", "blackwell", "*", {2250, 0, "NVIDIA DGX B200 datasheet"});
+    // Products of 16,384 rows, columns and depth on GB200, after 10,000 runs.
+    table.set("gemm.asymptote",
+              "blackwell",
+              "fp4",
+              {0.765, 0.05, "Azure AI-benchmarking-guide: 7628 of 10000 TFLOP/s on GB200"});
+    // The 12 products of a layer whose operands are quantised beforehand: 7.161 ms in MXFP8, 6.812
+    // ms with a scale for each tensor (B300). Kernels that reorder the scales are a part of it.
+    table.set("gemm.mx_scaled",
+              "blackwell",
+              "fp8",
+              {1.051, 0.03, "Transformer Engine GEMM profiling tutorial: B300"});
+}
+
+}  // namespace
+
 EfficiencyTable fixed_parameters() {
     EfficiencyTable table;
     // A memory-bound kernel needs most, not all, of its SMs to saturate HBM.
@@ -172,22 +195,7 @@ EfficiencyTable fixed_parameters() {
               "cdna3",
               "fp8",
               {0.38, 0.15, "SemiAnalysis December 2024: 990 of 2615 TFLOP/s on MI300X"});
-    // A B200 keeps 1,580 of 1,965 MHz at 1,000 W (flashinfer pull request 2899), so that power
-    // decides what products reach. GB200 (1,200 W, 2,500 TFLOP/s) reaches the same part of its
-    // peak.
-    table.set("gemm.timed_at_watts", "blackwell", "*", {1000, 0, "NVIDIA DGX B200 user guide"});
-    table.set("gemm.timed_at_tflops", "blackwell", "*", {2250, 0, "NVIDIA DGX B200 datasheet"});
-    // Products of 16,384 rows, columns and depth on GB200, after 10,000 runs.
-    table.set("gemm.asymptote",
-              "blackwell",
-              "fp4",
-              {0.765, 0.05, "Azure AI-benchmarking-guide: 7628 of 10000 TFLOP/s on GB200"});
-    // The 12 products of a layer whose operands are quantised beforehand: 7.161 ms in MXFP8, 6.812
-    // ms with a scale for each tensor (B300). Kernels that reorder the scales are a part of it.
-    table.set("gemm.mx_scaled",
-              "blackwell",
-              "fp8",
-              {1.051, 0.03, "Transformer Engine GEMM profiling tutorial: B300"});
+    set_blackwell_products(table);
     // torch's product of 8,192 rows, columns and depth; GeForce cards run above their rated boost
     // clock.
     table.set("gemm.asymptote",

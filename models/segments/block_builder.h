@@ -202,8 +202,9 @@ public:
     }
     // Ranks of one sequence exchange heads for tokens before attention and behind it.
     bool exchanges_heads() const {
-        return plan.context_parallel_size > 1 &&
-               plan.context_parallel_comm != ContextParallelComm::ring;
+        const std::uint32_t digit = layouts.context_digit;
+        return layouts.mesh.size(digit) > 1 && layouts.query[digit].placement == Placement::shard &&
+               layouts.query[digit].dim == kWidth;
     }
     // The lifetime of Q, K and V as their product makes them. Where ranks gather shared heads or
     // exchange heads, the backward pass reads what has come from other ranks instead.

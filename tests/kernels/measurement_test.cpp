@@ -34,7 +34,8 @@ TEST(Measurements, TurnSingleKernelsIntoCallsAndLeaveGroupsOut) {
         EXPECT_GT(row.seconds, 0) << row.name;
     }
     EXPECT_EQ(families["gemm"], 5 + 35 + 6);
-    EXPECT_EQ(families["attention"], 96 + 34 - 12 - 4 + 250 + 10 + 18);  // unfused; other value heads
+    EXPECT_EQ(families["attention"],
+              96 + 34 - 12 - 4 + 250 + 10 + 18);  // unfused; other value heads
     EXPECT_EQ(families["unfused_attention"], 12);
     EXPECT_EQ(families["memory"], 16 + 9 + 40);
     EXPECT_EQ(families.size(), 4U);
