@@ -207,7 +207,10 @@ Result<void> Communicator::all_to_all_parts(ConstTensorView in,
         std::byte* const first_received = out.data + of_received[from] * element;
         if (distance == 0) {
             ORRERY_CHECK(sent[to] == received[from]);
-            std::memmove(first_received, first_sent, static_cast<std::size_t>(sent[to] * element));
+            if (sent[to] > 0) {  // a view without elements has no address
+                std::memmove(
+                    first_received, first_sent, static_cast<std::size_t>(sent[to] * element));
+            }
             continue;
         }
         if (sent[to] > 0) {
