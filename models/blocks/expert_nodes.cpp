@@ -173,8 +173,7 @@ Edge& add_combine(Tape& tape,
         share_tiles(by.path, by.fc1, by.fc2, combine, combined);
     }
     if (by.path.masks != nullptr) {
-        all.push_back(
-            &tape.add<MaskScatterNode>(by.own_weights, *by.path.masks, combined, sums));
+        all.push_back(&tape.add<MaskScatterNode>(by.own_weights, *by.path.masks, combined, sums));
     } else {
         all.push_back(&tape.add<UnpermuteNode>(combined, sums));
     }
@@ -323,9 +322,8 @@ ExpertBranch add_experts(Tape& tape,
     all.push_back(&first);
     branch.nodes.activation = &tape.add<ActivationNode>(fc1, activated, path.weights);
     all.push_back(branch.nodes.activation);
-    const bool weighed_bias =
-        !plan.moe_fused_kernels && !plan.moe_fused_bias && path.weights != nullptr &&
-        p.expert_fc2_bias.elements > 0;
+    const bool weighed_bias = !plan.moe_fused_kernels && !plan.moe_fused_bias &&
+                              path.weights != nullptr && p.expert_fc2_bias.elements > 0;
     auto& product = tape.add<ExpertProductNode>(
         "expert fc2", p.expert_fc2, weighed_bias ? none : p.expert_fc2_bias, activated, fc2);
     product.discard_output();

@@ -52,8 +52,7 @@ void ExpertProductNode::backward(BackwardPass& pass) {
     x_.gradient = pass.b.gradient_product(name_ + " dgrad", dy, weight_);
     if (backward_.move != nullptr) {
         pass.b.ops.next_waits_for(backward_.move->exchange());
-        add_last_tile(
-            pass.b, name_ + " dgrad last tile", x_.gradient, weight_.shape[kOutput]);
+        add_last_tile(pass.b, name_ + " dgrad last tile", x_.gradient, weight_.shape[kOutput]);
     }
     weight_gradient_op(pass.b, name_ + " wgrad", x_.value, y_.gradient, weight_, pass.deferred);
     if (bias_.elements > 0) {

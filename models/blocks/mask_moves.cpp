@@ -87,10 +87,8 @@ void MaskGatherNode::forward(ForwardPass& pass) {
 void MaskGatherNode::backward(BackwardPass& pass) {
     BlockBuilder& b = pass.b;
     const Value& drows = rows_.gradient;
-    const Value dx = b.value("gather by mask backward",
-                             x_.value.shape[kWidth],
-                             drows.layout,
-                             Lifetime::slot);
+    const Value dx =
+        b.value("gather by mask backward", x_.value.shape[kWidth], drows.layout, Lifetime::slot);
     b.kernel("gather by mask backward",
              product(drows, b.local_tokens(dx), b.local_width(dx), b.local_tokens(drows)),
              kMasksMove,
@@ -124,11 +122,8 @@ void MaskScatterNode::backward(BackwardPass& pass) {
     const std::int64_t choices = b.model.moe_router_topk;
     const Value dmask =
         b.value_like(dy, "masks backward", places, dy.layout, Lifetime::slot, dy.dtype);
-    b.kernel("masks backward",
-             product(dy, tokens, places, width),
-             kMasksMove,
-             {&dy, &rows},
-             {&dmask});
+    b.kernel(
+        "masks backward", product(dy, tokens, places, width), kMasksMove, {&dy, &rows}, {&dmask});
     const Value& weights = weights_.value;
     weights_.gradient = b.rows_value("expert weights backward",
                                      weights.rows,
