@@ -50,7 +50,9 @@ inline bool exists(const ParallelPlan& plan) {
     bool all = true;
     for_each_plan_field([&](const auto& field) {
         using T = std::remove_cvref_t<decltype(plan.*field.member)>;
-        if constexpr (std::is_enum_v<T> && !std::is_same_v<T, Dtype>) {
+        if constexpr (std::is_same_v<T, Dtype>) {
+            all = all && static_cast<std::size_t>(plan.*field.member) < kNumDtypes;
+        } else if constexpr (std::is_enum_v<T>) {
             all = all && !word_of(plan.*field.member, field.values).empty();
         } else if constexpr (std::is_same_v<T, std::uint32_t>) {
             std::uint32_t unknown = plan.*field.member;
