@@ -254,13 +254,17 @@ bool LoweredChunk::take_data(std::uint32_t slot,
     if (slot == kNone) {
         return true;
     }
-    const auto timing =
-        time_segment(program_, program_.segment_of(role_.slots[slot]).ops, 0, device_, prices);
+    // `device_` times the kernels of the passes. Those of slots were added later.
+    const auto& ops = program_.segment_of(role_.slots[slot]).ops;
+    if (std::ranges::any_of(ops, [](const Op& op) { return op.kind() == OpKind::kernel; })) {
+        return false;
+    }
+    const auto timing = time_segment(program_, ops, 0, device_, prices);
     if (!timing) {
         return false;
     }
     for (const PassOp& op : timing->ops()) {
-        if (op.is_kernel || op.stream != index(kDataStream) || op.num_waits > 0) {
+        if (op.stream != index(kDataStream) || op.num_waits > 0) {
             return false;
         }
         out.push_back({.transfer = {.alone = op.duration, .sms = op.sms}, .after = {}});
