@@ -46,11 +46,10 @@ double corner(double compute, double memory) {
     return std::pow(std::pow(compute, kCorner) + std::pow(memory, kCorner), 1 / kCorner);
 }
 
-// C is written, and read before if the product is added to it.
 double bytes_of_result(const KernelCall& call) {
-    const bool adds = gemm_epilogue(call) == GemmEpilogue::accumulate;
-    return (adds ? 2.0 : 1.0) * static_cast<double>(size_bytes(gemm_output(call))) *
-           product(call.dims[0], call.dims[1], call.dims[3]);
+    const std::int64_t elements = call.dims[0] * call.dims[1] * call.dims[3];
+    return static_cast<double>(
+        gemm_result_bytes(elements, gemm_epilogue(call), gemm_output(call)));
 }
 
 struct Tile {

@@ -69,22 +69,13 @@ void set_gemm_burst(const std::vector<Measurement>& rows,
             std::log(curves.asymptote(Dtype::bf16) * predict(row, curves) / row.seconds));
     }
     for (const auto& [generation, logs] : bursts) {
-        double sum = 0;
-        for (const double log : logs) {
-            sum += log;
-        }
-        const double mean = sum / static_cast<double>(logs.size());
-        double squares = 0;
-        for (const double log : logs) {
-            squares += (log - mean) * (log - mean);
-        }
-        table.set(
-            "gemm.burst",
-            generation,
-            "fp16",
-            {.value = std::exp(mean),
-             .sigma = std::max(kSourceSigma, std::sqrt(squares / static_cast<double>(logs.size()))),
-             .source = std::string{"fit: "} + kBestProducts});
+        const Moments of_logs = moments(logs);
+        table.set("gemm.burst",
+                  generation,
+                  "fp16",
+                  {.value = std::exp(of_logs.mean),
+                   .sigma = std::max(kSourceSigma, of_logs.deviation()),
+                   .source = std::string{"fit: "} + kBestProducts});
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/base/statistics.h"
 
+#include <cmath>
+
 namespace orrery {
 
 double quantile(const std::vector<double>& sorted, double share) {
@@ -17,6 +19,26 @@ double quantile(const std::vector<double>& sorted, double share) {
 double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     return quantile(values, 0.5);
+}
+
+double Moments::deviation() const {
+    return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
+}
+
+double Moments::sample_deviation() const {
+    return count > 1 ? std::sqrt(squares / static_cast<double>(count - 1)) : 0;
+}
+
+Moments moments(const std::vector<double>& values) {
+    Moments found{.count = values.size()};
+    const auto n = static_cast<double>(values.size());
+    for (const double value : values) {
+        found.mean += value / n;
+    }
+    for (const double value : values) {
+        found.squares += (value - found.mean) * (value - found.mean);
+    }
+    return found;
 }
 
 double quartile_spread(const std::vector<double>& sorted, double middle) {

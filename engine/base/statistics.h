@@ -38,6 +38,19 @@ double quantile(const std::vector<double>& sorted, double share);
 // The median of values in any order; 0 without values.
 double median(std::vector<double> values);
 
+// Mean of values and the sum of their squared differences to it; zeros without values.
+struct Moments {
+    double mean = 0;
+    double squares = 0;
+    std::size_t count = 0;
+
+    // Standard deviation of the values themselves, and that of the population of which they are a
+    // sample (0 for a single value).
+    double deviation() const;
+    double sample_deviation() const;
+};
+Moments moments(const std::vector<double>& values);
+
 // The interquartile range divided by `middle` and by 1.35, the interquartile range of a normal
 // distribution in standard deviations. It is a relative standard deviation that ignores outliers.
 double quartile_spread(const std::vector<double>& sorted, double middle);

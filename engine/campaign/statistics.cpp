@@ -61,16 +61,11 @@ Statistic statistic(std::vector<double> values) {
     if (values.empty()) {
         return s;
     }
-    const auto n = static_cast<double>(values.size());
-    for (const double v : values) {
-        s.mean += v / n;
-    }
-    double squares = 0;
-    for (const double v : values) {
-        squares += (v - s.mean) * (v - s.mean);
-    }
-    s.deviation = values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0;
-    const double half = student_t(values.size() - 1) * s.deviation / std::sqrt(n);
+    const Moments of_values = moments(values);
+    s.mean = of_values.mean;
+    s.deviation = of_values.sample_deviation();
+    const double half = student_t(values.size() - 1) * s.deviation /
+                        std::sqrt(static_cast<double>(values.size()));
     s.low = s.mean - half;
     s.high = s.mean + half;
     std::sort(values.begin(), values.end());

@@ -25,6 +25,14 @@ inline Dtype gemm_output(const KernelCall& call) {
     return static_cast<Dtype>(call.variant / 8);
 }
 
+// Bytes with which a result of this many elements is written, and read before if the product adds
+// to it.
+inline std::int64_t gemm_result_bytes(std::int64_t elements, GemmEpilogue epilogue, Dtype out) {
+    const bool adds =
+        epilogue == GemmEpilogue::accumulate || epilogue == GemmEpilogue::bias_gradient;
+    return (adds ? 2 : 1) * elements * size_bytes(out);
+}
+
 inline KernelCall gemm(std::int64_t m,
                        std::int64_t n,
                        std::int64_t k,
@@ -33,25 +41,21 @@ inline KernelCall gemm(std::int64_t m,
                        GemmEpilogue epilogue,
                        Dtype out) {
     const std::int64_t out_size = size_bytes(out);
-    std::int64_t bytes = (m * k + k * n) * size_bytes(in);
+    std::int64_t bytes =
+        (m * k + k * n) * size_bytes(in) + gemm_result_bytes(m * n, epilogue, out);
     switch (epilogue) {
         case GemmEpilogue::none:
-            bytes += m * n * out_size;
+        case GemmEpilogue::accumulate:
             break;
         case GemmEpilogue::bias:
-            bytes += (m * n + n) * out_size;
+        case GemmEpilogue::bias_gradient:
+            bytes += n * out_size;
             break;
         case GemmEpilogue::gelu:
-            bytes += (2 * m * n + n) * out_size;
+            bytes += (m * n + n) * out_size;
             break;
         case GemmEpilogue::dgelu:
-            bytes += 2 * m * n * out_size;
-            break;
-        case GemmEpilogue::accumulate:
-            bytes += 2 * m * n * out_size;
-            break;
-        case GemmEpilogue::bias_gradient:
-            bytes += (2 * m * n + n) * out_size;
+            bytes += m * n * out_size;
             break;
     }
     return {.kind = KernelKind::gemm,

@@ -90,9 +90,8 @@ KernelCall grouped_gemm_weights(const GroupedGemm& product) {
                            product.epilogue,
                            product.out);
     // The rows are read once; each group has its own result.
-    const std::int64_t results = product.n * product.k * size_bytes(gemm_output(call)) *
-                                 (product.epilogue == GemmEpilogue::accumulate ? 2 : 1);
-    call.bytes += (groups - 1) * results;
+    call.bytes +=
+        (groups - 1) * gemm_result_bytes(product.n * product.k, product.epilogue, product.out);
     if (product.block_scaled) {
         call.bytes += 4 * up(counts.rows, kScaledBlock) * (product.n + product.k);
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/statistics.h"
 #include "scenarios/report/render/json_text.h"
 #include "scenarios/report/serving_report.h"
 
@@ -79,14 +80,11 @@ OverRuns over_runs(const ServedCampaign& campaign, const Figures& figure) {
     std::vector<double> values;
     for (const ServedCampaign::Run& run : campaign.runs) {
         values.push_back(figure.of(run.answer));
-        all.mean += values.back() / count;
         all.without_faults += figure.of(run.without_faults) / count;
     }
-    double squares = 0;
-    for (const double value : values) {
-        squares += (value - all.mean) * (value - all.mean);
-    }
-    all.error = count > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
+    const Moments of_values = moments(values);
+    all.mean = of_values.mean;
+    all.error = of_values.sample_deviation() / std::sqrt(count);
     all.least = *std::min_element(values.begin(), values.end());
     all.most = *std::max_element(values.begin(), values.end());
     return all;

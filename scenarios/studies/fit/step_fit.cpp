@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engine/base/check.h"
+#include "engine/base/statistics.h"
 #include "kernels/catalogue.h"
 #include "kernels/cost_model.h"
 #include "models/lowering/lowering.h"
@@ -53,24 +54,19 @@ std::vector<StepParameter> parameters() {
 void add_mean_of_generations(const std::vector<StepParameter>& values, EfficiencyTable& table) {
     constexpr const char* kProducts = "sustained.gemm";
     for (const char* dtype : {"fp16", "fp8"}) {
-        double sum = 0;
-        double squares = 0;
-        int generations = 0;
+        std::vector<double> logs;
         for (const StepParameter& p : values) {
             if (p.name == kProducts && p.dtype == dtype) {
-                sum += std::log(p.value);
-                squares += std::log(p.value) * std::log(p.value);
-                ++generations;
+                logs.push_back(std::log(p.value));
             }
         }
-        if (generations > 0) {
-            const double mean = sum / generations;
-            const double variance = std::max(0.0, squares / generations - mean * mean);
+        if (!logs.empty()) {
+            const Moments of_logs = moments(logs);
             table.set(kProducts,
                       "*",
                       dtype,
-                      {.value = std::exp(mean),
-                       .sigma = std::hypot(0.05, std::sqrt(variance)),
+                      {.value = std::exp(of_logs.mean),
+                       .sigma = std::hypot(0.05, of_logs.deviation()),
                        .source = "rule: mean of the fitted generations"});
         }
     }

@@ -81,7 +81,8 @@ std::optional<double> plain_step(const Scenario& scenario, const CostTables& tab
         };
         return !fits || memory_fits() ? std::optional{step->seconds()} : std::nullopt;
     }
-    const Result<Answer> found = simulate_scenario(scenario, {.only_if_fits = fits});
+    const Result<Answer> found =
+        simulate_scenario(scenario, {.step_table = tables.step, .only_if_fits = fits});
     return found && (found->memory.fits || !fits) ? std::optional{found->iteration.seconds()}
                                                   : std::nullopt;
 }

@@ -39,6 +39,15 @@ TEST(Quantile, LiesBetweenTwoValues) {
     EXPECT_EQ(median({9, 1, 3}), 3);
 }
 
+TEST(Moments, AreOfTheValuesAndOfTheirPopulation) {
+    const Moments four = moments({2, 4, 4, 6});
+    EXPECT_DOUBLE_EQ(four.mean, 4);
+    EXPECT_DOUBLE_EQ(four.deviation(), std::sqrt(2));
+    EXPECT_DOUBLE_EQ(four.sample_deviation(), std::sqrt(8.0 / 3));
+    EXPECT_EQ(moments({7}).sample_deviation(), 0);
+    EXPECT_EQ(moments({}).deviation(), 0);
+}
+
 TEST(QuartileSpread, IsTheRelativeDeviationOfANormalDistribution) {
     // Quartiles of N(10, 1) lie 0.6745 from its middle.
     EXPECT_NEAR(quartile_spread({10 - 0.6745, 10, 10 + 0.6745}, 10), 0.6745 / 13.5, 1e-12);
