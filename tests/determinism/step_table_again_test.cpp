@@ -2,8 +2,8 @@
 // The committed factors of steps are what the command in their head makes, byte by byte. That
 // command simulates a thousand steps, which takes five minutes of a core. The test fits again on
 // the committed terms of these steps (step_terms.csv, written by the same command), and simulates a
-// tenth of them anew, at least one of each family. A changed line of the terms is a step that has
-// moved. Which steps are drawn, the sources decide: a change of any room draws others.
+// twentieth of them anew, at least one of each family. A changed line of the terms is a step that
+// has moved. Which steps are drawn, the sources decide: a change of any room draws others.
 // tests/scenarios/studies/fit/step_table_test.cpp tells in milliseconds that an input has changed.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 const fs::path kRoot{ORRERY_SOURCE_DIR};
 const char* const kTerms = "tests/determinism/step_terms.csv";
 const char* const kTable = "scenarios/catalogue/step_efficiency.csv";
-constexpr std::uint64_t kShare = 10;
+constexpr std::uint64_t kShare = 20;
 
 using Families = std::map<std::string, std::string>;  // by row
 

@@ -56,10 +56,13 @@ TEST(RealServing, ServesWhatTheSimulatorServes) {
 
 // Each rank is a thread here, with a transport of its own.
 TEST(RealServing, SplitPoolsGiveTheTokensOfOneProcess) {
-    const auto expected = served({}).outputs;
+    // Four ranks that wait for each other's messages keep two cores busy.
+    const std::string few = "workload.num_requests=5";
+    const auto expected = served({few}).outputs;
     for (const std::string tensor_size : {"1", "2"}) {
         const Scenario scenario =
-            tiny_load({"serving.pools[0].tensor_model_parallel_size=" + tensor_size,
+            tiny_load({few,
+                       "serving.pools[0].tensor_model_parallel_size=" + tensor_size,
                        "serving.pools[1].tensor_model_parallel_size=" + tensor_size},
                       "serve-tiny-cpu-split.yaml");
         const auto grid = real_grid(scenario);
@@ -76,7 +79,7 @@ TEST(RealServing, SplitPoolsGiveTheTokensOfOneProcess) {
             ASSERT_TRUE(answer);
             EXPECT_EQ(answer->outputs, expected);
             EXPECT_EQ(answer->measured.pools.size(), 2U);
-            EXPECT_EQ(answer->measured.transfers, 12);
+            EXPECT_EQ(answer->measured.transfers, 5);
             EXPECT_EQ(answer->measured.transferred, answer->predicted.transferred);
             EXPECT_GT(answer->predicted.transfer_s, 0);
         };

@@ -42,6 +42,19 @@ TEST(PlainSteps, AreStepsWithoutContention) {
     EXPECT_EQ(seconds, simulate_scenario(scenario).value().iteration.seconds());
 }
 
+// A step that folds, and one that is simulated because its optimizer lies on the host.
+TEST(PlainSteps, TakeTheFactorsThatTheyAreGiven) {
+    Scenario scenario = scenario_of_row();
+    CostTables slower = CostTables::read().value();
+    slower.step.set("sustained.memory", "*", "*", {.value = 3, .sigma = 0, .source = {}});
+    for (const bool on_the_host : {false, true}) {
+        scenario.plan.optimizer_cpu_offload = on_the_host;
+        const auto seconds = PlainSteps{CostTables::read().value()}.of(scenario, false);
+        ASSERT_TRUE(seconds);
+        EXPECT_GT(PlainSteps{slower}.of(scenario, false), 1.02 * *seconds) << on_the_host;
+    }
+}
+
 TEST(PlainSteps, MoreReplicasOfTheSameWorkAreOneStep) {
     Scenario scenario = scenario_of_row();
     PlainSteps steps{CostTables::read().value()};
