@@ -38,6 +38,7 @@ extern const KeyTable<ServingSpec> kServingKeys;
 extern const KeyTable<EncoderSpec> kEncoderKeys;  // read_encoder.cpp
 extern const KeyTable<AutoscalerSpec> kAutoscalerKeys;
 extern const KeyTable<RowPowerSpec> kRowPowerKeys;
+extern const KeyTable<ServingObjectives> kObjectiveKeys;
 extern const KeyTable<LowerCacheSpec> kLowerCacheKeys;  // read_serving_policies.cpp
 extern const KeyTable<PoolSearch> kPoolSearchKeys;  // read_pool_search.cpp
 extern const KeyTable<WorkloadSpec> kWorkloadKeys;

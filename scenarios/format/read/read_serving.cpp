@@ -26,7 +26,8 @@ constexpr Choice<ContextExchange> kContextExchanges[] = {{"tree", ContextExchang
 constexpr Choice<LayerChain> kChains[] = {{"none", LayerChain::none},
                                           {"one_node", LayerChain::one_node},
                                           {"even", LayerChain::even},
-                                          {"ring", LayerChain::ring}};
+                                          {"ring", LayerChain::ring},
+                                          {"full_ring", LayerChain::full_ring}};
 constexpr Choice<PoolRole> kRoles[] = {{name(PoolRole::aggregated), PoolRole::aggregated},
                                        {name(PoolRole::prefill), PoolRole::prefill},
                                        {name(PoolRole::decode), PoolRole::decode}};
@@ -185,6 +186,13 @@ constexpr Key kPoolRows[] = {
     key<&ServingPoolSpec::weight_scale_bits>("weight_scale_bits",
                                              "Of a chain: bits of scales beside a weight's.")
         .range(0.0, 8.0),
+    key<&ServingPoolSpec::n_gpu_layers>(
+        "n_gpu_layers", "Of a chain: layers in a device's memory at most; -1: as many as fit.")
+        .range(-1, 10'000)
+        .of("layers"),
+    key<&ServingPoolSpec::resting_memory>(
+        "resting_memory",
+        "Of a chain: memory of a host's programs at rest, swapped out for pages of weights."),
     choice<kCached, &ServingPoolSpec::plan, &ServingPlan::key_value_precision>(
         "key_value_precision", "Type of cached keys and values."),
     choice<kAttention, &ServingPoolSpec::plan, &ServingPlan::attention>("attention_kernel",
@@ -226,40 +234,6 @@ constexpr Key kPoolRows[] = {
 };
 const KeyTable<ServingPoolSpec> kPoolKeys = key_table<ServingPoolSpec>(
     "serving_pool", kPoolRows, "{instances: 4, tensor_model_parallel_size: 8}");
-
-constexpr double kLargestSlowdown = 1e6;
-constexpr Key kSlowdownRows[] = {
-    key<&SlowdownObjective::p50>("p50", "Of 50 of 100 requests; 0: none.")
-        .range(0.0, kLargestSlowdown),
-    key<&SlowdownObjective::p90>("p90", "Of 90 of 100 requests; 0: none.")
-        .range(0.0, kLargestSlowdown),
-    key<&SlowdownObjective::p99>("p99", "Of 99 of 100 requests; 0: none.")
-        .range(0.0, kLargestSlowdown),
-};
-const KeyTable<SlowdownObjective> kSlowdownKeys =
-    key_table<SlowdownObjective>("slowdown_objective", kSlowdownRows, "{p50: 2, p90: 3, p99: 6}");
-
-constexpr Key kObjectiveRows[] = {
-    key<&ServingObjectives::ttft>("ttft", "Longest time to the first token."),
-    key<&ServingObjectives::tpot>("tpot", "Longest mean time of an output token."),
-    key<&ServingObjectives::e2e>("e2e", "Longest time to the last token."),
-    key<&ServingObjectives::tbt>(
-        "tbt", "Largest time between tokens: the mean of the longest tenth of a request's."),
-    part<&ServingObjectives::ttft_slowdown>(
-        "ttft_slowdown",
-        kSlowdownKeys,
-        "Largest time to the first token over that on an idle instance."),
-    part<&ServingObjectives::tbt_slowdown>(
-        "tbt_slowdown",
-        kSlowdownKeys,
-        "Largest time between two tokens over that on an idle instance."),
-    part<&ServingObjectives::e2e_slowdown>(
-        "e2e_slowdown",
-        kSlowdownKeys,
-        "Largest time to the last token over that on an idle instance."),
-};
-const KeyTable<ServingObjectives> kObjectiveKeys =
-    key_table<ServingObjectives>("serving_objectives", kObjectiveRows, "{ttft: 2 s, tpot: 200 ms}");
 
 constexpr Key kSpeculationRows[] = {
     key<&Speculation::draft_tokens>("draft_tokens", "Tokens that a draft proposes a step; 0: none.")

@@ -50,6 +50,38 @@ constexpr Key kLowerCacheRows[] = {
         "loading", "How a request waits for what it loads: layer by layer, or before it begins."),
 };
 
+constexpr double kLargestSlowdown = 1e6;
+constexpr Key kSlowdownRows[] = {
+    key<&SlowdownObjective::p50>("p50", "Of 50 of 100 requests; 0: none.")
+        .range(0.0, kLargestSlowdown),
+    key<&SlowdownObjective::p90>("p90", "Of 90 of 100 requests; 0: none.")
+        .range(0.0, kLargestSlowdown),
+    key<&SlowdownObjective::p99>("p99", "Of 99 of 100 requests; 0: none.")
+        .range(0.0, kLargestSlowdown),
+};
+const KeyTable<SlowdownObjective> kSlowdownKeys =
+    key_table<SlowdownObjective>("slowdown_objective", kSlowdownRows, "{p50: 2, p90: 3, p99: 6}");
+
+constexpr Key kObjectiveRows[] = {
+    key<&ServingObjectives::ttft>("ttft", "Longest time to the first token."),
+    key<&ServingObjectives::tpot>("tpot", "Longest mean time of an output token."),
+    key<&ServingObjectives::e2e>("e2e", "Longest time to the last token."),
+    key<&ServingObjectives::tbt>(
+        "tbt", "Largest time between tokens: the mean of the longest tenth of a request's."),
+    part<&ServingObjectives::ttft_slowdown>(
+        "ttft_slowdown",
+        kSlowdownKeys,
+        "Largest time to the first token over that on an idle instance."),
+    part<&ServingObjectives::tbt_slowdown>(
+        "tbt_slowdown",
+        kSlowdownKeys,
+        "Largest time between two tokens over that on an idle instance."),
+    part<&ServingObjectives::e2e_slowdown>(
+        "e2e_slowdown",
+        kSlowdownKeys,
+        "Largest time to the last token over that on an idle instance."),
+};
+
 constexpr Choice<WeightSource> kWeightSources[] = {
     {"disk", WeightSource::disk},
     {"peer", WeightSource::peer},
@@ -91,6 +123,8 @@ const KeyTable<RowPowerSpec> kRowPowerKeys = key_table<RowPowerSpec>(
 const KeyTable<AutoscalerSpec> kAutoscalerKeys = key_table<AutoscalerSpec>(
     "autoscaler", kAutoscalerRows, "{policy: rate, target: 2, min_instances: 1}");
 
+const KeyTable<ServingObjectives> kObjectiveKeys =
+    key_table<ServingObjectives>("serving_objectives", kObjectiveRows, "{ttft: 2 s, tpot: 200 ms}");
 const KeyTable<LowerCacheSpec> kLowerCacheKeys = key_table<LowerCacheSpec>(
     "lower_cache", kLowerCacheRows, "{tiers: [{kind: dram}], writes: computed}");
 

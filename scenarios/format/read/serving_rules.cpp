@@ -103,16 +103,26 @@ void check_chain_of(MapReader& reader, const ServingPoolSpec& pool) {
     }
 }
 
+void refuse_keys_of_chains(MapReader& reader, const ServingPoolSpec& pool) {
+    const auto refuse = [&](const char* key, bool given) {
+        if (given) {
+            reader.complain(
+                key, fmt::format("{} is of a chain", reader.full_name(key)), "chain: ring");
+        }
+    };
+    refuse("weight_scale_bits", pool.weight_scale_bits > 0);
+    refuse("n_gpu_layers", pool.n_gpu_layers >= 0);
+    refuse("resting_memory", pool.resting_memory > Bytes{});
+}
+
 }  // namespace
 
 void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoolSpec& pool) {
     const ServingPlan& plan = pool.plan;
     if (pool.chain != LayerChain::none) {
         check_chain_of(reader, pool);
-    } else if (pool.weight_scale_bits > 0) {
-        reader.complain("weight_scale_bits",
-                        fmt::format("{} is of a chain", reader.full_name("weight_scale_bits")),
-                        "chain: ring");
+    } else {
+        refuse_keys_of_chains(reader, pool);
     }
     if (plan.attention_in_16_bits && (plan.weight_bits == 16 || pool.chain != LayerChain::none)) {
         reader.complain("attention_in_16_bits",

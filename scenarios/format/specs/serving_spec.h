@@ -118,13 +118,15 @@ enum class LayerChain : std::uint8_t {
     one_node,
     even,
     ring,
+    full_ring,
 };
 
 constexpr std::string_view name(LayerChain chain) {
-    return chain == LayerChain::one_node ? "one_node"
-           : chain == LayerChain::even   ? "even"
-           : chain == LayerChain::ring   ? "ring"
-                                         : "none";
+    return chain == LayerChain::one_node    ? "one_node"
+           : chain == LayerChain::even      ? "even"
+           : chain == LayerChain::ring      ? "ring"
+           : chain == LayerChain::full_ring ? "full_ring"
+                                            : "none";
 }
 
 struct ServingPoolSpec {
@@ -132,6 +134,12 @@ struct ServingPoolSpec {
     LayerChain chain = LayerChain::none;
     // With a chain: bits of scales, added to ServingPlan::weight_bits of each weight
     double weight_scale_bits = 0;
+    // With a chain: the layers in a device's memory at most (llama.cpp's --n-gpu-layers); -1: as
+    // many as fit.
+    std::int64_t n_gpu_layers = -1;
+    // With a chain: memory of programs at rest on each host. The kernel swaps it out in favour of
+    // pages of weights, but no plan counts on it.
+    Bytes resting_memory{};
     std::int64_t instances = 1;
     ServingPlan plan;
     // num_blocks 0: as many blocks as fit in memory.

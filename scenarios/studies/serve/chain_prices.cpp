@@ -134,6 +134,10 @@ ChainPrices::ChainPrices(const Scenario& scenario,
     layer_cache_bytes_ = static_cast<double>(key_value_bytes(model_, pool.plan).count()) /
                          static_cast<double>(model_.num_layers);
     output_share_ = bits / 16;
+    // Of the embedding a token reads one row, and no other page of it is in memory.
+    output_bytes_ =
+        static_cast<double>(std::max(embedding_parameters(model_), output_parameters(model_))) *
+        kStreamBytes * output_share_;
 }
 
 Result<std::unique_ptr<ChainPrices>> ChainPrices::make(const Scenario& scenario,
@@ -141,6 +145,14 @@ Result<std::unique_ptr<ChainPrices>> ChainPrices::make(const Scenario& scenario,
                                                        const ServingPoolSpec& pool) {
     if (const auto good = check_chain(scenario); !good) {
         return tl::unexpected(good.error());
+    }
+    if (pool.chain == LayerChain::full_ring &&
+        scenario.model.num_layers < std::int64_t{scenario.cluster.num_nodes}) {
+        return fail(scenario.cluster_where,
+                    fmt::format("full_ring puts a layer on each of {} nodes, and the model has {}",
+                                scenario.cluster.num_nodes,
+                                scenario.model.num_layers),
+                    "chain: ring, which leaves nodes out");
     }
     Result<Fabric> fabric = build_fabric(scenario.cluster);
     if (!fabric) {
@@ -171,6 +183,11 @@ Result<std::unique_ptr<ChainPrices>> ChainPrices::make(const Scenario& scenario,
 Result<void> ChainPrices::add_kinds(const Scenario& scenario,
                                     const ServingEngine& engine,
                                     const ServingPlan& plan) {
+    const auto of_cpus = engine_kernels(engine.name, plan.precision, "cpu");
+    if (!of_cpus) {
+        return tl::unexpected(of_cpus.error());
+    }
+    const double host_share = of_cpus->vector_weights > 0 ? of_cpus->vector_weights : 1;
     for (std::uint32_t kind = 0; kind < scenario.cluster.num_kinds(); ++kind) {
         const Scenario node = alone(scenario, kind);
         auto one = ServingPrices::make(node, with_layers(model_, 1), plan, engine);
@@ -178,11 +195,12 @@ Result<void> ChainPrices::add_kinds(const Scenario& scenario,
         if (!one || !two) {
             return tl::unexpected(one ? two.error() : one.error());
         }
-        kinds_.push_back({.node = node.cluster.node,
-                          .one = std::move(*one),
-                          .two = std::move(*two),
-                          .has_host = node.cluster.node.host_memory > Bytes{} &&
-                                      node.device.generation != "cpu"});
+        kinds_.push_back(
+            {.node = node.cluster.node,
+             .one = std::move(*one),
+             .two = std::move(*two),
+             .has_host = node.cluster.node.host_memory > Bytes{} && node.device.generation != "cpu",
+             .host_share = host_share});
     }
     return {};
 }
@@ -191,11 +209,8 @@ void ChainPrices::add_nodes(const Scenario& scenario, const ServingPoolSpec& poo
     const auto cache_tokens = static_cast<double>(chain_blocks(model_, pool.limits)) *
                               static_cast<double>(pool.limits.block_size);
     const double layer = layer_bytes_ + cache_tokens * layer_cache_bytes_;
-    // Of the embedding a token reads one row, and no other page of it is in memory.
-    const double output_bytes =
-        static_cast<double>(std::max(embedding_parameters(model_), output_parameters(model_))) *
-        kStreamBytes * output_share_;
-    const double most = static_cast<double>(model_.num_layers) + std::ceil(output_bytes / layer);
+    const double output_layers = std::ceil(output_bytes_ / layer);
+    const double most = static_cast<double>(model_.num_layers) + output_layers;
     const auto layers_in = [&](double bytes) {
         return static_cast<std::int64_t>(std::clamp(bytes / layer, 0.0, most));
     };
@@ -210,22 +225,27 @@ void ChainPrices::add_nodes(const Scenario& scenario, const ServingPoolSpec& poo
         const auto reserved = static_cast<double>(engine_.reserved_memory.count());
         ChainNode priced_node = priced(i, (i + 1) % kind_of_.size(), token);
         priced_node.name = kind.node.name;
-        priced_node.output_layers = static_cast<std::int64_t>(std::ceil(output_bytes / layer));
+        priced_node.output_layers = static_cast<std::int64_t>(output_layers);
         double host_bytes = memory;
         if (kind.has_host) {
             priced_node.device_layers =
                 layers_in(engine_.share_of_rest ? engine_.memory_share * (memory - reserved)
                                                 : engine_.memory_share * memory - reserved);
+            if (pool.n_gpu_layers >= 0) {
+                priced_node.device_layers = std::min(priced_node.device_layers, pool.n_gpu_layers);
+            }
             host_bytes = static_cast<double>(kind.node.host_memory.count());
         }
         const bool of_host = kind.has_host || device.generation == "cpu";
         const double planned = of_host && prefetches(chain_) ? kPlannedMemory : 1;
         priced_node.host_layers = layers_in(planned * host_bytes);
-        spare_layers_.push_back(layers_in(host_bytes) - priced_node.host_layers);
-        priced_node.disk_layer =
-            bytes_time(layer_bytes_,
-                       static_cast<double>(kind.node.nvme_drives) *
-                           static_cast<double>(kind.node.nvme_read_bandwidth.bits_per_second()));
+        const double resting = of_host ? static_cast<double>(pool.resting_memory.count()) : 0;
+        spare_layers_.push_back(layers_in(host_bytes + resting) - priced_node.host_layers);
+        const double of_drives =
+            static_cast<double>(kind.node.nvme_drives) *
+            static_cast<double>(kind.node.nvme_read_bandwidth.bits_per_second());
+        priced_node.disk_layer = bytes_time(layer_bytes_, of_drives);
+        priced_node.read_output = bytes_time(output_bytes_, of_drives);
         nodes_.push_back(std::move(priced_node));
     }
 }
@@ -249,6 +269,7 @@ ChainNode ChainPrices::priced(std::size_t node, std::size_t next, const BatchSha
     times.output =
         Time::seconds(std::max(0.0, (one - times.device_layer).seconds()) * output_share_);
     times.host_layer = times.device_layer;
+    times.host_output = times.output;
     if (kind.has_host) {
         double read = static_cast<double>(shape.generating_context);
         for (const PromptChunk& chunk : shape.chunks) {
@@ -256,12 +277,17 @@ ChainNode ChainPrices::priced(std::size_t node, std::size_t next, const BatchSha
         }
         const double bytes =
             static_cast<double>(shape.tokens) * layer_bytes_ + read * layer_cache_bytes_;
-        const auto of_host = static_cast<double>(kind.node.host_memory_bandwidth.bits_per_second());
+        const double of_host =
+            kind.host_share *
+            static_cast<double>(kind.node.host_memory_bandwidth.bits_per_second());
         const double of_link = static_cast<double>(kind.node.pcie_bandwidth.bits_per_second()) *
                                kind.node.pcie_efficiency;
         times.host_layer =
             std::min(bytes_time(bytes, of_host),
                      bounded_sum(bytes_time(layer_bytes_, of_link), times.device_layer));
+        times.host_output =
+            std::min(bytes_time(static_cast<double>(shape.sampled) * output_bytes_, of_host),
+                     bounded_sum(bytes_time(output_bytes_, of_link), times.output));
     }
     times.hop = hop_time(node, next, shape.tokens);
     return times;
@@ -274,6 +300,7 @@ void ChainPrices::times(const Batch& batch, std::vector<Time>& stages) {
         const std::size_t node = shares_[i].node;
         of_shape[node] = priced(node, shares_[(i + 1) % shares_.size()].node, shape);
         of_shape[node].disk_layer = nodes_[node].disk_layer;
+        of_shape[node].read_output = nodes_[node].read_output;
         of_shape[node].spare_layers = nodes_[node].spare_layers;
     }
     stages = chain_times(of_shape, shares_, prefetches(chain_));

@@ -42,6 +42,7 @@ private:
         std::unique_ptr<ServingPrices> two;
         // Whether the host computes, too. A device that is a CPU has the host's memory.
         bool has_host = false;
+        double host_share = 1;  // of the host's bandwidth that products of one row reach
     };
     ChainPrices(const Scenario& scenario,
                 const ServingEngine& engine,
@@ -67,6 +68,7 @@ private:
     double layer_bytes_ = 0;
     double layer_cache_bytes_ = 0;  // keys and values of a token in one layer
     double output_share_ = 1;       // stored bytes of a weight over its bytes in 16 bits
+    double output_bytes_ = 0;       // of the output layer's weights
 };
 
 // The number of tokens in the cache of a chain: num_blocks, or one sequence of the model's length,

@@ -8,6 +8,7 @@
 
 #include "kernels/csv_rows.h"
 #include "models/serving/cached_attention.h"
+#include "scenarios/format/catalogue/catalogue.h"
 
 namespace orrery {
 namespace {
@@ -57,6 +58,14 @@ Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineK
         }
     }
     return kernels;
+}
+
+Result<EngineKernels> engine_kernels(std::string_view engine,
+                                     ProductPrecision precision,
+                                     std::string_view generation) {
+    return read_engine_kernels(
+        (default_catalogue() / "engine_kernels.csv").string(),
+        {.engine = engine, .generation = generation, .bits = bits_of(precision)});
 }
 
 std::optional<Time> vector_product_time(const EngineKernels& kernels,

@@ -32,6 +32,10 @@ struct EngineKernelKey {
 // Reads the rows of a key from a table like catalogue/engine_kernels.csv. A row without a
 // generation holds on all devices.
 Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineKernelKey& key);
+// Those of the catalogue.
+Result<EngineKernels> engine_kernels(std::string_view engine,
+                                     ProductPrecision precision,
+                                     std::string_view generation);
 
 // Rows for which llama.cpp has matrix-vector kernels (ggml/src/ggml-cuda/mmvq.cuh,
 // MMVQ_MAX_BATCH_SIZE).

@@ -19,28 +19,33 @@ using Shares = std::vector<ChainShare>;
 Time alone_time(const ChainNode& node, const ChainShare& share, bool moves) {
     const Time layers = bounded_sum(bounded_product(node.device_layer, share.device_layers),
                                     bounded_product(node.host_layer, share.computed_by_host()));
+    const Time output = share.output_on_device ? node.output : node.host_output;
     return bounded_sum(bounded_sum(layers, moves ? node.hop : Time{}),
-                       share.output ? node.output : Time{});
+                       share.output ? output : Time{});
 }
 
-// Layers that fit in memory beside the output layer, which goes to the device if it fits there.
+// Whether a node's device holds a whole model of `layers` layers with its output layer.
+bool device_holds(const ChainNode& node, std::int64_t layers) {
+    return node.device_layers >= layers + node.output_layers;
+}
+
+// Layers that fit in memory beside the share's output layer.
 struct Room {
     std::int64_t device = 0;
     std::int64_t host = 0;
 };
-Room room_of(const ChainNode& node, bool output) {
+Room room_of(const ChainNode& node, const ChainShare& share) {
     Room room{.device = node.device_layers, .host = node.host_layers};
-    if (output) {
-        std::int64_t& taken = node.device_layers >= node.output_layers ? room.device : room.host;
+    if (share.output) {
+        std::int64_t& taken = share.output_on_device ? room.device : room.host;
         taken = std::max<std::int64_t>(0, taken - node.output_layers);
     }
     return room;
 }
 
 // A share of `layers` layers that fills the device's memory first, then the host's, then the disk.
-ChainShare share_of(const Nodes& nodes, std::size_t node, std::int64_t layers, bool output) {
-    const Room room = room_of(nodes[node], output);
-    ChainShare share{.node = node, .output = output};
+ChainShare share_of(const Nodes& nodes, ChainShare share, std::int64_t layers) {
+    const Room room = room_of(nodes[share.node], share);
     share.device_layers = std::min(layers, room.device);
     share.host_layers = std::min(layers - share.device_layers, room.host);
     share.disk_layers = layers - share.device_layers - share.host_layers;
@@ -55,33 +60,52 @@ bool can_hold(const Nodes& nodes, const Shares& shares) {
 
 std::size_t fastest_output(const Nodes& nodes, const std::vector<std::size_t>& taken) {
     return *std::ranges::min_element(taken, {}, [&](std::size_t node) {
-        return std::pair{nodes[node].output, node};
+        return std::pair{nodes[node].host_output, node};
     });
 }
 
-// Fills the fastest memories first. The remaining layers go one by one to the disk with which the
-// chain is fastest. The first node is the head, which has the output layer (prima.cpp,
-// common/common.cpp, assign_layers_to_device: `bo * int(m == 0)`).
-Shares fastest_shares(const Nodes& nodes,
-                      const std::vector<std::size_t>& taken,
-                      std::int64_t layers) {
-    const std::size_t output = taken.front();
-    Shares shares;
+// Puts `left` layers into the fastest memories that have room. Returns the number that is left.
+std::int64_t fill_memories(const Nodes& nodes, Shares& shares, std::int64_t left) {
     std::vector<std::pair<Time, std::pair<std::size_t, bool>>> memories;
-    for (const std::size_t node : taken) {
-        memories.push_back({nodes[node].device_layer, {shares.size(), true}});
-        memories.push_back({nodes[node].host_layer, {shares.size(), false}});
-        shares.push_back({.node = node, .output = node == output});
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        memories.push_back({nodes[shares[i].node].device_layer, {i, true}});
+        memories.push_back({nodes[shares[i].node].host_layer, {i, false}});
     }
     std::ranges::sort(memories);
-    std::int64_t left = layers;
     for (const auto& [time, place] : memories) {
         ChainShare& share = shares[place.first];
-        const Room room = room_of(nodes[share.node], share.output);
-        const std::int64_t put = std::min(left, place.second ? room.device : room.host);
-        (place.second ? share.device_layers : share.host_layers) += put;
-        left -= put;
+        const Room room = room_of(nodes[share.node], share);
+        std::int64_t& held = place.second ? share.device_layers : share.host_layers;
+        const std::int64_t put = std::min(left, (place.second ? room.device : room.host) - held);
+        held += std::max<std::int64_t>(0, put);
+        left -= std::max<std::int64_t>(0, put);
     }
+    return left;
+}
+
+// Gives each share `each` layers and fills the fastest memories. The remaining layers go one by one
+// to the disk with which the chain is fastest. The first node is the head, which has the output
+// layer (prima.cpp, common/common.cpp, assign_layers_to_device: `bo * int(m == 0)`).
+Shares fastest_shares(const Nodes& nodes,
+                      const std::vector<std::size_t>& taken,
+                      std::int64_t layers,
+                      std::int64_t each = 0) {
+    if (layers < each * static_cast<std::int64_t>(taken.size())) {
+        return {};
+    }
+    const bool alone = taken.size() == 1;
+    Shares shares;
+    for (const std::size_t node : taken) {
+        const bool head = node == taken.front();
+        shares.push_back(
+            share_of(nodes,
+                     {.node = node,
+                      .output = head,
+                      .output_on_device = head && alone && device_holds(nodes[node], layers)},
+                     each));
+    }
+    std::int64_t left = layers - each * static_cast<std::int64_t>(taken.size());
+    left = fill_memories(nodes, shares, left);
     for (; left > 0; --left) {
         std::size_t best = shares.size();
         Time least = Time::max();
@@ -135,11 +159,22 @@ Shares ring_shares(const Nodes& nodes, std::int64_t layers) {
     return best;
 }
 
+// The ring of all nodes, each of which has a layer.
+Shares full_ring_shares(const Nodes& nodes, std::int64_t layers) {
+    std::vector<std::size_t> all(nodes.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    Shares shares = fastest_shares(nodes, all, layers, 1);
+    return can_hold(nodes, shares) ? shares : Shares{};
+}
+
 Shares one_node_shares(const Nodes& nodes, std::int64_t layers) {
     Shares best;
     Time least = Time::max();
     for (std::size_t node = 0; node < nodes.size(); ++node) {
-        Shares alone{share_of(nodes, node, layers, true)};
+        Shares alone{share_of(
+            nodes,
+            {.node = node, .output = true, .output_on_device = device_holds(nodes[node], layers)},
+            layers)};
         if (can_hold(nodes, alone) && chain_time(nodes, alone, false) < least) {
             least = chain_time(nodes, alone, false);
             best = std::move(alone);
@@ -157,7 +192,9 @@ Shares even_shares(const Nodes& nodes, std::int64_t layers) {
     for (const std::size_t node : all) {
         const std::int64_t own =
             layers / count + (static_cast<std::int64_t>(node) < layers % count ? 1 : 0);
-        shares.push_back(share_of(nodes, node, own, node == output));
+        const bool whole = count == 1 && device_holds(nodes[node], own);
+        shares.push_back(share_of(
+            nodes, {.node = node, .output = node == output, .output_on_device = whole}, own));
     }
     return can_hold(nodes, shares) ? shares : Shares{};
 }
@@ -165,13 +202,12 @@ Shares even_shares(const Nodes& nodes, std::int64_t layers) {
 }  // namespace
 
 bool prefetches(LayerChain kind) {
-    return kind == LayerChain::ring;
+    return kind == LayerChain::ring || kind == LayerChain::full_ring;
 }
 
 std::int64_t layers_from_disk(const ChainShare& share, bool prefetches, std::int64_t spare) {
-    return share.disk_layers == 0 || prefetches
-               ? std::max<std::int64_t>(0, share.disk_layers - spare)
-               : share.computed_by_host();
+    const std::int64_t beyond = std::max<std::int64_t>(0, share.disk_layers - spare);
+    return beyond == 0 || prefetches ? beyond : share.computed_by_host();
 }
 
 std::vector<Time> chain_times(const Nodes& nodes, const Shares& shares, bool prefetches) {
@@ -186,9 +222,13 @@ std::vector<Time> chain_times(const Nodes& nodes, const Shares& shares, bool pre
     for (std::size_t i = 0; i < shares.size(); ++i) {
         const ChainNode& node = nodes[shares[i].node];
         const std::int64_t read = layers_from_disk(shares[i], prefetches, node.spare_layers);
-        const Time reading = read == 0 ? Time{} : bounded_product(node.disk_layer, read);
+        Time reading = read == 0 ? Time{} : bounded_product(node.disk_layer, read);
         if (!prefetches) {
-            const Time computing = bounded_product(node.host_layer, read);
+            Time computing = bounded_product(node.host_layer, read);
+            if (read > 0 && shares[i].output && !shares[i].output_on_device) {
+                reading = bounded_sum(reading, node.read_output);
+                computing = bounded_sum(computing, node.host_output);
+            }
             times[i] = bounded_sum(times[i], std::max(Time{}, reading - computing));
         } else if (const Time busy = bounded_sum(times[i], reading);
                    busy > round && busy - round > exposed) {
@@ -219,6 +259,8 @@ Shares chain_shares(LayerChain kind, const Nodes& nodes, std::int64_t layers) {
             return one_node_shares(nodes, layers);
         case LayerChain::even:
             return even_shares(nodes, layers);
+        case LayerChain::full_ring:
+            return full_ring_shares(nodes, layers);
         default:
             return ring_shares(nodes, layers);
     }

@@ -98,10 +98,7 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
     if (!curves) {
         return tl::unexpected(curves.error().front());
     }
-    const auto kernels = read_engine_kernels((default_catalogue() / "engine_kernels.csv").string(),
-                                             {.engine = engine.name,
-                                              .generation = cluster.device.generation,
-                                              .bits = bits_of(plan.precision)});
+    const auto kernels = engine_kernels(engine.name, plan.precision, cluster.device.generation);
     if (!kernels) {
         return tl::unexpected(kernels.error());
     }

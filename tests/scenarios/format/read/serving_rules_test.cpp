@@ -129,6 +129,9 @@ TEST(ServingRules, AChainIsOneInstanceWithoutPoliciesOfEqualRanks) {
     EXPECT_EQ(first_error("{pools: {chain: none, instances: 2}}", "{}"), "");
     EXPECT_EQ(first_error("{pools: {chain: ring, weight_scale_bits: 0.8}}", "{}"), "");
     expect_error("{pools: {weight_scale_bits: 0.8}}", "{}", "is of a chain");
+    EXPECT_EQ(first_error("{pools: {chain: full_ring, n_gpu_layers: 30}}", "{}"), "");
+    expect_error("{pools: {n_gpu_layers: 30}}", "{}", "is of a chain");
+    expect_error("{pools: {resting_memory: 1 GB}}", "{}", "is of a chain");
     expect_error("{pools: {chain: ring, weight_scale_bits: 9}}", "{}", "weight_scale_bits");
 }
 

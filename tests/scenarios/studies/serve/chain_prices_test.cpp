@@ -85,6 +85,45 @@ TEST(ChainPrices, ATokenOfLlamaCppReadsItsWeights) {
     EXPECT_LT(own, 0.7 * token_s("32 GB", "{chain: one_node, weight_bits: 4}"));
 }
 
+// The hosts' processors multiply one row at a part of their memory's bandwidth.
+TEST(ChainPrices, LayersOfHostsTakeTheEnginesShareOfTheBandwidth) {
+    const auto tpot = [](const char* engine, const std::string& pools) {
+        Scenario scenario = read_home("32 GB", pools);
+        scenario.serving.engine.name = engine;
+        scenario.serving.engine.host_per_step = {};
+        const auto requests = requests_of(scenario.workload).value();
+        return serve_scenario(scenario, scenario.serving, requests, {}).value().tpot_s.mean;
+    };
+    // 16 GB at 50 GB/s without a GPU, and at 0.82 of that.
+    const std::string pools = "{chain: one_node, n_gpu_layers: 0}";
+    EXPECT_NEAR(tpot("llama-cpp", pools) / tpot("vllm-v1", pools), 1 / 0.82, 0.01);
+}
+
+TEST(ChainPrices, AtMostNGpuLayersAreInTheDevicesMemory) {
+    const Scenario scenario = read_home("32 GB", "{chain: one_node, n_gpu_layers: 5}");
+    const auto requests = requests_of(scenario.workload).value();
+    const auto nodes = serve_scenario(scenario, scenario.serving, requests, {}).value().chain;
+    ASSERT_EQ(nodes.size(), 1U);
+    EXPECT_EQ(nodes[0].device_layers, 5);
+    EXPECT_EQ(nodes[0].host_layers, 27);
+}
+
+// 6 GB of the weights are in the GPU, and the page cache holds the rest if programs at rest make
+// room.
+TEST(ChainPrices, ProgramsAtRestMakeRoomForPages) {
+    EXPECT_GT(token_s("8 GB", "{chain: one_node}"), 2.5);
+    EXPECT_LT(token_s("8 GB", "{chain: one_node, resting_memory: 4 GB}"), 0.3);
+}
+
+TEST(ChainPrices, AFullRingNeedsALayerForEachNode) {
+    Scenario scenario = read_home("32 GB", "{chain: full_ring}");
+    scenario.model.num_layers = 1;
+    const auto requests = requests_of(scenario.workload).value();
+    const auto served = serve_scenario(scenario, scenario.serving, requests, {});
+    ASSERT_FALSE(served);
+    EXPECT_NE(served.error().to_string().find("each of 2 nodes"), std::string::npos);
+}
+
 TEST(ChainPrices, TheAnswerSaysWhichNodesHoldWhat) {
     const Scenario scenario = read_home("32 GB", "{chain: ring}");
     const auto requests = requests_of(scenario.workload).value();
