@@ -91,6 +91,9 @@ inline constexpr std::int64_t kTpCommOverlapChunksMax = 1024;
 // More units than any model has.
 inline constexpr std::int64_t kPrefetchUnitsMax = 1'000'000;
 
+// More elements than any layer has.
+inline constexpr std::int64_t kReuseDistanceMax = 1'000'000'000'000;
+
 struct ParallelPlan {
     std::int64_t tensor_model_parallel_size = 1;
     std::int64_t pipeline_model_parallel_size = 1;
@@ -124,6 +127,10 @@ struct ParallelPlan {
     std::int64_t fsdp_unit_layers = 1;
     // ZeRO 3 with overlap_param_gather: the number of units gathered ahead of the one in use.
     std::int64_t fsdp_prefetch_units = 1;
+    // ZeRO 3 with full recomputation: between a product that runs again and its backward pass, its
+    // weights are freed if this many elements of parameters or more are used meanwhile. They are
+    // then gathered a second time (DeepSpeed's name and rule).
+    std::int64_t stage3_max_reuse_distance = kReuseDistanceMax;
     std::int64_t micro_batch_size = 1;
     std::int64_t global_batch_size = 1;
     Dtype precision = Dtype::bf16;  // of GEMM inputs: fp32, fp16, bf16 or fp8

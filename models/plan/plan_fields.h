@@ -119,6 +119,11 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "ZeRO 3 with overlap_param_gather: units gathered ahead of the one in "
                    "use.",
         .values = {1, kPrefetchUnitsMax}, .unit = "units"),
+    ORRERY_PLAN_FIELD(stage3_max_reuse_distance, chunk,
+        .meaning = "ZeRO 3 with full recomputation: weights are freed and gathered again between "
+                   "a product and its backward pass if this many elements are used meanwhile "
+                   "(DeepSpeed's rule).",
+        .values = {0, kReuseDistanceMax}, .unit = "elements"),
     ORRERY_PLAN_FIELD(micro_batch_size, pass,
         .use = FieldUse::required,
         .meaning = "Sequences that a rank computes at once.",

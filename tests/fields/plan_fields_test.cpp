@@ -55,6 +55,12 @@ const Row kPlanRows[] = {
          set_strategy(s, ShardingStrategy::optim_grads_params);
          s.plan.overlap_param_gather = true;
      }},
+    {"stage3_max_reuse_distance",
+     [](Scenario& s) { s.plan.stage3_max_reuse_distance = 0; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.recompute_granularity = Recompute::full;
+     }},
     {"micro_batch_size", [](Scenario& s) { s.plan.micro_batch_size = 1; }},
     {"global_batch_size", [](Scenario& s) { s.plan.global_batch_size = 16; }},
     {"precision", [](Scenario& s) { s.plan.precision = Dtype::fp32; }},
