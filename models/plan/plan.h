@@ -277,6 +277,9 @@ struct ParallelPlan {
     // An expert takes at most this many times the mean number of tokens; the rest are dropped. 0:
     // no limit (Megatron-LM's --moe-expert-capacity-factor).
     double moe_expert_capacity_factor = 0;
+    // With a capacity: each expert is filled up to it, and all numbers of rows are known without
+    // counts (Megatron-Core's option of this name).
+    bool moe_pad_expert_input_to_capacity = false;
     ExpertPlacement moe_expert_placement = ExpertPlacement::linear;
     // A rank's rows for one expert are hashed, and rows with equal hashes travel as one row. This
     // is the share of rows that travels (LSH-MoE, Nie et al., NeurIPS 2024). 1: all rows.
@@ -372,6 +375,7 @@ struct ParallelPlan {
         plan.cuda_launch_blocking = false;
         plan.cuda_graph_scope = 0;
         plan.moe_router_fusion = false;
+        plan.moe_pad_expert_input_to_capacity = false;
         plan.moe_mask_products = false;
         plan.moe_fused_kernels = sends_row_for_each_expert();
         return plan;

@@ -347,6 +347,10 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "An expert takes at most this many times the mean number of tokens, others "
                    "are dropped; 0: all are taken.",
         .values = {0, 1000}, .flags = {"--moe-expert-capacity-factor"}),
+    ORRERY_PLAN_FIELD(moe_pad_expert_input_to_capacity, pass,
+        .meaning = "Each expert is filled up to its capacity. No counts travel, and the host reads "
+                   "none.",
+        .flags = {"--moe-pad-expert-input-to-capacity"}),
     ORRERY_PLAN_FIELD(moe_expert_placement, pass,
         .meaning = "Which experts a rank has: consecutive ones, or likely and unlikely ones "
                    "together.",

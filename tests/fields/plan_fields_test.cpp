@@ -255,6 +255,12 @@ const Row kPlanRows[] = {
     {"moe_expert_capacity_factor",
      [](Scenario& s) { s.plan.moe_expert_capacity_factor = 0.5; },
      spread_experts},
+    {"moe_pad_expert_input_to_capacity",
+     [](Scenario& s) { s.plan.moe_pad_expert_input_to_capacity = true; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.plan.moe_expert_capacity_factor = 1;
+     }},
     {"moe_expert_placement",
      [](Scenario& s) { s.plan.moe_expert_placement = ExpertPlacement::balanced; },
      [](Scenario& s) {
