@@ -26,7 +26,7 @@ constexpr bool takes(std::index_sequence<I...>) {
 
 // The number of members, at most `kMost`. No member may have a constructor template that takes any
 // type (std::function, std::optional).
-template <class Aggregate, std::size_t kMost = 100>
+template <class Aggregate, std::size_t kMost = 200>
 constexpr std::size_t field_count() {
     if constexpr (kMost == 0) {
         return 0;

@@ -350,9 +350,6 @@ void ChunkLowering::offload_input(BlockBuilder& b, std::size_t layer, const Valu
 // Runs the layers of a unit of full recomputation again, before the backward pass of the last one.
 void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     LayerRecompute recompute = recompute_of_layer(last);
-    if (!recompute.whole.ends_unit) {
-        return;
-    }
     std::size_t first = last;
     while (!recompute.whole.begins_unit) {
         recompute = recompute_of_layer(--first);
@@ -415,7 +412,10 @@ SegmentId ChunkLowering::backward(bool splits) {
     for (std::size_t i = chunk_.layers.size(); i-- > 0;) {
         chunk_.backward_layers.push_back(place(b));
         begin();
-        run_unit_again(b, i);
+        if (recompute_of_layer(i).whole.ends_unit) {
+            run_unit_again(b, i);
+            weights.gather_again();
+        }
         d = tapes_[i].backward(b, d, deferred());
         end();
     }

@@ -41,6 +41,11 @@ constexpr std::uint8_t kNormalisationBackward = 7;
 constexpr std::uint8_t kGroups = 9;
 // A bias by which experts are chosen: its sum with the scores, and a gather of the chosen scores.
 constexpr std::uint8_t kBias = 2;
+// A capacity (apply_router_token_dropping): each expert's choice of tokens, zeros and scatter of a
+// mask, its type, and its product with the weights. Without padding, also the conjunction with the
+// mask of the tokens' choices. Backward: the product's.
+constexpr std::uint8_t kDrops = 5;
+constexpr std::uint8_t kDropsBackward = 1;
 // Tokens of each expert, added up for the step's change of the bias (TopKRouter.routing).
 constexpr std::uint8_t kBiasLoads = 2;
 
@@ -51,6 +56,10 @@ RouterKernels kernels_of(const BlockBuilder& b) {
     const auto add = [](std::uint8_t& count, std::uint8_t more) {
         count = static_cast<std::uint8_t>(count + more);
     };
+    if (b.plan.moe_expert_capacity_factor > 0) {
+        add(kernels.choice, kDrops + (b.plan.moe_pad_expert_input_to_capacity ? 0 : 1));
+        add(kernels.choice_backward, kDropsBackward);
+    }
     if (m.moe_router_bias_update_rate > 0) {
         add(kernels.choice, fused ? kBiasLoads : kBias + kBiasLoads);
     }
@@ -116,7 +125,8 @@ void RouterNode::forward(ForwardPass& pass) {
     b.ops.kernel(transpose(tokens, b.model.num_experts, Dtype::fp32), spec);
     small_kernels(b, "router balance", kernels.balancing, spec.cause);
     b.ops.capture(b.plan.captures(CudaGraphPart::moe_preprocess));
-    if (dispatcher_of(b.plan).route != DispatchRoute::everyone) {
+    const bool counts = !b.plan.moe_pad_expert_input_to_capacity;
+    if (counts && dispatcher_of(b.plan).route != DispatchRoute::everyone) {
         read_ = exchange_counts(b);
     }
 }

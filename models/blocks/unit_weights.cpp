@@ -8,6 +8,7 @@
 #include "kernels/device_spec.h"
 #include "kernels/optimizer/optimizer.h"
 #include "models/blocks/quantised_moves.h"
+#include "models/blocks/released_weights.h"
 #include "models/segments/relayout.h"
 
 namespace orrery {
@@ -35,15 +36,17 @@ bool moves_lists(const BlockBuilder& b) {
     return b.plan.fsdp_copy_out && b.plan.fsdp_unit_layers == 0;
 }
 
-// Smaller parameters stay whole there (stage3_param_persistence_threshold). This file counts them
-// with a larger parameter, to whose collective they add next to nothing.
-constexpr std::int64_t kPersistentElements = 100'000;
+// Parameters that stay whole there (stage3_param_persistence_threshold). This file counts them with
+// a larger one, to whose collective they add next to nothing.
+bool stays_whole(const BlockBuilder& b, const Parameter& p) {
+    constexpr std::int64_t kPersistentElements = 100'000;
+    return moves_lists(b) && p.elements < kPersistentElements;
+}
 
 enum class Moved : std::uint8_t { weights, gradients };
 
-// The sets of parameters that one collective moves each: all parameters of a unit with experts
-// separate, or one parameter. Parameters that persist whole are left out, unless their gradients
-// leave the device.
+// The sets of parameters that one collective moves each: all of a unit, experts separate, or one.
+// Parameters that persist whole are left out, unless their gradients leave the device.
 std::vector<ParameterSet> collectives_of(const BlockBuilder& b,
                                          const ParameterSet& parameters,
                                          Moved what) {
@@ -54,12 +57,11 @@ std::vector<ParameterSet> collectives_of(const BlockBuilder& b,
             const StateLayouts& state = state_of(b.layouts, *p);
             const bool some =
                 what == Moved::weights ? state.by_unit() : state.gradients_by_unit();
-            const bool moves = p->of_experts() == experts && some;
-            const bool small = moves_lists(b) && p->elements < kPersistentElements;
-            if (moves && (b.plan.fsdp_unit_layers > 0 || small)) {
-                alike.push_back(p);
-            } else if (moves) {
-                alike.push_back(p);
+            if (p->of_experts() != experts || !some) {
+                continue;
+            }
+            alike.push_back(p);
+            if (b.plan.fsdp_unit_layers == 0 && !stays_whole(b, *p)) {
                 sets.push_back(std::move(alike));
                 alike.clear();
             }
@@ -86,14 +88,6 @@ void loop_over_parts(BlockBuilder& b, std::string_view name, std::int64_t ranks)
     spec.cause = Cause::host;
     spec.launches = 0;
     b.ops.host({.duration = kEagerOperator * (kOperators * ranks)}, spec);
-}
-
-// Modules release their parameters after use (release_sub_module). A pass that runs modules twice
-// gathers them twice.
-std::int64_t gathers_of_lists(const BlockBuilder& b, UnitWeights::For pass) {
-    const bool again = pass == UnitWeights::For::backward && moves_lists(b) &&
-                       b.plan.recompute_granularity == Recompute::full;
-    return again ? 2 : 1;
 }
 
 // The number of ranks that share the parameters' gathered or reduced tensors.
@@ -267,7 +261,7 @@ void cast_weights(BlockBuilder& b, UnitWeights::For pass, const ParameterSet& pa
     b.ops.kernel(cast(elements, state.weight_dtype, Dtype::fp8), spec);
 }
 
-void copy_out(BlockBuilder& b, UnitWeights::For pass, const ParameterSet& parameters) {
+void copy_out(BlockBuilder& b, const ParameterSet& parameters) {
     if (!b.plan.fsdp_copy_out) {
         return;
     }
@@ -282,8 +276,7 @@ void copy_out(BlockBuilder& b, UnitWeights::For pass, const ParameterSet& parame
     b.ops.kernel(cast(elements_of(b, parameters)(b.layouts.state.whole), dtype, dtype), spec);
     if (moves_lists(b)) {
         for (const ParameterSet& moved : collectives_of(b, parameters, Moved::weights)) {
-            const std::int64_t parts = gathers_of_lists(b, pass) * ranks_of_lists(b, moved);
-            loop_over_parts(b, "weights in parts", parts);
+            loop_over_parts(b, "weights in parts", ranks_of_lists(b, moved));
         }
     }
 }
@@ -373,34 +366,62 @@ void UnitWeights::gather(std::size_t unit) {
     fetch(unit);
     for (const ParameterSet& moved :
          collectives_of(b_, units_[unit].parameters, Moved::weights)) {
-        const StateLayouts& state = state_of(b_.layouts, *moved.front());
-        const bool secondary = pass_ == For::backward && state.keeps_secondary();
-        const Layout& from = pass_ == For::backward ? state.secondary_weights : state.weights;
-        for (const RelayoutStep& step : relayout_steps(from, state.whole, elements_of(b_, moved))) {
-            OpSpec spec = named("weights gather");
-            for (const Parameter* p : moved) {
-                spec.reads.push_back(secondary            ? p->secondary
-                                     : offloaded_weights_ ? offloaded_weights_->part(*p)
-                                                          : p->stored);
-                spec.writes.push_back(p->weight);
-            }
-            // The copies of the units before the one in use must be free.
-            if (!ends_.empty()) {
-                b_.ops.next_waits_for(ends_.back());
-            }
-            const bool travels = state.gathered_weights.dtype != Dtype::fp8 || in_layer(b_, moved);
-            for (std::int64_t i = 0; i < gathers_of_lists(b_, pass_); ++i) {
-                if (state.gathered_weights.dtype == Dtype::int8) {
-                    gather_quantised(b_, from, step, moved, spec);
-                } else if (state.quantises_weights() && travels) {
-                    units_[unit].in_fp8.emplace_back(moved, gather_fp8(b_, from, step, spec));
-                } else {
-                    emit(
-                        b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
-                }
-            }
+        gather_set(moved, units_[unit]);
+    }
+}
+
+void UnitWeights::gather_set(const ParameterSet& moved, Unit& unit) {
+    const StateLayouts& state = state_of(b_.layouts, *moved.front());
+    const bool secondary = pass_ == For::backward && state.keeps_secondary();
+    const Layout& from = pass_ == For::backward ? state.secondary_weights : state.weights;
+    for (const RelayoutStep& step : relayout_steps(from, state.whole, elements_of(b_, moved))) {
+        OpSpec spec = named("weights gather");
+        for (const Parameter* p : moved) {
+            spec.reads.push_back(secondary            ? p->secondary
+                                 : offloaded_weights_ ? offloaded_weights_->part(*p)
+                                                      : p->stored);
+            spec.writes.push_back(p->weight);
+        }
+        // The copies of the units before the one in use must be free.
+        if (!ends_.empty()) {
+            b_.ops.next_waits_for(ends_.back());
+        }
+        const bool travels = state.gathered_weights.dtype != Dtype::fp8 || in_layer(b_, moved);
+        if (state.gathered_weights.dtype == Dtype::int8) {
+            gather_quantised(b_, from, step, moved, spec);
+        } else if (state.quantises_weights() && travels) {
+            unit.in_fp8.emplace_back(moved, gather_fp8(b_, from, step, spec));
+        } else {
+            emit(b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
         }
     }
+}
+
+void UnitWeights::gather_again() {
+    if (units_.empty() || b_.layouts.state.keeps_gathered()) {
+        return;
+    }
+    ParameterSet released = released_before_backward(b_.plan, unit_in_use().parameters);
+    std::erase_if(released, [&](const Parameter* p) { return stays_whole(b_, *p); });
+    const std::vector<ParameterSet> sets = collectives_of(b_, released, Moved::weights);
+    if (sets.empty()) {
+        return;
+    }
+    Unit again;
+    const auto wait_unless_hidden = [&] {
+        if (!b_.plan.overlap_param_gather) {
+            b_.ops.next_waits_for(b_.ops.size() - 1);
+        }
+    };
+    wait_unless_hidden();
+    for (const ParameterSet& moved : sets) {
+        gather_set(moved, again);
+    }
+    wait_unless_hidden();
+    for (const auto& [parameters, gathered] : again.in_fp8) {
+        transpose_weights(b_, parameters, gathered);
+    }
+    copy_out(b_, released);
 }
 
 // Keeps a rank's part of the gathered weights for the backward pass.
@@ -433,7 +454,7 @@ void UnitWeights::begin() {
     }
     const bool kept = pass_ == For::backward && b_.layouts.state.keeps_gathered();
     if (!kept && std::ranges::any_of(unit_in_use().parameters, &Parameter::gathered)) {
-        copy_out(b_, pass_, unit_in_use().parameters);
+        copy_out(b_, unit_in_use().parameters);
         cast_weights(b_, pass_, unit_in_use().parameters);
     }
 }

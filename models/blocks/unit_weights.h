@@ -35,6 +35,9 @@ public:
     // parameters, except the parameters in `without`, which the pass defers.
     void begin();
     void end(const ParameterSet& without = {});
+    // Call between the run of a layer for the second time and its backward pass: gathers the
+    // weights that are freed in between (models/blocks/released_weights.h).
+    void gather_again();
 
 private:
     struct Unit {
@@ -48,6 +51,7 @@ private:
     void add_offloaded();
     void fetch(std::size_t unit);
     void gather(std::size_t unit);
+    void gather_set(const ParameterSet& moved, Unit& unit);
     void keep_secondary(const Unit& unit);
     std::size_t units_ahead() const;
     bool prefetches_behind() const;

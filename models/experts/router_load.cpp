@@ -281,6 +281,16 @@ LayerLoad layer_load(const Transformer& model,
                      std::int64_t layer,
                      std::int64_t tokens) {
     LayerLoad load;
+    if (plan.moe_pad_expert_input_to_capacity) {
+        const double factor = plan.moe_expert_capacity_factor;
+        load.busiest = load.kept = factor;
+        if (factor != 1) {
+            const auto ranks = static_cast<std::size_t>(plan.expert_model_parallel_size);
+            const double share = factor / static_cast<double>(ranks);
+            load.shares.assign(ranks, static_cast<std::uint32_t>(std::lround(share * 1e6)));
+        }
+        return load;
+    }
     const bool drops = plan.moe_expert_capacity_factor > 0 && plan.moe_expert_capacity_factor < 1;
     if (plan.moe_router_load == RouterLoad::balanced && !drops) {
         return load;

@@ -91,6 +91,9 @@ inline constexpr std::int64_t kTpCommOverlapChunksMax = 1024;
 // More units than any model has.
 inline constexpr std::int64_t kPrefetchUnitsMax = 1'000'000;
 
+// More elements than any layer has.
+inline constexpr std::int64_t kReuseDistanceMax = 1'000'000'000'000;
+
 struct ParallelPlan {
     std::int64_t tensor_model_parallel_size = 1;
     std::int64_t pipeline_model_parallel_size = 1;
@@ -124,6 +127,10 @@ struct ParallelPlan {
     std::int64_t fsdp_unit_layers = 1;
     // ZeRO 3 with overlap_param_gather: the number of units gathered ahead of the one in use.
     std::int64_t fsdp_prefetch_units = 1;
+    // ZeRO 3 with full recomputation: between a product that runs again and its backward pass, its
+    // weights are freed if this many elements of parameters or more are used meanwhile. They are
+    // then gathered a second time (DeepSpeed's name and rule).
+    std::int64_t stage3_max_reuse_distance = kReuseDistanceMax;
     std::int64_t micro_batch_size = 1;
     std::int64_t global_batch_size = 1;
     Dtype precision = Dtype::bf16;  // of GEMM inputs: fp32, fp16, bf16 or fp8
@@ -270,6 +277,9 @@ struct ParallelPlan {
     // An expert takes at most this many times the mean number of tokens; the rest are dropped. 0:
     // no limit (Megatron-LM's --moe-expert-capacity-factor).
     double moe_expert_capacity_factor = 0;
+    // With a capacity: each expert is filled up to it, and all numbers of rows are known without
+    // counts (Megatron-Core's option of this name).
+    bool moe_pad_expert_input_to_capacity = false;
     ExpertPlacement moe_expert_placement = ExpertPlacement::linear;
     // A rank's rows for one expert are hashed, and rows with equal hashes travel as one row. This
     // is the share of rows that travels (LSH-MoE, Nie et al., NeurIPS 2024). 1: all rows.
@@ -365,6 +375,7 @@ struct ParallelPlan {
         plan.cuda_launch_blocking = false;
         plan.cuda_graph_scope = 0;
         plan.moe_router_fusion = false;
+        plan.moe_pad_expert_input_to_capacity = false;
         plan.moe_mask_products = false;
         plan.moe_fused_kernels = sends_row_for_each_expert();
         return plan;

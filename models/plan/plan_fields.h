@@ -119,6 +119,11 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "ZeRO 3 with overlap_param_gather: units gathered ahead of the one in "
                    "use.",
         .values = {1, kPrefetchUnitsMax}, .unit = "units"),
+    ORRERY_PLAN_FIELD(stage3_max_reuse_distance, chunk,
+        .meaning = "ZeRO 3 with full recomputation: weights are freed and gathered again between "
+                   "a product and its backward pass if this many elements are used meanwhile "
+                   "(DeepSpeed's rule).",
+        .values = {0, kReuseDistanceMax}, .unit = "elements"),
     ORRERY_PLAN_FIELD(micro_batch_size, pass,
         .use = FieldUse::required,
         .meaning = "Sequences that a rank computes at once.",
@@ -342,6 +347,10 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "An expert takes at most this many times the mean number of tokens, others "
                    "are dropped; 0: all are taken.",
         .values = {0, 1000}, .flags = {"--moe-expert-capacity-factor"}),
+    ORRERY_PLAN_FIELD(moe_pad_expert_input_to_capacity, pass,
+        .meaning = "Each expert is filled up to its capacity. No counts travel, and the host reads "
+                   "none.",
+        .flags = {"--moe-pad-expert-input-to-capacity"}),
     ORRERY_PLAN_FIELD(moe_expert_placement, pass,
         .meaning = "Which experts a rank has: consecutive ones, or likely and unlikely ones "
                    "together.",

@@ -47,6 +47,7 @@ struct ExpertRules {
     void of_groups();
     void of_dispatcher();
     void of_parts();
+    void of_padding();
     void of_masks();
     void of_tiles();
     void of_load();
@@ -69,6 +70,7 @@ void ExpertRules::without_experts() {
     needless(plan.moe_router_load != RouterLoad::balanced, "moe_router_load", "balanced");
     needless(!plan.moe_router_load_trace.empty(), "moe_router_load_trace", "leave it out");
     needless(plan.moe_expert_capacity_factor != 0, "moe_expert_capacity_factor", "0");
+    needless(plan.moe_pad_expert_input_to_capacity, "moe_pad_expert_input_to_capacity", "false");
     needless(plan.moe_dispatch_dtype != Dtype::bf16, "moe_dispatch_dtype", "bf16");
     needless(plan.moe_dispatcher_sms != 0, "moe_dispatcher_sms", "0");
     needless(plan.overlap_moe_expert_parallel_comm, "overlap_moe_expert_parallel_comm", "false");
@@ -226,6 +228,25 @@ void ExpertRules::of_dispatcher() {
         reject("plan.moe_shared_expert_overlap",
                "the shared expert runs beside an exchange of rows",
                "false, or plan.moe_token_dispatcher_type: alltoall");
+    }
+}
+
+// Megatron-Core's conditions (transformer_config.py). Experts that are full have equal rows,
+// whatever tokens choose.
+void ExpertRules::of_padding() {
+    if (!plan.moe_pad_expert_input_to_capacity) {
+        return;
+    }
+    const std::string key = "plan.moe_pad_expert_input_to_capacity";
+    if (plan.moe_expert_capacity_factor == 0) {
+        reject(key, "experts have no capacity", "false, or a moe_expert_capacity_factor");
+    }
+    if (!plan.sends_row_for_each_expert() || plan.moe_fused_kernels ||
+        plan.moe_router_load != RouterLoad::balanced) {
+        reject(key,
+               "full experts take equal rows of an all-to-all",
+               "false, or moe_router_load balanced and moe_token_dispatcher_type alltoall, "
+               "hierarchical or 2dh without moe_fused_kernels");
     }
 }
 
@@ -437,6 +458,7 @@ Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::in
     rules.of_groups();
     rules.of_dispatcher();
     rules.of_parts();
+    rules.of_padding();
     rules.of_masks();
     rules.of_tiles();
     rules.of_load();

@@ -113,6 +113,10 @@ void Rules::ranges() {
         "plan.recompute_num_layers", plan.recompute_num_layers, 1, at_most(model.num_layers));
     require_range("plan.fsdp_unit_layers", plan.fsdp_unit_layers, 0, at_most(model.num_layers));
     require_range("plan.fsdp_prefetch_units", plan.fsdp_prefetch_units, 1, kPrefetchUnitsMax);
+    require_range("plan.stage3_max_reuse_distance",
+                  plan.stage3_max_reuse_distance,
+                  0,
+                  kReuseDistanceMax);
     require_range(
         "plan.tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, 1, kTpCommOverlapChunksMax);
     require_range("plan.ddp_bucket_size", plan.ddp_bucket_size, 0, kSizeMax * kSizeMax);
@@ -334,6 +338,12 @@ void Rules::data_parallel_sharding() {
         reject("plan.zero_quantized_weights",
                "only weights that are shards are gathered before each use",
                "false, or data_parallel_sharding_strategy optim_grads_params");
+    }
+    const bool frees_some = all_sharded && plan.stage3_max_reuse_distance < kReuseDistanceMax;
+    if (frees_some && plan.fsdp_unit_layers > 1) {
+        reject("plan.fsdp_unit_layers",
+               "weights are gathered a second time by layer (plan.stage3_max_reuse_distance)",
+               "1 or 0");
     }
     if (!plan.reshard_after_forward && plan.pipeline_model_parallel_size > 1) {
         reject("plan.reshard_after_forward",

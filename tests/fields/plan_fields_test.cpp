@@ -55,6 +55,12 @@ const Row kPlanRows[] = {
          set_strategy(s, ShardingStrategy::optim_grads_params);
          s.plan.overlap_param_gather = true;
      }},
+    {"stage3_max_reuse_distance",
+     [](Scenario& s) { s.plan.stage3_max_reuse_distance = 0; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.recompute_granularity = Recompute::full;
+     }},
     {"micro_batch_size", [](Scenario& s) { s.plan.micro_batch_size = 1; }},
     {"global_batch_size", [](Scenario& s) { s.plan.global_batch_size = 16; }},
     {"precision", [](Scenario& s) { s.plan.precision = Dtype::fp32; }},
@@ -249,6 +255,12 @@ const Row kPlanRows[] = {
     {"moe_expert_capacity_factor",
      [](Scenario& s) { s.plan.moe_expert_capacity_factor = 0.5; },
      spread_experts},
+    {"moe_pad_expert_input_to_capacity",
+     [](Scenario& s) { s.plan.moe_pad_expert_input_to_capacity = true; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.plan.moe_expert_capacity_factor = 1;
+     }},
     {"moe_expert_placement",
      [](Scenario& s) { s.plan.moe_expert_placement = ExpertPlacement::balanced; },
      [](Scenario& s) {

@@ -31,6 +31,7 @@ struct DrawnPlan {
             << " zero " << static_cast<int>(plan.data_parallel_sharding_strategy) << " hsdp "
             << plan.hsdp_shard_size << " hpz " << plan.zero_hpz_partition_size << " unit "
             << plan.fsdp_unit_layers << " ahead " << plan.fsdp_prefetch_units
+            << " reuse " << plan.stage3_max_reuse_distance
             << (plan.reshard_after_forward ? " mbs " : " kept mbs ") << plan.micro_batch_size
             << " gbs " << plan.global_batch_size << " recompute "
             << static_cast<int>(plan.recompute_granularity) << "."
@@ -106,6 +107,8 @@ private:
         }
         p.fsdp_unit_layers = std::min(pick({0, 1, 1, 2}), m.num_layers);
         p.fsdp_prefetch_units = pick({1, 1, 2});
+        const bool frees = p.fsdp_unit_layers < 2 && p.fsdp_prefetch_units == 1;
+        p.stage3_max_reuse_distance = frees ? 0 : kReuseDistanceMax;
         p.prefetch_behind_backward = random_() % 4 == 0;
     }
 

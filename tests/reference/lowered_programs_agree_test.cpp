@@ -238,6 +238,8 @@ std::set<std::string> features_of(const DrawnPlan& d) {
     add(units && p.fsdp_unit_layers > 1, "units of several layers");
     add(units && p.overlap_param_gather && p.fsdp_prefetch_units > 1, "prefetched units");
     add(p.recompute_granularity == Recompute::full, "full recompute");
+    add(units && p.recompute_granularity == Recompute::full && p.stage3_max_reuse_distance == 0,
+        "weights gathered again");
     add(p.recompute_granularity == Recompute::selective, "selective recompute");
     return all;
 }
@@ -333,6 +335,7 @@ TEST(LoweredPrograms, DrawnPlansHaveEveryFeature) {
                                             "zero 3",
                                             "hsdp",
                                             "full recompute",
+                                            "weights gathered again",
                                             "selective recompute"};
     EXPECT_EQ(seen, expected);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/segments/lanes.h"
@@ -60,6 +61,41 @@ TEST(HostRead, IsNotThereIfTheHostNeedsNoCounts) {
     plan.moe_token_dispatcher_type = TokenDispatcher::hybridep;
     plan.cuda_graphs = true;  // with room for as many rows as there may be
     EXPECT_EQ(count_ops(verified(model, plan), kRead), 0);
+}
+
+// Megatron-Core's drop_and_pad: the host knows all numbers of rows, and no counts travel.
+TEST(HostRead, IsNotThereIfExpertsAreFilledUp) {
+    const Transformer model = small_experts();
+    ParallelPlan plan = four_ranks();
+    plan.moe_expert_capacity_factor = 1;
+    const Program drops = verified(model, plan);
+    EXPECT_EQ(count_ops(drops, kRead), model.num_layers * plan.num_micro_batches());
+    plan.moe_pad_expert_input_to_capacity = true;
+    const Program pads = verified(model, plan);
+    EXPECT_EQ(count_ops(pads, kRead), 0);
+    EXPECT_EQ(count_ops(pads, "tokens of experts"), 0);
+    EXPECT_EQ(count_ops(pads, "tokens of experts gather"), 0);
+}
+
+// The calls of the choice of experts in one forward pass and in one backward pass.
+std::pair<int, int> calls_of_choice(const ParallelPlan& plan) {
+    const Program program = verified(small_experts(), plan);
+    std::pair<int, int> calls;
+    for_each_op(program, program.roles[0], [&](const Slot&, const Op& op) {
+        calls.first = program.names[op.name] == "router choice" ? op.launches : calls.first;
+        calls.second =
+            program.names[op.name] == "router choice backward" ? op.launches : calls.second;
+    });
+    return calls;
+}
+
+TEST(RouterNode, ACapacityTakesOperators) {
+    ParallelPlan plan = four_ranks();
+    const auto [forward, backward] = calls_of_choice(plan);
+    plan.moe_expert_capacity_factor = 1;
+    EXPECT_EQ(calls_of_choice(plan), std::pair(forward + 6, backward + 1));
+    plan.moe_pad_expert_input_to_capacity = true;  // one mask
+    EXPECT_EQ(calls_of_choice(plan), std::pair(forward + 5, backward + 1));
 }
 
 }  // namespace

@@ -87,6 +87,24 @@ TEST(RouterLoad, ACapacityDropsTheRest) {
     EXPECT_LT(sum_of_loads(loads), 4096 * 2);
 }
 
+TEST(RouterLoad, ExpertsThatAreFilledUpHaveTheCapacity) {
+    Transformer model;
+    model.num_experts = 8;
+    model.moe_router_topk = 2;
+    ParallelPlan plan{.expert_model_parallel_size = 4};
+    plan.moe_pad_expert_input_to_capacity = true;
+    plan.moe_expert_capacity_factor = 1;
+    const LayerLoad mean = layer_load(model, plan, 0, 4096);
+    EXPECT_EQ(mean.kept, 1);
+    EXPECT_EQ(mean.busiest, 1);
+    EXPECT_TRUE(mean.shares.empty());
+    plan.moe_expert_capacity_factor = 1.5;
+    const LayerLoad more = layer_load(model, plan, 0, 4096);
+    EXPECT_EQ(more.kept, 1.5);
+    EXPECT_EQ(more.busiest, 1.5);
+    EXPECT_EQ(more.shares, (std::vector<std::uint32_t>{375'000, 375'000, 375'000, 375'000}));
+}
+
 TEST(RouterLoad, ABiasMovesTowardsTheMean) {
     EXPECT_EQ(bias_update(std::vector<double>{10, 2, 4, 0}), (std::vector<int>{-1, 1, 0, 1}));
     RouterDraw draw{.load = RouterLoad::zipf, .alpha = 1, .experts = 64, .topk = 8};

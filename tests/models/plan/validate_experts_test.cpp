@@ -51,6 +51,24 @@ TEST(ValidateExperts, ExplainsSizesThatDoNotFactor) {
               "other layers 2: neither divides the other");
 }
 
+TEST(ValidateExperts, FilledExpertsHaveACapacityAndEqualRows) {
+    ParallelPlan plan = kPlan;
+    plan.moe_pad_expert_input_to_capacity = true;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.moe_pad_expert_input_to_capacity: experts have no capacity");
+    plan.moe_expert_capacity_factor = 1;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), "");
+    plan.moe_router_load = RouterLoad::uniform;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.moe_pad_expert_input_to_capacity: full experts take equal rows of an "
+              "all-to-all");
+    plan.moe_router_load = RouterLoad::balanced;
+    plan.moe_token_dispatcher_type = TokenDispatcher::deepep;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.moe_pad_expert_input_to_capacity: full experts take equal rows of an "
+              "all-to-all");
+}
+
 TEST(ValidateExperts, TensorParallelExpertsNeedSequenceParallelism) {
     ParallelPlan plan = kPlan;
     plan.tensor_model_parallel_size = 2;

@@ -165,6 +165,13 @@ const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenSta
      }},
     {"plan.fsdp_unit_layers", [](Case& c) { c.plan.fsdp_unit_layers = 1'000; }},
     {"plan.fsdp_prefetch_units", [](Case& c) { c.plan.fsdp_prefetch_units = 0; }},
+    {"plan.stage3_max_reuse_distance", [](Case& c) { c.plan.stage3_max_reuse_distance = -1; }},
+    {"plan.fsdp_unit_layers",
+     [](Case& c) {
+         c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+         c.plan.stage3_max_reuse_distance = 0;
+         c.plan.fsdp_unit_layers = 2;
+     }},
     {"plan.recompute_num_layers", [](Case& c) { c.plan.recompute_num_layers = 0; }},
     {"plan.recompute_num_layers",
      [](Case& c) {

@@ -46,6 +46,7 @@ zero_hpz_partition_size: 1
 reshard_after_forward: false
 fsdp_unit_layers: 4
 fsdp_prefetch_units: 3
+stage3_max_reuse_distance: 1000000000
 precision: fp16
 recompute_granularity: selective
 recompute_method: block
@@ -96,6 +97,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .reshard_after_forward = false,
         .fsdp_unit_layers = 4,
         .fsdp_prefetch_units = 3,
+        .stage3_max_reuse_distance = 1'000'000'000,
         .micro_batch_size = 1,
         .global_batch_size = 16,
         .precision = Dtype::fp16,

@@ -165,6 +165,7 @@ constexpr const char* kNeverChanged[] = {
     "moe_router_load_seed",
     "moe_router_load_trace",
     "moe_expert_capacity_factor",
+    "moe_pad_expert_input_to_capacity",
     "moe_dispatch_dtype",
     "moe_dispatcher_sms",
     "moe_router_fusion",
