@@ -205,6 +205,10 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.gradient_dtype",
             "LAMB writes its update in the place of the gradients, which must be fp32 for that",
             "fp32");
+    require(!plan.zero_whole_parameters,
+            "plan.zero_whole_parameters",
+            "training steps equal parts of all parameters",
+            "false");
     require(!plan.fsdp_copy_out,
             "plan.fsdp_copy_out",
             "training gathers weights where they are used",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -123,6 +124,62 @@ void reduce_gradients(SegmentBuilder& ops,
     }
 }
 
+// The parameters of each owner (plan.zero_whole_parameters). Ranks take consecutive parameters; the
+// one that exceeds a rank's share by a hundredth goes to the next rank and does not count there
+// (InternEvo, ParamBcastSyncHandler in solver/optimizer/utils.py). One rank sends nothing.
+std::vector<Bucket> owned_parameters(const Bucket& bucket, std::int64_t ranks) {
+    if (ranks == 1) {
+        return {};
+    }
+    std::vector<Bucket> owned(1);
+    std::int64_t counted = 0;
+    for (Parameter* p : bucket.parameters) {
+        counted += p->elements;
+        if (100 * counted * ranks > 101 * bucket.elements && std::ssize(owned) < ranks) {
+            owned.emplace_back();
+            counted = 0;
+        }
+        owned.back().parameters.push_back(p);
+        owned.back().elements += p->elements;
+    }
+    std::erase_if(owned, [](const Bucket& part) { return part.parameters.empty(); });
+    return owned;
+}
+
+void broadcast_parameters(SegmentBuilder& ops,
+                          const std::vector<Bucket>& buckets,
+                          const LayoutAssignment& layouts) {
+    // In the order of the forward pass, which buckets reverse. Experts are apart, as in buckets.
+    std::array<Bucket, 2> all;
+    for (const Bucket& bucket : buckets) {
+        Bucket& of = all[bucket.parameters.front()->of_experts() ? 1 : 0];
+        of.parameters.insert(
+            of.parameters.end(), bucket.parameters.rbegin(), bucket.parameters.rend());
+        of.elements += bucket.elements;
+    }
+    for (const Bucket& shared : all) {
+        if (shared.parameters.empty()) {
+            continue;
+        }
+        const StateLayouts& state = state_of(layouts, *shared.parameters.front());
+        const std::uint32_t digits = digits_with(state.optimizer, Placement::flat);
+        const std::int64_t ranks = layouts.mesh.combined_size(digits);
+        for (const Bucket& part : owned_parameters(shared, ranks)) {
+            OpSpec spec = spec_of(Cause::exposed_data);
+            spec.name = "parameter broadcast";
+            for (const Parameter* p : part.parameters) {
+                spec.writes.push_back(p->weight);
+            }
+            emit(ops,
+                 {.step = {.kind = CollectiveKind::broadcast, .digits = digits},
+                  .to = {},
+                  .elements = part.elements},
+                 {.traffic = Traffic::data, .wire = state.gathered_weights.dtype},
+                 std::move(spec));
+        }
+    }
+}
+
 void gather_parameters(SegmentBuilder& ops,
                        const std::vector<Bucket>& buckets,
                        const LayoutAssignment& layouts) {
@@ -187,7 +244,11 @@ SyncSegments lower_sync(ProgramTables& tables,
     // The forward pass needs the first layers first.
     std::vector<Bucket> buckets = make_buckets(chunk, plan, layouts, BucketsOf::weights);
     std::reverse(buckets.begin(), buckets.end());
-    gather_parameters(parameters, buckets, layouts);
+    if (plan.zero_whole_parameters) {
+        broadcast_parameters(parameters, buckets, layouts);
+    } else {
+        gather_parameters(parameters, buckets, layouts);
+    }
     reduce_model_partials(gradients, chunk, layouts);
     if (gradients.size() > 0) {
         result.gradients = gradients.finish();

@@ -317,6 +317,10 @@ struct ParallelPlan {
     // ZeRO 1: gradients are reduced only to the ranks that step them. false: an all-reduce gives
     // them to all ranks (DeepSpeed's BF16_Optimizer).
     bool reduce_scatter = true;
+    // ZeRO 1 and 2: each parameter has one owner, which broadcasts it after the step (InternEvo's
+    // HybridZeroOptimizer). false: every rank steps an equal part of all parameters. Both have the
+    // memory and the optimizer's time of equal parts.
+    bool zero_whole_parameters = false;
     // ZeRO 3: a unit is gathered into one buffer and then copied into its parameters, as by
     // PyTorch's fully_shard. false: parameters are views of the buffer, as in PyTorch's older FSDP.
     bool fsdp_copy_out = false;

@@ -414,6 +414,9 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(reduce_scatter, chunk,
         .meaning = "ZeRO 1: gradients are reduced to the ranks that step them; false: to all "
                    "ranks."),
+    ORRERY_PLAN_FIELD(zero_whole_parameters, chunk,
+        .meaning = "ZeRO 1 and 2: each parameter has one owner, which broadcasts it; false: ranks "
+                   "gather equal parts."),
     ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
         .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
                    "parameters; with fsdp_unit_layers 0 each rank's part on its own."),
@@ -445,7 +448,8 @@ constexpr bool plan_fields_differ() {
     });
     return differ;
 }
-static_assert(kNumPlanFields == field_count<ParallelPlan>(), "a field of ParallelPlan has no row");
+static_assert(kNumPlanFields == field_count<ParallelPlan, 150>(),
+              "a field of ParallelPlan has no row");
 static_assert(plan_fields_differ(), "a field of ParallelPlan has two rows");
 
 // The plan with all fields of a wider scope than `scope` at their defaults.

@@ -230,6 +230,9 @@ NcclCommunicator search_nccl_graphs(const NodeSpec& node,
                    .bw_inter = found.speed,
                    .type_intra = type_intra(node, shape),
                    .type_inter = type_inter(node, compute_capability, shape)};
+    // Channels that enter by different NICs begin at different GPUs: the search relaxes
+    // sameChannels first.
+    ring.same_channels = !network || shape.nics_per_node == 1 || shape.gpus_per_node == 1;
     c.graph(NcclAlgorithm::ring) = ring;
     NcclGraph tree = ring;
     if (network && shape.gpus_per_node > 1) {

@@ -339,6 +339,9 @@ const Row kPlanRows[] = {
          s.plan.precision = Dtype::fp8;
          s.plan.attention_kernel = AttentionKernel::cudnn;
      }},
+    {"zero_whole_parameters",
+     [](Scenario& s) { s.plan.zero_whole_parameters = true; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
     {"fsdp_copy_out",
      [](Scenario& s) { s.plan.fsdp_copy_out = true; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},

@@ -280,9 +280,12 @@ PlanBound::DataTime PlanBound::data_time(const ParallelPlan& plan,
     const DataState& state = data_state(plan);
     const StateLayouts& held = state.layouts;
     if (!held.by_unit()) {
+        // Broadcasts of whole parameters may take less than one gather of all of them.
         return {
             .gradients = relayout_time(state, held.made_gradients, held.gradients, stage.gradients),
-            .weights = relayout_time(state, held.optimizer, held.whole, stage.weights)};
+            .weights = plan.zero_whole_parameters
+                           ? Time{}
+                           : relayout_time(state, held.optimizer, held.whole, stage.weights)};
     }
     // Forward and backward passes each gather every unit, the last unit only once. A unit of
     // several layers takes at least as long as their bytes together.

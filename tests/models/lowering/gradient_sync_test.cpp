@@ -85,6 +85,27 @@ TEST(GradientSync, ScattersGradientsAndGathersParametersUnderZero1And2) {
     }
 }
 
+// InternEvo: at most a broadcast a rank, and no more than there are parameters.
+TEST(GradientSync, OwnersOfWholeParametersBroadcastThem) {
+    const Transformer model = small_model();
+    const std::int64_t parameters = num_parameters(model);
+    std::int64_t before = 0;
+    for (const std::int64_t ranks : {2, 4, 16, 4096}) {
+        ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim);
+        plan.data_parallel_size = ranks;
+        plan.global_batch_size = ranks * kMicroBatches;
+        plan.zero_whole_parameters = true;
+        const TrafficTable t = traffic_of(model, plan);
+        EXPECT_EQ(t.count({"all_gather", "dp"}), 0u);
+        const TrafficSum sent = t.at({"broadcast", "dp"});
+        EXPECT_EQ(sent.bytes, 2 * parameters);
+        EXPECT_LE(sent.count, ranks);
+        EXPECT_LE(sent.count, 70);  // tensors of the model
+        EXPECT_GT(sent.count, before);
+        before = sent.count;
+    }
+}
+
 TEST(GradientSync, Zero3GathersEachUnitForEachPassAndScattersItsGradients) {
     const Transformer model = small_model();
     const std::int64_t parameters = num_parameters(model);

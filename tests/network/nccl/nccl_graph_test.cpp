@@ -85,6 +85,26 @@ TEST(NcclGraph, SeveralDgxA100TakeTheSpeedJustUnderTheirNics) {
     EXPECT_EQ(c.graph(A::ring).type_inter, NcclPath::pxb);
 }
 
+// NCCL logs "sameChannels 0" where each channel enters by a NIC of its own (NVIDIA/nccl issues 601
+// and 1189). A broadcast then passes the ranks one after the other in NCCL's estimate.
+TEST(NcclGraph, ChannelsOfSeveralNicsDiffer) {
+    const auto of = [](NcclGroupShape group) {
+        return search_nccl_graphs(dgx_a100(), with_nics(200_Gbps), 80, group);
+    };
+    EXPECT_TRUE(of(shape(1, 8)).graph(A::ring).same_channels);
+    EXPECT_TRUE(of(shape(4, 1)).graph(A::ring).same_channels);
+    EXPECT_FALSE(of(shape(4, 8)).graph(A::ring).same_channels);
+    NcclGroupShape one_nic = shape(4, 8);
+    one_nic.nics_per_node = 1;
+    EXPECT_TRUE(of(one_nic).graph(A::ring).same_channels);
+    const auto latency = [&](std::uint32_t nodes) {
+        return NcclTuning(of(shape(nodes, 8)))
+            .latency_us(NcclFunction::broadcast, A::ring, NcclProtocol::ll128);
+    };
+    // 4 us a rank: hwLat of the network, ring, LL128 (src/graph/tuning.cc).
+    EXPECT_NEAR(latency(128) - latency(64), 64 * 8 * 4.0, 1e-6);
+}
+
 TEST(NcclGraph, B200RingsCarry720) {
     const auto c = search_nccl_graphs(dgx_b200(), with_nics(400_Gbps), 100, shape(1, 8));
     expect_graph(c.graph(A::ring), 16, 45, 45);

@@ -80,6 +80,7 @@ pipeline_layout: [16, 16, 16, 16, 16, 16]
 fp8_recipe: mxfp8
 fp8_param_gather: true
 fp8_dot_product_attention: true
+zero_whole_parameters: true
 fsdp_copy_out: true
 )";
 
@@ -134,6 +135,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .fp8_recipe = Fp8Recipe::mxfp8,
         .fp8_param_gather = true,
         .fp8_dot_product_attention = true,
+        .zero_whole_parameters = true,
         .fsdp_copy_out = true,
     };
     EXPECT_EQ(plan_of(kWholePlan), expected);
