@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of members of an aggregate. A table with one row a member compares its length with it,
-// so that a member without a row does not compile.
+// Whether an aggregate has a number of members. A table with one row a member asks it for its own
+// length, so that a member without a row does not compile.
 #pragma once
 
 #include <cstddef>
@@ -24,17 +24,12 @@ constexpr bool takes(std::index_sequence<I...>) {
 
 }  // namespace field_count_detail
 
-// The number of members, at most `kMost`. No member may have a constructor template that takes any
-// type (std::function, std::optional).
-template <class Aggregate, std::size_t kMost = 200>
-constexpr std::size_t field_count() {
-    if constexpr (kMost == 0) {
-        return 0;
-    } else if constexpr (field_count_detail::takes<Aggregate>(std::make_index_sequence<kMost>{})) {
-        return kMost;
-    } else {
-        return field_count<Aggregate, kMost - 1>();
-    }
+// Whether an aggregate has `kCount` members. No member may have a constructor template that takes
+// any type (std::function, std::optional).
+template <class Aggregate, std::size_t kCount>
+constexpr bool has_fields() {
+    return field_count_detail::takes<Aggregate>(std::make_index_sequence<kCount>{}) &&
+           !field_count_detail::takes<Aggregate>(std::make_index_sequence<kCount + 1>{});
 }
 
 }  // namespace orrery

@@ -448,8 +448,7 @@ constexpr bool plan_fields_differ() {
     });
     return differ;
 }
-static_assert(kNumPlanFields == field_count<ParallelPlan, 150>(),
-              "a field of ParallelPlan has no row");
+static_assert(has_fields<ParallelPlan, kNumPlanFields>(), "a field of ParallelPlan has no row");
 static_assert(plan_fields_differ(), "a field of ParallelPlan has two rows");
 
 // The plan with all fields of a wider scope than `scope` at their defaults.

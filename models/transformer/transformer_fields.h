@@ -200,7 +200,7 @@ inline constexpr FieldTable kModelFields{
 #undef ORRERY_MODEL_FIELD
 #undef ORRERY_MODEL_KEY
 
-static_assert(decltype(kModelFields)::kSize == field_count<Transformer>(),
+static_assert(has_fields<Transformer, decltype(kModelFields)::kSize>(),
               "a field of Transformer has no row");
 
 // The row of a field: model_field<&Transformer::num_layers>.

@@ -34,7 +34,7 @@ template <class Struct, class Case, std::size_t N>
 void expect_effects(const FieldRow<Case> (&rows)[N],
                     const Case& base,
                     const FieldAnswers<Case>& answers) {
-    static_assert(N == field_count<Struct, 150>(), "a field has no row");
+    static_assert(has_fields<Struct, N>(), "a field has no row");
     std::vector<std::string> of_base;
     for (const auto& answer : answers) {
         of_base.push_back(answer(base));

@@ -26,7 +26,7 @@ inline constexpr std::array kAccelerations = {
     NamedAcceleration{"local_clocks", &Accelerations::local_clocks},
     NamedAcceleration{"step_barrier", &Accelerations::step_barrier},
 };
-static_assert(kAccelerations.size() == field_count<Accelerations>());
+static_assert(has_fields<Accelerations, kAccelerations.size()>());
 
 // Those of which the bit is set in `mask`.
 inline Accelerations accelerations_of(std::uint64_t mask) {

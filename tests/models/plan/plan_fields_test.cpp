@@ -14,8 +14,8 @@ struct Three {
     std::string b;
     std::vector<double> c{};
 };
-static_assert(field_count<Three>() == 3);
-static_assert(field_count<std::pair<int, int>>() == 2);
+static_assert(has_fields<Three, 3>() && !has_fields<Three, 2>() && !has_fields<Three, 4>());
+static_assert(has_fields<std::pair<int, int>, 2>());
 
 TEST(PlanFields, AResetLeavesWhatThePartDependsOn) {
     ParallelPlan plan;
