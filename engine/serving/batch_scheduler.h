@@ -68,7 +68,8 @@ struct SchedulerLimits {
     std::uint16_t prompt_wait_steps = 0;
     // For rules with separate steps for prompts. Prompts begin when nothing runs, or when at least
     // this number of prompts waits and this share of the blocks is free. The prompts that begin are
-    // computed in one step.
+    // computed in one step. Fewer prompts wait for others at prompt_wait_steps checks of the queue
+    // in a row at most; 0: without end.
     std::uint16_t prompts_together = 1;
     double prompt_free_share = 0;
     QueueOrder order = QueueOrder::arrival;
@@ -240,7 +241,7 @@ private:
     void fill_waiting(Batch& batch);
     void fill_by_phase(Batch& batch);
     bool waits_for_ranks();
-    bool waits_for_others() const;
+    bool waits_for_others();
     void order_waiting();
     // The leading blocks of a prompt, at most `blocks`, that the cache or the lower tiers have.
     struct PrefixHit {
@@ -290,6 +291,7 @@ private:
     std::size_t fresh_ = 0;
     std::uint32_t steps_before_queue_ = 0;
     std::uint32_t waited_steps_ = 0;  // steps that new prompts have waited for other ranks
+    std::uint32_t waited_checks_ = 0;  // checks of the queue at which too few prompts waited
     std::int64_t tokens_under_way_ = 0;
 };
 

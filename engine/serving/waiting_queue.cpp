@@ -19,13 +19,22 @@ bool BatchScheduler::waits_for_ranks() {
     return !begins;
 }
 
-bool BatchScheduler::waits_for_others() const {
+bool BatchScheduler::waits_for_others() {
     if (rules_.mixes_phases || running_.empty()) {
+        waited_checks_ = 0;
         return false;
     }
+    const bool too_few = waiting_.size() - fresh_ < limits_.prompts_together;
+    const bool patient =
+        limits_.prompt_wait_steps == 0 || waited_checks_ < limits_.prompt_wait_steps;
     const double free = static_cast<double>(pool_.num_free());
-    return waiting_.size() - fresh_ < limits_.prompts_together ||
-           free < limits_.prompt_free_share * static_cast<double>(limits_.num_blocks);
+    if ((too_few && patient) ||
+        free < limits_.prompt_free_share * static_cast<double>(limits_.num_blocks)) {
+        ++waited_checks_;
+        return true;
+    }
+    waited_checks_ = 0;
+    return false;
 }
 
 void BatchScheduler::order_waiting() {

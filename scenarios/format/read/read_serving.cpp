@@ -131,7 +131,9 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::streams_from_decode>(
         "streams_from_decode", "The decode pool sends the first token, not the prefill pool."),
     key<&ServingEngine::prompt_wait_steps>(
-        "prompt_wait_steps", "Steps for which prompts wait for one for each data-parallel rank.")
+        "prompt_wait_steps",
+        "Steps for which prompts wait for one for each data-parallel rank, or looks at the queue "
+        "for which fewer than prompts_together wait.")
         .range(0, 10'000)
         .of("steps"),
 };

@@ -99,7 +99,8 @@ struct ServingEngine {
     // its steps. false: from the prefill instance.
     bool streams_from_decode = false;
     // With data-parallel attention: the number of steps for which prompts wait until each rank has
-    // one (TensorRT-LLM's attention_dp_config: timeout_iters).
+    // one (TensorRT-LLM's attention_dp_config: timeout_iters). With prompts_together: the number of
+    // looks at the queue for which fewer prompts wait; 0: without end.
     std::uint32_t prompt_wait_steps = 0;
 };
 

@@ -483,12 +483,14 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         const std::int64_t images = share_of_rank(shape, plan_).images;
         const Time encoding =
             stage == 0 && encoder_ != nullptr ? encoder_->encoding_time(images, patches_) : Time{};
-        if (launch > Time{}) {
-            // The device starts launched kernels while the host launches the rest.
-            device = std::max(device, bounded_product(launch, launches_of(stage)));
-        }
-        device = bounded_sum(device, encoding);
-        stages[stage] = engine_.asynchronous ? std::max(host, device) : bounded_sum(host, device);
+        // The device starts launched kernels while the host launches the rest. One thread of the
+        // host prepares a step and launches its kernels (_executor_loop_overlap of TensorRT-LLM's
+        // py_executor.py, event_loop_overlap of SGLang's scheduler.py).
+        const Time launches =
+            launch > Time{} ? bounded_product(launch, launches_of(stage)) : Time{};
+        const Time busy = engine_.asynchronous ? bounded_sum(host, launches) : launches;
+        device = bounded_sum(std::max(device, busy), encoding);
+        stages[stage] = engine_.asynchronous ? device : bounded_sum(host, device);
     }
 }
 

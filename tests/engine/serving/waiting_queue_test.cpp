@@ -42,6 +42,25 @@ TEST(WaitingQueue, PromptsBeginTogether) {
     EXPECT_EQ(step(), "B2 C2");
 }
 
+// Too few prompts wait at every second check of the queue, also if no prompt waits at the first.
+TEST(WaitingQueue, TooFewPromptsWaitOnce) {
+    const std::vector<Request> requests(4, queued(2, 9));
+    BatchScheduler scheduler(*find_batching_rules("vllm_v0"),
+                             {.num_blocks = 100, .prompt_wait_steps = 1, .prompts_together = 3},
+                             requests);
+    std::vector<Sampled> sampled;
+    std::vector<std::string> steps;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        scheduler.submit(RequestId{i});
+        for (int step = 0; step < (i == 1 ? 3 : 1); ++step) {
+            const Batch batch = scheduler.next();
+            scheduler.complete(batch, sampled);
+            steps.push_back(step_text(batch));
+        }
+    }
+    EXPECT_EQ(steps, (std::vector<std::string>{"A2", "A1", "B2", "A1 B1", "C2", "A1 B1 C1"}));
+}
+
 // The shortest predicted output begins first, whatever the true one.
 TEST(WaitingQueue, PredictedLengthsOrderTheQueue) {
     std::vector<Request> requests(3, queued(2, 3));

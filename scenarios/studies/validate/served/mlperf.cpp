@@ -19,9 +19,13 @@ bool by_tensorrt(const ServingCase& row) {
 // Whether trtllm-serve ran the row. Its configurations set cuda_graph_padding_enabled and
 // workers_per_core, and 12,000 tokens per step (v5.1,
 // closed/NVIDIA/configs/B200-SXM-180GBx8/*/llama3_1-8b.py, and copies of other submitters). The
-// other configurations set 1,536 to 8,192 tokens.
+// other configurations set 1,536 to 8,192 tokens. HPE's interactive configuration has the tokens,
+// but no graphs (use_graphs, cuda_graph_padding_enabled), as those of the C++ executor, which is
+// DEFAULT_CORE_TYPE (closed/HPE/configs/HPE_Cray_XD670_H200_SXM_141GBx8/Interactive).
 bool by_endpoint(const ServingCase& row) {
-    return row.model == "llama-3.1-8b" && row.max_num_batched_tokens == 12000;
+    const bool without_graphs =
+        row.name.find("hpe_cray_xd670_h200_sxm_141gbx8_trt-interactive") != std::string::npos;
+    return row.model == "llama-3.1-8b" && row.max_num_batched_tokens == 12000 && !without_graphs;
 }
 
 // AMD's harness uses a vLLM of version 0.
@@ -43,8 +47,11 @@ void set_amd_of_2024(const ServingCase& row, ServingEngine& engine) {
     engine.memory_share = offline ? 0.99 : 0.97;
 }
 
-// v5.1, closed/AMD/code/*/harness_llm/models: server_, interactive_ and offline_mi300x.yaml. The
-// options of AMD's own scheduler (VLLM_LLAMA2_MLPERF_SCHED) are not modelled.
+// v5.1, closed/AMD/code/*/harness_llm/models: server_, interactive_ and offline_mi300x.yaml.
+// Llama 2 70B's server has AMD's own rule for prompts (VLLM_LLAMA2_MLPERF_SCHED): fewer than
+// VLLM_LLAMA2_MLPERF_MIN_REQUIRE_PREFILL_QUERY prompts wait once, for the sequences that generate
+// (closed/Dell_MangoBoost/code/llama2-70b-99.9/amd/setup/vllm/vllm/core/scheduler.py:
+// _schedule_default). Its multiples of 16 sequences a step are not modelled.
 void set_amd_of_2025(const ServingCase& row, ServingEngine& engine) {
     constexpr double kInteractive_s = 1;
     const bool mixtral = row.model.starts_with("mixtral");
@@ -53,6 +60,9 @@ void set_amd_of_2025(const ServingCase& row, ServingEngine& engine) {
     engine.num_scheduler_steps = mixtral || interactive ? 8 : offline ? 11 : 9;
     engine.max_num_batched_tokens = mixtral ? 32000 : 40960;
     engine.memory_share = offline ? 0.98 : 0.99;
+    const bool waits = !mixtral && !interactive && !offline;
+    engine.prompts_together = waits ? 8 : 1;
+    engine.prompt_wait_steps = waits ? 1 : 0;
 }
 
 // v5.1, closed/RedHat/code/llama3.1-8b/README.md: vLLM 0.10.0. The server on L40S states no limits:

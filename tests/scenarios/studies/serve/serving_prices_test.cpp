@@ -237,6 +237,18 @@ TEST(ServingPrices, StepsWithPromptsAreLaunched) {
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 1_ms * launches);
 }
 
+// One thread of the host prepares the next step and launches its kernels while the device works.
+TEST(ServingPrices, OneThreadPreparesAStepAndLaunchesIt) {
+    ServingEngine engine{
+        .host_per_step = 9_ms, .host_per_launch = 1_ms, .captures_generation = true};
+    const Scenario server = h100_server();
+    const std::int64_t launches = num_launches(llama(4, 1024, 4096, 8, 32000), {}, 0);
+    EXPECT_EQ(step_time(server, engine, batch_of(16, 0)), 9_ms + 1_ms * launches);
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 9_ms);
+    engine.asynchronous = false;
+    EXPECT_EQ(step_time(server, engine, batch_of(16, 0)), 9_ms + 1_ms * launches);
+}
+
 // One sequence with a long context is enough for a step to be launched.
 TEST(ServingPrices, StepsWithLongContextsAreLaunched) {
     ServingEngine engine{.host_per_launch = 1_ms, .captures_generation = true};

@@ -33,6 +33,10 @@ TEST(Mlperf, TheHarnessDecidesTheEngine) {
     EXPECT_EQ(mlperf_engine(row), "tensorrt-llm");
     row.max_num_batched_tokens = 12000;
     EXPECT_EQ(mlperf_engine(row), "tensorrt-llm-1");
+    row.name = "mlperf-llama-3.1-8b-h200-v5.1-hpe-hpe_cray_xd670_h200_sxm_141gbx8_trt-interactive";
+    EXPECT_EQ(mlperf_engine(row), "tensorrt-llm");
+    row.name = "mlperf-llama-3.1-8b-h200-v5.1-hpe-hpe_cray_xd670_h200_sxm_141gbx8_trt-server";
+    EXPECT_EQ(mlperf_engine(row), "tensorrt-llm-1");
     row.engine = "vllm-mlperf-v5.1";
     EXPECT_EQ(mlperf_engine(row), "vllm-v1");
     row.gpu = "mi300x";
@@ -61,8 +65,12 @@ TEST(Mlperf, TheHarnessSetsTheScheduler) {
         return engine.num_scheduler_steps;
     };
     EXPECT_EQ(steps(), 9U);
+    EXPECT_EQ(engine.prompts_together, 8U);
+    EXPECT_EQ(engine.prompt_wait_steps, 1U);
     row.ttft_objective_s = 0.45;
     EXPECT_EQ(steps(), 8U);
+    EXPECT_EQ(engine.prompts_together, 1U);
+    EXPECT_EQ(engine.prompt_wait_steps, 0U);
     row.load = "offline";
     row.ttft_objective_s = 0;
     EXPECT_EQ(steps(), 11U);
