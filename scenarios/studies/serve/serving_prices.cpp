@@ -484,8 +484,8 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         const Time encoding =
             stage == 0 && encoder_ != nullptr ? encoder_->encoding_time(images, patches_) : Time{};
         // The device starts launched kernels while the host launches the rest. One thread of the
-        // host prepares a step and launches its kernels (_executor_loop_overlap of TensorRT-LLM's
-        // py_executor.py, event_loop_overlap of SGLang's scheduler.py).
+        // host prepares a step, launches its kernels, and then handles the results of the step
+        // before (TensorRT-LLM, docs/source/features/overlap-scheduler.md).
         const Time launches =
             launch > Time{} ? bounded_product(launch, launches_of(stage)) : Time{};
         const Time busy = engine_.asynchronous ? bounded_sum(host, launches) : launches;

@@ -19,13 +19,9 @@ bool by_tensorrt(const ServingCase& row) {
 // Whether trtllm-serve ran the row. Its configurations set cuda_graph_padding_enabled and
 // workers_per_core, and 12,000 tokens per step (v5.1,
 // closed/NVIDIA/configs/B200-SXM-180GBx8/*/llama3_1-8b.py, and copies of other submitters). The
-// other configurations set 1,536 to 8,192 tokens. HPE's interactive configuration has the tokens,
-// but no graphs (use_graphs, cuda_graph_padding_enabled), as those of the C++ executor, which is
-// DEFAULT_CORE_TYPE (closed/HPE/configs/HPE_Cray_XD670_H200_SXM_141GBx8/Interactive).
+// other configurations set 1,536 to 8,192 tokens.
 bool by_endpoint(const ServingCase& row) {
-    const bool without_graphs =
-        row.name.find("hpe_cray_xd670_h200_sxm_141gbx8_trt-interactive") != std::string::npos;
-    return row.model == "llama-3.1-8b" && row.max_num_batched_tokens == 12000 && !without_graphs;
+    return row.model == "llama-3.1-8b" && row.max_num_batched_tokens == 12000;
 }
 
 // AMD's harness uses a vLLM of version 0.

@@ -33,10 +33,6 @@ TEST(Mlperf, TheHarnessDecidesTheEngine) {
     EXPECT_EQ(mlperf_engine(row), "tensorrt-llm");
     row.max_num_batched_tokens = 12000;
     EXPECT_EQ(mlperf_engine(row), "tensorrt-llm-1");
-    row.name = "mlperf-llama-3.1-8b-h200-v5.1-hpe-hpe_cray_xd670_h200_sxm_141gbx8_trt-interactive";
-    EXPECT_EQ(mlperf_engine(row), "tensorrt-llm");
-    row.name = "mlperf-llama-3.1-8b-h200-v5.1-hpe-hpe_cray_xd670_h200_sxm_141gbx8_trt-server";
-    EXPECT_EQ(mlperf_engine(row), "tensorrt-llm-1");
     row.engine = "vllm-mlperf-v5.1";
     EXPECT_EQ(mlperf_engine(row), "vllm-v1");
     row.gpu = "mi300x";
