@@ -113,10 +113,8 @@ void Rules::ranges() {
         "plan.recompute_num_layers", plan.recompute_num_layers, 1, at_most(model.num_layers));
     require_range("plan.fsdp_unit_layers", plan.fsdp_unit_layers, 0, at_most(model.num_layers));
     require_range("plan.fsdp_prefetch_units", plan.fsdp_prefetch_units, 1, kPrefetchUnitsMax);
-    require_range("plan.stage3_max_reuse_distance",
-                  plan.stage3_max_reuse_distance,
-                  0,
-                  kReuseDistanceMax);
+    require_range(
+        "plan.stage3_max_reuse_distance", plan.stage3_max_reuse_distance, 0, kReuseDistanceMax);
     require_range(
         "plan.tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, 1, kTpCommOverlapChunksMax);
     require_range("plan.ddp_bucket_size", plan.ddp_bucket_size, 0, kSizeMax * kSizeMax);

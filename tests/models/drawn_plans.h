@@ -30,8 +30,8 @@ struct DrawnPlan {
             << static_cast<int>(plan.context_parallel_comm) << " dp " << plan.data_parallel_size
             << " zero " << static_cast<int>(plan.data_parallel_sharding_strategy) << " hsdp "
             << plan.hsdp_shard_size << " hpz " << plan.zero_hpz_partition_size << " unit "
-            << plan.fsdp_unit_layers << " ahead " << plan.fsdp_prefetch_units
-            << " reuse " << plan.stage3_max_reuse_distance
+            << plan.fsdp_unit_layers << " ahead " << plan.fsdp_prefetch_units << " reuse "
+            << plan.stage3_max_reuse_distance
             << (plan.reshard_after_forward ? " mbs " : " kept mbs ") << plan.micro_batch_size
             << " gbs " << plan.global_batch_size << " recompute "
             << static_cast<int>(plan.recompute_granularity) << "."

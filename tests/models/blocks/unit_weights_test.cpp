@@ -277,8 +277,8 @@ TEST(UnitWeights, ThatAreGatheredTwiceHideTheGatherOnlyWithOverlap) {
         const Segment& backward = segment(program, "backward");
         const auto gathers = ops_named(program, backward, "weights gather");
         const auto last = ops_named(program, backward, "fc2 dgrad").back();
-        const auto before = static_cast<std::uint32_t>(
-            *std::prev(std::ranges::upper_bound(gathers, last)));
+        const auto before =
+            static_cast<std::uint32_t>(*std::prev(std::ranges::upper_bound(gathers, last)));
         const Op& op = backward.ops[before + 1];
         const auto waits = std::span{program.waits}.subspan(op.first_wait, op.num_waits);
         EXPECT_EQ(std::ranges::count(waits, before) == 1, !overlap);
