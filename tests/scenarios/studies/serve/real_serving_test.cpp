@@ -81,7 +81,8 @@ TEST(RealServing, SplitPoolsGiveTheTokensOfOneProcess) {
             EXPECT_EQ(answer->measured.pools.size(), 2U);
             EXPECT_EQ(answer->measured.transfers, 5);
             EXPECT_EQ(answer->measured.transferred, answer->predicted.transferred);
-            EXPECT_GT(answer->predicted.transfer_s, 0);
+            // The predicted time may be 0: other work beside a rehearsal can take the fixed part.
+            EXPECT_GT(answer->measured.transfer_s, 0);
         };
         EXPECT_EQ(grid->num_ranks(), 2 * std::stoi(tensor_size));
         run_as_ranks(static_cast<std::uint32_t>(grid->num_ranks()), body);
