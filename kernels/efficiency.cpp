@@ -48,8 +48,7 @@ double corner(double compute, double memory) {
 
 double bytes_of_result(const KernelCall& call) {
     const std::int64_t elements = call.dims[0] * call.dims[1] * call.dims[3];
-    return static_cast<double>(
-        gemm_result_bytes(elements, gemm_epilogue(call), gemm_output(call)));
+    return static_cast<double>(gemm_result_bytes(elements, gemm_epilogue(call), gemm_output(call)));
 }
 
 struct Tile {

@@ -64,8 +64,8 @@ Statistic statistic(std::vector<double> values) {
     const Moments of_values = moments(values);
     s.mean = of_values.mean;
     s.deviation = of_values.sample_deviation();
-    const double half = student_t(values.size() - 1) * s.deviation /
-                        std::sqrt(static_cast<double>(values.size()));
+    const double half =
+        student_t(values.size() - 1) * s.deviation / std::sqrt(static_cast<double>(values.size()));
     s.low = s.mean - half;
     s.high = s.mean + half;
     std::sort(values.begin(), values.end());
