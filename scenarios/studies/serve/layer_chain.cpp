@@ -76,9 +76,10 @@ std::int64_t fill_memories(const Nodes& nodes, Shares& shares, std::int64_t left
         ChainShare& share = shares[place.first];
         const Room room = room_of(nodes[share.node], share);
         std::int64_t& held = place.second ? share.device_layers : share.host_layers;
-        const std::int64_t put = std::min(left, (place.second ? room.device : room.host) - held);
-        held += std::max<std::int64_t>(0, put);
-        left -= std::max<std::int64_t>(0, put);
+        const std::int64_t free = (place.second ? room.device : room.host) - held;
+        const std::int64_t put = std::clamp<std::int64_t>(free, 0, left);
+        held += put;
+        left -= put;
     }
     return left;
 }
