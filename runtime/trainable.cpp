@@ -147,8 +147,13 @@ void require_long_context(const Transformer& model,
             "plan.loss_in_place",
             "the loss of a training works in place",
             "true");
+    require(plan.context_parallel_size == 1 ||
+                plan.context_parallel_comm != ContextParallelComm::all_gather,
+            "plan.context_parallel_comm",
+            "training passes keys and values on in a ring: an all-gather can be simulated",
+            "ring");
     require(
-        plan.context_parallel_comm == ContextParallelComm::ring ||
+        plan.context_parallel_comm != ContextParallelComm::all_to_all ||
             model.key_heads() % (plan.tensor_model_parallel_size * plan.context_parallel_size) ==
                 0 ||
             plan.context_parallel_size == 1,

@@ -2,8 +2,8 @@
 // Attention between the QKV product and the projection: rotary embedding, whole key-value heads for
 // ranks that share one (as Megatron-LM gathers the product's output where num_query_groups is less
 // than the tensor-parallel size), the context-parallel exchange (head exchange as in
-// DeepSpeed-Ulysses, arXiv 2309.14509, or a ring of K and V blocks as in Ring Attention, arXiv
-// 2310.01889, with Megatron-LM's balanced halves), and the kernels.
+// DeepSpeed-Ulysses, arXiv 2309.14509, a ring of K and V blocks as in Ring Attention, arXiv
+// 2310.01889, with Megatron-LM's balanced halves, or an all-gather of K and V), and the kernels.
 #include <algorithm>
 
 #include "kernels/attention/attention.h"
@@ -11,6 +11,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/random.h"
 #include "kernels/residual/residual.h"
+#include "models/blocks/context_gather.h"
 #include "models/blocks/context_ring.h"
 #include "models/blocks/layer_lowering.h"
 #include "models/blocks/linear_attention.h"
@@ -134,6 +135,10 @@ void flash_forward(BlockBuilder& b,
                    const Value& given,
                    Lifetime internals,
                    AttentionActivations& a) {
+    if (b.layouts.gather_key_value) {
+        gathered_attention_forward(b, own, given, a);
+        return;
+    }
     const Value qkv = as_products_read(b, "attention cast", given);
     const Dtype dtype = qkv.dtype;
     constexpr auto cause = Cause::attention_inefficiency;
@@ -256,6 +261,10 @@ Value flash_backward(BlockBuilder& b,
                      Lifetime lifetime) {
     Value dqkv = b.value("attention backward", qkv.shape[kWidth], qkv.layout, lifetime);
     b.set_column_parts(dqkv, qkv.column_parts);
+    if (b.layouts.gather_key_value) {
+        gathered_attention_backward(b, own, qkv, a, dcontext, dqkv);
+        return dqkv;
+    }
     if (ranks_of_ring(b.layouts) > 1) {
         return ring_backward(b, own, qkv, a, dcontext, std::move(dqkv));
     }

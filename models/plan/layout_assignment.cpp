@@ -22,25 +22,27 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan,
     a.context_digit = static_cast<std::uint32_t>(std::countr_zero(cp));
     a.state = state_layouts(plan, ranks);
 
-    // A ring's blocks are balanced (mirrored pieces). A head exchange gathers the sequence in
-    // order.
-    const bool ring = plan.context_parallel_comm == ContextParallelComm::ring;
+    // Mirrored pieces balance causal attention. A head exchange gathers the sequence in order.
+    const bool exchange = plan.context_parallel_comm == ContextParallelComm::all_to_all;
     const Layout batch = along(mesh, mesh.axis("dp"), sharded(kBatch));
-    a.tokens =
-        combined(batch, along(mesh, cp, ring ? sharded_mirrored(kSequence) : sharded(kSequence)));
+    a.tokens = combined(
+        batch, along(mesh, cp, exchange ? sharded(kSequence) : sharded_mirrored(kSequence)));
     const Layout split_sequence = combined(a.tokens, along(mesh, tp, sharded(kSequence)));
     a.residual = plan.sequence_parallel ? split_sequence : a.tokens;
     a.pipeline = plan.scatter_gather_tensors_in_pipeline ? split_sequence : a.residual;
     const Layout heads = along(mesh, tp, sharded(kWidth));
     const Layout key_value_heads = along(mesh, tp & ~a.head_digits, sharded(kWidth));
-    if (ring) {
-        a.query = combined(a.tokens, heads);
-        a.key_value = combined(batch, key_value_heads);
-        a.stream_key_value = mesh.combined_size(cp) > 1;
-    } else {
+    if (exchange) {
         const Layout exchanged = combined(batch, along(mesh, cp, sharded(kWidth)));
         a.query = combined(exchanged, heads);
         a.key_value = combined(exchanged, key_value_heads);
+    } else {
+        a.query = combined(a.tokens, heads);
+        a.key_value = combined(batch, key_value_heads);
+        const bool several = mesh.combined_size(cp) > 1;
+        const bool ring = plan.context_parallel_comm == ContextParallelComm::ring;
+        a.stream_key_value = several && ring;
+        a.gather_key_value = several && !ring;
     }
 
     const std::uint32_t ep = a.expert_digits = ranks.expert_digits;

@@ -15,9 +15,9 @@ namespace orrery {
 struct LayoutAssignment {
     Mesh mesh;
     std::uint32_t pipeline_digit = 0;
-    std::int32_t chunks = 1;  // model chunks of each pipeline stage
+    std::int32_t chunks = 1;          // model chunks of each pipeline stage
     std::uint32_t context_digit = 0;  // the first one, if the axes of experts cut it into several
-    std::uint32_t head_digits = 0;  // ranks that share a key-value head
+    std::uint32_t head_digits = 0;    // ranks that share a key-value head
 
     // Activations (sequence, batch, width).
     Layout residual;  // between blocks: the residual stream and its gradient
@@ -48,9 +48,10 @@ struct LayoutAssignment {
     std::uint32_t expert_digits = 0;         // ranks that share the experts
     std::uint32_t expert_tensor_digits = 0;  // ranks that split each expert
 
-    // K and V arrive block by block along a ring while attention computes, instead of by one
-    // all-gather.
+    // K and V arrive block by block along a ring while attention computes.
     bool stream_key_value = false;
+    // One all-gather brings K and V of the whole sequence before attention.
+    bool gather_key_value = false;
 };
 
 // Parameters as for digits_of_plan().

@@ -40,7 +40,9 @@ enum class ScheduleKind : std::uint8_t {
     dual_pipe,
     dual_pipe_v,  // the same order on half the ranks: the stages run down the pipeline and back
 };
-enum class ContextParallelComm : std::uint8_t { ring, all_to_all };  // p2p ring, head exchange
+// A ring from neighbour to neighbour; heads for tokens; or all keys and values before attention, as
+// Llama 3 was trained (arXiv 2407.21783, section 3.3.2).
+enum class ContextParallelComm : std::uint8_t { ring, all_to_all, all_gather };
 enum class Optimizer : std::uint8_t { adam, lamb };
 // The place of optimizer state that is not on the device: the host's memory, or a file on the
 // host's drives.

@@ -87,8 +87,8 @@ inline constexpr FieldTable kPlanFields{
                    "sequence.",
         .searched = true, .flags = {"--sequence-parallel"}),
     ORRERY_PLAN_FIELD(context_parallel_comm, pass,
-        .meaning = "How context-parallel ranks exchange keys and values: in a ring, or "
-                   "heads for sequence by all-to-all.",
+        .meaning = "How context-parallel ranks exchange keys and values: in a ring, by an "
+                   "all-gather before attention, or heads for sequence by all-to-all.",
         .values = kContextParallelComms, .translated_flags = {"--cp-comm-type"}),
     ORRERY_PLAN_FIELD(data_parallel_sharding_strategy, chunk,
         .meaning = kShardingMeaning, .values = kShardingStrategies, .searched = true,

@@ -57,6 +57,7 @@ inline constexpr Choice<RankOrder> kRankOrders[] = {
 inline constexpr Choice<ContextParallelComm> kContextParallelComms[] = {
     {"ring", ContextParallelComm::ring},
     {"all_to_all", ContextParallelComm::all_to_all},
+    {"all_gather", ContextParallelComm::all_gather},
     {"p2p", ContextParallelComm::ring},  // Megatron-LM's --cp-comm-type
     {"a2a", ContextParallelComm::all_to_all},
 };

@@ -20,8 +20,8 @@ Errors check_attention(const Transformer& model, const ParallelPlan& plan, bool 
                 plan.attention_kernel == AttentionKernel::cudnn,
             "only cuDNN and FlashAttention 3 have such kernels",
             "false, or plan.attention_kernel: cudnn");
-    require(!shared || plan.context_parallel_comm != ContextParallelComm::ring,
-            "keys and values go round a ring in 16 bits",
+    require(!shared || plan.context_parallel_comm == ContextParallelComm::all_to_all,
+            "keys and values go to other ranks in 16 bits",
             "false, or plan.context_parallel_comm: all_to_all");
     require(model.linear_attention_every != 1,
             "all layers have linear attention",

@@ -105,6 +105,11 @@ private:
                 key,
                 "linear attention has no window",
                 "0, or sliding_window: 0");
+        require(!some || plan_.context_parallel_size == 1 ||
+                    plan_.context_parallel_comm != ContextParallelComm::all_gather,
+                "plan.context_parallel_comm",
+                "linear attention passes a state on, and no keys and values",
+                "ring");
     }
 
     const Transformer& model_;

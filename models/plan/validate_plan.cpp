@@ -70,7 +70,7 @@ struct Rules {
     void tensor_parallel_extras();
     void sequence();
     void context_parallel_heads();
-    void context_parallel_ring();
+    void context_parallel_blocks();
     void pipeline();
     void world();
     void batch();
@@ -200,9 +200,9 @@ void Rules::tensor_parallel_extras() {
 void Rules::sequence() {
     const std::int64_t cp = plan.context_parallel_size;
     const std::int64_t tp = plan.sequence_parallel ? plan.tensor_model_parallel_size : 1;
-    // Each rank of a ring holds one piece from the front and the mirrored piece from the back,
-    // which balances causal attention.
-    const bool mirrored = cp > 1 && plan.context_parallel_comm == ContextParallelComm::ring;
+    // Without a head exchange each rank holds one piece from the front and the mirrored piece from
+    // the back, which balances causal attention.
+    const bool mirrored = cp > 1 && plan.context_parallel_comm != ContextParallelComm::all_to_all;
     if (mirrored && model.seq_length % (2 * cp) != 0) {
         reject("plan.context_parallel_size",
                fmt::format("seq_length {} is not divisible by 2 x {}", model.seq_length, cp),
@@ -225,7 +225,7 @@ void Rules::sequence() {
 void Rules::context_parallel_heads() {
     const std::int64_t cp = plan.context_parallel_size;
     const std::int64_t tp = plan.tensor_model_parallel_size;
-    if (cp == 1 || plan.context_parallel_comm == ContextParallelComm::ring) {
+    if (cp == 1 || plan.context_parallel_comm != ContextParallelComm::all_to_all) {
         return;
     }
     // Heads are exchanged for tokens, so each rank needs whole heads of Q, K and V.
@@ -240,21 +240,23 @@ void Rules::context_parallel_heads() {
 }
 
 // A ring merges blocks by the log-sum-exp that flash kernels keep. Its balanced halves fit a causal
-// mask without a window (Transformer Engine has the same two limits).
-void Rules::context_parallel_ring() {
-    if (plan.context_parallel_size == 1 ||
-        plan.context_parallel_comm != ContextParallelComm::ring) {
+// mask without a window (Transformer Engine has the same two limits). Behind an all-gather each
+// kernel has the mean of the keys that early and late queries see, which is exact for that mask.
+void Rules::context_parallel_blocks() {
+    const ContextParallelComm comm = plan.context_parallel_comm;
+    if (plan.context_parallel_size == 1 || comm == ContextParallelComm::all_to_all) {
         return;
     }
+    const char* const how = comm == ContextParallelComm::ring ? "a ring" : "an all-gather";
     const bool window = model.sliding_window > 0 && model.sliding_window < model.seq_length;
     if (window) {
         reject("plan.context_parallel_comm",
-               fmt::format("a ring can't attend to a window of {} tokens", model.sliding_window),
+               fmt::format("{} can't attend to a window of {} tokens", how, model.sliding_window),
                "all_to_all");
     }
     if (plan.attention_kernel == AttentionKernel::unfused) {
         reject("plan.context_parallel_comm",
-               "a ring needs a flash attention kernel",
+               fmt::format("{} needs a flash attention kernel", how),
                "all_to_all, or another plan.attention_kernel");
     }
 }
@@ -427,7 +429,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.stages();
     rules.tensor_parallel_extras();
     rules.sequence();
-    rules.context_parallel_ring();
+    rules.context_parallel_blocks();
     rules.pipeline();
     rules.world();
     rules.batch();

@@ -99,6 +99,12 @@ Case context_all_to_all() {
     return c;
 }
 
+Case context_all_gather() {
+    Case c{"context-all-gather", small_llama(1), plan_of(2, 1, 2, 1)};
+    c.plan.context_parallel_comm = ContextParallelComm::all_gather;
+    return c;
+}
+
 Case interleaved() {
     Case c{"interleaved", small_gpt(4), plan_of(2, 2, 1, 1)};
     c.plan.virtual_pipeline_model_parallel_size = 2;
@@ -158,6 +164,7 @@ std::vector<Case> cases() {
             tensor_parallel(),
             context_ring(),
             context_all_to_all(),
+            context_all_gather(),
             interleaved(),
             zero_bubble(),
             there_and_back(),

@@ -118,8 +118,7 @@ private:
         p.context_parallel_size = pick({1, 1, 2});
         p.data_parallel_size = pick({1, 2, 4});
         p.sequence_parallel = p.tensor_model_parallel_size > 1 && coin();
-        p.context_parallel_comm =
-            coin() ? ContextParallelComm::ring : ContextParallelComm::all_to_all;
+        p.context_parallel_comm = static_cast<ContextParallelComm>(random_() % 3);
         p.data_parallel_sharding_strategy = static_cast<ShardingStrategy>(random_() % 4);
         if (p.data_parallel_sharding_strategy != ShardingStrategy::no_shard &&
             p.data_parallel_size == 4 && coin()) {
@@ -170,13 +169,14 @@ private:
     }
 
     void draw_switches(Transformer& m, ParallelPlan& p) {
-        const bool ring =
-            p.context_parallel_size > 1 && p.context_parallel_comm == ContextParallelComm::ring;
-        if (!ring) {
+        const bool whole_scores = p.context_parallel_size == 1 ||
+                                  p.context_parallel_comm == ContextParallelComm::all_to_all;
+        if (whole_scores) {
             m.sliding_window = pick({0, 0, 48});
             m.sliding_window_every = pick({1, 2});
         }
-        p.attention_kernel = static_cast<AttentionKernel>(ring ? 1 + random_() % 3 : random_() % 4);
+        p.attention_kernel =
+            static_cast<AttentionKernel>(whole_scores ? random_() % 4 : 1 + random_() % 3);
         p.precision = one_of({Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8});
         p.recompute_granularity = static_cast<Recompute>(random_() % 3);
         p.optimizer = coin() ? Optimizer::adam : Optimizer::lamb;

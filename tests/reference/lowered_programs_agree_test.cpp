@@ -225,6 +225,8 @@ std::set<std::string> features_of(const DrawnPlan& d) {
         "cp ring");
     add(p.context_parallel_size > 1 && p.context_parallel_comm == ContextParallelComm::all_to_all,
         "cp all_to_all");
+    add(p.context_parallel_size > 1 && p.context_parallel_comm == ContextParallelComm::all_gather,
+        "cp all_gather");
     if (p.data_parallel_size > 1) {
         all.insert("zero " + std::to_string(static_cast<int>(p.data_parallel_sharding_strategy)));
     }
@@ -329,6 +331,7 @@ TEST(LoweredPrograms, DrawnPlansHaveEveryFeature) {
                                             "tied embeddings between stages",
                                             "cp ring",
                                             "cp all_to_all",
+                                            "cp all_gather",
                                             "zero 0",
                                             "zero 1",
                                             "zero 2",

@@ -14,7 +14,7 @@ namespace orrery {
 namespace {
 
 // What executors do not read yet, and whose operands the table does not list: key-value heads that
-// ranks share, chunks of unequal length, FP8 casts.
+// ranks share, chunks of unequal length, FP8 casts, keys of a whole sequence.
 bool listed(const DrawnPlan& d) {
     const ParallelPlan& p = d.plan;
     const bool shared_heads = d.model.num_query_groups % p.tensor_model_parallel_size != 0;
@@ -22,7 +22,9 @@ bool listed(const DrawnPlan& d) {
                                                                     p.context_parallel_size *
                                                                     p.tp_comm_overlap_chunks) !=
                                                   0;
-    return !unequal && !shared_heads && p.precision != Dtype::fp8;
+    const bool gathers =
+        p.context_parallel_size > 1 && p.context_parallel_comm == ContextParallelComm::all_gather;
+    return !unequal && !shared_heads && !gathers && p.precision != Dtype::fp8;
 }
 
 TEST(KernelOperands, GoWithTheDimensionsOfEveryLoweredKernel) {

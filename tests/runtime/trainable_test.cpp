@@ -39,6 +39,11 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     EXPECT_EQ(key(model, other, 1), "0 errors");
     other.gradient_dtype = Dtype::bf16;
     EXPECT_EQ(key(model, other, 1), "plan.gradient_dtype");
+    other = plan;
+    other.context_parallel_comm = ContextParallelComm::all_gather;
+    EXPECT_EQ(key(model, other, 1), "0 errors");
+    other.context_parallel_size = 2;
+    EXPECT_EQ(key(model, other, 2), "plan.context_parallel_comm");
 }
 
 TEST(Trainable, SpeaksOfTheCpuOnlyWhereItIsOne) {

@@ -250,8 +250,7 @@ private:
         bool vocabulary_assumed = false;
         const CommandFlag* tokenizer = find("--tokenizer-type");
         const CommandFlag* given = find("--vocab-size");
-        const std::string tokenizer_name =
-            tokenizer == nullptr || tokenizer->values.empty() ? "" : tokenizer->values[0].text;
+        const std::string tokenizer_name = value_of("--tokenizer-type");
         if (given != nullptr) {
             // NullTokenizer adds the end of a document.
             size = number_of(*given) + (tokenizer_name == "NullTokenizer" ? 1 : 0);
@@ -324,8 +323,8 @@ private:
     }
 
     void rank_order() {
-        if (const CommandFlag* flag = find("--use-tp-pp-dp-mapping")) {
-            set_field<&Plan::rank_order>(RankOrder::tp_cp_pp_dp, *flag);
+        if (find("--use-tp-pp-dp-mapping") != nullptr) {
+            set_field<&Plan::rank_order>(RankOrder::tp_cp_pp_dp, "--use-tp-pp-dp-mapping");
         }
     }
 
@@ -363,22 +362,26 @@ private:
         keys_[plan_key<&Plan::recompute_modules>()] = list_node(names);
     }
 
+    std::string value_of(const char* flag) {
+        const CommandFlag* const found = find(flag);
+        return found != nullptr && !found->values.empty() ? found->values[0].text : "";
+    }
+
     void attention() {
-        const CommandFlag* backend = find("--attention-backend");
-        const std::string name =
-            backend != nullptr && !backend->values.empty() ? backend->values[0].text : "";
-        if (name == "unfused" || name == "local") {
-            set_field<&Plan::attention_kernel>(AttentionKernel::unfused, *backend);
-        } else if (name == "fused") {
-            set_field<&Plan::attention_kernel>(AttentionKernel::cudnn, *backend);
+        const std::string backend = value_of("--attention-backend");
+        if (backend == "unfused" || backend == "local") {
+            set_field<&Plan::attention_kernel>(AttentionKernel::unfused, "--attention-backend");
+        } else if (backend == "fused") {
+            set_field<&Plan::attention_kernel>(AttentionKernel::cudnn, "--attention-backend");
         }
-        const CommandFlag* exchange = find("--cp-comm-type");
-        if (exchange != nullptr && !exchange->values.empty() && exchange->values[0].text == "a2a") {
-            set_field<&Plan::context_parallel_comm>(ContextParallelComm::all_to_all, *exchange);
+        for (const auto& [word, comm] : kContextParallelComms) {
+            if (value_of("--cp-comm-type") == word) {
+                set_field<&Plan::context_parallel_comm>(comm, "--cp-comm-type");
+            }
         }
-        if (const CommandFlag* graphs = find("--cuda-graph-impl");
-            graphs != nullptr && !graphs->values.empty() && graphs->values[0].text != "none") {
-            set_field<&Plan::cuda_graphs>(true, *graphs);
+        const std::string graphs = value_of("--cuda-graph-impl");
+        if (!graphs.empty() && graphs != "none") {
+            set_field<&Plan::cuda_graphs>(true, "--cuda-graph-impl");
         }
     }
 
@@ -405,13 +408,11 @@ private:
         if (options_.nodes > 0) {
             return options_.nodes;
         }
-        const CommandFlag* nodes = find("--nnodes");
-        if (nodes != nullptr && !nodes->values.empty() &&
-            nodes->values[0].text.find_first_not_of("0123456789") == std::string::npos) {
-            const std::int64_t servers = std::max<std::int64_t>(1, number_of(*nodes));
-            gpus_ = servers % options_.trays == 0
-                        ? 0
-                        : servers * (options_.gpus_per_node / options_.trays);
+        const std::string nodes = value_of("--nnodes");
+        if (!nodes.empty() && nodes.find_first_not_of("0123456789") == std::string::npos) {
+            const auto servers = std::max<std::int64_t>(1, number_of(*find("--nnodes")));
+            const bool whole = servers % options_.trays == 0;
+            gpus_ = whole ? 0 : servers * (options_.gpus_per_node / options_.trays);
             return rounded_up(servers, options_.trays) / options_.trays;
         }
         const std::int64_t ranks = tensor_parallel() *

@@ -248,6 +248,23 @@ TEST(ValidatePlan, ContextParallelRulesDependOnItsCommunication) {
     EXPECT_EQ(text(c.errors()), "");
 }
 
+TEST(ValidatePlan, AnAllGatherOfKeysNeedsTwoPiecesAndAFlashKernel) {
+    Case c;
+    c.plan.sequence_parallel = false;
+    c.plan.context_parallel_comm = ContextParallelComm::all_gather;
+    EXPECT_EQ(text(c.errors()), "");
+    c.model.sliding_window = 4096;
+    ASSERT_EQ(c.errors().size(), 1u) << text(c.errors());
+    EXPECT_EQ(c.errors()[0].what, "an all-gather can't attend to a window of 4096 tokens");
+    c.model.sliding_window = 0;
+    c.plan.attention_kernel = AttentionKernel::unfused;
+    ASSERT_EQ(c.errors().size(), 1u) << text(c.errors());
+    EXPECT_EQ(c.errors()[0].what, "an all-gather needs a flash attention kernel");
+    c.plan.attention_kernel = AttentionKernel::flash_2;
+    c.model.seq_length = 8190;  // 2 x 4095
+    EXPECT_EQ(c.errors().size(), 1u) << text(c.errors());
+}
+
 TEST(ValidatePlan, InterleavingTakesAnyNumberOfMicroBatches) {
     Case c;
     c.plan.schedule = ScheduleKind::interleaved_1f1b;

@@ -203,6 +203,15 @@ TEST(ImportMegatron, LlamaFlagsMakeALlama) {
     EXPECT_EQ(scenario->cluster.num_nodes, 1u);
 }
 
+TEST(ImportMegatron, CpCommTypeNamesTheExchangeOfKeys) {
+    std::string command = k175B;
+    const auto imported = import(command.insert(
+        command.find("--bf16"), "--context-parallel-size 2 --cp-comm-type all_gather "));
+    ASSERT_TRUE(imported) << imported.error().front().to_string();
+    EXPECT_NE(imported->yaml.find("context_parallel_comm: all_gather"), std::string::npos)
+        << imported->yaml;
+}
+
 TEST(ImportMegatron, MistakesNameFileLineAndFlag) {
     const std::string all = errors(
         "--num-layers abc\\\n --hidden-size $HIDDEN\\\n --decoder-num-layers 1\\\n --seq-length\\\n"

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/blocks/context_gather.h"
+
+#include <gtest/gtest.h>
+
+#include "models/lowering/lowering.h"
+#include "tests/models/known_models.h"
+#include "tests/models/program_sums.h"
+
+namespace orrery {
+namespace context_gather_test {
+
+constexpr std::int64_t kLayers = 4;
+constexpr std::int64_t kSequenceLength = 64;
+constexpr std::int64_t kMicroBatch = 2;
+constexpr std::int64_t kMicroBatches = 3;
+
+Transformer model_of_groups() {
+    Transformer model = gpt(kLayers, 128, 8, kSequenceLength, 512);
+    model.num_query_groups = 2;
+    return model;
+}
+
+Program program_of(std::int64_t cp, ContextParallelComm comm) {
+    return lower(model_of_groups(),
+                 {.tensor_model_parallel_size = 2,
+                  .context_parallel_size = cp,
+                  .context_parallel_comm = comm,
+                  .micro_batch_size = kMicroBatch,
+                  .global_batch_size = kMicroBatch * kMicroBatches});
+}
+
+// Transformer Engine's AttnFuncWithCPAndKVAllGather: keys and values come in either pass, and their
+// gradients go once.
+TEST(ContextGather, MovesKeysInEachPassAndTheirGradientsOnce) {
+    for (const std::int64_t cp : {2, 4, 8}) {
+        const Program program = program_of(cp, ContextParallelComm::all_gather);
+        const TrafficTable table = traffic(program, program.roles[0]);
+        const std::int64_t times = kMicroBatches * kLayers;
+        const std::int64_t columns = 2 * model_of_groups().kv_size() / 2;
+        const std::int64_t sequence = kMicroBatch * kSequenceLength * columns * 2;
+        EXPECT_EQ(table.at({"all_gather", "cp"}), (TrafficSum{2 * times, 2 * times * sequence}));
+        EXPECT_EQ(table.at({"reduce_scatter", "cp"}), (TrafficSum{times, times * sequence}));
+        EXPECT_FALSE(table.contains({"send", "key value ring"}));
+    }
+}
+
+// Both attend to the keys that a causal mask shows, in another number of kernels.
+TEST(ContextGather, ComputesWhatTheRingComputes) {
+    for (const std::int64_t cp : {2, 4, 8}) {
+        const Program gathered = program_of(cp, ContextParallelComm::all_gather);
+        const Program ring = program_of(cp, ContextParallelComm::ring);
+        for (const KernelKind kind :
+             {KernelKind::attention_forward, KernelKind::attention_backward}) {
+            EXPECT_EQ(executed_flop(gathered, kind), executed_flop(ring, kind)) << cp;
+        }
+    }
+}
+
+}  // namespace context_gather_test
+}  // namespace orrery
