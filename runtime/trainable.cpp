@@ -147,6 +147,14 @@ void require_long_context(const Transformer& model,
             "plan.loss_in_place",
             "the loss of a training works in place",
             "true");
+    require(!plan.repeat_key_value_heads,
+            "plan.repeat_key_value_heads",
+            "the attention kernels of a training share key-value heads",
+            "false");
+    require(!plan.context_parallel_fp32_gradients,
+            "plan.context_parallel_fp32_gradients",
+            "training exchanges the gradients of keys and values in the type of activations",
+            "false");
     require(plan.context_parallel_size == 1 ||
                 plan.context_parallel_comm != ContextParallelComm::all_gather,
             "plan.context_parallel_comm",

@@ -44,17 +44,16 @@ AttentionShape local_shape(const BlockBuilder& b, std::int64_t layer, const Layo
     std::int64_t batch = b.plan.micro_batch_size;
     const std::int64_t heads = b.local_extent(m.num_attention_heads, kWidth, query);
     const std::int64_t seq = b.local_extent(m.seq_length, kSequence, query);
-    return {
-        .batch = batch,
-        .seq_q = seq,
-        .seq_kv = seq,
-        .heads = heads,
-        .kv_heads = b.local_extent(b.key_value_heads() * b.head_exchange_copies(), kWidth, query),
-        .head_dim = m.query_head(),
-        .causal = true,
-        .window = m.layer_has_window(layer) ? m.sliding_window : 0,
-        .generation = generation(b.plan.attention_kernel),
-        .value_dim = m.value_head() == m.query_head() ? 0 : m.value_head()};
+    return {.batch = batch,
+            .seq_q = seq,
+            .seq_kv = seq,
+            .heads = heads,
+            .kv_heads = b.local_extent(b.key_value_heads() * b.key_value_copies(), kWidth, query),
+            .head_dim = m.query_head(),
+            .causal = true,
+            .window = m.layer_has_window(layer) ? m.sliding_window : 0,
+            .generation = generation(b.plan.attention_kernel),
+            .value_dim = m.value_head() == m.query_head() ? 0 : m.value_head()};
 }
 
 // A step of the ring beyond the first: half of the block's query-key pairs are visible (each rank
@@ -147,7 +146,7 @@ void flash_forward(BlockBuilder& b,
     if (steps > 1) {
         a.query = query_of_ring(b, given, internals);
         const Value* const query = a.query.empty() ? nullptr : &a.query;
-        block = pack_key_value(b, qkv, qkv.layout, b.key_value_size(), query);
+        block = pack_key_value(b, qkv, qkv.layout, b.attended_key_value_size(), query);
     }
     std::vector<RingStep> made;
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -214,7 +213,7 @@ Value ring_backward(BlockBuilder& b,
                       block.shape[kWidth],
                       block.layout,
                       Lifetime::slot,
-                      dtype,
+                      gradient_of_keys(b, dtype),
                       TensorKind::communication);
         b.set_column_parts(sum, block.column_parts);
         std::vector<const Value*> writes{&sum};
@@ -240,7 +239,7 @@ Value ring_backward(BlockBuilder& b,
         }
         if (step > 0) {
             b.kernel("key value gradient",
-                     residual_add(b.local_tokens(sum), b.local_width(sum), dtype),
+                     residual_add(b.local_tokens(sum), b.local_width(sum), sum.dtype),
                      Cause::memory_bound_kernels,
                      is_own ? std::vector<const Value*>{&others, &sum}
                             : std::vector<const Value*>{&others},
@@ -314,24 +313,24 @@ private:
     Edge& qkv_;
 };
 
-// Q, K and V as attention reads them: all tokens of some heads where ranks exchange heads.
+// Q, K and V as attention reads them: all tokens of some heads where ranks exchange heads, and a
+// copy of each key-value head for each query head where they are repeated.
 class HeadExchangeNode : public Node {
 public:
     HeadExchangeNode(Edge& qkv, Edge& exchanged) : qkv_(qkv), exchanged_(exchanged) {}
 
     void forward(ForwardPass& pass) override {
         BlockBuilder& b = pass.b;
-        const Value sent = b.head_exchange_copies() > 1 ? with_copies(b,
-                                                                      "key value head copies",
-                                                                      qkv_.value,
-                                                                      b.head_exchange_copies(),
-                                                                      Lifetime::slot)
-                                                        : qkv_.value;
+        const Lifetime of_copies = b.exchanges_heads() ? Lifetime::slot : saved();
+        const std::int64_t copies = b.key_value_copies();
+        const Value sent =
+            copies > 1 ? with_copies(b, "key value head copies", qkv_.value, copies, of_copies)
+                       : qkv_.value;
         exchanged_.value = b.relayout("qkv head exchange", sent, b.layouts.query, saved());
     }
     void backward(BackwardPass& pass) override {
         BlockBuilder& b = pass.b;
-        const bool copies = b.head_exchange_copies() > 1;
+        const bool copies = b.key_value_copies() > 1;
         qkv_.gradient = b.relayout("qkv head exchange backward",
                                    exchanged_.gradient,
                                    qkv_.value.layout,

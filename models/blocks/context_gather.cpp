@@ -20,8 +20,8 @@ Layout of_whole_sequence(Layout layout, DigitPlacement placement) {
 
 // Copies `from` to a value that holds the same columns in another order of tokens.
 Value in_order(BlockBuilder& b, std::string_view name, const Value& from) {
-    Value ordered = b.value_like(
-        from, name, from.shape[kWidth], from.layout, Lifetime::slot, from.dtype);
+    Value ordered =
+        b.value_like(from, name, from.shape[kWidth], from.layout, Lifetime::slot, from.dtype);
     b.set_column_parts(ordered, from.column_parts);
     b.kernel(name,
              transpose(b.local_tokens(from), b.local_width(from), from.dtype),
@@ -32,7 +32,7 @@ Value in_order(BlockBuilder& b, std::string_view name, const Value& from) {
 }
 
 Value gathered_keys(BlockBuilder& b, const Value& qkv) {
-    const Value own = pack_key_value(b, qkv, qkv.layout, b.key_value_size());
+    const Value own = pack_key_value(b, qkv, qkv.layout, b.attended_key_value_size());
     const Layout whole = of_whole_sequence(qkv.layout, replicated());
     return in_order(b, "keys and values in order", b.relayout("key value gather", own, whole));
 }
@@ -79,19 +79,19 @@ void gathered_attention_backward(BlockBuilder& b,
                           keys.shape[kWidth],
                           of_whole_sequence(qkv.layout, partial()),
                           Lifetime::slot,
-                          qkv.dtype,
+                          gradient_of_keys(b, qkv.dtype),
                           TensorKind::communication);
     b.set_column_parts(dkeys, keys.column_parts);
     for (int piece = 0; piece < kPieces; ++piece) {
         const bool first = piece == 0;
-        b.kernel("attention backward",
-                 attention_backward(shape, qkv.dtype),
-                 Cause::attention_inefficiency,
-                 {&qkv, &keys, &a.context, &a.statistics, &dcontext},
-                 first ? std::vector<const Value*>{&dqkv, &dkeys} : std::vector<const Value*>{},
-                 b.dropout_scalars(),
-                 first ? std::vector<TensorId>{}
-                       : std::vector<TensorId>{dqkv.tensor, dkeys.tensor});
+        b.kernel(
+            "attention backward",
+            attention_backward(shape, qkv.dtype),
+            Cause::attention_inefficiency,
+            {&qkv, &keys, &a.context, &a.statistics, &dcontext},
+            first ? std::vector<const Value*>{&dqkv, &dkeys} : std::vector<const Value*>{},
+            b.dropout_scalars(),
+            first ? std::vector<TensorId>{} : std::vector<TensorId>{dqkv.tensor, dkeys.tensor});
     }
     const Value ordered = in_order(b, "key value gradient in pieces", dkeys);
     const Value reduced = b.relayout("key value gradient reduce", ordered, qkv.layout);

@@ -64,6 +64,10 @@ Value query_of_ring(BlockBuilder& b, const Value& qkv, Lifetime internals) {
         "query", b.model.query_size(), qkv.layout, internals, qkv.dtype, TensorKind::activations);
 }
 
+Dtype gradient_of_keys(const BlockBuilder& b, Dtype of_keys) {
+    return b.plan.context_parallel_fp32_gradients ? Dtype::fp32 : of_keys;
+}
+
 Value ring_hop(BlockBuilder& b,
                std::string_view name,
                const Value& block,

@@ -36,6 +36,9 @@ Value pack_key_value(BlockBuilder& b,
 // of it. `internals`: micro_batch, or slot if the forward pass is run again.
 Value query_of_ring(BlockBuilder& b, const Value& qkv, Lifetime internals);
 
+// The type in which ranks exchange the gradients of keys and values.
+Dtype gradient_of_keys(const BlockBuilder& b, Dtype of_keys);
+
 // One hop of the ring: passes `block` on to the rank `delta` further and receives one from the
 // other side.
 Value ring_hop(BlockBuilder& b,

@@ -21,8 +21,7 @@ public:
         const std::int64_t sequence = b.local_extent(model_.seq_length, kSequence, qkv.layout);
         batch_ = b.plan.micro_batch_size;
         heads_ = b.local_extent(model_.num_attention_heads, kWidth, qkv.layout);
-        kv_heads_ =
-            b.local_extent(b.key_value_heads() * b.head_exchange_copies(), kWidth, qkv.layout);
+        kv_heads_ = b.local_extent(b.key_value_heads() * b.key_value_copies(), kWidth, qkv.layout);
         tokens_ = std::min(sequence, kLinearAttentionBlock);
         blocks_ = (sequence + tokens_ - 1) / tokens_;
     }

@@ -108,6 +108,12 @@ struct ParallelPlan {
     std::int64_t data_parallel_size = 1;  // derived from the number of GPUs; it has no key
     bool sequence_parallel = false;
     ContextParallelComm context_parallel_comm = ContextParallelComm::ring;
+    // Before attention each key-value head is copied for every query head that shares it
+    // (torchtitan's repeat_kv), so that ranks of a sequence exchange the copies.
+    bool repeat_key_value_heads = false;
+    // Ranks of a sequence exchange and sum the gradients of keys and values in fp32 (PyTorch's
+    // context_parallel, convert_to_f32).
+    bool context_parallel_fp32_gradients = false;
     ShardingStrategy data_parallel_sharding_strategy = ShardingStrategy::no_shard;
     // > 0: shards inside groups of this number of ranks, copies between the groups
     std::int64_t hsdp_shard_size = 0;

@@ -90,6 +90,11 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "How context-parallel ranks exchange keys and values: in a ring, by an "
                    "all-gather before attention, or heads for sequence by all-to-all.",
         .values = kContextParallelComms, .translated_flags = {"--cp-comm-type"}),
+    ORRERY_PLAN_FIELD(repeat_key_value_heads, pass,
+        .meaning = "Each key-value head is copied for all query heads that share it, before ranks "
+                   "exchange keys and values."),
+    ORRERY_PLAN_FIELD(context_parallel_fp32_gradients, pass,
+        .meaning = "Ranks of a sequence exchange the gradients of keys and values in fp32."),
     ORRERY_PLAN_FIELD(data_parallel_sharding_strategy, chunk,
         .meaning = kShardingMeaning, .values = kShardingStrategies, .searched = true,
         .flags = {"--data-parallel-sharding-strategy"},

@@ -191,25 +191,32 @@ public:
     // share counts once for each of them, and the columns of these heads in packed Q, K and V.
     std::int64_t key_value_heads() const { return model.key_heads() * layouts.ranks_of_head(); }
     std::int64_t key_value_size() const { return model.kv_size() * layouts.ranks_of_head(); }
-    // Ranks that exchange heads need whole heads. If there are fewer key-value heads than ranks,
-    // each head is sent to every rank that shares it (DeepSpeed's SequenceParallel for groups).
-    std::int64_t head_exchange_copies() const {
+    // The copies of each key-value head that attention reads. Ranks that exchange heads need whole
+    // heads: if there are fewer key-value heads than ranks, each head is sent to every rank that
+    // shares it (DeepSpeed's SequenceParallel for groups).
+    std::int64_t key_value_copies() const {
+        if (plan.repeat_key_value_heads) {
+            return model.num_attention_heads / key_value_heads();
+        }
         std::int64_t ranks = 1;  // ranks that attend to different heads
         for (std::uint32_t digit = 0; digit < layouts.query.size(); ++digit) {
             ranks *= layouts.query[digit] == sharded(kWidth) ? layouts.mesh.size(digit) : 1;
         }
         return std::max<std::int64_t>(ranks / key_value_heads(), 1);
     }
+    std::int64_t attended_key_value_size() const { return key_value_size() * key_value_copies(); }
     // Ranks of one sequence exchange heads for tokens before attention and behind it.
     bool exchanges_heads() const {
         const std::uint32_t digit = layouts.context_digit;
         return layouts.mesh.size(digit) > 1 && layouts.query[digit].placement == Placement::shard &&
                layouts.query[digit].dim == kWidth;
     }
-    // The lifetime of Q, K and V as their product makes them. Where ranks gather shared heads or
-    // exchange heads, the backward pass reads what has come from other ranks instead.
+    // The lifetime of Q, K and V as their product makes them. Where ranks gather shared heads,
+    // exchange heads or copy them, the backward pass reads what attention read instead.
     Lifetime of_own_heads(Lifetime of_whole) const {
-        return layouts.ranks_of_head() > 1 || exchanges_heads() ? Lifetime::slot : of_whole;
+        return layouts.ranks_of_head() > 1 || exchanges_heads() || key_value_copies() > 1
+                   ? Lifetime::slot
+                   : of_whole;
     }
 
     // Appends a kernel on whole values.

@@ -29,6 +29,15 @@ const Row kPlanRows[] = {
          s.plan.context_parallel_size = 2;
          s.plan.data_parallel_size = 1;
      }},
+    {"repeat_key_value_heads",
+     [](Scenario& s) { s.plan.repeat_key_value_heads = true; },
+     [](Scenario& s) { s.model.num_query_groups = s.model.num_attention_heads / 2; }},
+    {"context_parallel_fp32_gradients",
+     [](Scenario& s) { s.plan.context_parallel_fp32_gradients = true; },
+     [](Scenario& s) {
+         s.plan.context_parallel_size = 2;
+         s.plan.data_parallel_size = 1;
+     }},
     {"data_parallel_sharding_strategy",
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
     {"hsdp_shard_size",

@@ -44,6 +44,12 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     EXPECT_EQ(key(model, other, 1), "0 errors");
     other.context_parallel_size = 2;
     EXPECT_EQ(key(model, other, 2), "plan.context_parallel_comm");
+    other = plan;
+    other.repeat_key_value_heads = true;
+    EXPECT_EQ(key(model, other, 1), "plan.repeat_key_value_heads");
+    other = plan;
+    other.context_parallel_fp32_gradients = true;
+    EXPECT_EQ(key(model, other, 1), "plan.context_parallel_fp32_gradients");
 }
 
 TEST(Trainable, SpeaksOfTheCpuOnlyWhereItIsOne) {

@@ -57,5 +57,32 @@ TEST(ContextGather, ComputesWhatTheRingComputes) {
     }
 }
 
+// What torchtitan adds: a copy of each key-value head for each query head, and sums in fp32.
+TEST(ContextGather, MovesCopiesOfHeadsAndGradientsInFp32) {
+    const Transformer model = model_of_groups();
+    ParallelPlan plan{.context_parallel_size = 4,
+                      .context_parallel_comm = ContextParallelComm::all_gather,
+                      .micro_batch_size = kMicroBatch,
+                      .global_batch_size = kMicroBatch * kMicroBatches};
+    const auto bytes = [&](const char* collective) {
+        const Program program = lower(model, plan);
+        return traffic(program, program.roles[0]).at({collective, "cp"}).bytes;
+    };
+    const std::int64_t gathered = bytes("all_gather");
+    const std::int64_t reduced = bytes("reduce_scatter");
+    plan.repeat_key_value_heads = true;
+    const std::int64_t copies = model.num_attention_heads / model.num_query_groups;
+    EXPECT_EQ(bytes("all_gather"), copies * gathered);
+    EXPECT_EQ(bytes("reduce_scatter"), copies * reduced);
+    plan.context_parallel_fp32_gradients = true;
+    EXPECT_EQ(bytes("all_gather"), copies * gathered);
+    EXPECT_EQ(bytes("reduce_scatter"), 2 * copies * reduced);
+    plan.context_parallel_comm = ContextParallelComm::ring;
+    const Program ring = lower(model, plan);
+    const TrafficTable table = traffic(ring, ring.roles[0]);
+    EXPECT_EQ(table.at({"send", "key value gradient ring"}).bytes,
+              2 * table.at({"send", "key value ring"}).bytes);
+}
+
 }  // namespace context_gather_test
 }  // namespace orrery

@@ -81,6 +81,8 @@ fp8_recipe: mxfp8
 fp8_param_gather: true
 fp8_dot_product_attention: true
 zero_whole_parameters: true
+repeat_key_value_heads: true
+context_parallel_fp32_gradients: true
 fsdp_copy_out: true
 )";
 
@@ -92,6 +94,8 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .context_parallel_size = 1,
         .sequence_parallel = true,
         .context_parallel_comm = ContextParallelComm::all_to_all,
+        .repeat_key_value_heads = true,
+        .context_parallel_fp32_gradients = true,
         .data_parallel_sharding_strategy = ShardingStrategy::optim,
         .hsdp_shard_size = 0,
         .zero_hpz_partition_size = 1,
