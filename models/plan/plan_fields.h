@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "engine/base/field.h"
-#include "engine/base/field_count.h"
+#include "engine/base/has_fields.h"
 #include "models/plan/plan.h"
 #include "models/plan/plan_words.h"
 

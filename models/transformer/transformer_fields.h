@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "engine/base/field.h"
-#include "engine/base/field_count.h"
+#include "engine/base/has_fields.h"
 #include "models/transformer/transformer.h"
 
 namespace orrery {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/field_count.h"
+#include "engine/base/has_fields.h"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <string>
 
-#include "engine/base/field_count.h"
+#include "engine/base/has_fields.h"
 #include "engine/world/simulation.h"
 #include "tests/reference/dice.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 namespace orrery {
-namespace field_count_detail {
+namespace has_fields_detail {
 
 // Stands for an initialiser of any type.
 struct AnyValue {
@@ -22,14 +22,14 @@ constexpr bool takes(std::index_sequence<I...>) {
     };
 }
 
-}  // namespace field_count_detail
+}  // namespace has_fields_detail
 
 // Whether an aggregate has `kCount` members. No member may have a constructor template that takes
 // any type (std::function, std::optional).
 template <class Aggregate, std::size_t kCount>
 constexpr bool has_fields() {
-    return field_count_detail::takes<Aggregate>(std::make_index_sequence<kCount>{}) &&
-           !field_count_detail::takes<Aggregate>(std::make_index_sequence<kCount + 1>{});
+    return has_fields_detail::takes<Aggregate>(std::make_index_sequence<kCount>{}) &&
+           !has_fields_detail::takes<Aggregate>(std::make_index_sequence<kCount + 1>{});
 }
 
 }  // namespace orrery
