@@ -36,12 +36,13 @@ std::string choice_of(const PublishedCase& row) {
 
 using CaseOutcome = std::variant<ValidatedCase, SkippedCase>;
 
-// Estimated cost of simulating a row: passes of layers over micro-batches, over all ranks. A pass
-// of a context-parallel rank exchanges parts of the sequence with each other rank.
+// Estimated cost of simulating a row: passes of layers over micro-batches, over all ranks. In a
+// ring, a pass of a rank exchanges parts of the sequence with each other rank.
 std::int64_t work_of(const ParallelPlan& plan, const Transformer& model) {
     const std::int64_t micro_batches =
         plan.global_batch_size / std::max<std::int64_t>(1, plan.micro_batch_size);
-    const std::int64_t exchanges = plan.context_parallel_size;
+    const bool ring = plan.context_parallel_comm == ContextParallelComm::ring;
+    const std::int64_t exchanges = ring ? plan.context_parallel_size : 1;
     return micro_batches * plan.tensor_model_parallel_size * plan.context_parallel_size *
            exchanges * model.num_layers;
 }
