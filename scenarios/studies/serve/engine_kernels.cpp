@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/serving/batching_rules.h"
 #include "kernels/csv_rows.h"
 #include "models/serving/cached_attention.h"
 #include "scenarios/format/catalogue/catalogue.h"
@@ -79,6 +80,11 @@ std::optional<Time> vector_product_time(const EngineKernels& kernels,
     const double reading = static_cast<double>(call.bytes) / (kernels.vector_weights * bandwidth);
     const double computing = call.flop / device.peak(Dtype::fp32).per_second();
     return Time::seconds(std::max(reading, computing)) + device.kernel_latency;
+}
+
+bool reads_paged_cache(std::string_view scheduler, const AttentionShape& prompts) {
+    const BatchingRules* rules = find_batching_rules(scheduler);
+    return rules == nullptr || rules->chunks_prompts || prompts.seq_kv > prompts.seq_q;
 }
 
 void join_attention(std::vector<ServingOp>& ops) {

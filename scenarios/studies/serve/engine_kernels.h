@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/result.h"
+#include "kernels/attention/attention.h"
 #include "kernels/device_spec.h"
 #include "models/serving/serving_step.h"
 
@@ -46,6 +47,12 @@ inline constexpr std::int64_t kVectorRows = 8;
 std::optional<Time> vector_product_time(const EngineKernels& kernels,
                                         const KernelCall& call,
                                         const DeviceSpec& device);
+
+// Whether attention reads keys and values of a step's prompts from the paged cache, with the tiles
+// of that kernel. Schedulers of whole prompts let it read them where the step has made them, unless
+// a prompt has a cached beginning (vLLM v0: block tables of prompts are empty in
+// vllm/attention/backends/flash_attn.py, but not with chunks or a hit in the prefix cache).
+bool reads_paged_cache(std::string_view scheduler, const AttentionShape& prompts);
 
 // Engines with joins_attention call one kernel for a step's prompts and its generating sequences
 // (models/serving/cached_attention.h): both ops become one.

@@ -224,7 +224,8 @@ Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool g
     const bool flash_2 =
         !engine_.fused_cache_write && shape.generation == AttentionGeneration::flash_2;
     if (!generates) {
-        return Time::seconds(alone.seconds() / (flash_2 ? kSmallTiles : 1)) +
+        const bool small = flash_2 && reads_paged_cache(engine_.scheduler, shape);
+        return Time::seconds(alone.seconds() / (small ? kSmallTiles : 1)) +
                engine_.attention_latency;
     }
     alone += flash_2 ? flash_2_kernels(shape) : Time{};

@@ -82,5 +82,15 @@ TEST(EngineKernels, OneAttentionKernelTakesThePlaceOfTwo) {
     EXPECT_EQ(ops.size(), 2U);
 }
 
+TEST(EngineKernels, WholePromptsAreReadWhereTheStepMadeThem) {
+    const AttentionShape whole{.seq_q = 512, .seq_kv = 512};
+    const AttentionShape cached{.seq_q = 512, .seq_kv = 2048};
+    EXPECT_FALSE(reads_paged_cache("vllm_v0", whole));
+    EXPECT_TRUE(reads_paged_cache("vllm_v0", cached));
+    for (const char* const chunks : {"sarathi", "vllm_v1", "sglang"}) {
+        EXPECT_TRUE(reads_paged_cache(chunks, whole)) << chunks;
+    }
+}
+
 }  // namespace
 }  // namespace orrery

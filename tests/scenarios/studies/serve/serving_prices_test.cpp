@@ -227,6 +227,26 @@ TEST(ServingPrices, JoinedAttentionIsOneKernelOfMixedSteps) {
 }
 
 // Graphs capture steps that generate: the host launches the kernels of the others.
+// FlashAttention 2 reads a paged cache by smaller tiles.
+TEST(ServingPrices, WholePromptsAreReadByLargeTiles) {
+    const auto seconds = [](const char* scheduler, std::int64_t context) {
+        const ServingPlan plan{.tensor_model_parallel_size = 8,
+                               .attention = AttentionGeneration::flash_2};
+        const BatchShape prompt{.tokens = 30'000,
+                                .sampled = 1,
+                                .chunks = {{.new_tokens = 30'000, .context = context}}};
+        return ServingPrices::make(one_node("dgx-a100-80g"),
+                                   llama(80, 8192, 28672, 8, 128256),
+                                   plan,
+                                   {.scheduler = scheduler})
+            .value()
+            ->stage_time(prompt, 0)
+            .seconds();
+    };
+    EXPECT_LT(seconds("vllm_v0", 0), 0.97 * seconds("sarathi", 0));
+    EXPECT_EQ(seconds("vllm_v0", 16), seconds("sarathi", 16));
+}
+
 TEST(ServingPrices, StepsWithPromptsAreLaunched) {
     ServingEngine engine{.host_per_launch = 1_ms, .captures_generation = true};
     const Scenario server = h100_server();
