@@ -25,6 +25,7 @@ namespace orrery {
 namespace {
 
 constexpr Dtype kStream = kServedStream;
+constexpr std::string_view kCacheWrite = "cache write";
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
@@ -201,7 +202,7 @@ private:
         const std::int64_t width = key_value_bytes_of_rank(model_, plan_, stage_).count() /
                                    size_bytes(plan_.key_value_precision) / layers_.all;
         const Dtype stored = plan_.key_value_precision;
-        add("cache write", written_cache(shape_.tokens, width, stored), layers_.all);
+        add(kCacheWrite, written_cache(shape_.tokens, width, stored), layers_.all);
     }
 
     // Queries, keys and values by way of vectors of few dimensions (DeepSeek-V2, arXiv 2405.04434,
@@ -449,6 +450,16 @@ private:
     std::vector<ServingOp> ops_;
 };
 
+// A step that generates one token.
+BatchShape one_token(const ServingPlan& plan) {
+    return {.tokens = 1,
+            .sampled = 1,
+            .generating = 1,
+            .generating_context = 1,
+            .chunks = {},
+            .adapters = plan.adapter_rank > 0 ? 1 : 0};
+}
+
 }  // namespace
 
 std::vector<ServingOp> serving_ops(const Transformer& model,
@@ -459,15 +470,19 @@ std::vector<ServingOp> serving_ops(const Transformer& model,
 }
 
 std::int64_t num_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
-    const BatchShape shape{.tokens = 1,
-                           .sampled = 1,
-                           .generating = 1,
-                           .generating_context = 1,
-                           .chunks = {},
-                           .adapters = plan.adapter_rank > 0 ? 1 : 0};
     std::int64_t launches = 0;
-    for (const ServingOp& op : serving_ops(model, plan, shape, stage)) {
+    for (const ServingOp& op : serving_ops(model, plan, one_token(plan), stage)) {
         launches += op.count;
+    }
+    return launches;
+}
+
+std::int64_t num_piecewise_launches(const Transformer& model,
+                                    const ServingPlan& plan,
+                                    std::int64_t stage) {
+    std::int64_t launches = stage_layers(model, plan, stage).all + 1;
+    for (const ServingOp& op : serving_ops(model, plan, one_token(plan), stage)) {
+        launches += op.of_context || op.name == kCacheWrite ? op.count : 0;
     }
     return launches;
 }

@@ -54,6 +54,11 @@ std::vector<ServingOp> serving_ops(const Transformer& model,
                                    std::int64_t stage);
 // Kernels and collectives of a step that generates.
 std::int64_t num_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
+// Launches of such a step if graphs hold all but attention: a graph before, between and after the
+// layers' attention, whose kernels write the cache, too.
+std::int64_t num_piecewise_launches(const Transformer& model,
+                                    const ServingPlan& plan,
+                                    std::int64_t stage);
 // The attention kernels alone: what changes from step to step while `tokens` and `sampled` stay.
 std::vector<ServingOp> attention_ops(const Transformer& model,
                                      const ServingPlan& plan,

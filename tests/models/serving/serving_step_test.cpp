@@ -288,6 +288,13 @@ TEST(ServingStep, AnEagerEngineLaunchesEachKernel) {
     EXPECT_EQ(launches, 80 * 12 + 5);
 }
 
+TEST(ServingStep, GraphsInPiecesLeaveAttentionToTheHost) {
+    const ServingPlan plan{.tensor_model_parallel_size = 8};
+    EXPECT_EQ(num_piecewise_launches(llama3_70b(), plan, 0), 80 * 2 + 81);
+    const ServingPlan fused{.tensor_model_parallel_size = 8, .fused_cache_write = true};
+    EXPECT_EQ(num_piecewise_launches(llama3_70b(), fused, 0), 80 + 81);
+}
+
 TEST(ServingStep, FourBitsAreHalfOfTheTraffic) {
     const BatchShape shape{.tokens = 1, .sampled = 1, .generating = 1, .generating_context = 100};
     const auto bytes = [&](const ServingPlan& plan) {

@@ -237,6 +237,17 @@ TEST(ServingPrices, StepsWithPromptsAreLaunched) {
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 1_ms * launches);
 }
 
+// Between the pieces that graphs hold the host launches attention: a kernel that writes the cache
+// and one that attends in each of four layers, and five pieces.
+TEST(ServingPrices, StepsInPiecesLaunchAttention) {
+    const ServingEngine engine{.host_per_launch = 1_ms, .piecewise_capture_tokens = 16};
+    const Scenario server = h100_server();
+    EXPECT_EQ(step_time(server, engine, batch_of(16, 0)), 13_ms);
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 13_ms);
+    const std::int64_t launches = num_launches(llama(4, 1024, 4096, 8, 32000), {}, 0);
+    EXPECT_EQ(step_time(server, engine, batch_of(17, 0)), 1_ms * launches);
+}
+
 // One thread of the host prepares the next step and launches its kernels while the device works.
 TEST(ServingPrices, OneThreadPreparesAStepAndLaunchesIt) {
     ServingEngine engine{
