@@ -35,12 +35,6 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
                         "serving.engine.captures_generation says of which steps host_per_launch is",
                         "host_per_launch: 45 us");
     }
-    if (engine.piecewise_capture_tokens > 0 && engine.host_per_launch == Time{}) {
-        reader.complain("piecewise_capture_tokens",
-                        "serving.engine.piecewise_capture_tokens says which steps have fewer "
-                        "launches, and host_per_launch is 0",
-                        "host_per_launch: 35 us");
-    }
     if (engine.captured_batch_multiple > 1 && !engine.captures_generation) {
         reader.complain("captured_batch_multiple",
                         "serving.engine.captured_batch_multiple is of the steps that "

@@ -429,7 +429,7 @@ Time ServingPrices::encoding_time(std::int64_t images, std::int64_t patches) {
         .chunks = std::vector<PromptChunk>(static_cast<std::size_t>(images),
                                            {.new_tokens = patches, .context = 0})};
     return std::max(stage_time(shape, 0),
-                    bounded_product(launch_time(), launches_of(0, Capture::nothing)));
+                    bounded_product(launch_time(), launches_of(0, Capture::nothing, false)));
 }
 
 Time ServingPrices::message_time(Bytes bytes, std::int64_t from, std::int64_t to) const {
@@ -457,20 +457,21 @@ Time ServingPrices::launch_time() const {
     return Time::seconds(engine_.host_per_launch.seconds() * host_factor());
 }
 
-std::int64_t ServingPrices::launches_of(std::size_t stage, Capture capture) {
+std::int64_t ServingPrices::launches_of(std::size_t stage, Capture capture, bool mixed) {
     while (launches_.size() <= stage) {
         const auto next = static_cast<std::int64_t>(launches_.size());
-        launches_.push_back({.all = num_launches(model_, plan_, next),
-                             .of_pieces = num_piecewise_launches(model_, plan_, next)});
+        launches_.push_back(step_launches(model_, plan_, next));
     }
-    return capture == Capture::whole    ? 0
-           : capture == Capture::pieces ? launches_[stage].of_pieces
-                                        : launches_[stage].all;
+    const StepLaunches& of = launches_[stage];
+    return capture == Capture::whole
+               ? 0
+               : (capture == Capture::pieces ? of.of_pieces : of.all) + (mixed ? of.of_mixed : 0);
 }
 
 void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const BatchShape shape = shape_of(batch);
     const bool prompts = !shape.chunks.empty();
+    const bool mixed = prompts && shape.generating > 0;
     // The engines have a process for each data-parallel rank, which handles that rank's sequences.
     const auto ranks = static_cast<std::size_t>(plan_.data_parallel_size);
     const Time host = host_time((batch.steps.size() + ranks - 1) / ranks,
@@ -488,7 +489,7 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         // The device starts launched kernels while the host launches the rest. One thread of the
         // host prepares a step, launches its kernels, and then handles the results of the step
         // before (TensorRT-LLM, docs/source/features/overlap-scheduler.md).
-        const Time launches = bounded_product(launch_time(), launches_of(stage, capture));
+        const Time launches = bounded_product(launch_time(), launches_of(stage, capture, mixed));
         const Time busy = engine_.asynchronous ? bounded_sum(host, launches) : launches;
         device = bounded_sum(std::max(device, busy), encoding);
         stages[stage] = engine_.asynchronous ? device : bounded_sum(host, device);

@@ -96,12 +96,8 @@ private:
     double host_factor() const;
     // Host time of a kernel's launch outside a captured graph.
     Time launch_time() const;
-    struct Launches {
-        std::int64_t all;
-        std::int64_t of_pieces;
-    };
-    // Those of a step of which graphs hold this.
-    std::int64_t launches_of(std::size_t stage, Capture capture);
+    // Launches of a step of which graphs hold this.
+    std::int64_t launches_of(std::size_t stage, Capture capture, bool mixed);
     // Times of a step whose experts are on separate ranks (models/serving/serving_plan.h:
     // expert_ranks).
     struct PartTimes {
@@ -127,7 +123,7 @@ private:
     std::unique_ptr<ServingPrices> draft_;
     std::unique_ptr<ServingPrices> encoder_;
     std::int64_t patches_ = 0;            // per image
-    std::vector<Launches> launches_;      // by priced stage
+    std::vector<StepLaunches> launches_;  // by priced stage
 };
 
 }  // namespace orrery

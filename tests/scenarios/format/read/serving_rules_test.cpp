@@ -46,11 +46,6 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
                  "{}",
                  "of which steps host_per_launch is");
     EXPECT_EQ(first_error(engine("captures_generation: true, host_per_launch: 9 us"), "{}"), "");
-    expect_error(engine("host_per_launch: 0 us, piecewise_capture_tokens: 512"),
-                 "{}",
-                 "which steps have fewer launches, and host_per_launch is 0");
-    EXPECT_EQ(first_error(engine("piecewise_capture_tokens: 512, host_per_launch: 9 us"), "{}"),
-              "");
     expect_error(engine("captures_generation: false, max_seq_len_to_capture: 8192"),
                  "{}",
                  "serving.engine.max_seq_len_to_capture limits what captures_generation captures");
