@@ -59,7 +59,7 @@ constexpr Key kEngineRows[] = {
         .of("tokens"),
     key<&ServingEngine::piecewise_capture_tokens>(
         "piecewise_capture_tokens",
-        "Graphs hold other steps of at most so many tokens, but for attention; 0: none.")
+        "Graphs hold other steps up to this number of tokens, but for attention; 0: none.")
         .range(0, 1'000'000)
         .of("tokens"),
     key<&ServingEngine::host_per_request>("host_per_request",
