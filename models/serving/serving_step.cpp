@@ -25,6 +25,7 @@ namespace orrery {
 namespace {
 
 constexpr Dtype kStream = kServedStream;
+constexpr std::string_view kCacheWrite = "cache write";
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
@@ -201,7 +202,7 @@ private:
         const std::int64_t width = key_value_bytes_of_rank(model_, plan_, stage_).count() /
                                    size_bytes(plan_.key_value_precision) / layers_.all;
         const Dtype stored = plan_.key_value_precision;
-        add("cache write", written_cache(shape_.tokens, width, stored), layers_.all);
+        add(kCacheWrite, written_cache(shape_.tokens, width, stored), layers_.all);
     }
 
     // Queries, keys and values by way of vectors of few dimensions (DeepSeek-V2, arXiv 2405.04434,
@@ -458,16 +459,23 @@ std::vector<ServingOp> serving_ops(const Transformer& model,
     return StageOps(model, plan, shape, stage).all();
 }
 
-std::int64_t num_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
-    const BatchShape shape{.tokens = 1,
-                           .sampled = 1,
-                           .generating = 1,
-                           .generating_context = 1,
-                           .chunks = {},
-                           .adapters = plan.adapter_rank > 0 ? 1 : 0};
-    std::int64_t launches = 0;
-    for (const ServingOp& op : serving_ops(model, plan, shape, stage)) {
-        launches += op.count;
+StepLaunches step_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
+    const BatchShape one{.tokens = 1,
+                         .sampled = 1,
+                         .generating = 1,
+                         .generating_context = 1,
+                         .chunks = {},
+                         .adapters = plan.adapter_rank > 0 ? 1 : 0};
+    StepLaunches launches{.all = 0, .of_pieces = stage_layers(model, plan, stage).all + 1};
+    for (const ServingOp& op : serving_ops(model, plan, one, stage)) {
+        launches.all += op.count;
+        launches.of_pieces += op.of_context || op.name == kCacheWrite ? op.count : 0;
+    }
+    if (model.multi_latent_attention) {
+        const BatchShape prompt{.tokens = 1, .chunks = {{.new_tokens = 1, .context = 0}}};
+        for (const ServingOp& op : attention_ops(model, plan, prompt, stage)) {
+            launches.of_mixed += op.count;
+        }
     }
     return launches;
 }

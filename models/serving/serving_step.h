@@ -52,8 +52,20 @@ std::vector<ServingOp> serving_ops(const Transformer& model,
                                    const ServingPlan& plan,
                                    const BatchShape& shape,
                                    std::int64_t stage);
-// Kernels and collectives of a step that generates.
-std::int64_t num_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
+// Launches of a step by the host.
+struct StepLaunches {
+    std::int64_t all;  // kernels and collectives of a step that generates
+    // If graphs hold all but attention: a graph before, between and after the layers' attention,
+    // whose kernels write the cache, too.
+    std::int64_t of_pieces;
+    // The further kernels of a step with prompts and sequences that generate: latent attention has
+    // other kernels for the two (vLLM, v1/attention/backends/mla/common.py: _forward_prefill and
+    // _forward_decode; TensorRT-LLM, _torch/modules/attention.py: forward_context and
+    // forward_generation).
+    std::int64_t of_mixed;
+};
+
+StepLaunches step_launches(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
 // The attention kernels alone: what changes from step to step while `tokens` and `sampled` stay.
 std::vector<ServingOp> attention_ops(const Transformer& model,
                                      const ServingPlan& plan,

@@ -57,6 +57,11 @@ constexpr Key kEngineRows[] = {
         "With captures_generation: steps with a longer context are launched, too; 0: none.")
         .range(0, 1'000'000'000)
         .of("tokens"),
+    key<&ServingEngine::piecewise_capture_tokens>(
+        "piecewise_capture_tokens",
+        "Graphs hold other steps up to this number of tokens, but for attention; 0: none.")
+        .range(0, 1'000'000)
+        .of("tokens"),
     key<&ServingEngine::host_per_request>("host_per_request",
                                           "Time of a request in the server's front end."),
     key<&ServingEngine::front_ends>("front_ends",

@@ -25,7 +25,8 @@ struct ServingEngine {
     Time host_per_step{};      // scheduling, sampling, launching
     Time host_per_sequence{};  // of each sequence in the batch
     // For each kernel and collective of a step that is not replayed from a graph. Depending on
-    // captures_generation these are all steps, or the steps with prompts.
+    // captures_generation these are all steps, or the steps with prompts, and of a step in pieces
+    // the attention kernels and the pieces.
     Time host_per_launch{};
     // For each request, outside of its steps: the server's front end reads and tokenises the prompt
     // before the request is queued.
@@ -75,6 +76,9 @@ struct ServingEngine {
     // … or share of the memory that weights and engine leave free (TensorRT-LLM)
     bool share_of_rest = false;
     bool captures_generation = false;  // steps that only generate are replayed from graphs
+    // The longest step in tokens that is replayed in pieces: a graph holds what lies between the
+    // attention kernels of two layers (vLLM's cudagraph_mode PIECEWISE). 0: none.
+    std::int64_t piecewise_capture_tokens = 0;
     // Graphs hold multiples of this number of sequences of a data-parallel rank, and powers of two
     // below it. A step is filled up to the next such number. 1: a graph for each number.
     std::int64_t captured_batch_multiple = 1;

@@ -18,12 +18,20 @@ std::int64_t captured_sequences(std::int64_t sequences, std::int64_t multiple) {
 
 }  // namespace
 
-bool is_captured(const ServingEngine& engine, const Batch& batch, bool generates) {
+Capture capture_of(const ServingEngine& engine,
+                   const ServingPlan& plan,
+                   const Batch& batch,
+                   const BatchShape& shape) {
     const std::int64_t longest = engine.max_seq_len_to_capture;
-    return engine.captures_generation && generates &&
-           (longest == 0 || std::ranges::all_of(batch.steps, [&](const SequenceStep& step) {
-                return step.context + 1 <= longest;
-            }));
+    if (engine.captures_generation && shape.chunks.empty() &&
+        (longest == 0 || std::ranges::all_of(batch.steps, [&](const SequenceStep& step) {
+             return step.context + 1 <= longest;
+         }))) {
+        return Capture::whole;
+    }
+    const std::int64_t ranks = plan.data_parallel_size;
+    const std::int64_t of_rank = (shape.tokens + ranks - 1) / ranks;
+    return of_rank <= engine.piecewise_capture_tokens ? Capture::pieces : Capture::nothing;
 }
 
 BatchShape filled_graph(const ServingEngine& engine, const ServingPlan& plan, BatchShape shape) {

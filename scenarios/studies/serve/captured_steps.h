@@ -3,6 +3,8 @@
 // a step up to the next number.
 #pragma once
 
+#include <cstdint>
+
 #include "engine/serving/batch_scheduler.h"
 #include "models/plan/batch_shape.h"
 #include "models/serving/serving_plan.h"
@@ -10,8 +12,18 @@
 
 namespace orrery {
 
-// Whether a graph holds the step; the host launches the kernels of the others.
-bool is_captured(const ServingEngine& engine, const Batch& batch, bool generates);
+// What graphs hold of a step; the host launches the other kernels.
+enum class Capture : std::uint8_t {
+    nothing,
+    pieces,  // all but attention
+    whole,
+};
+
+// `shape` is the batch's.
+Capture capture_of(const ServingEngine& engine,
+                   const ServingPlan& plan,
+                   const Batch& batch,
+                   const BatchShape& shape);
 
 // The shape of a captured step with the sequences that fill its graph up, on every data-parallel
 // rank.

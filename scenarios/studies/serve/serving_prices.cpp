@@ -19,7 +19,6 @@
 #include "network/fabric/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/node_devices.h"
-#include "scenarios/studies/serve/captured_steps.h"
 
 namespace orrery {
 
@@ -430,7 +429,8 @@ Time ServingPrices::encoding_time(std::int64_t images, std::int64_t patches) {
         .tokens = images * patches,
         .chunks = std::vector<PromptChunk>(static_cast<std::size_t>(images),
                                            {.new_tokens = patches, .context = 0})};
-    return std::max(stage_time(shape, 0), bounded_product(launch_time(), launches_of(0)));
+    return std::max(stage_time(shape, 0),
+                    bounded_product(launch_time(), launches_of(0, Capture::nothing, false)));
 }
 
 Time ServingPrices::message_time(Bytes bytes, std::int64_t from, std::int64_t to) const {
@@ -458,24 +458,27 @@ Time ServingPrices::launch_time() const {
     return Time::seconds(engine_.host_per_launch.seconds() * host_factor());
 }
 
-std::int64_t ServingPrices::launches_of(std::size_t stage) {
+std::int64_t ServingPrices::launches_of(std::size_t stage, Capture capture, bool mixed) {
     while (launches_.size() <= stage) {
-        launches_.push_back(
-            num_launches(model_, plan_, static_cast<std::int64_t>(launches_.size())));
+        const auto next = static_cast<std::int64_t>(launches_.size());
+        launches_.push_back(step_launches(model_, plan_, next));
     }
-    return launches_[stage];
+    const StepLaunches& of = launches_[stage];
+    return capture == Capture::whole
+               ? 0
+               : (capture == Capture::pieces ? of.of_pieces : of.all) + (mixed ? of.of_mixed : 0);
 }
 
 void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
     const BatchShape shape = shape_of(batch);
     const bool prompts = !shape.chunks.empty();
+    const bool mixed = prompts && shape.generating > 0;
     // The engines have a process for each data-parallel rank, which handles that rank's sequences.
     const auto ranks = static_cast<std::size_t>(plan_.data_parallel_size);
     const Time host = host_time((batch.steps.size() + ranks - 1) / ranks,
                                 prompts ? 1 : engine_.num_scheduler_steps);
-    const bool captured = is_captured(engine_, batch, !prompts);
-    const Time launch = captured ? Time{} : launch_time();
-    const BatchShape all = captured ? filled_graph(engine_, plan_, shape) : shape;
+    const Capture capture = capture_of(engine_, plan_, batch, shape);
+    const BatchShape all = capture == Capture::whole ? filled_graph(engine_, plan_, shape) : shape;
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
         Time device = stage_time(shape, all, static_cast<std::int64_t>(stage));
         if (stage == 0 && draft_ != nullptr) {
@@ -487,8 +490,7 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         // The device starts launched kernels while the host launches the rest. One thread of the
         // host prepares a step, launches its kernels, and then handles the results of the step
         // before (TensorRT-LLM, docs/source/features/overlap-scheduler.md).
-        const Time launches =
-            launch > Time{} ? bounded_product(launch, launches_of(stage)) : Time{};
+        const Time launches = bounded_product(launch_time(), launches_of(stage, capture, mixed));
         const Time busy = engine_.asynchronous ? bounded_sum(host, launches) : launches;
         device = bounded_sum(std::max(device, busy), encoding);
         stages[stage] = engine_.asynchronous ? device : bounded_sum(host, device);

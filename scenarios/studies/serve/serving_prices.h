@@ -21,6 +21,7 @@
 #include "network/nccl_network.h"
 #include "scenarios/format/specs/scenario.h"
 #include "scenarios/format/specs/serving_spec.h"
+#include "scenarios/studies/serve/captured_steps.h"
 #include "scenarios/studies/serve/engine_kernels.h"
 
 namespace orrery {
@@ -95,7 +96,8 @@ private:
     double host_factor() const;
     // Host time of a kernel's launch outside a captured graph.
     Time launch_time() const;
-    std::int64_t launches_of(std::size_t stage);
+    // Launches of a step of which graphs hold this.
+    std::int64_t launches_of(std::size_t stage, Capture capture, bool mixed);
     // Times of a step whose experts are on separate ranks (models/serving/serving_plan.h:
     // expert_ranks).
     struct PartTimes {
@@ -121,7 +123,7 @@ private:
     std::unique_ptr<ServingPrices> draft_;
     std::unique_ptr<ServingPrices> encoder_;
     std::int64_t patches_ = 0;            // per image
-    std::vector<std::int64_t> launches_;  // by priced stage
+    std::vector<StepLaunches> launches_;  // by priced stage
 };
 
 }  // namespace orrery

@@ -249,6 +249,8 @@ TEST(ServingStep, LatentAttentionReadsOneVector) {
     EXPECT_EQ(ops[3].count, 3);
     const ServingPlan fused{.key_value_precision = Dtype::fp8, .fused_cache_write = true};
     EXPECT_EQ(attention_ops(model, fused, shape, 0).size(), 3U);
+    // Beside it, prompts get their keys and values from these vectors, and attend.
+    EXPECT_EQ(step_launches(model, fused, 0).of_mixed, 2);
     const auto& call = std::get<KernelCall>(ops[1].work);
     EXPECT_DOUBLE_EQ(call.flop, 8 * 4096 * 2.0 * 128 * (576 + 512));
     const double queries_and_outputs = 8 * 128 * (576.0 + 512) * 2;
@@ -283,9 +285,17 @@ TEST(ServingStep, AttentionMayKeep16Bits) {
 }
 
 TEST(ServingStep, AnEagerEngineLaunchesEachKernel) {
-    const std::int64_t launches = num_launches(llama3_70b(), {.tensor_model_parallel_size = 8}, 0);
+    const StepLaunches launches = step_launches(llama3_70b(), {.tensor_model_parallel_size = 8}, 0);
     // Two norms, attention with its inputs, cache and output, the MLP, and two sums a layer.
-    EXPECT_EQ(launches, 80 * 12 + 5);
+    EXPECT_EQ(launches.all, 80 * 12 + 5);
+    EXPECT_EQ(launches.of_mixed, 0);
+}
+
+TEST(ServingStep, GraphsInPiecesLeaveAttentionToTheHost) {
+    const ServingPlan plan{.tensor_model_parallel_size = 8};
+    EXPECT_EQ(step_launches(llama3_70b(), plan, 0).of_pieces, 80 * 2 + 81);
+    const ServingPlan fused{.tensor_model_parallel_size = 8, .fused_cache_write = true};
+    EXPECT_EQ(step_launches(llama3_70b(), fused, 0).of_pieces, 80 + 81);
 }
 
 TEST(ServingStep, FourBitsAreHalfOfTheTraffic) {

@@ -64,6 +64,7 @@ void set_amd_of_2025(const ServingCase& row, ServingEngine& engine) {
 // v5.1, closed/RedHat/code/llama3.1-8b/README.md: vLLM 0.10.0. The server on L40S states no limits:
 // vLLM's defaults for GPUs below 70 GB apply.
 void set_red_hat(const ServingCase& row, ServingEngine& engine) {
+    engine.captures_generation = false;  // of 0.11 and later (engines/vllm-v1.yaml)
     const bool offline = row.load == "offline";
     if (row.gpu == "l40s") {
         engine.max_num_seqs = offline ? 512 : 256;
@@ -73,7 +74,18 @@ void set_red_hat(const ServingCase& row, ServingEngine& engine) {
         engine.max_num_seqs = offline ? 1024 : 512;
         engine.max_num_batched_tokens = offline ? 4096 : 1024;
         engine.memory_share = offline ? 0.9 : 0.91;
+        if (!offline) {
+            engine.piecewise_capture_tokens = 4232;  // --cuda-graph-sizes
+        }
     }
+}
+
+// Sequences of a graph with cuda_graph_padding_enabled: cuda_graph_batch_sizes of the
+// configurations for DeepSeek-R1 (closed/NVIDIA/configs of v5.1) are 128, 256, 384 and 512. Without
+// that setting they are powers of two up to max_batch_size, 2,048 or 6,000 for Llama 3.1 8B
+// (code/llmlib/config.py: default_capture_sizes).
+std::int64_t captured_multiple(const ServingCase& row) {
+    return row.model == kDeepSeek ? 128 : 4096;
 }
 
 double mean_of(const LengthTable& table) {
@@ -112,10 +124,8 @@ void set_mlperf_options(const ServingCase& row, ServingEngine& engine) {
         engine.scheduler = "tensorrt_llm_max_utilization";
         // adp_balancing_timeout_iters of NVIDIA's configurations for DeepSeek-R1.
         engine.prompt_wait_steps = row.load == "offline" ? 50 : 9;
-        // cuda_graph_batch_sizes of the configurations for DeepSeek-R1 (closed/NVIDIA/configs of
-        // v5.1): 128, 256, 384 and 512, with cuda_graph_padding_enabled.
-        if (engine.captures_generation && row.model == kDeepSeek) {
-            engine.captured_batch_multiple = 128;
+        if (engine.captures_generation) {
+            engine.captured_batch_multiple = captured_multiple(row);
         }
     } else if (by_amd(row)) {
         const auto set = of_amd_2024(row) ? set_amd_of_2024 : set_amd_of_2025;

@@ -316,6 +316,13 @@ bool fuses_casts(const ServingCase& row, const PublishedModel& model) {
            row.tensor_parallel > 1 && model.hidden_size > kSmall;
 }
 
+// Before 0.11 vLLM's graphs leave attention out of steps that generate, too (pull request 25444).
+bool captures_pieces_alone(const ServingCase& row) {
+    constexpr std::string_view kReleases[] = {"vllm-0.8", "vllm-0.9", "vllm-0.10"};
+    return std::ranges::any_of(
+        kReleases, [&](std::string_view release) { return row.engine.starts_with(release); });
+}
+
 // What the row's benchmark and its options make of the engine's facts.
 void set_options(const ServingCase& row, const PublishedModel& model, ServingEngine& facts) {
     if (chunks_prompts_by_default(row, model)) {
@@ -338,6 +345,7 @@ void set_options(const ServingCase& row, const PublishedModel& model, ServingEng
     if (is_trtllm_bench(row) || row.load == "static") {
         facts.host_per_request = {};
     }
+    facts.captures_generation = facts.captures_generation && !captures_pieces_alone(row);
     if (captures_all_contexts(row)) {
         facts.max_seq_len_to_capture = 0;
     }

@@ -23,14 +23,37 @@ std::int64_t filled(std::int64_t sequences, const ServingPlan& plan = {}) {
     return shape.generating;
 }
 
+Capture captured(const ServingEngine& engine, const Batch& batch, const ServingPlan& plan = {}) {
+    return capture_of(engine, plan, batch, shape_of(batch));
+}
+
+Batch captured_prompt(std::int64_t tokens) {
+    Batch batch;
+    batch.steps.push_back({.new_tokens = tokens, .context = 0, .samples = true});
+    return batch;
+}
+
 TEST(CapturedSteps, GenerateUpToTheLongestContext) {
-    EXPECT_TRUE(is_captured(kEngine, captured_generation(9), true));
-    EXPECT_FALSE(is_captured(kEngine, captured_generation(9), false));
-    EXPECT_FALSE(is_captured({}, captured_generation(9), true));
+    EXPECT_EQ(captured(kEngine, captured_generation(9)), Capture::whole);
+    EXPECT_EQ(captured(kEngine, captured_prompt(9)), Capture::nothing);
+    EXPECT_EQ(captured({}, captured_generation(9)), Capture::nothing);
     ServingEngine engine = kEngine;
     engine.max_seq_len_to_capture = 100;
-    EXPECT_TRUE(is_captured(engine, captured_generation(1, 99), true));
-    EXPECT_FALSE(is_captured(engine, captured_generation(1, 100), true));
+    EXPECT_EQ(captured(engine, captured_generation(1, 99)), Capture::whole);
+    EXPECT_EQ(captured(engine, captured_generation(1, 100)), Capture::nothing);
+}
+
+TEST(CapturedSteps, AreInPiecesUpToANumberOfTokens) {
+    ServingEngine engine{.piecewise_capture_tokens = 8};
+    EXPECT_EQ(captured(engine, captured_prompt(8)), Capture::pieces);
+    EXPECT_EQ(captured(engine, captured_prompt(9)), Capture::nothing);
+    EXPECT_EQ(captured(engine, captured_generation(8)), Capture::pieces);
+    EXPECT_EQ(captured(engine, captured_generation(9)), Capture::nothing);
+    // Of each rank.
+    EXPECT_EQ(captured(engine, captured_generation(9), {.data_parallel_size = 2}), Capture::pieces);
+    engine.captures_generation = true;
+    EXPECT_EQ(captured(engine, captured_generation(8)), Capture::whole);
+    EXPECT_EQ(captured(engine, captured_prompt(8)), Capture::pieces);
 }
 
 TEST(CapturedSteps, AreFilledUpToTheNextGraph) {

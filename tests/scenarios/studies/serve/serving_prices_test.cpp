@@ -250,11 +250,42 @@ TEST(ServingPrices, WholePromptsAreReadByLargeTiles) {
 TEST(ServingPrices, StepsWithPromptsAreLaunched) {
     ServingEngine engine{.host_per_launch = 1_ms, .captures_generation = true};
     const Scenario server = h100_server();
-    const std::int64_t launches = num_launches(llama(4, 1024, 4096, 8, 32000), {}, 0);
+    const std::int64_t launches = step_launches(llama(4, 1024, 4096, 8, 32000), {}, 0).all;
     EXPECT_EQ(step_time(server, engine, batch_of(16, 0)), 1_ms * launches);
     EXPECT_LT(step_time(server, engine, batch_of(1, 16)), 1_ms);
     engine.captures_generation = false;
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 1_ms * launches);
+}
+
+// Between the pieces that graphs hold the host launches attention: a kernel that writes the cache
+// and one that attends in each of four layers, and five pieces.
+TEST(ServingPrices, StepsInPiecesLaunchAttention) {
+    const ServingEngine engine{.host_per_launch = 1_ms, .piecewise_capture_tokens = 16};
+    const Scenario server = h100_server();
+    EXPECT_EQ(step_time(server, engine, batch_of(16, 0)), 13_ms);
+    EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 13_ms);
+    const std::int64_t launches = step_launches(llama(4, 1024, 4096, 8, 32000), {}, 0).all;
+    EXPECT_EQ(step_time(server, engine, batch_of(17, 0)), 1_ms * launches);
+}
+
+// Prompts and sequences that generate have kernels of their own in latent attention.
+TEST(ServingPrices, MixedStepsOfLatentAttentionHaveMoreLaunches) {
+    const ServingEngine engine{.host_per_launch = 1_ms};
+    const Scenario server = h100_server();
+    Transformer model = llama(4, 1024, 4096, 8, 32000);
+    model.multi_latent_attention = true;
+    model.q_lora_rank = 256;
+    const StepLaunches launches = step_launches(model, {}, 0);
+    const auto time = [&](const Batch& batch) {
+        const auto prices = ServingPrices::make(server, model, {}, engine);
+        std::vector<Time> stages(1);
+        (*prices)->times(batch, stages);
+        return stages[0];
+    };
+    Batch mixed = batch_of(16, 0);
+    EXPECT_EQ(time(mixed), 1_ms * launches.all);
+    mixed.steps.push_back(batch_of(1, 16).steps.front());
+    EXPECT_EQ(time(mixed), 1_ms * (launches.all + launches.of_mixed));
 }
 
 // One thread of the host prepares the next step and launches its kernels while the device works.
@@ -262,7 +293,7 @@ TEST(ServingPrices, OneThreadPreparesAStepAndLaunchesIt) {
     ServingEngine engine{
         .host_per_step = 9_ms, .host_per_launch = 1_ms, .captures_generation = true};
     const Scenario server = h100_server();
-    const std::int64_t launches = num_launches(llama(4, 1024, 4096, 8, 32000), {}, 0);
+    const std::int64_t launches = step_launches(llama(4, 1024, 4096, 8, 32000), {}, 0).all;
     EXPECT_EQ(step_time(server, engine, batch_of(16, 0)), 9_ms + 1_ms * launches);
     EXPECT_EQ(step_time(server, engine, batch_of(1, 16)), 9_ms);
     engine.asynchronous = false;
@@ -273,7 +304,7 @@ TEST(ServingPrices, OneThreadPreparesAStepAndLaunchesIt) {
 TEST(ServingPrices, StepsWithLongContextsAreLaunched) {
     ServingEngine engine{.host_per_launch = 1_ms, .captures_generation = true};
     const Scenario server = h100_server();
-    const std::int64_t launches = num_launches(llama(4, 1024, 4096, 8, 32000), {}, 0);
+    const std::int64_t launches = step_launches(llama(4, 1024, 4096, 8, 32000), {}, 0).all;
     Batch batch = batch_of(1, 16);
     batch.steps.push_back(batch_of(1, 100).steps.front());
     EXPECT_LT(step_time(server, engine, batch), 1_ms);

@@ -52,6 +52,9 @@ TEST(Mlperf, TheHarnessSetsTheScheduler) {
     set_mlperf_options(row, engine);
     EXPECT_EQ(engine.captured_batch_multiple, 128);
     EXPECT_EQ(mlperf_prompt_batching(row), 3U);
+    row.model = "llama-3.1-8b";
+    set_mlperf_options(row, engine);
+    EXPECT_EQ(engine.captured_batch_multiple, 4096);  // powers of two
     row.model = "llama-2-70b";
     EXPECT_EQ(mlperf_prompt_batching(row), 0U);
     row.engine = "vllm-mlperf-v5.1";
@@ -101,6 +104,7 @@ TEST(Mlperf, HarnessesDifferByRoundAndGpu) {
     EXPECT_EQ(mlperf_prompt_chunk(row), 256);
     set_mlperf_options(row, engine);
     EXPECT_EQ(engine.max_num_batched_tokens, 1024);
+    EXPECT_EQ(engine.piecewise_capture_tokens, 4232);
 }
 
 // Ten minutes of a replica's share, which comes in turn with those of the others; of DeepSeek-R1

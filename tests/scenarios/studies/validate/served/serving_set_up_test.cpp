@@ -227,6 +227,20 @@ TEST(ServingSetUp, SourcesSayWhichContextsAreCaptured) {
     EXPECT_EQ(longest(), 0);
 }
 
+TEST(ServingSetUp, VllmCapturesWholeStepsFromRelease11On) {
+    ServingCase row = closed_row();
+    const auto captures = [&](const char* release) {
+        row.engine = release;
+        const ServingEngine engine = set_up(row)->scenario.serving.engine;
+        EXPECT_EQ(engine.piecewise_capture_tokens, 512);
+        return engine.captures_generation;
+    };
+    EXPECT_FALSE(captures("vllm-0.8.4"));
+    EXPECT_FALSE(captures("vllm-0.10.2"));
+    EXPECT_TRUE(captures("vllm-0.11.0"));
+    EXPECT_TRUE(captures("vllm-0.18.0"));
+}
+
 // The model's own layer proposes.
 TEST(ServingSetUp, ProposalsAreOfOneMoreLayer) {
     ServingCase row = closed_row();
