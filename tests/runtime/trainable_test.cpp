@@ -39,6 +39,11 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     EXPECT_EQ(key(model, other, 1), "0 errors");
     other.gradient_dtype = Dtype::bf16;
     EXPECT_EQ(key(model, other, 1), "plan.gradient_dtype");
+    other = plan;
+    other.zero_quantized_gradients_uneven = true;
+    EXPECT_EQ(key(model, other, 2), "0 errors");
+    other.zero_quantized_gradients = true;
+    EXPECT_EQ(key(model, other, 2), "plan.zero_quantized_gradients_uneven");
 }
 
 TEST(Trainable, SpeaksOfTheCpuOnlyWhereItIsOne) {
