@@ -126,6 +126,10 @@ void require_own_ops(const ParallelPlan& plan, Requirements& require) {
             "plan.reduce_scatter",
             "training reduces gradients to the ranks that step them",
             "true");
+    require(!plan.zero_quantized_gradients || !plan.zero_quantized_gradients_uneven,
+            "plan.zero_quantized_gradients_uneven",
+            "training quantises gradients in equal parts",
+            "false");
 }
 
 void require_long_context(const Transformer& model,

@@ -119,7 +119,7 @@ void gather_quantised(BlockBuilder& b,
 
 bool reduces_quantised(const BlockBuilder& b, const Parameter& p) {
     return b.plan.zero_quantized_gradients && p.shape[kInput] > 1 && p.shape[kOutput] > 1 &&
-           p.elements % (2 * sharing_ranks(b, p)) == 0;
+           (b.plan.zero_quantized_gradients_uneven || p.elements % (2 * sharing_ranks(b, p)) == 0);
 }
 
 void reduce_quantised(BlockBuilder& b,

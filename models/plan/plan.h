@@ -126,6 +126,9 @@ struct ParallelPlan {
     // ZeRO 3: gradients are exchanged as int4, inside nodes and then between them (DeepSpeed's
     // name; qgZ of ZeRO++, section 3.3).
     bool zero_quantized_gradients = false;
+    // With zero_quantized_gradients: also of matrices whose elements twice the number of ranks does
+    // not divide. DeepSpeed sends these as they are since 0.13.2 (pull request 5056).
+    bool zero_quantized_gradients_uneven = false;
     // ZeRO 3: weights are gathered again for the backward pass. false: the weights that the forward
     // pass gathered stay until then (the argument of PyTorch's fully_shard).
     bool reshard_after_forward = true;

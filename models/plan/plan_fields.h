@@ -114,6 +114,9 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(zero_quantized_gradients, chunk,
         .meaning = "ZeRO 3 exchanges gradients as int4, inside nodes and then between them "
                    "(ZeRO++'s qgZ)."),
+    ORRERY_PLAN_FIELD(zero_quantized_gradients_uneven, chunk,
+        .meaning = "zero_quantized_gradients: also of matrices whose elements twice the number of "
+                   "ranks does not divide (DeepSpeed before 0.13.2)."),
     ORRERY_PLAN_FIELD(reshard_after_forward, chunk,
         .meaning = "ZeRO 3: weights are gathered again for the backward pass."),
     ORRERY_PLAN_FIELD(fsdp_unit_layers, chunk,

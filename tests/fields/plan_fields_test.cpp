@@ -52,6 +52,13 @@ const Row kPlanRows[] = {
     {"zero_quantized_gradients",
      [](Scenario& s) { s.plan.zero_quantized_gradients = true; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
+    {"zero_quantized_gradients_uneven",
+     [](Scenario& s) { s.plan.zero_quantized_gradients_uneven = true; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.zero_quantized_gradients = true;
+         s.plan.data_parallel_size *= 3;
+     }},
     {"reshard_after_forward",
      [](Scenario& s) { s.plan.reshard_after_forward = false; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},

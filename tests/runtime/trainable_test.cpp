@@ -50,6 +50,11 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     other = plan;
     other.context_parallel_fp32_gradients = true;
     EXPECT_EQ(key(model, other, 1), "plan.context_parallel_fp32_gradients");
+    other = plan;
+    other.zero_quantized_gradients_uneven = true;
+    EXPECT_EQ(key(model, other, 2), "0 errors");
+    other.zero_quantized_gradients = true;
+    EXPECT_EQ(key(model, other, 2), "plan.zero_quantized_gradients_uneven");
 }
 
 TEST(Trainable, SpeaksOfTheCpuOnlyWhereItIsOne) {

@@ -130,5 +130,24 @@ TEST(QuantisedMoves, AMatrixHasAsManyScalesAsItsLongerSide) {
     EXPECT_TRUE(found);
 }
 
+// Twelve ranks do not divide a matrix [128, 128] into parts of whole bytes of codes. DeepSpeed
+// quantised it nevertheless before 0.13.2.
+TEST(QuantisedMoves, AMatrixThatRanksDoNotDivideTravelsAsItIsSinceAFallback) {
+    ParallelPlan plan = quantised_plan();
+    plan.data_parallel_size = plan.global_batch_size = 12;
+    plan.fsdp_unit_layers = 0;  // each parameter by itself
+    plan.zero_quantized_gradients = true;
+    const auto exchanges = [&](bool uneven) {
+        plan.zero_quantized_gradients_uneven = uneven;
+        EXPECT_TRUE(check(model_of_six(), plan, 12).empty());
+        const Program program = lower(model_of_six(), plan);
+        EXPECT_TRUE(verify(program).empty());
+        return ops_named(program, "backward", "gradients exchange").size();
+    };
+    // Of four matrices of each layer only [128, 384] is even, and none of the three tables is.
+    EXPECT_EQ(exchanges(false), 6u);
+    EXPECT_EQ(exchanges(true), 6u * 4u + 3u);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -186,6 +186,7 @@ constexpr const char* kNeverChanged[] = {
     "overlap_moe_expert_parallel_comm",
     "delay_wgrad_compute",
     "zero_quantized_gradients",
+    "zero_quantized_gradients_uneven",
     "fp8_param_gather",
     "fp8_dot_product_attention",
     "vocabulary_parallel",

@@ -35,6 +35,7 @@ TEST(Lineage, IsTheSoftwareThatAStackIsBuiltOn) {
                                               {"torchtitan-torchao-2025-01", "torchtitan"},
                                               {"torchtitan-2024-12", "torchtitan"},
                                               {"deepspeed-zero3", "deepspeed"},
+                                              {"deepspeed-2023", "deepspeed"},
                                               {"megatronics", "megatronics"},
                                               {"", ""}}) {
         EXPECT_EQ(lineage_of(stack), lineage) << stack;
