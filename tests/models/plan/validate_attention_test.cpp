@@ -31,7 +31,10 @@ TEST(ValidateAttention, Fp8NeedsAKernelThatReadsIt) {
     EXPECT_NE(first_error(model, plan).find("cuDNN"), std::string::npos);
     plan = fp8_attention();
     plan.context_parallel_size = 2;
-    EXPECT_NE(first_error(model, plan).find("ring"), std::string::npos);
+    for (const auto comm : {ContextParallelComm::ring, ContextParallelComm::all_gather}) {
+        plan.context_parallel_comm = comm;
+        EXPECT_NE(first_error(model, plan).find("to other ranks in 16 bits"), std::string::npos);
+    }
     plan.context_parallel_comm = ContextParallelComm::all_to_all;
     EXPECT_EQ(first_error(model, plan), "");
     model.linear_attention_every = 1;
