@@ -100,6 +100,19 @@ TEST(CollectiveCases, UnknownHardwareIsSkippedNotGuessed) {
     }
 }
 
+TEST(CollectiveCases, EveryRowOnEfaIsPredicted) {
+    const auto cases =
+        read_collective_cases((kCatalogue / "published/collectives_efa.csv").string());
+    ASSERT_TRUE(cases) << cases.error().front().to_string();
+    EXPECT_EQ(cases->size(), 80U);
+    for (const CollectiveCase& row : *cases) {
+        const auto scenario = scenario_of(row, kCatalogue);
+        ASSERT_TRUE(scenario) << row.family() << scenario.error().to_string();
+        EXPECT_EQ(scenario->cluster.num_gpus(), row.num_gpus);
+        EXPECT_EQ(scenario->cluster.num_nodes, row.num_nodes);
+    }
+}
+
 // All rows of the table found later are of servers and networks that are known, but for two runs:
 // one of all_to_alls with one channel a peer, and one whose switches add.
 TEST(CollectiveCases, EveryServerHasTheGpusThatItsRowUsed) {
