@@ -226,7 +226,6 @@ TEST(ServingPrices, JoinedAttentionIsOneKernelOfMixedSteps) {
     EXPECT_EQ(step_time(server, apart, generation), step_time(server, joined, generation));
 }
 
-// Graphs capture steps that generate: the host launches the kernels of the others.
 // FlashAttention 2 reads a paged cache by smaller tiles.
 TEST(ServingPrices, WholePromptsAreReadByLargeTiles) {
     const auto seconds = [](const char* scheduler, std::int64_t context) {
@@ -247,6 +246,7 @@ TEST(ServingPrices, WholePromptsAreReadByLargeTiles) {
     EXPECT_EQ(seconds("vllm_v0", 16), seconds("sarathi", 16));
 }
 
+// Graphs capture steps that generate: the host launches the kernels of the others.
 TEST(ServingPrices, StepsWithPromptsAreLaunched) {
     ServingEngine engine{.host_per_launch = 1_ms, .captures_generation = true};
     const Scenario server = h100_server();
