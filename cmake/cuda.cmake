@@ -21,14 +21,19 @@ endif()
 if(CMAKE_CUDA_COMPILER AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(CMAKE_CUDA_HOST_COMPILER "${CMAKE_CXX_COMPILER}")
 endif()
-# PTX of sm_80, which devices compile when they load it, and sm_90a, which Hopper's own instructions
-# need. Where a GPU is, sm_80 code, too, so that an A100 compiles nothing.
+# Where a GPU is: code of sm_80 and sm_90a, and PTX of sm_80, which other devices compile when they
+# load it. Elsewhere that PTX is enough, in half the time. Sources with Hopper's own instructions
+# are compiled for sm_90a, too (ORRERY_HOPPER_OPTIONS): only that checks the instructions.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(architectures 80-virtual 90a-real)
+    set(architectures 80-virtual)
     if(EXISTS /dev/nvidiactl)
         set(architectures 80 90a-real)
     endif()
     set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "CUDA architectures")
+endif()
+set(ORRERY_HOPPER_OPTIONS)
+if(CMAKE_CUDA_ARCHITECTURES STREQUAL 80-virtual)
+    set(ORRERY_HOPPER_OPTIONS --generate-code=arch=compute_90a,code=[sm_90a])
 endif()
 include(CheckLanguage)
 check_language(CUDA)

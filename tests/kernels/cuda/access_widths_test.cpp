@@ -107,7 +107,7 @@ private:
     std::map<std::string, std::set<int>> words_;  // offsets from a register
 };
 
-// PTX that an object of the build holds beside the code of sm_90a, whose loads and stores are the
+// PTX of sm_80 that an object of the build holds. Loads and stores of other architectures are the
 // same; empty if there is none.
 std::string embedded_ptx(const std::string& object_of) {
     std::istringstream objects{ORRERY_CUDA_OBJECTS};
