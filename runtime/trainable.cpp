@@ -139,6 +139,10 @@ void require_long_context(const Transformer& model,
             "plan.activation_offload_fraction",
             "training keeps the inputs of layers on the device: copies can be simulated",
             "0");
+    require(plan.cpu_offloading_num_layers == 0,
+            "plan.cpu_offloading_num_layers",
+            "training keeps activations on the device: copies can be simulated",
+            "0");
     require(plan.mlp_tile_tokens == 0,
             "plan.mlp_tile_tokens",
             "training has no tiles: they can be simulated",

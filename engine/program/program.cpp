@@ -36,14 +36,18 @@ std::string_view name(Lifetime lifetime) {
 }
 
 std::string_view name(Pass pass) {
-    static constexpr std::array<std::string_view, 11> kNames{"receive",
+    static constexpr std::array<std::string_view, 15> kNames{"receive",
                                                              "forward",
                                                              "send",
                                                              "backward_input",
                                                              "backward_weight",
                                                              "backward",
+                                                             "loss_input",
                                                              "loss_forward",
                                                              "loss_backward",
+                                                             "embedding_forward",
+                                                             "embedding_gradient",
+                                                             "embedding_backward",
                                                              "gradient_sync",
                                                              "parameter_sync",
                                                              "optimizer"};

@@ -276,8 +276,16 @@ enum class Pass : std::uint8_t {
     backward_input,
     backward_weight,
     backward,       // both backward passes in one
-    loss_forward,   // a stage's part of a loss that all stages share
-    loss_backward,  // the gradients of that loss
+    // A vocabulary that all stages share (plan.vocabulary_parallel): the last stage's output goes to
+    // all, each computes its part of the loss, and then the gradients.
+    loss_input,
+    loss_forward,
+    loss_backward,
+    // The rows of the input embedding that a stage has; its output's gradient, which goes to all
+    // stages; and the rows' gradients.
+    embedding_forward,
+    embedding_gradient,
+    embedding_backward,
     gradient_sync,
     parameter_sync,
     optimizer,

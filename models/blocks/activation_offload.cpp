@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/blocks/activation_offload.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "models/segments/relayout.h"
@@ -74,6 +76,64 @@ Value copy_from_host(BlockBuilder& b, const Value& input, TensorId on_host) {
               {.name = "layer input from host", .reads = {on_host}, .writes = {fetched.tensor}},
               Traffic::activation_offload);
     return fetched;
+}
+
+LayerOnHost copy_layer_to_host(BlockBuilder& b, std::size_t first, const ResidualStream& stream) {
+    std::vector<Tensor>& tensors = b.ops.tables().program().tensors;
+    const std::array stays{stream.residual.tensor, stream.pending.tensor, stream.mask.tensor};
+    LayerOnHost layer;
+    Bytes bytes;
+    for (std::size_t i = first; i < tensors.size(); ++i) {
+        Tensor& tensor = tensors[i];
+        const auto id = to_id<TensorId>(i);
+        if (tensor.kind == TensorKind::activations && tensor.lifetime == Lifetime::micro_batch &&
+            tensor.tier == MemoryTier::hbm && std::ranges::find(stays, id) == stays.end() &&
+            !b.ops.tables().saved_copies().contains(id)) {
+            tensor.lifetime = Lifetime::slot;
+            bytes += tensor.bytes;
+            layer.tensors.push_back(id);
+        }
+    }
+    if (layer.tensors.empty()) {
+        return layer;
+    }
+    layer.on_host = b.ops.tables().tensor({.name = "activations in host memory",
+                                           .parameter = {},
+                                           .dtype = Dtype::uint8,
+                                           .kind = TensorKind::activations,
+                                           .lifetime = Lifetime::micro_batch,
+                                           .global_shape = {bytes.count()},
+                                           .layout = Layout(b.layouts.mesh.digits().size()),
+                                           .bytes = bytes,
+                                           .tier = MemoryTier::dram});
+    emit_copy(
+        b.ops,
+        {.from = MemoryTier::hbm, .to = MemoryTier::dram, .bytes = bytes},
+        {.name = "activations to host", .reads = layer.tensors, .writes = {layer.on_host}},
+        Traffic::activation_offload);
+    return layer;
+}
+
+void copy_layer_from_host(BlockBuilder& b, const LayerOnHost& layer) {
+    if (layer.tensors.empty()) {
+        return;
+    }
+    std::vector<TensorId> fetched;
+    for (const TensorId id : layer.tensors) {
+        Tensor again = b.ops.tables().program().tensors[index(id)];
+        fetched.push_back(b.ops.tables().tensor(std::move(again)));
+    }
+    if (const auto computed = b.ops.last_on(kComputeStream)) {
+        b.ops.next_waits_for(*computed);
+    }
+    const Bytes bytes = b.ops.tables().program().tensors[index(layer.on_host)].bytes;
+    emit_copy(b.ops,
+              {.from = MemoryTier::dram, .to = MemoryTier::hbm, .bytes = bytes},
+              {.name = "activations from host", .reads = {layer.on_host}, .writes = fetched},
+              Traffic::activation_offload);
+    for (std::size_t i = 0; i < fetched.size(); ++i) {
+        b.ops.substitute(layer.tensors[i], fetched[i]);
+    }
 }
 
 }  // namespace orrery

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Offload of the layer inputs that full recomputation keeps (plan.activation_offload_fraction): the
-// choice of inputs, and the copies to the host's memory and back.
+// Offload of the layer inputs that full recomputation keeps (plan.activation_offload_fraction), and
+// of all that the backward pass reads of a layer (plan.cpu_offloading_num_layers): the choice, and
+// the copies to the host's memory and back.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "models/segments/block_builder.h"
+#include "models/blocks/norm_lowering.h"
 
 namespace orrery {
 
@@ -19,5 +21,18 @@ TensorId copy_to_host(BlockBuilder& b, const Value& input, bool keeps_device_cop
 // Copies the input back to the device. The copy begins when all earlier computation on the device
 // has ended.
 Value copy_from_host(BlockBuilder& b, const Value& input, TensorId on_host);
+
+// What the backward pass reads of a layer, in the host's memory.
+struct LayerOnHost {
+    std::vector<TensorId> tensors;  // on the device, in the forward pass
+    TensorId on_host{};
+};
+// Copies the activations that were made since the program had `first` tensors. They leave the device
+// when the copy has ended. `stream` stays, because the next layer reads it, and so do 16-bit inputs
+// with FP8 copies.
+LayerOnHost copy_layer_to_host(BlockBuilder& b, std::size_t first, const ResidualStream& stream);
+// Copies them back. Ops from now on read the copies. The copy begins when all earlier computation on
+// the device has ended.
+void copy_layer_from_host(BlockBuilder& b, const LayerOnHost& layer);
 
 }  // namespace orrery

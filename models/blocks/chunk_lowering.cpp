@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
-#include "kernels/embedding/embedding.h"
 #include "kernels/residual/residual.h"
 #include "models/blocks/activation_offload.h"
+#include "models/blocks/embedding_rows.h"
 #include "models/blocks/fused_experts.h"
 #include "models/blocks/head_lowering.h"
 #include "models/blocks/layer_nodes.h"
@@ -28,6 +29,35 @@ ParameterSet parameters_of(const Deferred& later) {
         parameters.insert(parameters.end(), products.weights.begin(), products.weights.end());
     }
     return parameters;
+}
+
+// 16-bit inputs whose FP8 copies alone the backward passes read end with the forward pass.
+void free_copied_inputs(ProgramTables& tables, const Chunk& chunk) {
+    if (tables.saved_copies().empty()) {
+        return;
+    }
+    Program& program = tables.program();
+    std::vector<bool> read(program.tensors.size(), false);
+    const auto mark = [&](SegmentId segment) {
+        for (const Op& op : program.segments[index(segment)].ops) {
+            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+                read[index(program.operands[op.first_operand + i].tensor)] = true;
+            }
+        }
+    };
+    mark(chunk.backward);
+    if (chunk.backward_whole) {
+        mark(*chunk.backward_whole);
+    }
+    if (chunk.splits_backward) {
+        mark(chunk.backward_weight);
+    }
+    for (const auto& [input, copy] : tables.saved_copies()) {
+        if (!read[index(input)]) {
+            program.tensors[index(input)].lifetime = Lifetime::slot;
+        }
+    }
+    tables.saved_copies().clear();
 }
 
 class ChunkLowering {
@@ -89,6 +119,7 @@ private:
     const Chunk* before_;      // on the same stage
     std::vector<Tape> tapes_;  // of the layers
     std::map<std::size_t, TensorId> inputs_on_host_;  // by layer
+    std::vector<LayerOnHost> layers_on_host_;         // the first ones
     struct Prediction {
         Tape input{Lifetime::micro_batch};
         Tape layer{Lifetime::micro_batch};
@@ -136,23 +167,14 @@ UnitWeights ChunkLowering::unit_weights(BlockBuilder& b, UnitWeights::For pass) 
 }
 
 Value ChunkLowering::embed(BlockBuilder& b) {
-    tokens_ = token_ids(b, "tokens");
-    const Parameter& table = chunk_.embedding;
-    Layout layout = layouts_.tokens;
-    for (std::size_t digit = 0; digit < layout.size(); ++digit) {
-        if (layouts_.embedding[digit] == sharded(kInput)) {
-            layout[digit] = partial();  // each rank has only its rows of the table
-        }
+    Value x;
+    if (chunk_.shape.has_vocabulary_part) {
+        x = b.value("embedded", model_.hidden_size, layouts_.residual, Lifetime::micro_batch);
+        chunk_.embedded = x;
+    } else {
+        tokens_ = token_ids(b, "tokens");
+        x = embedding_rows(b, chunk_.embedding, tokens_);
     }
-    const Value rows = b.value("embedding", model_.hidden_size, layout, Lifetime::slot);
-    b.kernel("embedding",
-             embedding_forward(
-                 b.local_tokens(rows), model_.hidden_size, b.local_input(table), rows.dtype),
-             kElementwise,
-             {&tokens_},
-             {&rows},
-             {table.weight});
-    const Value x = b.relayout("embedding reduce", rows, layouts_.residual, Lifetime::micro_batch);
     b.outlive_slot(x);
     if (chunk_.position.elements > 0) {
         b.kernel("position embedding",
@@ -198,17 +220,12 @@ void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dsum) {
                  {&dresidual},
                  b.dropout_scalars());
     }
-    const Value rows = b.relayout("embedding gradient gather", dresidual, layouts_.tokens);
-    Parameter& table = chunk_.embedding;
-    table.gradient_layout = weight_gradient(layouts_.tokens, layouts_.tokens);
-    b.kernel("embedding backward",
-             embedding_backward(
-                 b.local_tokens(rows), model_.hidden_size, b.local_input(table), rows.dtype),
-             kElementwise,
-             {&tokens_, &rows},
-             {},
-             {},
-             {table.gradient});
+    if (chunk_.shape.has_vocabulary_part) {
+        chunk_.embedded_gradient = dresidual;
+        b.outlive_slot(dresidual);
+    } else {
+        embedding_row_gradients(b, chunk_.embedding, tokens_, dresidual);
+    }
     if (chunk_.position.elements > 0) {
         b.bias_gradient("position embedding gradient", dresidual, chunk_.position);
     }
@@ -317,6 +334,10 @@ void ChunkLowering::forward() {
                                     chunk_.layers[i],
                                     chunk_.shape.first_layer + static_cast<std::int64_t>(i)));
         tapes_.back().forward(b, stream);
+        if (std::cmp_less(i, plan_.cpu_offloading_num_layers)) {
+            layers_on_host_.push_back(
+                copy_layer_to_host(b, chunk_.forward_layers.back().tensor, stream));
+        }
         weights.end();
     }
     chunk_.forward_layers.push_back(place(b));
@@ -412,6 +433,9 @@ SegmentId ChunkLowering::backward(bool splits) {
     for (std::size_t i = chunk_.layers.size(); i-- > 0;) {
         chunk_.backward_layers.push_back(place(b));
         begin();
+        if (i > 0 && i - 1 < layers_on_host_.size()) {
+            copy_layer_from_host(b, layers_on_host_[i - 1]);
+        }
         if (recompute_of_layer(i).whole.ends_unit) {
             run_unit_again(b, i);
             weights.gather_again();
@@ -475,6 +499,7 @@ std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,
     if (splits_some) {
         chunk->backward_whole = lowering.backward(false);
     }
+    free_copied_inputs(tables, *chunk);
     return chunk;
 }
 

@@ -22,8 +22,9 @@ struct ChunkShape {
     std::int64_t num_layers = 0;
     bool has_embedding = false;  // first virtual stage
     bool has_head = false;       // last virtual stage
-    // plan.vocabulary_parallel: the chunk has a part of the output layer
-    // (models/blocks/vocabulary_loss.h). The last stage makes its input.
+    // plan.vocabulary_parallel: the chunk has a part of the input embedding and of the output layer
+    // (models/blocks/vocabulary_embedding.h, vocabulary_loss.h). The last stage makes the latter's
+    // input.
     bool has_vocabulary_part = false;
     bool has_final_norm = false;
 };
@@ -52,23 +53,47 @@ struct Chunk {
     Value output_value;
     Value input_gradient;
     Value output_gradient;
+    // The first stage's, if all stages share the embedding: the sum of their parts, and its gradient.
+    Value embedded;
+    Value embedded_gradient;
 
     SegmentId forward{};
     SegmentId backward{};         // gradients of inputs and weights, or of inputs only
     SegmentId backward_weight{};  // weight gradients, if the schedule computes them later
-    SegmentId loss_forward{};     // for a part of the vocabulary
+    // For a part of the vocabulary.
+    SegmentId loss_input{};
+    SegmentId loss_forward{};
     SegmentId loss_backward{};
+    SegmentId embedding_forward{};
+    SegmentId embedding_gradient{};
+    SegmentId embedding_backward{};
     bool splits_backward = false;
     std::optional<SegmentId> backward_whole{};  // both gradients, if only some passes are split
 
     // The segment of a forward or backward pass.
     SegmentId segment_of(Pass pass) const {
-        return pass == Pass::forward           ? forward
-               : pass == Pass::loss_forward    ? loss_forward
-               : pass == Pass::loss_backward   ? loss_backward
-               : pass == Pass::backward_weight ? backward_weight
-               : pass == Pass::backward        ? backward_whole.value_or(backward)
-                                               : backward;
+        switch (pass) {
+            case Pass::forward:
+                return forward;
+            case Pass::loss_input:
+                return loss_input;
+            case Pass::loss_forward:
+                return loss_forward;
+            case Pass::loss_backward:
+                return loss_backward;
+            case Pass::embedding_forward:
+                return embedding_forward;
+            case Pass::embedding_gradient:
+                return embedding_gradient;
+            case Pass::embedding_backward:
+                return embedding_backward;
+            case Pass::backward_weight:
+                return backward_weight;
+            case Pass::backward:
+                return backward_whole.value_or(backward);
+            default:
+                return backward;
+        }
     }
     // The place of each layer in the order of the pass, and one more entry for the end of the last
     // layer.

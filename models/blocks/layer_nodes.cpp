@@ -14,7 +14,7 @@ constexpr auto kMemoryBound = Cause::memory_bound_kernels;
 Value gather_input(BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w) {
     const Layout needed = gemm_input(x.layout, w.layout);
     return b.relayout(std::string{name} + " gather",
-                      b.quantised(name, x, w),
+                      b.quantised_input(name, x, w),
                       needed,
                       Lifetime::slot,
                       b.overlap_pieces(x.layout, needed));

@@ -354,6 +354,29 @@ std::vector<PredictionParameters> prediction_parameters(ParameterFactory& factor
     return all;
 }
 
+// Each pipeline stage has the same number of rows of the input embedding.
+void create_embedding(ParameterFactory& factory,
+                      const Transformer& model,
+                      const LayoutAssignment& layouts,
+                      Chunk& chunk) {
+    const bool has_part = chunk.shape.has_vocabulary_part;
+    if (chunk.shape.has_embedding || has_part) {
+        Layout part = layouts.embedding;
+        if (has_part) {
+            part[layouts.pipeline_digit] = sharded(kInput);
+        }
+        chunk.embedding = factory.make(
+            "embedding.word_embeddings.weight", -1, model.vocab_size, model.hidden_size, part);
+    }
+    if (chunk.shape.has_embedding && model.position_embedding == PositionEmbedding::learned) {
+        chunk.position = factory.make("embedding.position_embeddings.weight",
+                                      -1,
+                                      model.seq_length,
+                                      model.hidden_size,
+                                      layouts.vector_weight);
+    }
+}
+
 void create_vocabulary_part(ParameterFactory& factory,
                             const Transformer& model,
                             const LayoutAssignment& layouts,
@@ -376,17 +399,7 @@ void create_parameters(ProgramTables& tables,
     ParameterFactory factory{tables, layouts};
     const ChunkShape& shape = chunk.shape;
     const std::int64_t h = model.hidden_size;
-    if (shape.has_embedding) {
-        chunk.embedding = factory.make(
-            "embedding.word_embeddings.weight", -1, model.vocab_size, h, layouts.embedding);
-        if (model.position_embedding == PositionEmbedding::learned) {
-            chunk.position = factory.make("embedding.position_embeddings.weight",
-                                          -1,
-                                          model.seq_length,
-                                          h,
-                                          layouts.vector_weight);
-        }
-    }
+    create_embedding(factory, model, layouts, chunk);
     for (std::int64_t i = 0; i < shape.num_layers; ++i) {
         chunk.layers.push_back(
             LayerParameterFactory{factory, model, layouts, shape.first_layer + i}.all());

@@ -10,7 +10,7 @@
 
 #include "engine/base/check.h"
 #include "models/blocks/chunk_lowering.h"
-#include "models/blocks/vocabulary_loss.h"
+#include "models/blocks/shared_vocabulary.h"
 #include "models/lowering/gradient_sync.h"
 #include "models/lowering/optimizer_lowering.h"
 #include "models/plan/layout_assignment.h"
@@ -129,7 +129,7 @@ void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
                                       {.tied = shares ? chunks_.front().get() : nullptr,
                                        .before = turns ? chunks_.front().get() : nullptr}));
         if (shape.has_vocabulary_part) {
-            lower_vocabulary_loss(tables_, model_, plan_, layouts_, *chunks_.back());
+            lower_shared_vocabulary(tables_, model_, plan_, layouts_, *chunks_.back());
         }
         syncs_.push_back(lower_sync(tables_, plan_, layouts_, *chunks_.back()));
         lower_messages(*chunks_.back());

@@ -163,6 +163,10 @@ struct ParallelPlan {
     // the host's memory is not pinned (DeepSpeed's cpu_checkpointing, which allocates it anew in
     // each step).
     bool activation_offload_blocking = false;
+    // What the backward pass reads of the first layers lies in the host's memory until the pass
+    // comes to the layer before (Megatron-Core's option of this name, Transformer Engine's
+    // get_cpu_offload_context()).
+    std::int64_t cpu_offloading_num_layers = 0;
     // > 0: a rank's tokens pass the MLP, or the output layer and the loss, in equal tiles of at
     // most this many tokens. Each tile runs again in the backward pass (DeepSpeed's TiledMLP and
     // SequenceTiledCompute; Bekman et al., section 3.1).
@@ -319,11 +323,14 @@ struct ParallelPlan {
     // Weights of layers are gathered as FP8 (Megatron-LM's --fp8-param-gather, torchao's
     // enable_fsdp_float8_all_gather).
     bool fp8_param_gather = false;
+    // The backward pass of an FP8 product reads the FP8 copy of its input, and the 16-bit input is
+    // freed (Transformer Engine). false: the input is kept and cast again (torchao, XLA).
+    bool fp8_saved_inputs = true;
     // Attention's products are in FP8, too (Megatron-Core's option of this name).
     bool fp8_dot_product_attention = false;
-    // The output layer and the loss are split over the pipeline stages. Each stage holds a part of
-    // the vocabulary (Yeung et al., Balancing Pipeline Parallelism with Vocabulary Parallelism,
-    // arXiv 2411.05288).
+    // The input embedding, the output layer and the loss are split over the pipeline stages. Each
+    // stage holds a part of the vocabulary (Yeung et al., Balancing Pipeline Parallelism with
+    // Vocabulary Parallelism, arXiv 2411.05288).
     bool vocabulary_parallel = false;
     // ZeRO 1: gradients are reduced only to the ranks that step them. false: an all-reduce gives
     // them to all ranks (DeepSpeed's BF16_Optimizer).

@@ -186,6 +186,10 @@ inline constexpr FieldTable kPlanFields{
         .values = {0, 1}),
     ORRERY_PLAN_FIELD(activation_offload_blocking, pass,
         .meaning = "The device waits for each layer input that it sends to the host's memory."),
+    ORRERY_PLAN_FIELD(cpu_offloading_num_layers, pass,
+        .meaning = "Layers, from the first, whose activations lie in the host's memory until their "
+                   "backward pass.",
+        .values = {0, 1'000'000}, .flags = {"--cpu-offloading-num-layers"}),
     ORRERY_PLAN_FIELD(mlp_tile_tokens, pass,
         .meaning = "Tokens of a rank that pass the MLP at a time; each tile runs again in the "
                    "backward pass; 0: all.",
@@ -414,11 +418,15 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(fp8_param_gather, chunk,
         .meaning = "Sharded weights of layers are gathered in FP8.",
         .flags = {"--fp8-param-gather"}),
+    ORRERY_PLAN_FIELD(fp8_saved_inputs, pass,
+        .meaning = "FP8 products keep the FP8 copies of their inputs for the backward pass; false: "
+                   "the inputs in 16 bits."),
     ORRERY_PLAN_FIELD(fp8_dot_product_attention, pass,
         .meaning = "The products of attention are in FP8, too.",
         .flags = {"--fp8-dot-product-attention"}),
     ORRERY_PLAN_FIELD(vocabulary_parallel, pass,
-        .meaning = "Each pipeline stage has a part of the output layer and of the loss."),
+        .meaning = "Each pipeline stage has a part of the input embedding, of the output layer "
+                   "and of the loss."),
     ORRERY_PLAN_FIELD(reduce_scatter, chunk,
         .meaning = "ZeRO 1: gradients are reduced to the ranks that step them; false: to all "
                    "ranks."),

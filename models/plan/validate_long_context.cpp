@@ -92,6 +92,25 @@ private:
                 "plan.activation_offload_blocking",
                 "no layer input goes to the host",
                 "false, or plan.activation_offload_fraction: 1");
+        whole_layers_offload();
+    }
+
+    void whole_layers_offload() {
+        const char* const key = "plan.cpu_offloading_num_layers";
+        const std::int64_t layers = plan_.cpu_offloading_num_layers;
+        require(layers == 0 || (layers > 0 && layers < model_.num_layers),
+                key,
+                fmt::format("the backward pass begins at once with the last of {} layers",
+                            model_.num_layers),
+                fmt::format("0 to {}", model_.num_layers - 1));
+        require(layers == 0 || plan_.pipeline_model_parallel_size == 1,
+                key,
+                "the layers of several stages have no offload",
+                "0, or plan.pipeline_model_parallel_size: 1");
+        require(layers == 0 || plan_.recompute_granularity == Recompute::none,
+                key,
+                "what is computed again does not go to the host",
+                "0, or plan.recompute_granularity: none");
     }
 
     void linear_attention() {

@@ -27,7 +27,7 @@ struct ScheduleShape {
     std::int32_t chunks = 1;  // model chunks of each stage
     std::int32_t micro_batches = 1;
     ChunkPlacement placement = ChunkPlacement::looping;
-    bool shares_loss = false;  // all stages compute the loss of each micro-batch together
+    bool shares_loss = false;  // all stages have a part of the vocabulary
     bool operator==(const ScheduleShape&) const = default;
 
     // The number of parts of the model, and the part that a chunk holds.
@@ -46,10 +46,9 @@ struct ScheduleShape {
     }
 };
 
+
 // The pass is forward, backward (both gradients), backward_input or backward_weight. With
-// ScheduleShape::shares_loss there are two more. loss_forward is a stage's part up to the
-// statistics that all stages exchange. loss_backward uses their sums and computes the gradient of
-// the last stage's output.
+// ScheduleShape::shares_loss there are those of the shared vocabulary, too (loss_ and embedding_).
 struct WorkItem {
     Pass pass = Pass::forward;
     std::int32_t chunk = 0;

@@ -299,18 +299,34 @@ Value BlockBuilder::quantised(std::string_view name,
     return y;
 }
 
-Value BlockBuilder::as_quantised(Value x, const Parameter& w) const {
-    x.dtype = gemm_dtype(w) == Dtype::fp8 ? Dtype::fp8 : x.dtype;
+Value BlockBuilder::quantised_input(std::string_view name, const Value& x, const Parameter& w) {
+    const Lifetime lifetime = ops.tables().program().tensors[index(x.tensor)].lifetime;
+    const bool keeps = plan.fp8_saved_inputs && !recomputing && lifetime == Lifetime::micro_batch;
+    const Value copy = quantised(name, x, w, keeps ? lifetime : Lifetime::slot);
+    if (keeps && copy.tensor != x.tensor) {
+        ops.tables().saved_copies()[x.tensor] = copy.tensor;
+    }
+    return copy;
+}
+
+Value BlockBuilder::as_quantised(Value x, const Parameter& w) {
+    if (gemm_dtype(w) != Dtype::fp8) {
+        return x;
+    }
+    x.dtype = Dtype::fp8;
+    const auto copy = ops.tables().saved_copies().find(x.tensor);
+    if (copy != ops.tables().saved_copies().end()) {
+        x.tensor = copy->second;
+    }
     return x;
 }
 
 void BlockBuilder::chunked_gemm(std::string_view name,
-                                const Value& given,
+                                const Value& x,
                                 const Value& y,
                                 const Parameter& w,
                                 GemmExtent extent,
                                 bool accumulate) {
-    const Value x = quantised(name, given, w);
     const std::size_t chunks = std::max(x.pieces, y.pieces);
     const KernelCall call = product_call(x, w, extent, static_cast<std::int64_t>(chunks));
     for (std::size_t i = 0; i < chunks; ++i) {
@@ -360,7 +376,7 @@ Value BlockBuilder::product(std::string_view name,
     }
     chunked_gemm(
         name,
-        x,
+        quantised_input(name, x, w),
         y,
         w,
         {.n = local_output(w), .k = local_input(w), .transposed = w.transposed, .bias = bias},
@@ -372,7 +388,7 @@ void BlockBuilder::product_part(std::string_view name,
                                 const Value& given,
                                 const Parameter& w,
                                 std::int8_t part) {
-    const Value x = quantised(name, given, w);
+    const Value x = quantised_input(name, given, w);
     const std::int64_t columns = w.column_parts[static_cast<std::size_t>(part)];
     const std::string text = std::string{name} + " part";
     const Value y = value(text, columns, gemm_output(x.layout, w.layout), Lifetime::slot);
@@ -413,7 +429,7 @@ Value BlockBuilder::gradient_product(std::string_view name,
                                                   dy.pieces);
     chunked_gemm(
         name,
-        dy,
+        quantised(name, dy, w),
         dx,
         w,
         {.n = local_input(w), .k = local_output(w), .transposed = !w.transposed, .bias = nullptr},
@@ -422,9 +438,10 @@ Value BlockBuilder::gradient_product(std::string_view name,
 }
 
 void BlockBuilder::weight_product(std::string_view name,
-                                  const Value& x,
+                                  const Value& given,
                                   const Value& dy,
                                   Parameter& w) {
+    const Value x = as_quantised(given, w);
     w.gradient_layout = weight_gradient(x.layout, dy.layout);
     const std::int64_t rows = local_input(w);
     const std::int64_t columns = local_output(w);

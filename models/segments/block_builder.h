@@ -291,8 +291,11 @@ public:
                     const Value& x,
                     const Parameter& w,
                     Lifetime lifetime = Lifetime::slot);
-    // The same for a value that the forward pass has already cast.
-    Value as_quantised(Value x, const Parameter& w) const;
+    // The same for the input of a forward product. If the backward pass reads x, the copy is kept
+    // for it (plan.fp8_saved_inputs).
+    Value quantised_input(std::string_view name, const Value& x, const Parameter& w);
+    // The same for a value that the forward pass has already cast: the kept copy, if there is one.
+    Value as_quantised(Value x, const Parameter& w);
     // dw += x^T dy.
     void weight_product(std::string_view name, const Value& x, const Value& dy, Parameter& w);
     // db += column sums of dy.

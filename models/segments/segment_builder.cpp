@@ -250,9 +250,10 @@ void SegmentBuilder::add_operands(const OpSpec& spec) {
                          const std::vector<std::int8_t>& parts) {
         for (std::size_t i = 0; i < tensors.size(); ++i) {
             const TensorId t = tensors[i];
+            const auto other = substitutes_.find(t);
             const bool cut = std::ranges::find(spec.in_pieces, t) != spec.in_pieces.end();
             tables_.program().operands.push_back(
-                {.tensor = t,
+                {.tensor = other == substitutes_.end() ? t : other->second,
                  .access = access,
                  .transposed = std::ranges::find(spec.transposed, t) != spec.transposed.end(),
                  .part = i < parts.size() ? parts[i] : std::int8_t{-1},

@@ -48,6 +48,8 @@ public:
                          const Layout& layout,
                          Bytes bytes,
                          Lifetime lifetime = Lifetime::step);
+    // FP8 copies that backward passes read in place of these 16-bit tensors.
+    std::map<TensorId, TensorId>& saved_copies() { return saved_copies_; }
     // Tensors whose number of rows a router decides, in the order in which they were added.
     std::vector<RoutedTensor>& routed() { return routed_; }
     // The device scalar block (engine/program/device_scalars.h), one a party.
@@ -66,6 +68,7 @@ private:
     std::map<std::vector<std::int64_t>, CollectiveId> collectives_;
     std::vector<std::int64_t> key_;  // scratch memory for the key of a look-up
     std::vector<RoutedTensor> routed_;
+    std::map<TensorId, TensorId> saved_copies_;
 };
 
 struct OpSpec {
@@ -111,6 +114,8 @@ public:
     void next_waits_for(std::uint32_t op);
     // Replaces a tensor in all ops up to now. No op may use `to` yet.
     void rename(TensorId from, TensorId to);
+    // Ops from now on use `to` where they name `from`.
+    void substitute(TensorId from, TensorId to) { substitutes_[from] = to; }
     // The position of the last op on this stream, if there is one.
     std::optional<std::uint32_t> last_on(StreamId stream) const;
     std::uint32_t size() const { return static_cast<std::uint32_t>(segment_.ops.size()); }
@@ -133,6 +138,7 @@ private:
     std::vector<Uses> uses_;               // in the order of first use
     std::vector<std::uint32_t> place_of_;  // by tensor: position in uses_ + 1, or 0
     std::vector<std::uint32_t> extra_waits_;
+    std::map<TensorId, TensorId> substitutes_;
     bool in_graph_ = false;
     bool graph_launched_ = false;
     std::uint8_t calls_before_next_ = 0;

@@ -115,6 +115,13 @@ const Row kPlanRows[] = {
          s.plan.recompute_granularity = Recompute::full;
          s.plan.activation_offload_fraction = 1;
      }},
+    {"cpu_offloading_num_layers",
+     [](Scenario& s) { s.plan.cpu_offloading_num_layers = 1; },
+     [](Scenario& s) {
+         give_host_memory(s);
+         s.plan.recompute_granularity = Recompute::none;
+         s.plan.pipeline_model_parallel_size = 1;
+     }},
     {"mlp_tile_tokens", [](Scenario& s) { s.plan.mlp_tile_tokens = 64; }, whole_gated_layers},
     {"loss_tile_tokens", [](Scenario& s) { s.plan.loss_tile_tokens = 64; }, whole_gated_layers},
     {"loss_in_place",
@@ -342,6 +349,9 @@ const Row kPlanRows[] = {
     {"moments_dtype", [](Scenario& s) { s.plan.moments_dtype = Dtype::bf16; }},
     {"fp8_recipe",
      [](Scenario& s) { s.plan.fp8_recipe = Fp8Recipe::tensorwise; },
+     [](Scenario& s) { s.plan.precision = Dtype::fp8; }},
+    {"fp8_saved_inputs",
+     [](Scenario& s) { s.plan.fp8_saved_inputs = false; },
      [](Scenario& s) { s.plan.precision = Dtype::fp8; }},
     {"fp8_param_gather",
      [](Scenario& s) { s.plan.fp8_param_gather = true; },

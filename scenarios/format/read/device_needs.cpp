@@ -38,7 +38,8 @@ void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& e
 void check_host_memory(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
     const ParallelPlan& plan = scenario.plan;
     const bool optimizer = plan.optimizer_cpu_offload;
-    const bool offloads = optimizer || scenario.plan.activation_offload_fraction > 0;
+    const bool layers = plan.cpu_offloading_num_layers > 0;
+    const bool offloads = optimizer || layers || plan.activation_offload_fraction > 0;
     for (std::uint32_t k = 0; offloads && k < scenario.cluster.num_kinds(); ++k) {
         const NodeSpec node = scenario.cluster.kind(k).node;
         const std::string name = node.name.empty() ? "the node" : node.name;
@@ -47,6 +48,7 @@ void check_host_memory(const DocumentNode& root, const Scenario& scenario, Error
         };
         if (!has_tier(node, MemoryTier::dram) || node.host_memory_bandwidth == Bandwidth{}) {
             return lacks(optimizer ? "plan.optimizer_cpu_offload"
+                         : layers  ? "plan.cpu_offloading_num_layers"
                                    : "plan.activation_offload_fraction",
                          "the size and bandwidth of the host memory of " + name + " are not known",
                          "give the node host_memory and host_memory_bandwidth");

@@ -32,9 +32,11 @@ BarKind kind_of(const Op& op, Pass pass) {
     switch (pass) {
         case Pass::forward:
         case Pass::loss_forward:
+        case Pass::embedding_forward:
             return BarKind::forward;
         case Pass::backward:
         case Pass::loss_backward:
+        case Pass::embedding_backward:
         case Pass::backward_input:
         case Pass::backward_weight:
             return BarKind::backward;

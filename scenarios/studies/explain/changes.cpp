@@ -214,6 +214,7 @@ private:
                                                       &Plan::grad_offload_tier,
                                                       &Plan::offload_fp32_weights,
                                                       &Plan::activation_offload_fraction,
+                                                      &Plan::cpu_offloading_num_layers,
                                                       &Plan::activation_offload_blocking>();
         if (!overrides.empty()) {
             add(ChangeKind::plan, "no offload", std::move(overrides));

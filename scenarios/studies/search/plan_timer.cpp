@@ -277,6 +277,9 @@ tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan
     if (plan.activation_offload_fraction > 0) {
         return tl::unexpected(std::string_view{"inputs of layers lie on the host"});
     }
+    if (plan.cpu_offloading_num_layers > 0) {
+        return tl::unexpected(std::string_view{"activations of layers lie on the host"});
+    }
     const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model_, plan));
     Family& family = family_of(plan, layouts);
     const auto parts = parts_of(family, plan, layouts);

@@ -83,6 +83,7 @@ constexpr std::string_view kKeysOfOptions[] = {
     "dropout",
     "hsdp_shard",
     "zero1_shard",
+    "cpu_offloading_num_layers",
     "pipeline_layers",
     "vocabulary_parallel",
     "method",       // expressed by the sizes
@@ -273,6 +274,7 @@ void set_features(const PublishedCase& row,
         const std::int64_t ranks = digits_of(value_of_word(words, key));
         plan.hsdp_shard_size = ranks > 0 ? ranks : plan.hsdp_shard_size;
     }
+    plan.cpu_offloading_num_layers = digits_of(value_of_word(words, "cpu_offloading_num_layers"));
     if (says(words, "pure_bf16")) {
         plan.gradient_dtype = Dtype::bf16;
         plan.main_params_dtype = Dtype::bf16;

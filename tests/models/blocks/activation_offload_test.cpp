@@ -105,5 +105,28 @@ TEST(ActivationOffload, CountsMicroBatchesInFlight) {
     EXPECT_EQ(host_bytes(program, RoleId{1}).count(), 1 * 2 * kInput);
 }
 
+// Each offloaded layer is copied once in each direction, and its copy back begins while the layer
+// above computes. The last layer stays.
+TEST(ActivationOffload, MovesAllThatTheBackwardPassOfTheFirstLayersReads) {
+    const Transformer model = small_llama(8);
+    const Program kept = verified(model, {});
+    Bytes before{};
+    for (const std::int64_t layers : {1, 4, 7}) {
+        const Program moved = verified(model, {.cpu_offloading_num_layers = layers});
+        EXPECT_EQ(ops_called(moved, "activations to host").size(), static_cast<std::size_t>(layers));
+        EXPECT_EQ(ops_called(moved, "activations from host").size(),
+                  static_cast<std::size_t>(layers));
+        const Bytes on_host = host_bytes(moved, RoleId{0});
+        EXPECT_GT(on_host, before);
+        before = on_host;
+    }
+    const Program moved = verified(model, {.cpu_offloading_num_layers = 7});
+    // On the device are the last layer, the layer that is copied back, and the stream of all.
+    const std::int64_t of_layer = host_bytes(moved, RoleId{0}).count() / 7;
+    EXPECT_GT(activation_peak(kept) - activation_peak(moved), 5 * of_layer);
+    EXPECT_LT(activation_peak(kept) - activation_peak(moved), 7 * of_layer);
+    EXPECT_DOUBLE_EQ(flop_of(moved, "fc1"), flop_of(kept, "fc1"));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -49,6 +49,21 @@ TEST(ValidateLongContext, OffloadIsOfWhatFullRecomputationKeeps) {
               std::string::npos);
 }
 
+TEST(ValidateLongContext, OffloadOfWholeLayersLeavesTheLastOne) {
+    const Transformer model = small_llama(4);
+    EXPECT_EQ(first_error(model, {.cpu_offloading_num_layers = 3}), "");
+    EXPECT_NE(first_error(model, {.cpu_offloading_num_layers = 4}).find("the last of 4 layers"),
+              std::string::npos);
+    EXPECT_NE(first_error(model, {.pipeline_model_parallel_size = 2,
+                                  .cpu_offloading_num_layers = 1})
+                  .find("several stages"),
+              std::string::npos);
+    EXPECT_NE(first_error(model, {.recompute_granularity = Recompute::selective,
+                                  .cpu_offloading_num_layers = 1})
+                  .find("computed again"),
+              std::string::npos);
+}
+
 TEST(ValidateLongContext, LinearAttentionHasNoWindow) {
     Transformer model = small_llama();
     model.linear_attention_every = 1;

@@ -25,6 +25,9 @@ TEST(DeviceNeeds, WhatLiesOnTheHostNeedsItsMemory) {
     EXPECT_EQ(errors_of(scenario), "");
     scenario.plan.activation_offload_fraction = 0.5;
     EXPECT_NE(errors_of(scenario).find("host memory"), std::string::npos);
+    scenario.plan.activation_offload_fraction = 0;
+    scenario.plan.cpu_offloading_num_layers = 1;
+    EXPECT_NE(errors_of(scenario).find("host memory"), std::string::npos);
     scenario.cluster.node.host_memory = Bytes{1'000'000'000'000};
     scenario.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
     EXPECT_EQ(errors_of(scenario), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/blocks/vocabulary_loss.h"
+#include "models/blocks/shared_vocabulary.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ Transformer model_of_stages() {
     return model;
 }
 
-TEST(VocabularyLoss, EachStageHasAPartOfTheOutputLayer) {
+TEST(SharedVocabulary, EachStageHasAPartOfTheOutputLayer) {
     const Program alone = verified(model_of_stages(), plan_of_stages(false));
     const Program shared = verified(model_of_stages(), plan_of_stages(true));
     EXPECT_EQ(ops_called(alone, "logits").size(), 1U);
@@ -37,7 +37,20 @@ TEST(VocabularyLoss, EachStageHasAPartOfTheOutputLayer) {
               bytes_of_tensor(alone, "output_layer.weight") / 4);
 }
 
-TEST(VocabularyLoss, TheLastStagesNormGoesToAllAndTheSumsComeBack) {
+TEST(SharedVocabulary, EachStageHasRowsOfTheInputEmbedding) {
+    const Program alone = verified(model_of_stages(), plan_of_stages(false));
+    const Program shared = verified(model_of_stages(), plan_of_stages(true));
+    constexpr const char* kTable = "embedding.word_embeddings.weight";
+    EXPECT_EQ(bytes_of_tensor(shared, kTable), bytes_of_tensor(alone, kTable) / 4);
+    for (const char* name :
+         {"embedding", "embedding reduce", "embedding gradient broadcast", "embedding backward"}) {
+        EXPECT_EQ(ops_called(shared, name).size(), 4U) << name;
+    }
+    EXPECT_EQ(ops_called(alone, "embedding").size(), 1U);
+    EXPECT_TRUE(ops_called(alone, "embedding reduce").empty());
+}
+
+TEST(SharedVocabulary, TheLastStagesNormGoesToAllAndTheSumsComeBack) {
     const Program shared = verified(model_of_stages(), plan_of_stages(true));
     EXPECT_EQ(ops_called(shared, "final norm").size(), 1U);
     EXPECT_EQ(ops_called(shared, "final norm backward").size(), 1U);
@@ -55,7 +68,7 @@ TEST(VocabularyLoss, TheLastStagesNormGoesToAllAndTheSumsComeBack) {
 }
 
 // Each stage gathers its own ranks' parts of the sequence.
-TEST(VocabularyLoss, GoesWithTensorAndSequenceParallelism) {
+TEST(SharedVocabulary, GoesWithTensorAndSequenceParallelism) {
     ParallelPlan plan = plan_of_stages(true);
     plan.tensor_model_parallel_size = 2;
     plan.sequence_parallel = true;
@@ -66,10 +79,12 @@ TEST(VocabularyLoss, GoesWithTensorAndSequenceParallelism) {
     EXPECT_DOUBLE_EQ(flop_of(shared, "logits"), flop_of(alone, "logits"));
 }
 
-TEST(VocabularyLoss, EveryMicroBatchHasALossOnEveryStage) {
+TEST(SharedVocabulary, EveryMicroBatchHasALossOnEveryStage) {
     const Program shared = verified(model_of_stages(), plan_of_stages(true));
     for (const Role& role : shared.roles) {
-        EXPECT_EQ(std::ranges::count(role.slots, Pass::loss_forward, &Slot::pass), 8);
+        for (const Pass pass : {Pass::loss_forward, Pass::embedding_forward}) {
+            EXPECT_EQ(std::ranges::count(role.slots, pass, &Slot::pass), 8);
+        }
     }
 }
 
