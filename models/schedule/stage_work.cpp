@@ -14,6 +14,11 @@ bool moves(const WorkItem& item) {
            item.pass == Pass::backward_input;
 }
 
+// Passes of the shared vocabulary end with exchanges between all stages, for which no message waits.
+bool is_of_vocabulary(const WorkItem& item) {
+    return item.pass >= Pass::loss_input && item.pass <= Pass::embedding_backward;
+}
+
 // Two passes of a DualPipe pair send and receive together (its repository,
 // _commit_and_wait_comm()).
 bool shares_messages(const ScheduleShape& shape, const WorkItem& item, const WorkItem& next) {
@@ -119,7 +124,10 @@ private:
         }
         for (const WorkItem& item : turn) {
             if (item.pass != Pass::backward_weight || rules_.weight_passes) {
-                passes_.push_back(add(StageTask::pass, item, {}));
+                const std::uint32_t pass = add(StageTask::pass, item, {});
+                if (!is_of_vocabulary(item)) {
+                    passes_.push_back(pass);
+                }
             }
         }
         for (const WorkItem& item : turn) {
@@ -208,7 +216,7 @@ private:
     const ScheduleShape& shape_;
     std::int32_t stage_;
     StageWalk walk_;
-    std::vector<std::uint32_t> passes_;    // all up to now, in order
+    std::vector<std::uint32_t> passes_;    // of layers, all up to now, in order
     std::vector<std::uint32_t> exchange_;  // messages that the next turn waits for
 };
 
