@@ -187,7 +187,8 @@ double NcclNetwork::fill_of(const Group& group,
                              .num_nodes = group.layout.num_nodes(),
                              .num_ranks = group.layout.num_ranks(),
                              .heads = network ? group.layout.num_rails() : group.layout.num_ranks(),
-                             .passes = call.kind == CollectiveKind::all_reduce ? 2u : 1u},
+                             .passes = call.kind == CollectiveKind::all_reduce ? 2u : 1u,
+                             .chain = call.kind == CollectiveKind::broadcast},
                             bandwidth);
 }
 

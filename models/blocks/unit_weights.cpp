@@ -5,8 +5,8 @@
 
 #include "engine/base/check.h"
 #include "kernels/cast/cast.h"
-#include "kernels/device_spec.h"
 #include "kernels/optimizer/optimizer.h"
+#include "models/blocks/listed_moves.h"
 #include "models/blocks/quantised_moves.h"
 #include "models/blocks/released_weights.h"
 #include "models/segments/relayout.h"
@@ -29,20 +29,6 @@ auto elements_of(const BlockBuilder& b, const ParameterSet& parameters) {
     };
 }
 
-// DeepSpeed's first ZeRO 3 (0.3.10 to 0.3.15, deepspeed/runtime/zero): each parameter is gathered
-// into, and reduced from, a list of one tensor a rank, by torch.distributed.all_gather and
-// reduce_scatter of that time.
-bool moves_lists(const BlockBuilder& b) {
-    return b.plan.fsdp_copy_out && b.plan.fsdp_unit_layers == 0;
-}
-
-// Parameters that stay whole there (stage3_param_persistence_threshold). This file counts them with
-// a larger one, to whose collective they add next to nothing.
-bool stays_whole(const BlockBuilder& b, const Parameter& p) {
-    constexpr std::int64_t kPersistentElements = 100'000;
-    return moves_lists(b) && p.elements < kPersistentElements;
-}
-
 enum class Moved : std::uint8_t { weights, gradients };
 
 // The sets of parameters that one collective moves each: all of a unit, experts separate, or one.
@@ -55,8 +41,7 @@ std::vector<ParameterSet> collectives_of(const BlockBuilder& b,
         ParameterSet alike;
         for (Parameter* p : parameters) {
             const StateLayouts& state = state_of(b.layouts, *p);
-            const bool some =
-                what == Moved::weights ? state.by_unit() : state.gradients_by_unit();
+            const bool some = what == Moved::weights ? state.by_unit() : state.gradients_by_unit();
             if (p->of_experts() != experts || !some) {
                 continue;
             }
@@ -75,19 +60,6 @@ std::vector<ParameterSet> collectives_of(const BlockBuilder& b,
 
 OpSpec named(std::string_view name) {
     return {.name = std::string{name}, .reads = {}, .writes = {}, .accumulates = {}};
-}
-
-// The host makes a view of each rank's part and copies it, in a loop of four operators. For a
-// gather these are get_rank and narrow (partition_parameters.py), select and copy_
-// (ProcessGroupNCCL.cpp); for a reduction view, narrow, select and copy_. The device waits
-// meanwhile, because the parameters' coordinator synchronises it before and after each gather
-// (stage3.py, _synchronize_communication).
-void loop_over_parts(BlockBuilder& b, std::string_view name, std::int64_t ranks) {
-    constexpr std::int64_t kOperators = 4;
-    OpSpec spec = named(name);
-    spec.cause = Cause::host;
-    spec.launches = 0;
-    b.ops.host({.duration = kEagerOperator * (kOperators * ranks)}, spec);
 }
 
 // The number of ranks that share the parameters' gathered or reduced tensors.
@@ -132,14 +104,16 @@ TensorId added_to(BlockBuilder& b, const ParameterSet& parameters, TensorId sum)
 void reduce(BlockBuilder& b, const ParameterSet& parameters, OffloadedGradients* offloaded) {
     const StateLayouts& state = state_of(b.layouts, *parameters.front());
     const auto elements = elements_of(b, parameters);
-    if (moves_lists(b)) {
-        loop_over_parts(b, "gradients in parts", ranks_of_lists(b, parameters));
-    }
     std::vector<TensorId> source;
     std::vector<TensorId> shards;
     for (const Parameter* p : parameters) {
         source.push_back(p->gradient);
         shards.push_back(p->gradient_shard);
+    }
+    if (moves_lists(b)) {
+        list_gradients(b,
+                       parameters,
+                       {.elements = elements(state.whole), .ranks = ranks_of_lists(b, parameters)});
     }
     const std::int64_t reduced = elements(state.gradients);
     if (offloaded != nullptr) {
@@ -165,6 +139,9 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters, OffloadedGradients*
             continue;
         }
         emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gradient_dtype}, spec);
+    }
+    if (moves_lists(b)) {
+        wait_for_list(b);
     }
     if (offloaded != nullptr) {
         offloaded->store(parameters, shards[0], reduced);
@@ -265,10 +242,10 @@ void copy_out(BlockBuilder& b, const ParameterSet& parameters) {
     if (!b.plan.fsdp_copy_out) {
         return;
     }
-    const Dtype dtype = b.layouts.state.gathered_weights.dtype == Dtype::fp8 &&
-                                in_layer(b, parameters)
-                            ? Dtype::fp8
-                            : b.layouts.state.weight_dtype;
+    const Dtype dtype =
+        b.layouts.state.gathered_weights.dtype == Dtype::fp8 && in_layer(b, parameters)
+            ? Dtype::fp8
+            : b.layouts.state.weight_dtype;
     OpSpec spec = named("weights copy out");
     for (const Parameter* p : parameters) {
         spec.accumulates.push_back(p->weight);
@@ -276,7 +253,10 @@ void copy_out(BlockBuilder& b, const ParameterSet& parameters) {
     b.ops.kernel(cast(elements_of(b, parameters)(b.layouts.state.whole), dtype, dtype), spec);
     if (moves_lists(b)) {
         for (const ParameterSet& moved : collectives_of(b, parameters, Moved::weights)) {
-            loop_over_parts(b, "weights in parts", ranks_of_lists(b, moved));
+            list_weights(b,
+                         moved,
+                         {.elements = elements_of(b, moved)(b.layouts.state.whole),
+                          .ranks = ranks_of_lists(b, moved)});
         }
     }
 }
@@ -322,8 +302,8 @@ void UnitWeights::add_offloaded() {
     for (const Unit& unit : units_) {
         std::int64_t elements = 0;
         for (const Parameter* p : unit.parameters) {
-            elements += local_elements(
-                {p->elements}, state_of(b_.layouts, *p).gradients, b_.layouts.mesh);
+            elements +=
+                local_elements({p->elements}, state_of(b_.layouts, *p).gradients, b_.layouts.mesh);
         }
         most = std::max(most, elements);
         fetched.push_back(unit.parameters);
@@ -364,8 +344,7 @@ void UnitWeights::gather(std::size_t unit) {
     ORRERY_CHECK(unit == gathered_);
     ++gathered_;
     fetch(unit);
-    for (const ParameterSet& moved :
-         collectives_of(b_, units_[unit].parameters, Moved::weights)) {
+    for (const ParameterSet& moved : collectives_of(b_, units_[unit].parameters, Moved::weights)) {
         gather_set(moved, units_[unit]);
     }
 }

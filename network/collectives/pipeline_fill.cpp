@@ -10,14 +10,15 @@ namespace {
 
 constexpr std::int64_t kKiB = 1024;
 
-std::int64_t ring_chunk(NcclProtocol protocol) {
+// Simple makes four steps of its buffer one chunk, for broadcast one (src/include/collectives.h).
+std::int64_t ring_chunk(NcclProtocol protocol, bool chain) {
     switch (protocol) {
         case NcclProtocol::ll:
             return 32 * kKiB;  // half of the moved bytes are flags
         case NcclProtocol::ll128:
             return 576'000;
         default:
-            return 2048 * kKiB;
+            return (chain ? 512 : 2048) * kKiB;
     }
 }
 
@@ -46,7 +47,9 @@ std::int64_t nccl_bytes_in_flight(const NcclChoice& choice, const PipelinedCall&
     const std::int64_t channels = choice.channels;
     switch (choice.algorithm) {
         case NcclAlgorithm::ring:
-            return std::min(call.bytes, channels * call.num_ranks * ring_chunk(choice.protocol));
+            return std::min(call.bytes,
+                            channels * (call.chain ? 1 : call.num_ranks) *
+                                ring_chunk(choice.protocol, call.chain));
         case NcclAlgorithm::nvls: {
             constexpr std::array<ChunkLimit, 3> kLimits{
                 {{64 * kKiB, 64}, {32 * kKiB, 8}, {16 * kKiB, 2}}};
@@ -71,6 +74,9 @@ double pipeline_fill_us(const NcclChoice& choice, const PipelinedCall& call, dou
     const double us = static_cast<double>(nccl_bytes_in_flight(choice, call)) / (1000 * bandwidth);
     switch (choice.algorithm) {
         case NcclAlgorithm::ring:
+            if (call.chain) {
+                return us * (call.num_nodes - 1);
+            }
             // The bytes in flight take passes * (n-1) chunks to go around.
             return us / (call.passes * (call.num_ranks - 1));
         case NcclAlgorithm::nvls:

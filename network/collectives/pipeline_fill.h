@@ -2,6 +2,10 @@
 // The time of a pipelined collective beyond latency and bytes / bandwidth: chunks in flight while a
 // part of the pipeline is idle, at its start and its end.
 //   ring:     the last chunk is received after the last one was sent: one chunk per channel.
+//   chain:    a broadcast passes round a ring. A NIC sends a chunk when its GPU has written all of
+//   it
+//             (src/transport/net.cc, sendProxyProgress): one chunk per channel and message between
+//             nodes. Inside a node GPUs pass on what has arrived.
 //   NVLS:     a chunk of every head goes up (sum) and down (result): two.
 //   NVLSTree: up and down every level of the tree over nodes: two per level.
 // Chunk sizes are NCCL 2.28's (src/enqueue.cc). The tree's own fill is part of NCCL's correction of
@@ -21,6 +25,7 @@ struct PipelinedCall {
     std::uint32_t num_ranks = 1;
     std::uint32_t heads = 1;   // GPUs per node that own a slice (NVLS)
     std::uint32_t passes = 1;  // around a ring: 2 for all_reduce
+    bool chain = false;        // broadcast
 };
 
 // Bytes of the vector that all channels (and heads) together have in flight.

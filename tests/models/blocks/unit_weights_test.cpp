@@ -201,32 +201,6 @@ TEST(UnitWeights, AreCopiedOutOnceAUnit) {
     EXPECT_EQ(copies("backward"), 0u);
 }
 
-// DeepSpeed's first ZeRO 3: the host handles each rank's part of each large parameter.
-TEST(UnitWeights, MovedAsListsTakeTheHostsTimeForEachRanksPart) {
-    Transformer model = gpt(2, 512, 8, 64, 1024);  // products of 262,144 elements and more
-    model.tied_embeddings = false;
-    ParallelPlan plan = sharded_plan();
-    plan.fsdp_unit_layers = 0;
-    const auto host_time = [&] {
-        const Program program = lower(model, plan);
-        EXPECT_TRUE(verify(program).empty());
-        Time sum;
-        for (const Op& op : segment(program, "forward").ops) {
-            sum += op.kind() == OpKind::host ? program.host_work(op).duration : Time{};
-        }
-        return sum;
-    };
-    EXPECT_EQ(host_time(), Time{});
-    plan.fsdp_copy_out = true;
-    const Time of_eight = host_time();
-    EXPECT_GT(of_eight, Time{});
-    plan.data_parallel_size = 16;
-    plan.global_batch_size = 16;
-    EXPECT_EQ(host_time(), of_eight * 2);
-    plan.fsdp_unit_layers = 1;  // one collective into one buffer
-    EXPECT_EQ(host_time(), Time{});
-}
-
 TEST(UnitWeights, MovedAsListsLeaveSmallParametersWhole) {
     Transformer model = gpt(1, 512, 8, 64, 1024);
     model.tied_embeddings = false;

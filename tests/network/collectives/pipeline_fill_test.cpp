@@ -20,6 +20,20 @@ TEST(PipelineFill, RingWaitsForItsLastChunk) {
     EXPECT_NEAR(pipeline_fill_us(ring, small, bandwidth), kKiB / 15e3, 1e-9);
 }
 
+// 100 Gb/s a channel.
+TEST(PipelineFill, ABroadcastWaitsForAChunkBetweenNodes) {
+    NcclChoice ring{
+        .algorithm = NcclAlgorithm::ring, .protocol = NcclProtocol::ll128, .channels = 4};
+    PipelinedCall call{.bytes = 64 * kMiB, .num_nodes = 16, .num_ranks = 128, .chain = true};
+    EXPECT_NEAR(pipeline_fill_us(ring, call, 50.0), 15 * 576'000 / 12.5e3, 1e-9);
+    ring.protocol = NcclProtocol::simple;
+    EXPECT_NEAR(pipeline_fill_us(ring, call, 50.0), 15 * 512 * kKiB / 12.5e3, 1e-9);
+    call.bytes = 4 * kKiB;  // a channel has 1 KiB
+    EXPECT_NEAR(pipeline_fill_us(ring, call, 50.0), 15 * kKiB / 12.5e3, 1e-9);
+    call.num_nodes = 1;
+    EXPECT_EQ(pipeline_fill_us(ring, call, 50.0), 0.0);
+}
+
 TEST(PipelineFill, NvlsTakesSmallerChunksForSmallerCalls) {
     const NcclChoice nvls{.algorithm = NcclAlgorithm::nvls, .channels = 16};
     const auto chunk = [&](std::int64_t bytes) {
