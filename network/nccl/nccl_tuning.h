@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+
 #include "engine/program/kernel_call.h"
 #include "network/fabric/nccl_choice_table.h"
 

@@ -31,10 +31,10 @@ std::optional<FabricTable> open_fabric_table(const DocumentNode& file,
                                              const std::vector<std::string>& columns,
                                              Errors& errors) {
     if (!file.is_scalar() || file.text.empty()) {
-        errors.push_back({file.where(),
-                          key + " must be a file's name",
-                          fmt::format("a table with the columns {}",
-                                      fmt::join(needed_columns(columns), ", "))});
+        errors.push_back(
+            {file.where(),
+             key + " must be a file's name",
+             fmt::format("a table with the columns {}", fmt::join(needed_columns(columns), ", "))});
         return std::nullopt;
     }
     const bool inlined = is_table_text(file.text);

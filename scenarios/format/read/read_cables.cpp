@@ -170,10 +170,10 @@ void read_list(const DocumentNode& file,
                ClusterSpec& cluster,
                Errors& errors) {
     const auto table = open_fabric_table(file,
-                                  folder,
-                                  "cluster.fabric.file",
-                                  {"from", "to", "bandwidth", "latency=", "cables=1"},
-                                  errors);
+                                         folder,
+                                         "cluster.fabric.file",
+                                         {"from", "to", "bandwidth", "latency=", "cables=1"},
+                                         errors);
     if (!table) {
         return;
     }
@@ -196,10 +196,10 @@ void read_matrix(const DocumentNode& file,
                  ClusterSpec& cluster,
                  Errors& errors) {
     const auto table = open_fabric_table(file,
-                                  folder,
-                                  "cluster.fabric.link_matrix",
-                                  {"from", "to", "bandwidth", "latency="},
-                                  errors);
+                                         folder,
+                                         "cluster.fabric.link_matrix",
+                                         {"from", "to", "bandwidth", "latency="},
+                                         errors);
     if (!table) {
         return;
     }
