@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/cast/cast.h"
+#include "kernels/device_spec.h"
 #include "models/segments/relayout.h"
 
 namespace orrery {
@@ -202,6 +203,37 @@ void gather_parameters(SegmentBuilder& ops,
     }
 }
 
+// nanotron (distributed.py, all_gather_coalesced; optim/zero.py, _all_gather_params): the weights
+// are flattened into a buffer for each rank, PyTorch's list form of all_gather copies its own
+// buffer into those, and a loop of the host copies each part of each parameter back: narrow, view
+// and copy_. The loop that makes the views before the gather runs while gradients are reduced.
+void copy_gathered(SegmentBuilder& ops,
+                   const std::vector<Bucket>& buckets,
+                   const LayoutAssignment& layouts) {
+    constexpr int kCopies = 3;
+    constexpr std::int64_t kOperatorsOfPart = 3;
+    for (const Bucket& bucket : buckets) {
+        const StateLayouts& state = state_of(layouts, *bucket.parameters.front());
+        const std::int64_t ranks = StateLayouts::parts(state.optimizer, layouts.mesh);
+        if (ranks == 1) {
+            continue;
+        }
+        OpSpec spec = spec_of(Cause::memory_bound_kernels);
+        spec.name = "weights copy out";
+        for (const Parameter* p : bucket.parameters) {
+            spec.accumulates.push_back(p->weight);
+        }
+        for (int copy = 0; copy < kCopies; ++copy) {
+            ops.kernel(cast(bucket.elements, state.weight_dtype, state.weight_dtype), spec);
+        }
+        spec.name = "weights in parts";
+        spec.cause = Cause::host;
+        spec.launches = 0;
+        const std::int64_t parts = ranks * std::ssize(bucket.parameters);
+        ops.host({.duration = kEagerOperator * (kOperatorsOfPart * parts)}, spec);
+    }
+}
+
 // Reduces norms and biases of which each rank of the sequence-parallel group has a partial sum. As
 // in Megatron-LM's finalize_model_grads, it comes after the buckets on their stream. It waits for
 // the chunk's first layer, which the buckets must not do.
@@ -248,6 +280,9 @@ SyncSegments lower_sync(ProgramTables& tables,
         broadcast_parameters(parameters, buckets, layouts);
     } else {
         gather_parameters(parameters, buckets, layouts);
+        if (plan.fsdp_copy_out && plan.fsdp_unit_layers == 0) {
+            copy_gathered(parameters, buckets, layouts);
+        }
     }
     reduce_model_partials(gradients, chunk, layouts);
     if (gradients.size() > 0) {

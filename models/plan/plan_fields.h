@@ -435,7 +435,7 @@ inline constexpr FieldTable kPlanFields{
                    "gather equal parts."),
     ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
         .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
-                   "parameters; with fsdp_unit_layers 0 each rank's part on its own."),
+                   "parameters. With fsdp_unit_layers 0, any ZeRO: each rank's part on its own."),
 };
 // clang-format on
 #undef ORRERY_PLAN_FIELD

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/base/units.h"
+#include "network/fabric/nccl_choice_table.h"
 
 namespace orrery {
 
@@ -91,6 +92,10 @@ struct FabricSpec {
     // The time of NCCL's messages over this network, including software, if it is more than NCCL's
     // constants, which hold for a fast InfiniBand adapter; zero: it is not.
     Time message_latency{};
+    // The latency that the network's plugin reports to NCCL. NCCL adds it to its constant for a
+    // message between nodes, twice for Simple.
+    Time reported_latency{};
+    NcclChoiceTable nccl_choices{};  // of the plugin's tuner; empty: NCCL chooses
     std::uint32_t tiers = 3;  // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
     std::uint32_t nodes_per_leaf_set = 32;  // servers (trays) that share one set of ToR switches
     // True: NIC i of a server connects to ToR i of its set (multi-rail). False: all NICs connect to

@@ -216,7 +216,8 @@ NcclCommunicator search_nccl_graphs(const NodeSpec& node,
                        .num_nodes = shape.num_nodes,
                        .num_ranks = shape.num_ranks,
                        .cpu = node.amd_cpu ? NcclCpu::amd : NcclCpu::intel,
-                       .message_us = fabric.message_latency.microseconds()};
+                       .message_us = fabric.message_latency.microseconds(),
+                       .choices = fabric.nccl_choices};
     const bool network = shape.num_nodes > 1;
     const auto speeds = speeds_to_try(compute_capability, network);
     const Room room = room_of(node, fabric, compute_capability, shape);
@@ -229,7 +230,8 @@ NcclCommunicator search_nccl_graphs(const NodeSpec& node,
                    .bw_intra = found.speed,
                    .bw_inter = found.speed,
                    .type_intra = type_intra(node, shape),
-                   .type_inter = type_inter(node, compute_capability, shape)};
+                   .type_inter = type_inter(node, compute_capability, shape),
+                   .latency_inter = network ? fabric.reported_latency.microseconds() : 0.0};
     // Channels that enter by different NICs begin at different GPUs: the search relaxes
     // sameChannels first.
     ring.same_channels = !network || shape.nics_per_node == 1 || shape.gpus_per_node == 1;

@@ -243,6 +243,19 @@ double table_latency(const Inputs& in, F f, A a, P p) {
     return base;
 }
 
+// The share of an estimated latency that a call takes. NCCL counts a plugin's latency twice for
+// Simple, the second time for the flush of what GPUDirect wrote; from sm90 on it flushes only if
+// NCCL_NET_FORCE_FLUSH says so, which aws-ofi-nccl sets to 0 (src/platform-aws.cpp).
+double spent_share(const NcclCommunicator& c, F f, A a, P p) {
+    const double reported = c.graph(a).latency_inter;
+    if (p != P::simple || reported <= 0 || c.compute_capability < 90) {
+        return 1;
+    }
+    NcclCommunicator once = c;
+    once.graph(a).latency_inter = reported / 2;
+    return table_latency(Inputs(once), f, a, p) / table_latency(Inputs(c), f, a, p);
+}
+
 // The dtypes that NVSwitch can add in flight.
 bool multicast_adds(Dtype wire) {
     return wire == Dtype::fp32 || wire == Dtype::bf16 || wire == Dtype::fp16 ||
@@ -260,17 +273,6 @@ std::uint32_t max_threads(const NcclCommunicator& c, A a, P p) {
 }
 
 }  // namespace
-
-std::string_view name(NcclAlgorithm algorithm) {
-    constexpr std::array<std::string_view, kNumNcclAlgorithms> kNames{
-        "tree", "ring", "nvls", "nvls_tree", "pat"};
-    return kNames[at(algorithm)];
-}
-
-std::string_view name(NcclProtocol protocol) {
-    constexpr std::array<std::string_view, kNumNcclProtocols> kNames{"LL", "LL128", "Simple"};
-    return kNames[at(protocol)];
-}
 
 double nvls_efficiency(std::uint32_t compute_capability) {
     constexpr std::array<double, 4> kEfficiency{0, 0, 0.85, 0.74};
@@ -366,6 +368,18 @@ NcclChoice NcclTuning::choose(F f, std::int64_t bytes, Dtype wire) const {
     NcclChoice best;
     double least = 0;
     const bool reduces = f != F::all_gather && f != F::broadcast;
+    const auto& c = communicator_;
+    const auto spent = [&](NcclChoice choice) {
+        choice.latency_us *= spent_share(c, f, choice.algorithm, choice.protocol);
+        return choice;
+    };
+    if (const auto told = choice_of_table(c.choices, f, c.num_nodes, c.num_ranks, bytes)) {
+        const bool adds = told->algorithm != A::nvls_tree || !reduces || multicast_adds(wire);
+        const auto choice = estimate(f, told->algorithm, told->protocol, bytes);
+        if (adds && choice) {
+            return spent(*choice);
+        }
+    }
     for (std::size_t a = 0; a < kNumNcclAlgorithms; ++a) {
         const auto algorithm = static_cast<A>(a);
         const bool multicast = algorithm == A::nvls || algorithm == A::nvls_tree;
@@ -388,7 +402,7 @@ NcclChoice NcclTuning::choose(F f, std::int64_t bytes, Dtype wire) const {
         }
     }
     ORRERY_CHECK(best.channels > 0);
-    return best;
+    return spent(best);
 }
 
 void NcclTuning::set_channels(std::int64_t bytes, NcclChoice& choice) const {

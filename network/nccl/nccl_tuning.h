@@ -10,26 +10,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "engine/program/kernel_call.h"
+#include "network/fabric/nccl_choice_table.h"
 
 namespace orrery {
-
-enum class NcclAlgorithm : std::uint8_t { tree, ring, nvls, nvls_tree, pat };
-inline constexpr std::size_t kNumNcclAlgorithms = 5;
-enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
-inline constexpr std::size_t kNumNcclProtocols = 3;
-enum class NcclFunction : std::uint8_t {
-    broadcast,
-    reduce,
-    all_gather,
-    reduce_scatter,
-    all_reduce
-};
-inline constexpr std::size_t kNumNcclFunctions = 5;
-std::string_view name(NcclAlgorithm algorithm);
-std::string_view name(NcclProtocol protocol);
 
 // Kinds of path, nearest first; comparisons use this order.
 enum class NcclPath : std::uint8_t { loc, nvl, nvb, c2c, pix, pxb, p2c, pxn, phb, sys, net, dis };
@@ -44,7 +29,7 @@ struct NcclGraph {
     double bw_inter = 0;
     NcclPath type_intra = NcclPath::nvl;
     NcclPath type_inter = NcclPath::pix;
-    double latency_inter = 0;  // us, as reported by the network adapter
+    double latency_inter = 0;  // us, as the network's plugin reports it
     bool same_channels = true;
 };
 
@@ -60,6 +45,7 @@ struct NcclCommunicator {
     bool ll128 = true;                // all members have the same capability
     double message_us = 0;            // of the network, if it is more than NCCL's constants
     std::array<NcclGraph, kNumNcclAlgorithms> graphs{};
+    NcclChoiceTable choices{};  // of the network's plugin, which precede NCCL's own
 
     const NcclGraph& graph(NcclAlgorithm a) const { return graphs[static_cast<std::size_t>(a)]; }
     NcclGraph& graph(NcclAlgorithm a) { return graphs[static_cast<std::size_t>(a)]; }

@@ -243,6 +243,16 @@ TEST(ClusterFields, OfAFabric) {
         {"message_latency",
          [](Scenario& s) { s.cluster.fabric.message_latency = Time::picoseconds(90'000'000); },
          talk_across},
+        {"reported_latency",
+         [](Scenario& s) { s.cluster.fabric.reported_latency = Time::picoseconds(90'000'000); },
+         talk_across},
+        {"nccl_choices",
+         [](Scenario& s) {
+             s.cluster.fabric.nccl_choices = {
+                 {.function = NcclFunction::all_reduce,
+                  .ranks_per_node = 2,
+                  .choice = NcclCombination{NcclAlgorithm::tree, NcclProtocol::ll}}};
+         }},
         {"tiers", [](Scenario& s) { s.cluster.fabric.tiers = 2; }},
         {"nodes_per_leaf_set", [](Scenario& s) { s.cluster.fabric.nodes_per_leaf_set = 4; }},
         {"multi_rail", [](Scenario& s) { s.cluster.fabric.multi_rail = true; }},

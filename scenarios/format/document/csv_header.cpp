@@ -7,11 +7,11 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kLongest = 1 << 20;  // bytes of a line; a device has lines without end
+constexpr std::size_t kLongestLine = 1 << 20;  // bytes of a line; a device has lines without end
 
 std::string bounded_line(std::istream& in) {
     std::string line;
-    for (char c = 0; line.size() < kLongest && in.get(c) && c != '\n';) {
+    for (char c = 0; line.size() < kLongestLine && in.get(c) && c != '\n';) {
         line += c;
     }
     return line;

@@ -66,6 +66,7 @@ DocumentNode effective_scenario(DocumentNode document,
         if (DocumentNode* fabric = inner_map(*cluster, "fabric")) {
             put_file_in(fabric->find("file"), folder);
             put_file_in(fabric->find("link_matrix"), folder);
+            put_file_in(fabric->find("nccl_choices"), folder);
         }
     }
     if (DocumentNode* network = inner_map(document, "network")) {

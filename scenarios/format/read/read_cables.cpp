@@ -15,14 +15,13 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "kernels/csv_rows.h"
 #include "network/fabric/cable_list.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/document/yaml_document.h"
-#include "scenarios/format/read/effective_scenario.h"
+#include "scenarios/format/read/fabric_table.h"
 #include "scenarios/format/read/read_sections.h"
 
 namespace orrery {
@@ -71,42 +70,6 @@ void read_row(const CsvRow& row, Time latency, std::vector<NamedCable>& cables, 
     for (std::int64_t i = 0; i < *parallel; ++i) {
         cables.push_back({row.fields[0], row.fields[1], link->bandwidth, link->latency, row.where});
     }
-}
-
-// A table of the fabric: its name for messages, and its rows.
-struct FabricTable {
-    std::string name;
-    std::vector<CsvRow> rows;
-};
-
-std::optional<FabricTable> open_table(const DocumentNode& file,
-                                      const std::filesystem::path& folder,
-                                      const std::string& key,
-                                      const std::vector<std::string>& columns,
-                                      Errors& errors) {
-    if (!file.is_scalar() || file.text.empty()) {
-        errors.push_back({file.where(),
-                          key + " must be a file's name",
-                          "a table with the columns from, to, bandwidth"});
-        return std::nullopt;
-    }
-    const bool inlined = is_table_text(file.text);
-    FabricTable opened{.name = inlined ? key : (file.folder(folder) / file.text).string(),
-                       .rows = {}};
-    const auto text = inlined ? Result<std::string>{file.text} : read_text_file(opened.name);
-    if (!text) {
-        errors.push_back(
-            {file.where(), text.error().where + ": " + text.error().what, text.error().hint});
-        return std::nullopt;
-    }
-    std::istringstream table(*text);
-    auto rows = read_csv(table, opened.name, columns);
-    if (!rows) {
-        errors.insert(errors.end(), rows.error().begin(), rows.error().end());
-        return std::nullopt;
-    }
-    opened.rows = std::move(*rows);
-    return opened;
 }
 
 void use_cables(const std::vector<NamedCable>& cables,
@@ -202,17 +165,15 @@ std::vector<NamedCable> cables_of(const std::map<NodePair, MeasuredPair>& pairs,
     return cables;
 }
 
-}  // namespace
-
-void read_cables(const DocumentNode& file,
-                 const std::filesystem::path& folder,
-                 ClusterSpec& cluster,
-                 Errors& errors) {
-    const auto table = open_table(file,
-                                  folder,
-                                  "cluster.fabric.file",
-                                  {"from", "to", "bandwidth", "latency=", "cables=1"},
-                                  errors);
+void read_list(const DocumentNode& file,
+               const std::filesystem::path& folder,
+               ClusterSpec& cluster,
+               Errors& errors) {
+    const auto table = open_fabric_table(file,
+                                         folder,
+                                         "cluster.fabric.file",
+                                         {"from", "to", "bandwidth", "latency=", "cables=1"},
+                                         errors);
     if (!table) {
         return;
     }
@@ -230,15 +191,15 @@ void read_cables(const DocumentNode& file,
     }
 }
 
-void read_link_matrix(const DocumentNode& file,
-                      const std::filesystem::path& folder,
-                      ClusterSpec& cluster,
-                      Errors& errors) {
-    const auto table = open_table(file,
-                                  folder,
-                                  "cluster.fabric.link_matrix",
-                                  {"from", "to", "bandwidth", "latency="},
-                                  errors);
+void read_matrix(const DocumentNode& file,
+                 const std::filesystem::path& folder,
+                 ClusterSpec& cluster,
+                 Errors& errors) {
+    const auto table = open_fabric_table(file,
+                                         folder,
+                                         "cluster.fabric.link_matrix",
+                                         {"from", "to", "bandwidth", "latency="},
+                                         errors);
     if (!table) {
         return;
     }
@@ -265,6 +226,19 @@ void read_link_matrix(const DocumentNode& file,
     }
     if (errors.size() == errors_before) {
         use_cables(cables_of(pairs, cluster, table->name), table->name, cluster, errors);
+    }
+}
+
+}  // namespace
+
+void read_cables(const DocumentNode& fabric,
+                 const std::filesystem::path& folder,
+                 ClusterSpec& cluster,
+                 Errors& errors) {
+    if (const DocumentNode* file = fabric.find("file")) {
+        read_list(*file, folder, cluster, errors);
+    } else if (const DocumentNode* matrix = fabric.find("link_matrix")) {
+        read_matrix(*matrix, folder, cluster, errors);
     }
 }
 

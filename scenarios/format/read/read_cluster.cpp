@@ -274,6 +274,11 @@ constexpr Key kFabricRows[] = {
     key<&FabricSpec::nic_latency>("nic_latency", "Latency of NIC and host software at each end."),
     key<&FabricSpec::message_latency>(
         "message_latency", "Latency of NCCL's messages, where it is above NCCL's constants."),
+    key<&FabricSpec::reported_latency>(
+        "reported_latency", "Latency that the network's plugin reports to NCCL, which adds it."),
+    plain("nccl_choices",
+          KeyShape::path,
+          "Table of the algorithms and protocols that the plugin's tuner chooses."),
     key<&FabricSpec::link_latency>("link_latency", "Latency of a cable and the switch at its end."),
     key<&FabricSpec::tiers>("tiers", "Tiers of switches.").range(2, 3),
     key<&FabricSpec::nodes_per_leaf_set>("nodes_per_leaf_set",
@@ -408,13 +413,9 @@ void read_networks(DocumentNode& section,
         }
         count_nics_of_trays(section, cluster, sources.errors);
         read_fabric(*map, "cluster.fabric", cluster.fabric, sources.errors);
-        const bool listed = cluster.fabric.kind == FabricKind::file;
-        const DocumentNode* file = map->find("file");
-        const DocumentNode* matrix = map->find("link_matrix");
-        if (listed && file != nullptr && sources.errors.size() == errors_before) {
-            read_cables(*file, sources.folder, cluster, sources.errors);
-        } else if (listed && matrix != nullptr && sources.errors.size() == errors_before) {
-            read_link_matrix(*matrix, sources.folder, cluster, sources.errors);
+        read_nccl_choices(*map, sources.folder, cluster.fabric, sources.errors);
+        if (cluster.fabric.kind == FabricKind::file && sources.errors.size() == errors_before) {
+            read_cables(*map, sources.folder, cluster, sources.errors);
         }
     } else if (!needed) {
         cluster.fabric.name = "none";
@@ -434,6 +435,7 @@ void read_networks(DocumentNode& section,
                                           sources.catalogue,
                                           sources.errors)) {
         read_fabric(*map, "cluster.ethernet", cluster.ethernet, sources.errors);
+        read_nccl_choices(*map, sources.folder, cluster.ethernet, sources.errors);
     }
 }
 

@@ -44,17 +44,17 @@ void read_network(const DocumentNode& section,
                   NetworkFidelity& fidelity,
                   NetworkSettings& settings,
                   Errors& errors);
-// Reads cluster.fabric.file, the cables of a fabric of kind file, after its other keys.
-void read_cables(const DocumentNode& file,
+// Reads the cables of a fabric of kind file, after its other keys: `file`, or the measurements
+// between each two nodes in `link_matrix`.
+void read_cables(const DocumentNode& fabric,
                  const std::filesystem::path& folder,
                  ClusterSpec& cluster,
                  Errors& errors);
-// Reads cluster.fabric.link_matrix, the measurements between each two nodes of a fabric of kind
-// file, after its other keys.
-void read_link_matrix(const DocumentNode& file,
-                      const std::filesystem::path& folder,
-                      ClusterSpec& cluster,
-                      Errors& errors);
+// Reads the choices of the network plugin's tuner, if the fabric's map names them.
+void read_nccl_choices(const DocumentNode& map,
+                       const std::filesystem::path& folder,
+                       FabricSpec& fabric,
+                       Errors& errors);
 // Reads network.congestion: an entry of the catalogue's congestion_controls, a file like one
 // (beside the scenario), or a map.
 void read_congestion(const DocumentNode& value,

@@ -106,6 +106,38 @@ TEST(GradientSync, OwnersOfWholeParametersBroadcastThem) {
     }
 }
 
+// nanotron: after ZeRO 1's gather three copies of all weights, and a loop of the host with three
+// operators for each rank's part of each parameter. A rank alone gathers nothing.
+TEST(GradientSync, GatheredPartsAreCopiedOneByOne) {
+    const Transformer model = small_model();
+    for (const std::int64_t ranks : {1, 4, 8}) {
+        ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim);
+        plan.data_parallel_size = ranks;
+        plan.global_batch_size = ranks * kMicroBatches;
+        const std::size_t before = lower(model, plan).host_works.size();
+        plan.fsdp_copy_out = true;
+        EXPECT_EQ(lower(model, plan).host_works.size(), before);  // one copy of a whole unit
+        plan.fsdp_unit_layers = 0;
+        const Program program = lower(model, plan);
+        std::int64_t copies = 0;
+        Time host{};
+        for (const Segment& segment : program.segments) {
+            for (const Op& op : segment.ops) {
+                copies += program.names[op.name] == "weights copy out" ? 1 : 0;
+                if (program.names[op.name] == "weights in parts") {
+                    host += program.host_works[index(op.payload.host_work())].duration;
+                }
+            }
+        }
+        std::int64_t tensors = 0;
+        for (const Tensor& tensor : program.tensors) {
+            tensors += tensor.kind == TensorKind::weights ? 1 : 0;
+        }
+        EXPECT_EQ(copies, ranks > 1 ? 3 : 0);
+        EXPECT_EQ(host.picoseconds(), ranks > 1 ? 15'000'000 * ranks * tensors : 0);
+    }
+}
+
 TEST(GradientSync, Zero3GathersEachUnitForEachPassAndScattersItsGradients) {
     const Transformer model = small_model();
     const std::int64_t parameters = num_parameters(model);

@@ -183,5 +183,21 @@ TEST(NcclGraph, NeverPromisesMoreThanTheLinksHave) {
     }
 }
 
+// NCCL adds a plugin's latency to each message between nodes, and again for Simple, which flushes.
+TEST(NcclGraph, AReportedLatencyIsAddedToMessagesBetweenNodes) {
+    FabricSpec network = with_nics(400_Gbps);
+    const NcclTuning without(search_nccl_graphs(dgx_h100(), network, 90, shape(8, 8)));
+    network.reported_latency = 75_us;
+    const NcclTuning with(search_nccl_graphs(dgx_h100(), network, 90, shape(8, 8)));
+    const auto added = [&](NcclProtocol protocol) {
+        return with.latency_us(NcclFunction::all_gather, A::ring, protocol) -
+               without.latency_us(NcclFunction::all_gather, A::ring, protocol);
+    };
+    EXPECT_NEAR(added(NcclProtocol::ll128), 7 * 75, 1e-6);
+    EXPECT_NEAR(added(NcclProtocol::simple), 7 * 150, 1e-6);
+    const auto inside = search_nccl_graphs(dgx_h100(), network, 90, shape(1, 8));
+    EXPECT_EQ(inside.graph(A::ring).latency_inter, 0);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -270,5 +270,55 @@ TEST(NcclTuning, Ll128NeedsShortPaths) {
     EXPECT_EQ(NcclTuning(c).bandwidth(F::all_reduce, A::ring, P::ll128), 0.0);
 }
 
+// aws-ofi-nccl's tuner has LL128 trees where NCCL would take NVLSTree.
+TEST(NcclTuning, APluginsChoicePrecedesItsOwn) {
+    NcclCommunicator c = nodes_of_8(8);
+    const NcclChoice own = NcclTuning(c).choose(F::all_reduce, 64 * kMiB, Dtype::fp32);
+    EXPECT_EQ(own.algorithm, A::nvls_tree);
+    c.choices = {{F::all_reduce, 8, 64, 0, NcclCombination{A::tree, P::ll128}},
+                 {F::all_reduce, 8, 64, kGiB, NcclCombination{A::pat, P::simple}}};
+    const NcclTuning tuning(c);
+    const NcclChoice told = tuning.choose(F::all_reduce, 64 * kMiB, Dtype::fp32);
+    EXPECT_EQ(told.algorithm, A::tree);
+    EXPECT_EQ(told.protocol, P::ll128);
+    EXPECT_GT(told.time_us, own.time_us);
+    // PAT has no all_reduce.
+    EXPECT_EQ(tuning.choose(F::all_reduce, kGiB, Dtype::fp32).algorithm,
+              NcclTuning(nodes_of_8(8)).choose(F::all_reduce, kGiB, Dtype::fp32).algorithm);
+}
+
+// Switches cannot add FP8, whatever a plugin says.
+TEST(NcclTuning, APluginsMulticastIsOnlyForTypesThatSwitchesAdd) {
+    NcclCommunicator c = nodes_of_8(2);
+    c.choices = {{F::all_reduce, 8, 16, 0, NcclCombination{A::nvls_tree, P::simple}}};
+    const NcclTuning tuning(c);
+    EXPECT_EQ(tuning.choose(F::all_reduce, kKiB, Dtype::fp32).algorithm, A::nvls_tree);
+    EXPECT_NE(tuning.choose(F::all_reduce, kKiB, Dtype::fp8).algorithm, A::nvls_tree);
+}
+
+// NCCL's estimate has a plugin's latency twice for Simple, but Hopper's calls do not flush.
+TEST(NcclTuning, AReportedLatencyIsSpentOnceWithoutAFlush) {
+    constexpr double kReported = 75;
+    constexpr std::uint32_t kNodes = 8;
+    NcclCommunicator c = nodes_of_8(kNodes);
+    for (const A a : {A::ring, A::tree, A::nvls_tree}) {
+        c.graph(a).latency_inter = kReported;
+    }
+    c.choices = {{F::all_gather, 8, 8 * kNodes, 0, NcclCombination{A::ring, P::simple}},
+                 {F::all_gather, 8, 8 * kNodes, kGiB, NcclCombination{A::ring, P::ll128}}};
+    const auto flush = [&](std::int64_t bytes, P protocol) {
+        const NcclTuning tuning(c);
+        const auto estimate = tuning.estimate(F::all_gather, A::ring, protocol, bytes);
+        const NcclChoice choice = tuning.choose(F::all_gather, bytes, Dtype::bf16);
+        EXPECT_EQ(choice.protocol, protocol);
+        EXPECT_EQ(choice.time_us, estimate->time_us);
+        return estimate->latency_us - choice.latency_us;
+    };
+    EXPECT_NEAR(flush(kMiB, P::simple), (kNodes - 1) * kReported, 1e-6);
+    EXPECT_EQ(flush(kGiB, P::ll128), 0);
+    c.compute_capability = 80;
+    EXPECT_EQ(flush(kMiB, P::simple), 0);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -71,7 +71,8 @@ constexpr Word kFabrics[] = {
     {"tcpxo-8x200", "eth200-clos"},  // modelled as RDMA
     {"slingshot-2x200", "{base: eth200-clos, nics_per_node: 2}"},
     {"efa-400", "efa-400"},
-    {"efa-32x100", "efa-400"}};
+    {"efa-32x100", "efa-400"},
+    {"efa-p6", "efa-400-p6"}};
 
 std::string_view known(std::span<const Word> words, std::string_view word) {
     const auto found = std::find_if(
