@@ -121,7 +121,7 @@ void RouterNode::forward(ForwardPass& pass) {
                 .reads = {logits_.tensor},
                 .writes = {weights_.value.tensor},
                 .accumulates = {},
-                .launches = kernels.choice};
+                .launches = b.calls_of_operators(kernels.choice)};
     b.ops.kernel(transpose(tokens, b.model.num_experts, Dtype::fp32), spec);
     small_kernels(b, "router balance", kernels.balancing, spec.cause);
     b.ops.capture(b.plan.captures(CudaGraphPart::moe_preprocess));
@@ -166,7 +166,7 @@ void RouterNode::small_kernels(BlockBuilder& b,
                   .reads = {logits_.tensor},
                   .writes = {},
                   .accumulates = {},
-                  .launches = launches});
+                  .launches = b.calls_of_operators(launches)});
 }
 
 std::optional<TensorId> RouterNode::exchange_counts(BlockBuilder& b) const {
@@ -179,7 +179,8 @@ std::optional<TensorId> RouterNode::exchange_counts(BlockBuilder& b) const {
                 .reads = {weights_.value.tensor},
                 .writes = {own},
                 .accumulates = {},
-                .launches = dispatcher_of(b.plan).sms == 0 ? kCountKernels : std::uint8_t{1}};
+                .launches = b.calls_of_operators(
+                    dispatcher_of(b.plan).sms == 0 ? kCountKernels : std::uint8_t{1})};
     b.ops.kernel(transpose(1, b.model.num_experts, Dtype::int32), spec);
     // A library of its own exchanges counts in its first kernel.
     TensorId read = own;

@@ -249,6 +249,9 @@ public:
     std::size_t overlap_pieces(const Layout& from, const Layout& to) const;
     std::uint8_t launches_of_piece(std::size_t i) const;
 
+    // The calls that take the host as long as these operators of an eager framework.
+    std::uint8_t calls_of_operators(std::uint8_t operators) const;
+
     // Memory traffic of framework ops for which there is no kernel of their own: one op that moves
     // `bytes` in all, after `tensor` is written. With no `launches` the call of another op launches
     // them.

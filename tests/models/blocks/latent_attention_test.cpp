@@ -71,6 +71,16 @@ TEST(LatentAttention, AnEagerRotaryEmbeddingIsAChainOfOperators) {
     EXPECT_EQ(launched(compiled, "rotary operators").first, 0);
 }
 
+// Each layer's 28 operators are calls at first, and four calls when they run again.
+TEST(LatentAttention, AnEagerRotaryEmbeddingRunsAgainInFewerCalls) {
+    ParallelPlan plan{.global_batch_size = 1, .eager_rope = true};
+    plan.recompute_granularity = Recompute::selective;
+    plan.recompute_modules = static_cast<std::uint32_t>(RecomputeModule::mla_up_proj);
+    EXPECT_EQ(launched(lower(small_latent(), plan), "rotary operators").first, 2 * (28 + 4));
+    plan.eager_framework = false;
+    EXPECT_EQ(launched(lower(small_latent(), plan), "rotary operators").first, 2 * (28 + 28));
+}
+
 // Latent vectors are made of each rank's part of the sequence; the key that heads share is gathered
 // as such, not by head.
 TEST(LatentAttention, TensorParallelRanksShareTheLatentVectors) {

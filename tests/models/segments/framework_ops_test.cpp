@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "models/lowering/lowering.h"
+#include "models/segments/block_builder.h"
 
 namespace orrery {
 namespace framework_ops_test {
@@ -35,6 +36,26 @@ ParallelPlan eager() {
             .gradient_accumulation_fusion = false,
             .fused_norm = false,
             .fused_activation = false};
+}
+
+// Seven operators take the host as long as a call.
+TEST(FrameworkOps, OperatorsThatRunAgainAreFewerCalls) {
+    const Transformer model{};
+    const auto calls = [&](std::uint8_t operators, bool again, const ParallelPlan& plan) {
+        Program program;
+        ProgramTables tables{program};
+        const LayoutAssignment layouts = assign_layouts(plan);
+        BlockBuilder b{tables, model, plan, layouts, "segment"};
+        b.recomputing = again;
+        return int{b.calls_of_operators(operators)};
+    };
+    const ParallelPlan by_call;
+    EXPECT_EQ(calls(28, true, by_call), 4);
+    EXPECT_EQ(calls(15, true, by_call), 2);
+    EXPECT_EQ(calls(3, true, by_call), 1);
+    EXPECT_EQ(calls(0, true, by_call), 0);
+    EXPECT_EQ(calls(28, false, by_call), 28);
+    EXPECT_EQ(calls(28, true, {.eager_framework = false}), 28);
 }
 
 // Forward 36 bytes instead of one kernel's 4, backward 56 instead of 6.
