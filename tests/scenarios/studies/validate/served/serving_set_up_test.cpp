@@ -322,12 +322,12 @@ TEST(ServingSetUp, TensorRtQuantisesLlamasStreamWithTheSumOfItsRanks) {
     EXPECT_FALSE(fused());
 }
 
-TEST(ServingSetUp, AiConfiguratorLeavesPromptsOfTensorRtWhole) {
+TEST(ServingSetUp, ServersOfTensorRtLeavePromptsWhole) {
     ServingCase row = closed_row();
     row.engine = "trtllm-1.0.0rc3";
-    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "tensorrt_llm");
-    row.source = "AIConfigurator silicon_sample.csv";
     EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "orca");
+    row.load = "offline";  // trtllm-bench
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "tensorrt_llm");
 }
 
 TEST(ServingSetUp, VllmOf2024ChunksPromptsOfLongModels) {
