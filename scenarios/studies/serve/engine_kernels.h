@@ -70,7 +70,7 @@ double expert_peak(const ServingEngine& engine,
 inline constexpr double kCachePerSm = 42e9;
 
 // Least time of prompts' attention with the engine's attention_tile_rows, else zero. For a key and
-// its value each of a tile's rows takes four operations an element, and the tile reads both elements
+// its value each of a tile's rows takes four operations an element. The tile reads both elements
 // through the L2 cache. With vLLM's Triton kernel of 16 rows an H100 takes 0.67 s for 10,000 tokens
 // of Llama 3.1 8B, with larger tiles 0.37 s (vLLM pull request 20690); this rule says 0.30 s for
 // attention.

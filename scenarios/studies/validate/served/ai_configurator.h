@@ -17,7 +17,7 @@ bool is_ai_configurator(const ServingCase& row);
 EngineLimits ai_configurator_limits(const ServingCase& row);
 
 // Servers of TensorRT-LLM compute whole prompts unless they are told to cut them
-// (tensorrt_llm/llmapi/llm_args.py: enable_chunked_prefill is false), and AIConfigurator's generator
+// (tensorrt_llm/llmapi/llm_args.py: enable_chunked_prefill is false). AIConfigurator's generator
 // says so, too. trtllm-bench and the harnesses of MLPerf cut them.
 bool leaves_prompts_whole(const ServingCase& row);
 

@@ -47,8 +47,8 @@ double steady_output_rate(const ServingResult& result) {
 }
 
 // GenAI-Perf without a number of requests, as in NVIDIA's guide to benchmarking NIM
-// (--measurement-interval), measures in windows until three of them agree. The start, when all users
-// come at once, is in none of them.
+// (--measurement-interval), measures in windows until three of them agree. The start, when all
+// users come at once, is in none of them.
 bool measures_in_windows(const ServingCase& row) {
     return row.load == "closed" && row.source.find("NVIDIA NIM") != std::string::npos;
 }
