@@ -297,12 +297,12 @@ LengthTable share_gpt_lengths(const ServingCase& row) {
     return lengths;
 }
 
-// Share of the peak that vLLM's Marlin kernel of experts reaches with GPT-OSS's weights, or 0 if the
-// row has another kernel. OpenAI's Triton kernels need Hopper and are part of vLLM from 0.11.1 on
-// (issue 26582). Before, on Ampere, and with VLLM_MXFP4_USE_MARLIN=1 in InferenceMAX's scripts it
-// is Marlin, whose products are Ampere's instructions. An H100 reaches 230 and 239 TFLOP/s with 292
-// rows in blocks of 64 (AIConfigurator's kernel tables of vLLM 0.24 and SGLang 0.5.14), which are
-// 262 in its products. An A100 reaches 141 of 312 (vLLM pull request 2497, a comment's table).
+// Share of the peak that vLLM's Marlin kernel of experts reaches with GPT-OSS's weights, or 0 if
+// the row has another kernel. OpenAI's Triton kernels need Hopper and are part of vLLM from 0.11.1
+// on (issue 26582). Before, on Ampere, and with VLLM_MXFP4_USE_MARLIN=1 in InferenceMAX's scripts
+// it is Marlin, whose products are Ampere's instructions. An H100 reaches 230 and 239 TFLOP/s with
+// 292 rows in blocks of 64 (AIConfigurator's kernel tables of vLLM 0.24 and SGLang 0.5.14), which
+// are 262 in its products. An A100 reaches 141 of 312 (vLLM pull request 2497, a comment's table).
 double marlin_peak(const ServingCase& row, const DeviceSpec& device) {
     constexpr double kOnHopper = 0.265;
     constexpr double kOnAmpere = 0.45;
