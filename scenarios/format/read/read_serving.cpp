@@ -101,6 +101,11 @@ constexpr Key kEngineRows[] = {
         "attention_latency", "Time of an attention kernel beyond that of an empty one."),
     key<&ServingEngine::attention_block>(
         "attention_block", "SM time of a sequence's key-value head beside reading its cache."),
+    key<&ServingEngine::attention_tile_rows>(
+        "attention_tile_rows",
+        "Rows of a tile of prompts' attention that waits for the L2 cache; 0: it does not wait.")
+        .range(0, 1024)
+        .of("rows"),
     key<&ServingEngine::shared_query_heads>(
         "shared_query_heads",
         "Size of the only group of query heads that reads its cache once; 0: all do.")

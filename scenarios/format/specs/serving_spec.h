@@ -59,6 +59,9 @@ struct ServingEngine {
     // without reading its cache. The time is for a cache of 16 bits. With 8 bits it is twice as
     // long, because a tile holds twice the tokens.
     Time attention_block{};
+    // Rows of queries in a tile of prompts' attention, if there are so few of them that the kernel
+    // waits for keys and values from the L2 cache (vLLM's Triton kernel: 16). 0: the curves.
+    std::int64_t attention_tile_rows = 0;
     // The number of query heads for each key-value head in the only shape whose shared keys and
     // values are read once (with 128 elements a head). In other shapes every query head reads them,
     // through the L2 cache. 0: all shapes share.

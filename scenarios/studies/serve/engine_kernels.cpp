@@ -8,6 +8,7 @@
 
 #include "engine/serving/batching_rules.h"
 #include "kernels/csv_rows.h"
+#include "kernels/gemm/grouped_gemm.h"
 #include "models/serving/cached_attention.h"
 #include "scenarios/format/catalogue/catalogue.h"
 
@@ -20,6 +21,9 @@ struct NamedShare {
 };
 constexpr std::array kShares{NamedShare{"expert_weights", &EngineKernels::expert_weights},
                              NamedShare{"expert_rows", &EngineKernels::expert_rows},
+                             NamedShare{"expert_products", &EngineKernels::expert_products},
+                             NamedShare{"scaled_expert_products",
+                                        &EngineKernels::scaled_expert_products},
                              NamedShare{"scaled_casts", &EngineKernels::scaled_casts},
                              NamedShare{"vector_weights", &EngineKernels::vector_weights}};
 
@@ -36,7 +40,7 @@ std::string names_of_shares() {
 
 Result<EngineKernels> read_engine_kernels(const std::string& file, const EngineKernelKey& key) {
     const auto rows =
-        read_csv(file, {"engine", "kernels", "bits", "bandwidth_share", "generation"}, true);
+        read_csv(file, {"engine", "kernels", "bits", "share", "generation"}, true);
     if (!rows) {
         return tl::unexpected(rows.error().front());
     }
@@ -80,6 +84,46 @@ std::optional<Time> vector_product_time(const EngineKernels& kernels,
     const double reading = static_cast<double>(call.bytes) / (kernels.vector_weights * bandwidth);
     const double computing = call.flop / device.peak(Dtype::fp32).per_second();
     return Time::seconds(std::max(reading, computing)) + device.kernel_latency;
+}
+
+double filled_blocks(const KernelCall& product) {
+    constexpr std::int64_t kSmallest = 16;
+    constexpr std::int64_t kLargest = 64;
+    const std::int64_t rows = std::max<std::int64_t>(1, product.dims[0]);
+    std::int64_t block = kSmallest;
+    while (block < std::min(rows, kLargest)) {
+        block *= 2;
+    }
+    const std::int64_t tiles = (rows + kGroupTileRows - 1) / kGroupTileRows;
+    const bool equal = product.dims[4] == product.dims[3] * tiles;
+    const std::int64_t filled =
+        equal ? (rows + block - 1) / block * block : std::max(block, rows + block / 2);
+    return static_cast<double>(filled) / static_cast<double>(rows);
+}
+
+double expert_peak(const ServingEngine& engine,
+                   const EngineKernels& kernels,
+                   const KernelCall& product,
+                   bool unpacks) {
+    const bool scaled = is_block_scaled(product);
+    if (unpacks && !scaled) {
+        return engine.unpacked_expert_peak;
+    }
+    const double of_engine = scaled ? engine.scaled_expert_peak : engine.expert_peak;
+    const double known = scaled ? kernels.scaled_expert_products : kernels.expert_products;
+    return of_engine > 0 && known > 0 ? known : of_engine;
+}
+
+Time least_tile_time(const ServingEngine& engine,
+                     const ServingPlan& plan,
+                     const KernelCall& prompts,
+                     const DeviceSpec& device) {
+    if (engine.attention_tile_rows == 0) {
+        return {};
+    }
+    const double of_byte = 2.0 * static_cast<double>(engine.attention_tile_rows) /
+                           static_cast<double>(size_bytes(plan.key_value_precision));
+    return Time::seconds(prompts.flop / (of_byte * kCachePerSm * device.num_sms));
 }
 
 bool reads_paged_cache(std::string_view scheduler, const AttentionShape& prompts) {

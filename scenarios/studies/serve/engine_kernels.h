@@ -13,14 +13,19 @@
 #include "kernels/attention/attention.h"
 #include "kernels/device_spec.h"
 #include "models/serving/serving_step.h"
+#include "scenarios/format/specs/serving_spec.h"
 
 namespace orrery {
 
-// Kernels of an engine that differ from the curves: the share of the memory bandwidth that they
-// reach, or 0. The two of experts apply to weights that are not unpacked.
+// Kernels of an engine that differ from the curves: the share that they reach of the memory
+// bandwidth, or of the peak for the two names with `products`; 0: none is known. Those of experts
+// apply to weights that are not unpacked.
 struct EngineKernels {
     double expert_weights = 0;  // products of experts that are bound by their bytes
     double expert_rows = 0;     // around these products
+    // Instead of the engine's expert_peak and scaled_expert_peak
+    double expert_products = 0;
+    double scaled_expert_products = 0;
     double scaled_casts = 0;    // casts of other products' operands with block scales (FP8, FP4)
     double vector_weights = 0;  // products of up to kVectorRows rows
 };
@@ -47,6 +52,32 @@ inline constexpr std::int64_t kVectorRows = 8;
 std::optional<Time> vector_product_time(const EngineKernels& kernels,
                                         const KernelCall& call,
                                         const DeviceSpec& device);
+
+// The rows that an engine's kernel of experts computes, over those that there are. It fills each
+// expert's last block, and configurations have blocks of 16 to 64 rows (vllm/model_executor/layers/
+// fused_moe: get_default_config in fused_moe.py, block_size_m in fused_marlin_moe.py). With unequal
+// loads half a block is empty in the mean.
+double filled_blocks(const KernelCall& product);
+
+// Share of the peak that the engine's kernel reaches in a product of experts; 0: that of the
+// curves. `unpacks`: the weights have fewer bits than the product.
+double expert_peak(const ServingEngine& engine,
+                   const EngineKernels& kernels,
+                   const KernelCall& product,
+                   bool unpacks);
+
+// L2 bandwidth per SM: microbenchmarks reach about 4.5 TB/s on an A100 and 5.6 TB/s on an H100.
+inline constexpr double kCachePerSm = 42e9;
+
+// Least time of prompts' attention with the engine's attention_tile_rows, else zero. For a key and
+// its value each of a tile's rows takes four operations an element. The tile reads both elements
+// through the L2 cache. With vLLM's Triton kernel of 16 rows an H100 takes 0.67 s for 10,000 tokens
+// of Llama 3.1 8B, with larger tiles 0.37 s (vLLM pull request 20690); this rule says 0.30 s for
+// attention.
+Time least_tile_time(const ServingEngine& engine,
+                     const ServingPlan& plan,
+                     const KernelCall& prompts,
+                     const DeviceSpec& device);
 
 // Whether attention reads keys and values of a step's prompts from the paged cache, with the tiles
 // of that kernel. Schedulers of whole prompts let it read them where the step has made them, unless

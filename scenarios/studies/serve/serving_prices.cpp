@@ -212,8 +212,6 @@ Time ServingPrices::flash_2_kernels(const AttentionShape& shape) const {
 }
 
 Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool generates) const {
-    // L2 bandwidth per SM: microbenchmarks reach about 4.5 TB/s on an A100 and 5.6 TB/s on an H100.
-    constexpr double kCachePerSm = 42e9;
     const AttentionShape shape = attention_shape(kernel);
     // Tiles of 64 instead of 128 queries load keys and values twice as often. AIConfigurator's
     // tables of an A100 show 0.8 of the rate.
@@ -224,7 +222,8 @@ Time ServingPrices::paged_attention(const KernelCall& kernel, Time alone, bool g
         !engine_.fused_cache_write && shape.generation == AttentionGeneration::flash_2;
     if (!generates) {
         const bool small = flash_2 && reads_paged_cache(engine_.scheduler, shape);
-        return Time::seconds(alone.seconds() / (small ? kSmallTiles : 1)) +
+        return std::max(Time::seconds(alone.seconds() / (small ? kSmallTiles : 1)),
+                        least_tile_time(engine_, plan_, kernel, device_)) +
                engine_.attention_latency;
     }
     alone += flash_2 ? flash_2_kernels(shape) : Time{};
@@ -265,15 +264,14 @@ Time ServingPrices::least_move_time(const ServingOp& op, const KernelCall& kerne
 // DeepGEMM's kernels.
 Time ServingPrices::least_expert_time(const ServingOp& op, const KernelCall& kernel) const {
     const bool unpacks = plan_.weight_bits < bits_of(plan_.precision);
-    const double share = is_block_scaled(kernel) ? engine_.scaled_expert_peak
-                         : unpacks               ? engine_.unpacked_expert_peak
-                                                 : engine_.expert_peak;
+    const double share = expert_peak(engine_, kernels_, kernel, unpacks);
     if (std::ranges::find(kExpertProducts, op.name) == std::end(kExpertProducts) || op.fp4 ||
         share <= 0) {
         return {};
     }
-    return Time::seconds(kernel.flop / (share * device_.peak(kernel.dtype).per_second() *
-                                        clock_under_limit(device_)));
+    return Time::seconds(kernel.flop * filled_blocks(kernel) /
+                         (share * device_.peak(kernel.dtype).per_second() *
+                          clock_under_limit(device_)));
 }
 
 Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {

@@ -16,8 +16,9 @@ bool is_ai_configurator(const ServingCase& row);
 // Limits of an aggregated instance: one sequence per user, and steps that hold one whole prompt.
 EngineLimits ai_configurator_limits(const ServingCase& row);
 
-// Its generator leaves chunked context of TensorRT-LLM off (backend_templates/trtllm/
-// extra_engine_args.1.0.0rc3.yaml.j2: enable_chunked_prefill).
+// Servers of TensorRT-LLM compute whole prompts unless they are told to cut them
+// (tensorrt_llm/llmapi/llm_args.py: enable_chunked_prefill is false). AIConfigurator's generator
+// says so, too. trtllm-bench and the harnesses of MLPerf cut them.
 bool leaves_prompts_whole(const ServingCase& row);
 
 }  // namespace orrery

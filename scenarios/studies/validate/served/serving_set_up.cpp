@@ -66,6 +66,11 @@ constexpr EngineWord kEngines[] = {{"trtllm-1.", "tensorrt-llm-1"},
                                    {"vllm-0.17", "vllm-0.14"},
                                    {"vllm-0.18", "vllm-0.14"},
                                    {"vllm-0.19", "vllm-0.14"},
+                                   {"vllm-0.20", "vllm-0.14"},
+                                   {"vllm-0.21", "vllm-0.14"},
+                                   {"vllm-0.22", "vllm-0.14"},
+                                   {"vllm-0.23", "vllm-0.14"},
+                                   {"vllm-0.24", "vllm-0.14"},
                                    {"vllm", "vllm-v1"},
                                    {"sglang", "sglang"}};
 
@@ -292,19 +297,30 @@ LengthTable share_gpt_lengths(const ServingCase& row) {
     return lengths;
 }
 
-// Share of a Hopper GPU's peak that vLLM's Marlin kernel of experts reaches: 291 to 296 TFLOP/s of
-// an H100 for 4,096 to 32,768 tokens of Mixtral 8x7B (flagos-ai/FlagGems pull request 4350, column
-// "vLLM"). Its products are Ampere's instructions.
-constexpr double kMarlinPeak = 0.295;
-
-// GPT-OSS by vLLM on Hopper: OpenAI's Triton kernels are part of vLLM from 0.11.1 on (issue 26582);
-// before, and with VLLM_MXFP4_USE_MARLIN=1 in InferenceMAX's scripts, it is Marlin.
-bool unpacks_with_marlin(const ServingCase& row) {
-    const bool hopper = row.gpu == "h100-80g" || row.gpu == "h200";
+// Share of the peak that vLLM's Marlin kernel of experts reaches with GPT-OSS's weights, or 0 if
+// the row has another kernel. OpenAI's Triton kernels need Hopper and are part of vLLM from 0.11.1
+// on (issue 26582). Before, on Ampere, and with VLLM_MXFP4_USE_MARLIN=1 in InferenceMAX's scripts
+// it is Marlin, whose products are Ampere's instructions. An H100 reaches 230 and 239 TFLOP/s with
+// 292 rows in blocks of 64 (AIConfigurator's kernel tables of vLLM 0.24 and SGLang 0.5.14), which
+// are 262 in its products. An A100 reaches 141 of 312 (vLLM pull request 2497, a comment's table).
+double marlin_peak(const ServingCase& row, const DeviceSpec& device) {
+    constexpr double kOnHopper = 0.265;
+    constexpr double kOnAmpere = 0.45;
     const bool before =
         row.engine.starts_with("vllm-0.10") || row.engine.starts_with("vllm-0.11.0");
-    return hopper && row.weight_precision == "fp4" && row.engine.starts_with("vllm") &&
-           (before || is_inference_max(row));
+    if (row.weight_precision != "fp4" || !row.engine.starts_with("vllm")) {
+        return 0;
+    }
+    return device.generation == "ampere"                                        ? kOnAmpere
+           : device.generation == "hopper" && (before || is_inference_max(row)) ? kOnHopper
+                                                                                : 0;
+}
+
+// Whether prompts attend by vLLM's Triton kernel, whose tiles have 16 rows. GPT-OSS's attention has
+// sinks, which FlashAttention has on Hopper only (vLLM issue 22331).
+bool attends_by_triton(const ServingCase& row, const DeviceSpec& device) {
+    return row.engine.starts_with("vllm") && row.model.starts_with("gpt-oss") &&
+           (device.generation == "ampere" || device.generation == "ada");
 }
 
 // TensorRT-LLM 1 adds up, norms and quantises the stream of Llama's tensor-parallel ranks in one
@@ -324,7 +340,10 @@ bool captures_pieces_alone(const ServingCase& row) {
 }
 
 // What the row's benchmark and its options make of the engine's facts.
-void set_options(const ServingCase& row, const PublishedModel& model, ServingEngine& facts) {
+void set_options(const ServingCase& row,
+                 const PublishedModel& model,
+                 const DeviceSpec& device,
+                 ServingEngine& facts) {
     if (chunks_prompts_by_default(row, model)) {
         // vllm/core/scheduler.py, _schedule_chunked_prefill, serves what runs first, as Sarathi
         // does; vllm/config.py: 512 tokens a step.
@@ -356,8 +375,11 @@ void set_options(const ServingCase& row, const PublishedModel& model, ServingEng
     if (row.engine.starts_with("sglang") && row.weight_precision == "fp4") {
         facts.masks_experts = false;  // its kernels for 4 bits are FlashInfer's, not Triton's
     }
-    if (unpacks_with_marlin(row)) {
-        facts.unpacked_expert_peak = kMarlinPeak;
+    if (const double peak = marlin_peak(row, device); peak > 0) {
+        facts.unpacked_expert_peak = peak;
+    }
+    if (attends_by_triton(row, device)) {
+        facts.attention_tile_rows = 16;
     }
     if (inference_max_has_deep_gemm(row)) {
         facts.scaled_expert_peak = 0;  // the curves are of these kernels
@@ -425,7 +447,7 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     set_up.scenario.workload = *workload;
     set_up.scenario.serving.engine = *engine;
     ServingEngine& facts = set_up.scenario.serving.engine;
-    set_options(row, model, facts);
+    set_options(row, model, set_up.scenario.device, facts);
     const auto wait = inference_max_prompt_wait(row);
     if (wait) {
         facts.prompt_wait_steps = wait->steps;

@@ -46,6 +46,35 @@ double steady_output_rate(const ServingResult& result) {
     return end > begin ? tokens / (end - begin) : 0;
 }
 
+// GenAI-Perf without a number of requests, as in NVIDIA's guide to benchmarking NIM
+// (--measurement-interval), measures in windows until three of them agree. The start, when all
+// users come at once, is in none of them.
+bool measures_in_windows(const ServingCase& row) {
+    return row.load == "closed" && row.source.find("NVIDIA NIM") != std::string::npos;
+}
+
+// Figures of the requests that arrive when each user's first one has its first token.
+ServedFigures figures_of_windows(const ServingResult& result, std::size_t users) {
+    Time begin;
+    for (std::size_t i = 0; i < std::min(users, result.records.size()); ++i) {
+        begin = std::max(begin, result.records[i].first_token);
+    }
+    ServedFigures figures{.output_tokens_per_s = steady_output_rate(result)};
+    double requests = 0;
+    for (const RequestRecord& record : result.records) {
+        if (record.finished() && record.arrival >= begin) {
+            requests += 1;
+            figures.ttft_s += record.time_to_first_token().seconds();
+            figures.tpot_s += record.time_per_output_token().seconds();
+            figures.e2e_s += record.end_to_end().seconds();
+        }
+    }
+    for (double* mean : {&figures.ttft_s, &figures.tpot_s, &figures.e2e_s}) {
+        *mean = requests > 0 ? *mean / requests : 0;
+    }
+    return figures;
+}
+
 std::vector<ServingMetric> metrics_of(const ServingCase& row,
                                       const ServedFigures& predicted,
                                       const ServedFigures& control) {
@@ -141,10 +170,13 @@ Result<std::vector<ServingMetric>> predict_row(const ServingCase& row,
         return tl::unexpected(latencies.error());
     }
     const double held_s = set_up->held.seconds();
-    const ServedFigures predicted{.ttft_s = latencies->ttft_s.mean + held_s,
-                                  .tpot_s = latencies->tpot_s.mean,
-                                  .e2e_s = latencies->e2e_s.mean + held_s,
-                                  .output_tokens_per_s = rate * static_cast<double>(row.replicas)};
+    ServedFigures predicted{.ttft_s = latencies->ttft_s.mean + held_s,
+                            .tpot_s = latencies->tpot_s.mean,
+                            .e2e_s = latencies->e2e_s.mean + held_s,
+                            .output_tokens_per_s = rate * static_cast<double>(row.replicas)};
+    if (measures_in_windows(row)) {
+        predicted = figures_of_windows(result, static_cast<std::size_t>(row.concurrency));
+    }
     const bool nvlink = scenario.cluster.node.intra_node != IntraNodeKind::pcie;
     return metrics_of(row, predicted, closed_form(row, *model, scenario.device, nvlink));
 }

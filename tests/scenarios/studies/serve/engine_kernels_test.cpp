@@ -7,6 +7,7 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/grouped_gemm.h"
 #include "models/serving/cached_attention.h"
 
 namespace orrery {
@@ -15,7 +16,7 @@ namespace {
 TEST(EngineKernels, ATableOfSlowKernelsNamesTheirShares) {
     const std::string file = testing::TempDir() + "/engine_kernels.csv";
     const auto read = [&](const std::string& row) {
-        std::ofstream{file} << "engine,kernels,bits,bandwidth_share,generation\n" << row << "\n";
+        std::ofstream{file} << "engine,kernels,bits,share,generation\n" << row << "\n";
         return read_engine_kernels(file, {.engine = "mine", .generation = "hopper", .bits = 8});
     };
     EXPECT_EQ(read("mine,expert_rows,8,0.25,")->expert_rows, 0.25);
@@ -90,6 +91,49 @@ TEST(EngineKernels, WholePromptsAreReadWhereTheStepMadeThem) {
     for (const char* const chunks : {"sarathi", "vllm_v1", "sglang"}) {
         EXPECT_TRUE(reads_paged_cache(chunks, whole)) << chunks;
     }
+}
+
+// Equal loads fill their last block; with unequal ones half a block is empty in the mean.
+TEST(EngineKernels, ExpertsFillBlocksOfRows) {
+    const auto filled = [](std::initializer_list<std::int64_t> rows) {
+        const std::vector<std::int64_t> groups{rows};
+        return filled_blocks(grouped_gemm({.rows = groups, .n = 1024, .k = 1024}));
+    };
+    EXPECT_EQ(filled({4, 4}), 4.0);
+    EXPECT_EQ(filled({40, 40}), 1.6);
+    EXPECT_EQ(filled({64, 64}), 1.0);
+    EXPECT_EQ(filled({160, 160}), 1.2);
+    EXPECT_EQ(filled({40, 280}), 1.2);  // 160 in the mean, 32 of them empty
+}
+
+TEST(EngineKernels, ProductsOfExpertsOnAGenerationReplaceTheEnginesPeak) {
+    const KernelCall plain = grouped_gemm(8, 512, 1024, 1024, Dtype::bf16, Dtype::bf16);
+    const KernelCall scaled = grouped_gemm(8, 512, 1024, 1024, Dtype::fp8, Dtype::bf16, true);
+    const ServingEngine engine{
+        .expert_peak = 0.5, .scaled_expert_peak = 0.3, .unpacked_expert_peak = 0.6};
+    const EngineKernels known{.expert_products = 0.2, .scaled_expert_products = 0.1};
+    EXPECT_EQ(expert_peak(engine, {}, plain, false), 0.5);
+    EXPECT_EQ(expert_peak(engine, known, plain, false), 0.2);
+    EXPECT_EQ(expert_peak(engine, known, plain, true), 0.6);
+    EXPECT_EQ(expert_peak(engine, {}, scaled, false), 0.3);
+    EXPECT_EQ(expert_peak(engine, known, scaled, false), 0.1);
+    EXPECT_EQ(expert_peak({}, known, scaled, false), 0);
+}
+
+// 16 rows take 16 operations for each byte of keys and values of 16 bits.
+TEST(EngineKernels, SmallTilesWaitForTheCache) {
+    const KernelCall prompts = attention_forward(
+        {.batch = 1, .seq_q = 4096, .seq_kv = 4096, .heads = 8, .kv_heads = 8, .head_dim = 64},
+        Dtype::bf16);
+    DeviceSpec device;
+    device.num_sms = 100;
+    ServingEngine engine;
+    EXPECT_EQ(least_tile_time(engine, {}, prompts, device), Time{});
+    engine.attention_tile_rows = 16;
+    const double due = prompts.flop / (16 * 42e9 * 100);
+    EXPECT_NEAR(least_tile_time(engine, {}, prompts, device).seconds() / due, 1, 1e-6);
+    const ServingPlan eight{.key_value_precision = Dtype::fp8};
+    EXPECT_NEAR(least_tile_time(engine, eight, prompts, device).seconds() / due, 0.5, 1e-6);
 }
 
 }  // namespace

@@ -28,5 +28,24 @@ TEST(AiConfigurator, RowsOfItsOwnHaveItsLimits) {
     EXPECT_FALSE(is_ai_configurator(row));
 }
 
+// enable_chunked_prefill is false in the LLM API; trtllm-bench cuts prompts.
+TEST(AiConfigurator, ServersOfTensorRtComputeWholePrompts) {
+    ServingCase row;
+    row.mode = "aggregated";
+    row.load = "closed";
+    row.engine = "trtllm-nim-1.8.0";
+    EXPECT_TRUE(leaves_prompts_whole(row));
+    row.engine = "vllm-0.18.0";
+    EXPECT_FALSE(leaves_prompts_whole(row));
+    row.load = "offline";
+    row.engine = "trtllm-1.0";
+    EXPECT_FALSE(leaves_prompts_whole(row));
+    row.engine = "trtllm serve 1.2.0rc1";
+    EXPECT_TRUE(leaves_prompts_whole(row));
+    row.load = "poisson";
+    row.engine = "trtllm-mlperf-v5.1";
+    EXPECT_FALSE(leaves_prompts_whole(row));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -265,13 +265,40 @@ TEST(ServingSetUp, GptOssOnHopperMayBeUnpackedByMarlin) {
     row.engine = "vllm-0.11.0";
     EXPECT_LT(peak(), 0.6 * by_triton);
     row.gpu = "a100-80g";
-    EXPECT_EQ(peak(), by_triton);
-    row.gpu = "h100-80g";
+    EXPECT_EQ(peak(), 0.45);
     row.engine = "vllm-0.18.0";
+    EXPECT_EQ(peak(), 0.45);
+    row.gpu = "h100-80g";
     EXPECT_EQ(peak(), by_triton);
     row.source = "a table (InferenceMAX)";
     row.model = "gpt-oss-120b";
     EXPECT_LT(peak(), 0.6 * by_triton);
+}
+
+// FlashAttention has attention's sinks on Hopper only.
+TEST(ServingSetUp, GptOssAttendsByTritonsKernelBeforeHopper) {
+    ServingCase row = closed_row();
+    row.weight_precision = "fp4";
+    row.model = "gpt-oss-20b";
+    row.engine = "vllm-0.11.0";
+    const auto rows = [&] { return set_up(row)->scenario.serving.engine.attention_tile_rows; };
+    EXPECT_EQ(rows(), 0);
+    row.gpu = "a100-80g";
+    EXPECT_EQ(rows(), 16);
+    row.engine = "sglang-0.5.6";
+    EXPECT_EQ(rows(), 0);
+}
+
+// Releases after 0.19 schedule ahead of the device like it.
+TEST(ServingSetUp, LaterReleasesOfVllmAreTheLaterEngine) {
+    ServingCase row = closed_row();
+    const auto ahead = [&](const char* engine) {
+        row.engine = engine;
+        return set_up(row)->scenario.serving.engine.asynchronous;
+    };
+    EXPECT_FALSE(ahead("vllm-0.11.0"));
+    EXPECT_TRUE(ahead("vllm-0.14.0"));
+    EXPECT_TRUE(ahead("vllm-0.20.2"));
 }
 
 TEST(ServingSetUp, InferenceMaxSchedulesAheadOfTheDevice) {
@@ -295,12 +322,12 @@ TEST(ServingSetUp, TensorRtQuantisesLlamasStreamWithTheSumOfItsRanks) {
     EXPECT_FALSE(fused());
 }
 
-TEST(ServingSetUp, AiConfiguratorLeavesPromptsOfTensorRtWhole) {
+TEST(ServingSetUp, ServersOfTensorRtLeavePromptsWhole) {
     ServingCase row = closed_row();
     row.engine = "trtllm-1.0.0rc3";
-    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "tensorrt_llm");
-    row.source = "AIConfigurator silicon_sample.csv";
     EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "orca");
+    row.load = "offline";  // trtllm-bench
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.scheduler, "tensorrt_llm");
 }
 
 TEST(ServingSetUp, VllmOf2024ChunksPromptsOfLongModels) {
