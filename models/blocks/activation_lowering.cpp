@@ -14,6 +14,13 @@ namespace {
 
 constexpr auto kOfActivation = Cause::memory_bound_kernels;
 
+// Transformer Engine's grouped products with an activation (ops/fused/forward_grouped_mlp.py and
+// backward_grouped_mlp.py), in bytes of an element of the activation. fc1 writes it by rows and by
+// columns, besides its own result. fc2's dgrad reads fc1's result (4) and writes the gradients of
+// both halves by rows and by columns (4) in place of 16 bits of one (2).
+constexpr std::int64_t kBytesOfProduct = 2;
+constexpr std::int64_t kBytesOfGradientProduct = 6;
+
 constexpr std::int8_t kAll = -1;
 constexpr std::int8_t kGate = 0;
 constexpr std::int8_t kUp = 1;
@@ -127,7 +134,52 @@ void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
     }
 }
 
+void move_beside_product(BlockBuilder& b,
+                         std::string_view name,
+                         std::int64_t bytes,
+                         const std::vector<const Value*>& reads,
+                         const std::vector<const Value*>& writes) {
+    KernelCall call = transpose(bytes / 2, 1, Dtype::fp8);
+    call.bytes = bytes;
+    OpSpec spec{.name = std::string{name},
+                .stream = kComputeStream,
+                .cause = b.recomputing ? Cause::recomputation : kOfActivation,
+                .reads = {},
+                .writes = {},
+                .accumulates = {},
+                .launches = 0};
+    for (const Value* v : reads) {
+        spec.reads.push_back(v->tensor);
+    }
+    for (const Value* v : writes) {
+        spec.writes.push_back(v->tensor);
+    }
+    b.ops.kernel(call, spec);
+}
+
 }  // namespace
+
+void activation_of_product(BlockBuilder& b,
+                           const Value& fc1,
+                           const Value& weights,
+                           const Value& y) {
+    const std::int64_t elements = b.local_tokens(y) * b.local_width(y);
+    move_beside_product(b, "activation", kBytesOfProduct * elements, {&fc1, &weights}, {&y});
+}
+
+void activation_of_product_backward(BlockBuilder& b,
+                                    const Value& dy,
+                                    const Value& fc1,
+                                    const Value& weights,
+                                    const Value& dweights,
+                                    const Value& dx) {
+    const std::int64_t elements = b.local_tokens(dy) * b.local_width(dy);
+    move_beside_product(b,
+                        "activation backward",
+                        kBytesOfGradientProduct * elements,
+                        {&dy, &fc1, &weights},
+                        {&dx, &dweights});
+}
 
 bool keeps_function_of_gate(const BlockBuilder& b, const Value* weights) {
     return b.plan.eager_framework && gates_apart(b, weights);

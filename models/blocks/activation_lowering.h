@@ -27,4 +27,14 @@ void activation_backward_ops(BlockBuilder& b,
                              const Value* dweights,
                              const Value& dx);
 
+// The same inside the products of experts, whose results and gradients are in MXFP8: what the
+// products move besides.
+void activation_of_product(BlockBuilder& b, const Value& fc1, const Value& weights, const Value& y);
+void activation_of_product_backward(BlockBuilder& b,
+                                    const Value& dy,
+                                    const Value& fc1,
+                                    const Value& weights,
+                                    const Value& dweights,
+                                    const Value& dx);
+
 }  // namespace orrery

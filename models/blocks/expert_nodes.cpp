@@ -244,7 +244,8 @@ Edge& add_in_parts(Tape& tape,
         Edge& fc2 = tape.edge();
         nodes.all.push_back(
             &tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, none, *rows, fc1));
-        nodes.activation = &tape.add<ActivationNode>(fc1, activated, weights[i]);
+        nodes.activation = &tape.add<ActivationNode>(
+            fc1, activated, weights[i], plan.moe_fused_activation);
         nodes.all.push_back(nodes.activation);
         auto& product =
             tape.add<ExpertProductNode>("expert fc2", p.expert_fc2, none, activated, fc2);
@@ -320,7 +321,8 @@ ExpertBranch add_experts(Tape& tape,
     auto& first =
         tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, p.expert_fc1_bias, inputs, fc1);
     all.push_back(&first);
-    branch.nodes.activation = &tape.add<ActivationNode>(fc1, activated, path.weights);
+    branch.nodes.activation = &tape.add<ActivationNode>(
+        fc1, activated, path.weights, plan.moe_fused_activation);
     all.push_back(branch.nodes.activation);
     const bool weighed_bias = !plan.moe_fused_kernels && !plan.moe_fused_bias &&
                               path.weights != nullptr && p.expert_fc2_bias.elements > 0;

@@ -264,10 +264,15 @@ void ActivationNode::forward(ForwardPass& pass) {
     BlockBuilder& b = pass.b;
     const Value& x = x_.value;
     const std::int64_t width = x.shape[kWidth] / (b.model.gated_mlp() ? 2 : 1);
+    const Dtype dtype = in_products_ ? Dtype::fp8 : b.activation_dtype();
     const auto made = [&](std::string_view name) {
-        return b.value_like(x, name, width, x.layout, saved(), b.activation_dtype());
+        return b.value_like(x, name, width, x.layout, saved(), dtype);
     };
     y_.value = made("activation");
+    if (in_products_) {
+        activation_of_product(b, x, *weights, y_.value);
+        return;
+    }
     of_gate_ = keeps_function_of_gate(b, weights) ? made("activation of gate") : Value{};
     activation_ops(b, x, of_gate_, weights, y_.value);
 }
@@ -296,7 +301,12 @@ void ActivationNode::backward(BackwardPass& pass) {
                                     x_.value.shape[kWidth],
                                     x_.value.layout,
                                     pass.read_later(),
-                                    pass.b.activation_dtype());
+                                    in_products_ ? Dtype::fp8 : pass.b.activation_dtype());
+    if (in_products_) {
+        activation_of_product_backward(
+            pass.b, y_.gradient, x_.value, *weights, *dweights, x_.gradient);
+        return;
+    }
     activation_backward_ops(
         pass.b, y_.gradient, x_.value, of_gate_, weights, dweights, x_.gradient);
 }

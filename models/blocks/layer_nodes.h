@@ -117,8 +117,10 @@ private:
 
 class ActivationNode : public Node {
 public:
-    // `weights`: one factor for each row of y, or null.
-    ActivationNode(Edge& x, Edge& y, Edge* weights = nullptr) : x_(x), y_(y), weights_(weights) {}
+    // `weights`: one factor for each row of y, or null. `in_products`: the products around it apply
+    // it (plan.moe_fused_activation).
+    ActivationNode(Edge& x, Edge& y, Edge* weights = nullptr, bool in_products = false)
+        : x_(x), y_(y), weights_(weights), in_products_(in_products) {}
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
@@ -127,6 +129,7 @@ private:
     Edge& x_;
     Edge& y_;
     Edge* weights_;
+    bool in_products_;
     Value of_gate_;
 };
 

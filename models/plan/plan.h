@@ -277,6 +277,9 @@ struct ParallelPlan {
     // The product adds the bias of the experts' second product, weighted like its rows (Transformer
     // Engine's op fuser). false: kernels of PyTorch add it.
     bool moe_fused_bias = false;
+    // The products of experts apply the activation and write its results in MXFP8 (Transformer
+    // Engine's op fuser, NVTE_CUTEDSL_FUSED_GROUPED_MLP). false: kernels between the products do.
+    bool moe_fused_activation = false;
     // Scores and choice are one kernel, and the balancing loss is another (Megatron-Core's option
     // of this name; Transformer Engine's fused router).
     bool moe_router_fusion = false;

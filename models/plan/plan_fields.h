@@ -382,6 +382,8 @@ inline constexpr FieldTable kPlanFields{
                    "as they are made (COMET)."),
     ORRERY_PLAN_FIELD(moe_fused_bias, pass,
         .meaning = "The weighed bias of experts is part of their second product."),
+    ORRERY_PLAN_FIELD(moe_fused_activation, pass,
+        .meaning = "The experts' activation and its casts to MXFP8 are part of their products."),
     ORRERY_PLAN_FIELD(moe_fused_kernels, pass,
         .meaning = "One kernel each chooses experts, counts their tokens and moves rows, as in "
                    "Orrery's own runtime; false: as in Megatron-Core."),

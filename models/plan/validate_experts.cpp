@@ -46,6 +46,7 @@ struct ExpertRules {
     void of_state();
     void of_groups();
     void of_dispatcher();
+    void of_fused_activation();
     void of_parts();
     void of_padding();
     void of_masks();
@@ -78,6 +79,7 @@ void ExpertRules::without_experts() {
     needless(plan.moe_shared_expert_overlap, "moe_shared_expert_overlap", "false");
     needless(plan.moe_router_fusion, "moe_router_fusion", "false");
     needless(plan.moe_fused_bias, "moe_fused_bias", "false");
+    needless(plan.moe_fused_activation, "moe_fused_activation", "false");
     needless(plan.moe_mask_products, "moe_mask_products", "false");
     needless(plan.moe_tile_overlap, "moe_tile_overlap", "false");
     needless((plan.cuda_graph_scope & kExpertGraphs) != 0, "cuda_graph_scope", "attn and mlp");
@@ -229,6 +231,22 @@ void ExpertRules::of_dispatcher() {
                "the shared expert runs beside an exchange of rows",
                "false, or plan.moe_token_dispatcher_type: alltoall");
     }
+}
+
+// Transformer Engine's conditions (ops/fused/forward_grouped_mlp.py, fuse_grouped_mlp_ops).
+void ExpertRules::of_fused_activation() {
+    const auto refuse = [&](bool given, std::string what) {
+        if (plan.moe_fused_activation && given) {
+            reject("plan.moe_fused_activation", std::move(what), "false");
+        }
+    };
+    refuse(plan.precision != Dtype::fp8 || plan.fp8_recipe != Fp8Recipe::mxfp8,
+           "the products of experts are not in MXFP8");
+    refuse(!model.gated_mlp(), "the activation has no gate");
+    refuse(plan.moe_fused_kernels, "moe_fused_kernels has kernels of its own");
+    refuse(plan.moe_mask_products, "rows that masks gather have no weights of their own");
+    refuse(plan.recomputes(static_cast<std::uint32_t>(RecomputeModule::moe_act)),
+           "an activation inside a product is not recomputed alone");
 }
 
 // Megatron-Core's conditions (transformer_config.py). Experts that are full have equal rows,
@@ -457,6 +475,7 @@ Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::in
     rules.of_state();
     rules.of_groups();
     rules.of_dispatcher();
+    rules.of_fused_activation();
     rules.of_parts();
     rules.of_padding();
     rules.of_masks();

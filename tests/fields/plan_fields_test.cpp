@@ -321,6 +321,13 @@ const Row kPlanRows[] = {
          spread_experts(s);
          s.model.add_bias_linear = true;
      }},
+    {"moe_fused_activation",
+     [](Scenario& s) { s.plan.moe_fused_activation = true; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.plan.precision = Dtype::fp8;
+         s.plan.fp8_recipe = Fp8Recipe::mxfp8;
+     }},
     {"moe_fused_kernels", [](Scenario& s) { s.plan.moe_fused_kernels = true; }, spread_experts},
     {"moe_router_fusion",
      [](Scenario& s) { s.plan.moe_router_fusion = true; },

@@ -59,6 +59,31 @@ TEST(ActivationLowering, WeighsRowsInPlace) {
     EXPECT_EQ(product.back().tensor, weighed[0].tensor);
 }
 
+// The products of experts write the activation and its gradient in FP8, by rows and by columns. No
+// kernel casts them.
+TEST(ActivationLowering, IsPartOfProductsOfExperts) {
+    const Transformer model = with_experts(small_llama(1), 8, 2, 512);
+    ParallelPlan plan{.precision = Dtype::fp8, .fp8_recipe = Fp8Recipe::mxfp8};
+    const Program apart = verified(model, plan);
+    EXPECT_EQ(ops_called(apart, "expert fc2 cast").size(), 1U);
+    EXPECT_EQ(ops_called(apart, "expert fc1 dgrad cast").size(), 1U);
+    plan.moe_fused_activation = true;
+    const Program program = verified(model, plan);
+    EXPECT_TRUE(ops_called(program, "expert fc2 cast").empty());
+    EXPECT_TRUE(ops_called(program, "expert fc1 dgrad cast").empty());
+    constexpr std::int64_t kElements = 4096 * 2 * 512;
+    const auto moved = [&](std::string_view name) {
+        const std::vector<const Op*> ops = ops_called(program, name);
+        EXPECT_EQ(ops.size(), 1U);
+        EXPECT_EQ(ops.front()->launches, 0);
+        return program.kernel(*ops.front()).bytes;
+    };
+    EXPECT_EQ(moved("activation"), 2 * kElements);
+    EXPECT_EQ(moved("activation backward"), 6 * kElements);
+    EXPECT_EQ(bytes_of_tensor(program, "activation"), kElements);
+    EXPECT_EQ(bytes_of_tensor(apart, "activation"), 2 * kElements);
+}
+
 // A fused activation clamps on its way. Otherwise kernels clamp the halves, put them together and
 // undo that in the backward pass: 8 and 10 times the bytes of a half.
 TEST(ActivationLowering, ClampsAreKernelsOfTheirOwn) {

@@ -132,6 +132,29 @@ TEST(ValidateExperts, OnlyBiasesAreFusedWithProducts) {
               "plan.moe_fused_bias: moe_fused_kernels is one product with its bias");
 }
 
+TEST(ValidateExperts, AnActivationIsPartOfProductsInMxfp8) {
+    ParallelPlan plan = kPlan;
+    plan.moe_fused_activation = true;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.moe_fused_activation: the products of experts are not in MXFP8");
+    plan.precision = Dtype::fp8;
+    plan.fp8_recipe = Fp8Recipe::mxfp8;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), "");
+    ParallelPlan again = plan;
+    again.recompute_granularity = Recompute::selective;
+    again.recompute_modules = static_cast<std::uint32_t>(RecomputeModule::moe_act);
+    EXPECT_EQ(first_error(small_experts(), again, 8),
+              "plan.moe_fused_activation: an activation inside a product is not recomputed alone");
+    plan.moe_fused_kernels = true;
+    EXPECT_EQ(first_error(small_experts(), plan, 8),
+              "plan.moe_fused_activation: moe_fused_kernels has kernels of its own");
+    Transformer ungated = small_experts();
+    ungated.activation = Activation::gelu;
+    plan.moe_fused_kernels = false;
+    EXPECT_EQ(first_error(ungated, plan, 8),
+              "plan.moe_fused_activation: the activation has no gate");
+}
+
 TEST(ValidateExperts, ARouterIsFusedInOneWay) {
     ParallelPlan plan = kPlan;
     plan.moe_router_fusion = true;

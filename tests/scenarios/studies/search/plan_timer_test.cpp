@@ -170,6 +170,7 @@ constexpr const char* kNeverChanged[] = {
     "moe_dispatcher_sms",
     "moe_router_fusion",
     "moe_fused_bias",
+    "moe_fused_activation",
     "optimizer_offload_tier",
     "optimizer_offload_fraction",
     "delayed_param_update",
