@@ -142,6 +142,15 @@ Case both_ends() {
     return c;
 }
 
+Case shared_vocabulary() {
+    Case c{"shared-vocabulary", small_gpt(2), plan_of(1, 2, 1, 1)};
+    c.model.tied_embeddings = false;
+    c.plan.vocabulary_parallel = true;
+    c.plan.global_batch_size = 4;
+    c.plan.overlap_p2p = true;
+    return c;
+}
+
 // The weights of the first chunk are gathered beside the optimizer of the second, and all of them
 // beside the next step.
 Case with_optimizer_step() {
@@ -168,7 +177,8 @@ std::vector<Case> cases() {
             interleaved(),
             zero_bubble(),
             there_and_back(),
-            both_ends()};
+            both_ends(),
+            shared_vocabulary()};
 }
 
 std::string text_of(const Transformer& model, const ParallelPlan& plan) {
