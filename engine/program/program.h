@@ -276,8 +276,8 @@ enum class Pass : std::uint8_t {
     backward_input,
     backward_weight,
     backward,       // both backward passes in one
-    // A vocabulary that all stages share (plan.vocabulary_parallel): the last stage's output goes to
-    // all, each computes its part of the loss, and then the gradients.
+    // A vocabulary that all stages share (plan.vocabulary_parallel): the last stage's output goes
+    // to all, each computes its part of the loss, and then the gradients.
     loss_input,
     loss_forward,
     loss_backward,

@@ -106,11 +106,10 @@ LayerOnHost copy_layer_to_host(BlockBuilder& b, std::size_t first, const Residua
                                            .layout = Layout(b.layouts.mesh.digits().size()),
                                            .bytes = bytes,
                                            .tier = MemoryTier::dram});
-    emit_copy(
-        b.ops,
-        {.from = MemoryTier::hbm, .to = MemoryTier::dram, .bytes = bytes},
-        {.name = "activations to host", .reads = layer.tensors, .writes = {layer.on_host}},
-        Traffic::activation_offload);
+    emit_copy(b.ops,
+              {.from = MemoryTier::hbm, .to = MemoryTier::dram, .bytes = bytes},
+              {.name = "activations to host", .reads = layer.tensors, .writes = {layer.on_host}},
+              Traffic::activation_offload);
     return layer;
 }
 

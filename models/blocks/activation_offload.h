@@ -27,12 +27,12 @@ struct LayerOnHost {
     std::vector<TensorId> tensors;  // on the device, in the forward pass
     TensorId on_host{};
 };
-// Copies the activations that were made since the program had `first` tensors. They leave the device
-// when the copy has ended. `stream` stays, because the next layer reads it, and so do 16-bit inputs
-// with FP8 copies.
+// Copies the activations that were made since the program had `first` tensors. They leave the
+// device when the copy has ended. `stream` stays, because the next layer reads it, and so do 16-bit
+// inputs with FP8 copies.
 LayerOnHost copy_layer_to_host(BlockBuilder& b, std::size_t first, const ResidualStream& stream);
-// Copies them back. Ops from now on read the copies. The copy begins when all earlier computation on
-// the device has ended.
+// Copies them back. Ops from now on read the copies. The copy begins when all earlier computation
+// on the device has ended.
 void copy_layer_from_host(BlockBuilder& b, const LayerOnHost& layer);
 
 }  // namespace orrery

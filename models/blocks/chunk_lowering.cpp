@@ -16,6 +16,7 @@
 #include "models/blocks/parameters.h"
 #include "models/blocks/unit_weights.h"
 #include "models/schedule/schedule.h"
+#include "models/segments/quantised_operands.h"
 
 namespace orrery {
 namespace {
@@ -29,35 +30,6 @@ ParameterSet parameters_of(const Deferred& later) {
         parameters.insert(parameters.end(), products.weights.begin(), products.weights.end());
     }
     return parameters;
-}
-
-// 16-bit inputs whose FP8 copies alone the backward passes read end with the forward pass.
-void free_copied_inputs(ProgramTables& tables, const Chunk& chunk) {
-    if (tables.saved_copies().empty()) {
-        return;
-    }
-    Program& program = tables.program();
-    std::vector<bool> read(program.tensors.size(), false);
-    const auto mark = [&](SegmentId segment) {
-        for (const Op& op : program.segments[index(segment)].ops) {
-            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-                read[index(program.operands[op.first_operand + i].tensor)] = true;
-            }
-        }
-    };
-    mark(chunk.backward);
-    if (chunk.backward_whole) {
-        mark(*chunk.backward_whole);
-    }
-    if (chunk.splits_backward) {
-        mark(chunk.backward_weight);
-    }
-    for (const auto& [input, copy] : tables.saved_copies()) {
-        if (!read[index(input)]) {
-            program.tensors[index(input)].lifetime = Lifetime::slot;
-        }
-    }
-    tables.saved_copies().clear();
 }
 
 class ChunkLowering {
@@ -499,7 +471,14 @@ std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,
     if (splits_some) {
         chunk->backward_whole = lowering.backward(false);
     }
-    free_copied_inputs(tables, *chunk);
+    std::vector<SegmentId> backward{chunk->backward};
+    if (chunk->backward_whole) {
+        backward.push_back(*chunk->backward_whole);
+    }
+    if (chunk->splits_backward) {
+        backward.push_back(chunk->backward_weight);
+    }
+    free_copied_inputs(tables, backward);
     return chunk;
 }
 

@@ -53,7 +53,8 @@ struct Chunk {
     Value output_value;
     Value input_gradient;
     Value output_gradient;
-    // The first stage's, if all stages share the embedding: the sum of their parts, and its gradient.
+    // The first stage's, if all stages share the embedding: the sum of their parts, and its
+    // gradient.
     Value embedded;
     Value embedded_gradient;
 

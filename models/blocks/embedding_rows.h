@@ -6,8 +6,8 @@
 
 namespace orrery {
 
-// The rows of `tokens` [tokens, hidden], in the layout of the residual stream. Ranks that have parts
-// of the table add what they have.
+// The rows of `tokens` [tokens, hidden], in the layout of the residual stream. Ranks that have
+// parts of the table add what they have.
 Value embedding_rows(BlockBuilder& b, const Parameter& table, const Value& tokens);
 
 // Adds the gradients of the rows' sum to the table's.

@@ -65,7 +65,8 @@ void lower_shared_vocabulary(ProgramTables& tables,
 
     BlockBuilder input = builder("loss input");
     const bool last = chunk.shape.has_final_norm;
-    const Value norm = broadcast_to_stages(input, "loss input", last ? chunk.output_value : Value{});
+    const Value norm =
+        broadcast_to_stages(input, "loss input", last ? chunk.output_value : Value{});
     chunk.loss_input = input.ops.finish();
     BlockBuilder forward = builder("loss");
     Head head;

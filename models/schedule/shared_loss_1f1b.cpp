@@ -6,11 +6,12 @@
 // added, the last stage's backward pass begins.
 //
 // Every stage computes the loss once a period: the gradients of one micro-batch together with the
-// forward part of the next. Then it looks rows of the embedding up for a later micro-batch, and adds
-// the rows' gradients of an earlier one. One backward and one forward pass complete the period. The
-// two barriers of a micro-batch take two periods, in which other micro-batches go on: p - s + 2 are
-// in flight on stage s, two more than with 1F1B. What a period exchanges is posted before its
-// backward pass, because the stages come to the loss up to two forward passes after each other.
+// forward part of the next. Then it looks rows of the embedding up for a later micro-batch, and
+// adds the rows' gradients of an earlier one. One backward and one forward pass complete the
+// period. The two barriers of a micro-batch take two periods, in which other micro-batches go on:
+// p - s + 2 are in flight on stage s, two more than with 1F1B. What a period exchanges is posted
+// before its backward pass, because the stages come to the loss up to two forward passes after each
+// other.
 #include <utility>
 
 #include "engine/base/check.h"
@@ -101,9 +102,7 @@ private:
     void embed() { add(Pass::embedding_forward, embedded_++); }
     // The micro-batch whose embedding gets its gradients in this turn: the first stage's backward
     // pass was in the turn before.
-    std::int32_t embedding_of_turn() const {
-        return turn_ - first_stage_ahead_ - kBarriers - 1;
-    }
+    std::int32_t embedding_of_turn() const { return turn_ - first_stage_ahead_ - kBarriers - 1; }
     void post() {
         add(Pass::loss_input, turn_);
         add(Pass::embedding_gradient, embedding_of_turn());

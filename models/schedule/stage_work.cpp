@@ -14,7 +14,8 @@ bool moves(const WorkItem& item) {
            item.pass == Pass::backward_input;
 }
 
-// Passes of the shared vocabulary end with exchanges between all stages, for which no message waits.
+// Passes of the shared vocabulary end with exchanges between all stages, for which no message
+// waits.
 bool is_of_vocabulary(const WorkItem& item) {
     return item.pass >= Pass::loss_input && item.pass <= Pass::embedding_backward;
 }

@@ -8,8 +8,8 @@
 namespace orrery {
 namespace {
 
-// PyTorch's linear layer takes the host of a DGX H100 13.5 us (TransformerEngine issue 2053), a call
-// some 90 us (host.call).
+// PyTorch's linear layer takes the host of a DGX H100 13.5 us (TransformerEngine issue 2053), and a
+// call some 90 us (host.call).
 constexpr int kOperatorsOfCall = 7;
 
 }  // namespace

@@ -113,7 +113,8 @@ TEST(ActivationOffload, MovesAllThatTheBackwardPassOfTheFirstLayersReads) {
     Bytes before{};
     for (const std::int64_t layers : {1, 4, 7}) {
         const Program moved = verified(model, {.cpu_offloading_num_layers = layers});
-        EXPECT_EQ(ops_called(moved, "activations to host").size(), static_cast<std::size_t>(layers));
+        EXPECT_EQ(ops_called(moved, "activations to host").size(),
+                  static_cast<std::size_t>(layers));
         EXPECT_EQ(ops_called(moved, "activations from host").size(),
                   static_cast<std::size_t>(layers));
         const Bytes on_host = host_bytes(moved, RoleId{0});

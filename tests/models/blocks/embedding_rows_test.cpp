@@ -22,8 +22,8 @@ TEST(EmbeddingRows, PartsAreAdded) {
 
 // With sequence parallelism the sum is scattered over the tokens, and the gradient is gathered.
 TEST(EmbeddingRows, GradientsAreGatheredWhereTokensAreSplit) {
-    const Program program = verified(
-        small_llama(2), {.tensor_model_parallel_size = 2, .sequence_parallel = true});
+    const Program program =
+        verified(small_llama(2), {.tensor_model_parallel_size = 2, .sequence_parallel = true});
     EXPECT_EQ(ops_called(program, "embedding gradient gather").size(), 1U);
 }
 

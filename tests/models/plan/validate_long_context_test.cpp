@@ -54,14 +54,15 @@ TEST(ValidateLongContext, OffloadOfWholeLayersLeavesTheLastOne) {
     EXPECT_EQ(first_error(model, {.cpu_offloading_num_layers = 3}), "");
     EXPECT_NE(first_error(model, {.cpu_offloading_num_layers = 4}).find("the last of 4 layers"),
               std::string::npos);
-    EXPECT_NE(first_error(model, {.pipeline_model_parallel_size = 2,
-                                  .cpu_offloading_num_layers = 1})
-                  .find("several stages"),
-              std::string::npos);
-    EXPECT_NE(first_error(model, {.recompute_granularity = Recompute::selective,
-                                  .cpu_offloading_num_layers = 1})
-                  .find("computed again"),
-              std::string::npos);
+    EXPECT_NE(
+        first_error(model, {.pipeline_model_parallel_size = 2, .cpu_offloading_num_layers = 1})
+            .find("several stages"),
+        std::string::npos);
+    EXPECT_NE(
+        first_error(model,
+                    {.recompute_granularity = Recompute::selective, .cpu_offloading_num_layers = 1})
+            .find("computed again"),
+        std::string::npos);
 }
 
 TEST(ValidateLongContext, LinearAttentionHasNoWindow) {

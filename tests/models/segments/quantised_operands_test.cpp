@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/segments/block_builder.h"
+#include "models/segments/quantised_operands.h"
 
 #include <gtest/gtest.h>
 
