@@ -2,8 +2,7 @@
 // The time of a pipelined collective beyond latency and bytes / bandwidth: chunks in flight while a
 // part of the pipeline is idle, at its start and its end.
 //   ring:     the last chunk is received after the last one was sent: one chunk per channel.
-//   chain:    a broadcast passes round a ring. A NIC sends a chunk when its GPU has written all of
-//   it
+//   chain:    a broadcast passes round a ring. A NIC sends a chunk that its GPU has written whole
 //             (src/transport/net.cc, sendProxyProgress): one chunk per channel and message between
 //             nodes. Inside a node GPUs pass on what has arrived.
 //   NVLS:     a chunk of every head goes up (sum) and down (result): two.

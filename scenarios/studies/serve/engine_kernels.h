@@ -53,10 +53,10 @@ std::optional<Time> vector_product_time(const EngineKernels& kernels,
                                         const KernelCall& call,
                                         const DeviceSpec& device);
 
-// The rows that an engine's kernel of experts computes, over those that there are. It fills each
-// expert's last block, and configurations have blocks of 16 to 64 rows (vllm/model_executor/layers/
-// fused_moe: get_default_config in fused_moe.py, block_size_m in fused_marlin_moe.py). With unequal
-// loads half a block is empty in the mean.
+// Computed rows over routed rows of a product of experts, 1 or more. A kernel computes whole blocks
+// of 16 to 64 rows (vllm/model_executor/layers/fused_moe: get_default_config in fused_moe.py,
+// block_size_m in fused_marlin_moe.py). Each expert's last block is partly empty: half of it in the
+// mean, if loads are unequal.
 double filled_blocks(const KernelCall& product);
 
 // Share of the peak that the engine's kernel reaches in a product of experts; 0: that of the
