@@ -23,8 +23,7 @@ struct ChunkShape {
     bool has_embedding = false;  // first virtual stage
     bool has_head = false;       // last virtual stage
     // plan.vocabulary_parallel: the chunk has a part of the input embedding and of the output layer
-    // (models/blocks/vocabulary_embedding.h, vocabulary_loss.h). The last stage makes the latter's
-    // input.
+    // (models/blocks/shared_vocabulary.h). The last stage makes the output layer's input.
     bool has_vocabulary_part = false;
     bool has_final_norm = false;
 };
