@@ -13,7 +13,7 @@ namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kNoConnection = UINT32_MAX;
+constexpr std::uint32_t kUnnumbered = UINT32_MAX;
 
 struct SharesLess {
     bool operator()(const std::vector<LinkShare>& a, const std::vector<LinkShare>& b) const {
@@ -32,7 +32,7 @@ struct PartRange {
 // The parts of a connection's messages are consecutive, in the same order for every connection of a
 // class.
 PartRange parts_of(const Transfers& transfers, const Connection& connection) {
-    PartRange range{kNoConnection, 0};
+    PartRange range{kUnnumbered, 0};
     for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
         const ConnectionMessage& message = transfers.messages[connection.first_message + m];
         for (std::uint32_t i = 0; i < message.num_phases; ++i) {
@@ -43,14 +43,14 @@ PartRange parts_of(const Transfers& transfers, const Connection& connection) {
             }
         }
     }
-    return range.first == kNoConnection ? PartRange{0, 0} : range;
+    return range.first == kUnnumbered ? PartRange{0, 0} : range;
 }
 
 std::vector<std::uint32_t> representatives(const std::vector<std::uint32_t>& class_of,
                                            std::uint32_t num_classes) {
-    std::vector<std::uint32_t> lowest(num_classes, kNoConnection);
+    std::vector<std::uint32_t> lowest(num_classes, kUnnumbered);
     for (std::uint32_t i = 0; i < class_of.size(); ++i) {
-        if (lowest[class_of[i]] == kNoConnection) {
+        if (lowest[class_of[i]] == kUnnumbered) {
             lowest[class_of[i]] = i;
         }
     }
@@ -191,7 +191,7 @@ private:
         std::vector<const std::vector<LinkShare>*> distinct;
         const auto number_of = [&](std::vector<LinkShare>& of_part) {
             if (of_part.empty()) {
-                return kNoConnection;
+                return kUnnumbered;
             }
             const auto next = static_cast<std::uint32_t>(distinct.size());
             const auto [found, added] = known.try_emplace(merged(of_part), next);
@@ -202,7 +202,7 @@ private:
             return found->second;
         };
         std::vector<std::uint32_t>& number = solved.footprint_of_part;
-        number.assign(transfers_.parts.size(), kNoConnection);
+        number.assign(transfers_.parts.size(), kUnnumbered);
         std::map<std::uint32_t, std::vector<std::uint32_t>> number_around;
         for (const PartRange& range : ranges) {
             for (std::uint32_t p = range.first; p < range.last; ++p) {
@@ -226,12 +226,12 @@ private:
             ids.push_back(rates.add_footprint(kept));
         }
         for (const std::uint32_t n : number) {
-            out_.footprints.push_back(n == kNoConnection ? kNoLinks : ids[n]);
+            out_.footprints.push_back(n == kUnnumbered ? kNoLinks : ids[n]);
         }
         for (const auto& [part, numbers] : number_around) {
             std::vector<FootprintId>& ways = out_.around[part];
             for (const std::uint32_t n : numbers) {
-                ways.push_back(n == kNoConnection ? kNoLinks : ids[n]);
+                ways.push_back(n == kUnnumbered ? kNoLinks : ids[n]);
             }
         }
         join_parts(rates);

@@ -19,10 +19,6 @@ std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
     return (n + to - 1) / to * to;
 }
 
-OpSpec named(std::string_view name) {
-    return {.name = std::string{name}, .reads = {}, .writes = {}, .accumulates = {}};
-}
-
 TensorId codes(BlockBuilder& b, std::string_view name, Dtype dtype, std::int64_t bytes) {
     return b.ops.tables().tensor({.name = std::string{name},
                                   .parameter = {},

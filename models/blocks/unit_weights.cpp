@@ -58,10 +58,6 @@ std::vector<ParameterSet> collectives_of(const BlockBuilder& b,
     return sets;
 }
 
-OpSpec named(std::string_view name) {
-    return {.name = std::string{name}, .reads = {}, .writes = {}, .accumulates = {}};
-}
-
 // The number of ranks that share the parameters' gathered or reduced tensors.
 std::int64_t ranks_of_lists(const BlockBuilder& b, const ParameterSet& parameters) {
     const StateLayouts& state = state_of(b.layouts, *parameters.front());

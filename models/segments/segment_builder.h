@@ -90,6 +90,10 @@ struct OpSpec {
     std::uint16_t pieces = 1;
 };
 
+inline OpSpec named(std::string_view name) {
+    return {.name = std::string{name}, .reads = {}, .writes = {}, .accumulates = {}};
+}
+
 class SegmentBuilder {
 public:
     SegmentBuilder(ProgramTables& tables, std::string name);

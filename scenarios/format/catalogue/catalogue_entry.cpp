@@ -5,16 +5,11 @@
 #include <sstream>
 
 #include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/document/trimmed.h"
 #include "scenarios/format/document/yaml_document.h"
 
 namespace orrery {
 namespace {
-
-std::string trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    const std::size_t last = text.find_last_not_of(" \t\r");
-    return first == text.npos ? "" : std::string{text.substr(first, last - first + 1)};
-}
 
 void append(std::string& text, const std::string& more) {
     text += (text.empty() || more.empty() ? "" : " ") + more;
@@ -50,8 +45,9 @@ CatalogueEntry parse_catalogue_entry(std::string_view section,
     std::string above;
     for (std::string line; std::getline(lines, line);) {
         const std::size_t end = comment_of(line);
-        const std::string comment = end < line.size() ? trimmed(line.substr(end + 1)) : "";
-        const std::string content = trimmed(line.substr(0, end));
+        const std::string_view whole = line;
+        const std::string comment{end < whole.size() ? trimmed(whole.substr(end + 1)) : ""};
+        const std::string content{trimmed(whole.substr(0, end))};
         const bool nested = !line.empty() && (line[0] == ' ' || line[0] == '-');
         const std::size_t colon = content.find(':');
         if (content.empty()) {
@@ -70,9 +66,10 @@ CatalogueEntry parse_catalogue_entry(std::string_view section,
                 append(about, above);
                 above.clear();
             }
-            CatalogueFigure figure{.key = content.substr(0, colon),
-                                   .value = trimmed(content.substr(colon + 1)),
-                                   .source = above};
+            CatalogueFigure figure{
+                .key = content.substr(0, colon),
+                .value = std::string{trimmed(std::string_view{content}.substr(colon + 1))},
+                .source = above};
             append(figure.source, comment);
             entry.figures.push_back(std::move(figure));
             above.clear();

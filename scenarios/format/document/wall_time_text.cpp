@@ -29,7 +29,7 @@ constexpr std::array kUnits = {WallTimeUnit{"y", 365 * 86400e6, false},
                                WallTimeUnit{"us", 1}};
 constexpr std::string_view kHint =
     "write it like '10 min' or '3d4h'; units: y (365 d), w, d, h, min, s, ms, us";
-constexpr double kLongest = 3e18;  // about 95,000 years, so that sums fit
+constexpr double kLongestWall = 3e18;  // about 95,000 years, so that sums fit
 
 std::string_view without_blanks(std::string_view text) {
     while (!text.empty() && text.front() == ' ') {
@@ -76,7 +76,7 @@ Result<WallTime> parse_wall_time(std::string_view text) {
         total += number * kUnits[unit].microseconds;
         rest = without_blanks(rest.substr(word.size()));
     } while (!rest.empty());
-    if (total > kLongest) {
+    if (total > kLongestWall) {
         return wrong("is too long");
     }
     return WallTime::microseconds(std::llround(total));

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "scenarios/format/document/json_document.h"
+#include "scenarios/format/document/trimmed.h"
 #include "scenarios/format/read/device_names.h"
 
 namespace orrery {
@@ -94,11 +95,6 @@ private:
     // The line without blanks at both ends and without a launcher's tag: "[1,0]<stdout>:" of mpirun
     // --tag-output, "0: " of srun -l.
     static std::string_view without_tag(std::string_view line) {
-        const auto trimmed = [](std::string_view text) {
-            const std::size_t first = text.find_first_not_of(" \t\r");
-            const std::size_t last = text.find_last_not_of(" \t\r");
-            return first == text.npos ? std::string_view{} : text.substr(first, last - first + 1);
-        };
         line = trimmed(line);
         const std::size_t tag = line.find(">:");
         if (line.starts_with('[') && tag != line.npos &&

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "engine/base/statistics.h"
+#include "scenarios/format/document/trimmed.h"
 #include "scenarios/format/import/gpu_words.h"
 
 namespace orrery {
@@ -39,13 +40,6 @@ std::vector<std::string_view> lines_of(std::string_view text) {
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return lines;
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    const std::size_t last = text.find_last_not_of(" \t\r");
-    return first == std::string_view::npos ? std::string_view{}
-                                           : text.substr(first, last - first + 1);
 }
 
 // The number after a label, with or without commas between thousands.

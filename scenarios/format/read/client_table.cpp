@@ -11,7 +11,7 @@ namespace orrery {
 
 namespace {
 
-constexpr double kLongest = 1e9;
+constexpr double kLongestOfClient = 1e9;
 constexpr double kLargestRate = 1e6;
 constexpr double kLargestVariation = 100;
 
@@ -20,7 +20,7 @@ std::optional<std::vector<double>> quantiles_of(const CsvRow& row, std::size_t f
     std::vector<double> lengths{1};
     for (std::size_t i = first; i < first + 3; ++i) {
         const auto length = parse_number(row.fields[i]);
-        if (!length || *length < lengths.back() || *length > kLongest) {
+        if (!length || *length < lengths.back() || *length > kLongestOfClient) {
             return std::nullopt;
         }
         lengths.push_back(*length);

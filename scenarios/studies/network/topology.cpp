@@ -80,9 +80,9 @@ std::vector<SwitchTier> switches_of(const Fabric& fabric) {
     return tiers;
 }
 
-class Placement {
+class RankPlacement {
 public:
-    explicit Placement(const Fabric& fabric) : fabric_(fabric) {}
+    explicit RankPlacement(const Fabric& fabric) : fabric_(fabric) {}
 
     PlacedAxis of(const Mesh& mesh, const std::string& name, std::uint32_t digits) const {
         PlacedAxis axis{.name = name, .ranks = mesh.combined_size(digits)};
@@ -137,7 +137,7 @@ std::vector<PlacedAxis> axes_of(const Scenario& scenario, const Fabric& fabric) 
     std::set<std::uint32_t> seen;
     for (const MeshAxis& axis : mesh.axes()) {
         if (mesh.combined_size(axis.digits) > 1 && seen.insert(axis.digits).second) {
-            axes.push_back(Placement{fabric}.of(mesh, axis.name, axis.digits));
+            axes.push_back(RankPlacement{fabric}.of(mesh, axis.name, axis.digits));
         }
     }
     return axes;

@@ -27,11 +27,11 @@ struct Sizes {
 };
 
 // Pools of these sizes. Without `generation` one pool does both.
-struct Candidate {
+struct PoolCounts {
     Sizes prompts;
     std::optional<Sizes> generation{};
     std::int64_t prompt_instances = 0;  // in a common pool: as many as fit
-    bool operator==(const Candidate&) const = default;
+    bool operator==(const PoolCounts&) const = default;
 };
 
 class PoolSearcher {
@@ -48,14 +48,14 @@ public:
           progress_(progress) {}
 
     Result<PoolSearchResult> run() {
-        const std::vector<Candidate> first = candidates();
+        const std::vector<PoolCounts> first = candidates();
         for (std::size_t begin = 0; begin < first.size(); begin += kWave) {
             const std::size_t end = std::min(first.size(), begin + kWave);
             try_all({first.begin() + static_cast<std::ptrdiff_t>(begin),
                      first.begin() + static_cast<std::ptrdiff_t>(end)});
             progress_(static_cast<double>(end) / static_cast<double>(first.size()));
         }
-        for (std::vector<Candidate> next = nearer(); !next.empty(); next = nearer()) {
+        for (std::vector<PoolCounts> next = nearer(); !next.empty(); next = nearer()) {
             try_all(next);
         }
         if (result_.best.empty()) {
@@ -114,8 +114,8 @@ private:
                std::ranges::find(search_.arrangements, arrangement) != search_.arrangements.end();
     }
 
-    std::vector<Candidate> candidates() const {
-        std::vector<Candidate> all;
+    std::vector<PoolCounts> candidates() const {
+        std::vector<PoolCounts> all;
         for (const Sizes& one : sizes(false)) {
             if (tries(PoolArrangement::aggregated)) {
                 all.push_back({.prompts = one});
@@ -145,7 +145,7 @@ private:
         return all;
     }
 
-    std::vector<ServingPoolSpec> pools_of(const Candidate& candidate) const {
+    std::vector<ServingPoolSpec> pools_of(const PoolCounts& candidate) const {
         const auto pool = [&](const Sizes& of, bool generation) {
             ServingPoolSpec one = like(generation);
             one.plan.tensor_model_parallel_size = of.tensor;
@@ -191,7 +191,7 @@ private:
         std::optional<FoundPools> found;
         std::optional<Error> unfit;
     };
-    Tried attempt(const Candidate& candidate, std::optional<double> least) const {
+    Tried attempt(const PoolCounts& candidate, std::optional<double> least) const {
         ServingSpec spec = spec_;
         spec.pools = pools_of(candidate);
         Result<std::optional<HighestRate>> highest;
@@ -216,7 +216,7 @@ private:
         return {.found = std::move(found), .unfit = std::nullopt};
     }
 
-    void try_all(const std::vector<Candidate>& candidates) {
+    void try_all(const std::vector<PoolCounts>& candidates) {
         std::vector<Tried> tried(candidates.size());
         const std::optional<double> least = rate_to_reach();
         for_each_index(candidates.size(), jobs_, [&](std::size_t i) {
@@ -239,7 +239,7 @@ private:
     }
 
     // Inserts by score. Among equal scores the higher throughput comes first.
-    void keep(const Candidate& candidate, FoundPools found) {
+    void keep(const PoolCounts& candidate, FoundPools found) {
         const auto order = [](const FoundPools& one) {
             return std::pair{one.score, -one.answer.output_tokens_per_s};
         };
@@ -256,14 +256,14 @@ private:
 
     // Candidates between the best number of prompt instances and the nearest tried ones on both
     // sides.
-    std::vector<Candidate> nearer() const {
+    std::vector<PoolCounts> nearer() const {
         if (!best_ || !best_->generation) {
             return {};
         }
         std::int64_t below = 0;
         std::int64_t above =
             (gpus() - ranks(*best_->generation, true)) / ranks(best_->prompts, false) + 1;
-        for (const Candidate& one : tried_) {
+        for (const PoolCounts& one : tried_) {
             if (one.prompts != best_->prompts || one.generation != best_->generation) {
                 continue;
             }
@@ -271,10 +271,10 @@ private:
             below = count < best_->prompt_instances ? std::max(below, count) : below;
             above = count > best_->prompt_instances ? std::min(above, count) : above;
         }
-        std::vector<Candidate> next;
+        std::vector<PoolCounts> next;
         for (const std::int64_t side : {below, above}) {
             const std::int64_t middle = (side + best_->prompt_instances) / 2;
-            Candidate one = *best_;
+            PoolCounts one = *best_;
             one.prompt_instances = middle;
             if (middle > 0 && std::ranges::find(tried_, one) == tried_.end()) {
                 next.push_back(one);
@@ -290,8 +290,8 @@ private:
     std::uint32_t jobs_;
     const std::function<void(double)>& progress_;
     PoolSearchResult result_;
-    std::vector<Candidate> tried_;
-    std::optional<Candidate> best_;
+    std::vector<PoolCounts> tried_;
+    std::optional<PoolCounts> best_;
 };
 
 Result<void> check(const Scenario& scenario, const std::vector<Request>& requests) {

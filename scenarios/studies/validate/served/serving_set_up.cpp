@@ -26,7 +26,7 @@ struct ServedNode {
     std::string_view fabric;
 };
 // The fabric matters only for rows that span servers.
-constexpr ServedNode kNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr200"},
+constexpr ServedNode kServedNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr200"},
                                  {"a100-80g", "dgx-a100-80g", "dgx-superpod-hdr200"},
                                  {"h100-80g", "dgx-h100", "ndr400-rail"},
                                  {"h200", "hgx-h200", "ndr400-rail"},
@@ -394,8 +394,8 @@ Result<Scenario> serving_cluster(std::string_view gpu,
                                  const std::string& where,
                                  const std::filesystem::path& catalogue) {
     const auto node = std::find_if(
-        std::begin(kNodes), std::end(kNodes), [&](const auto& each) { return each.gpu == gpu; });
-    if (node == std::end(kNodes)) {
+        std::begin(kServedNodes), std::end(kServedNodes), [&](const auto& each) { return each.gpu == gpu; });
+    if (node == std::end(kServedNodes)) {
         return fail(where, fmt::format("the catalogue has no server of {}", gpu));
     }
     const auto read = [&](const std::string& cluster) {
