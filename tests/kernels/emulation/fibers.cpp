@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/kernels/emulation/fibers.h"
 
-#include <ucontext.h>
-
 #include <algorithm>
+#include <boost/context/fiber.hpp>
+#include <boost/context/preallocated.hpp>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -12,8 +12,10 @@
 #include "engine/base/check.h"
 #include "tests/kernels/emulation/emulated_block.h"
 
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
+#elif defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
 #endif
 
 namespace orrery::emulation {
@@ -22,59 +24,94 @@ namespace {
 constexpr std::size_t kFibersOfWarp = device::kWarp;
 constexpr std::size_t kStackBytes = 256 * 1024;
 
-// Tells the thread sanitizer which stack runs; nothing without it.
-#ifdef __SANITIZE_THREAD__
-void* new_sanitizer_fiber() {
-    return __tsan_create_fiber(0);
-}
-void* this_sanitizer_fiber() {
-    return __tsan_get_current_fiber();
-}
-void switch_sanitizer(void* fiber) {
-    __tsan_switch_to_fiber(fiber, 0);
-}
-void end_sanitizer_fiber(void* fiber) {
-    __tsan_destroy_fiber(fiber);
-}
+// Which stack runs, for the sanitizer of threads or that of addresses; nothing without them.
+#if defined(__SANITIZE_THREAD__)
+class SanitizedStack {
+public:
+    void begin(std::byte*) { fiber_ = __tsan_create_fiber(0); }
+    void begin_on_this_thread() { fiber_ = __tsan_get_current_fiber(); }
+    void leave_for(SanitizedStack& next) { __tsan_switch_to_fiber(next.fiber_, 0); }
+    void leave_for_good(SanitizedStack& next) { leave_for(next); }
+    void arrive(SanitizedStack&) {}
+    void end() { __tsan_destroy_fiber(fiber_); }
+
+private:
+    void* fiber_ = nullptr;
+};
+#elif defined(__SANITIZE_ADDRESS__)
+class SanitizedStack {
+public:
+    void begin(std::byte* stack) {
+        bottom_ = stack;
+        bytes_ = kStackBytes;
+    }
+    void begin_on_this_thread() {}  // its bounds are known when a fiber comes from it
+    void leave_for(SanitizedStack& next) {
+        __sanitizer_start_switch_fiber(&frames_, next.bottom_, next.bytes_);
+    }
+    void leave_for_good(SanitizedStack& next) {
+        __sanitizer_start_switch_fiber(nullptr, next.bottom_, next.bytes_);
+    }
+    void arrive(SanitizedStack& from) {
+        __sanitizer_finish_switch_fiber(frames_, &from.bottom_, &from.bytes_);
+    }
+    void end() {}
+
+private:
+    void* frames_ = nullptr;
+    const void* bottom_ = nullptr;
+    std::size_t bytes_ = 0;
+};
 #else
-void* new_sanitizer_fiber() {
-    return nullptr;
-}
-void* this_sanitizer_fiber() {
-    return nullptr;
-}
-void switch_sanitizer(void*) {}
-void end_sanitizer_fiber(void*) {}
+class SanitizedStack {
+public:
+    void begin(std::byte*) {}
+    void begin_on_this_thread() {}
+    void leave_for(SanitizedStack&) {}
+    void leave_for_good(SanitizedStack&) {}
+    void arrive(SanitizedStack&) {}
+    void end() {}
+};
 #endif
 
+// Memory that outlives the fiber.
+struct KeptStack {
+    void deallocate(boost::context::stack_context&) {}
+};
+
 struct Fiber {
-    ucontext_t context{};
+    boost::context::fiber context;
     const std::uint64_t* counter = nullptr;  // waits while *counter == before
     std::uint64_t before = 0;
     bool done = false;
-    void* sanitizer = nullptr;
+    SanitizedStack stack;
     bool can_run() const { return !done && (counter == nullptr || *counter != before); }
 };
 
 struct Scheduler {
-    ucontext_t context{};
+    boost::context::fiber context;
     std::vector<Fiber> fibers;
     std::size_t running = 0;
-    void* sanitizer = nullptr;
+    SanitizedStack stack;
     const std::function<void(int)>* code = nullptr;
 };
 thread_local Scheduler* scheduler = nullptr;  // ranks of a test are threads
 
 void back_to_scheduler(Fiber& fiber) {
-    switch_sanitizer(scheduler->sanitizer);
-    ORRERY_CHECK(swapcontext(&fiber.context, &scheduler->context) == 0);
+    fiber.stack.leave_for(scheduler->stack);
+    scheduler->context = std::move(scheduler->context).resume();
+    fiber.stack.arrive(scheduler->stack);
 }
 
-void fiber_main() {
+boost::context::fiber fiber_main(boost::context::fiber&& caller) {
     const std::size_t own = scheduler->running;
+    Fiber& fiber = scheduler->fibers[own];
+    fiber.stack.arrive(scheduler->stack);
+    scheduler->context = std::move(caller);
     (*scheduler->code)(static_cast<int>(own));
-    scheduler->fibers[own].done = true;
-    back_to_scheduler(scheduler->fibers[own]);
+    fiber.done = true;
+    fiber.stack.leave_for_good(scheduler->stack);
+    return std::move(scheduler->context);
 }
 
 // Stacks are kept from block to block.
@@ -87,11 +124,12 @@ std::byte* stack_of(std::size_t fiber) {
 }
 
 void prepare(Fiber& fiber, std::byte* stack) {
-    ORRERY_CHECK(getcontext(&fiber.context) == 0);
-    fiber.context.uc_stack.ss_sp = stack;
-    fiber.context.uc_stack.ss_size = kStackBytes;
-    makecontext(&fiber.context, fiber_main, 0);
-    fiber.sanitizer = new_sanitizer_fiber();
+    boost::context::stack_context memory;
+    memory.sp = stack + kStackBytes;  // a stack grows downwards
+    memory.size = kStackBytes;
+    const boost::context::preallocated whole{memory.sp, memory.size, memory};
+    fiber.context = boost::context::fiber{std::allocator_arg, whole, KeptStack{}, fiber_main};
+    fiber.stack.begin(stack);
 }
 
 std::vector<std::size_t> turns(std::size_t count, ThreadOrder order) {
@@ -115,8 +153,9 @@ std::size_t run_once(Scheduler& own, std::size_t first, const std::vector<std::s
         Fiber& fiber = own.fibers[first + lane];
         if (fiber.can_run()) {
             own.running = first + lane;
-            switch_sanitizer(fiber.sanitizer);
-            ORRERY_CHECK(swapcontext(&own.context, &fiber.context) == 0);
+            own.stack.leave_for(fiber.stack);
+            fiber.context = std::move(fiber.context).resume();
+            own.stack.arrive(fiber.stack);
             ++ran;
         }
     }
@@ -129,7 +168,7 @@ void run_fibers(int count, ThreadOrder order, const std::function<void(int)>& co
     ORRERY_CHECK(scheduler == nullptr && count % static_cast<int>(kFibersOfWarp) == 0);
     Scheduler own;
     own.fibers.resize(static_cast<std::size_t>(count));
-    own.sanitizer = this_sanitizer_fiber();
+    own.stack.begin_on_this_thread();
     own.code = &code;
     scheduler = &own;
     for (std::size_t i = 0; i < own.fibers.size(); ++i) {
@@ -148,8 +187,8 @@ void run_fibers(int count, ThreadOrder order, const std::function<void(int)>& co
         left = static_cast<std::size_t>(std::count_if(
             own.fibers.begin(), own.fibers.end(), [](const Fiber& fiber) { return !fiber.done; }));
     }
-    for (const Fiber& fiber : own.fibers) {
-        end_sanitizer_fiber(fiber.sanitizer);
+    for (Fiber& fiber : own.fibers) {
+        fiber.stack.end();
     }
     scheduler = nullptr;
 }
