@@ -31,6 +31,25 @@ void populate_pages(BlockBuilder& b, TensorId on_host, Bytes bytes) {
     b.ops.next_waits_for(b.ops.size() - 1);
 }
 
+// The outputs of attention kernels in the segment so far.
+std::vector<TensorId> outputs_of_attention(BlockBuilder& b) {
+    const Program& program = b.ops.tables().program();
+    std::vector<TensorId> outputs;
+    for (const Op& op : b.ops.ops()) {
+        if (op.kind() != OpKind::kernel ||
+            program.kernel(op).kind != KernelKind::attention_forward) {
+            continue;
+        }
+        for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+            const Operand& operand = program.operands[op.first_operand + i];
+            if (operand.access != Access::read) {
+                outputs.push_back(operand.tensor);
+            }
+        }
+    }
+    return outputs;
+}
+
 }  // namespace
 
 bool input_is_offloaded(const ParallelPlan& plan, std::int64_t layer) {
@@ -80,7 +99,16 @@ Value copy_from_host(BlockBuilder& b, const Value& input, TensorId on_host) {
 
 LayerOnHost copy_layer_to_host(BlockBuilder& b, std::size_t first, const ResidualStream& stream) {
     std::vector<Tensor>& tensors = b.ops.tables().program().tensors;
-    const std::array stays{stream.residual.tensor, stream.pending.tensor, stream.mask.tensor};
+    // The next layer adds what is pending to the residual. Without it, the next layer's backward
+    // pass, which comes before the copy back, reads the residual itself.
+    const bool added = !stream.pending.empty();
+    const std::array stays{added ? stream.pending.tensor : stream.residual.tensor,
+                           stream.mask.tensor};
+    const std::vector<TensorId> of_attention = outputs_of_attention(b);
+    const auto read_in_16_bits = [&](TensorId id) {
+        return !b.ops.tables().saved_copies().contains(id) ||
+               std::ranges::find(of_attention, id) != of_attention.end();
+    };
     LayerOnHost layer;
     Bytes bytes;
     for (std::size_t i = first; i < tensors.size(); ++i) {
@@ -88,7 +116,7 @@ LayerOnHost copy_layer_to_host(BlockBuilder& b, std::size_t first, const Residua
         const auto id = to_id<TensorId>(i);
         if (tensor.kind == TensorKind::activations && tensor.lifetime == Lifetime::micro_batch &&
             tensor.tier == MemoryTier::hbm && std::ranges::find(stays, id) == stays.end() &&
-            !b.ops.tables().saved_copies().contains(id)) {
+            read_in_16_bits(id)) {
             tensor.lifetime = Lifetime::slot;
             bytes += tensor.bytes;
             layer.tensors.push_back(id);

@@ -28,8 +28,9 @@ struct LayerOnHost {
     TensorId on_host{};
 };
 // Copies the activations that were made since the program had `first` tensors. They leave the
-// device when the copy has ended. `stream` stays, because the next layer reads it, and so do 16-bit
-// inputs with FP8 copies.
+// device when the copy has ended, the residual when the next layer has added to it, too. Of 16-bit
+// inputs with FP8 copies only attention's output is copied, which attention's own backward pass
+// reads (Transformer Engine marks Q, K, V and this output: dot_product_attention/backends.py).
 LayerOnHost copy_layer_to_host(BlockBuilder& b, std::size_t first, const ResidualStream& stream);
 // Copies them back. Ops from now on read the copies. The copy begins when all earlier computation
 // on the device has ended.

@@ -123,6 +123,7 @@ public:
     // The position of the last op on this stream, if there is one.
     std::optional<std::uint32_t> last_on(StreamId stream) const;
     std::uint32_t size() const { return static_cast<std::uint32_t>(segment_.ops.size()); }
+    const std::vector<Op>& ops() const { return segment_.ops; }
     ProgramTables& tables() { return tables_; }
     SegmentId finish();
 

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <span>
+#include <string>
 
 #include "tests/models/long_context_models.h"
 
@@ -122,11 +125,37 @@ TEST(ActivationOffload, MovesAllThatTheBackwardPassOfTheFirstLayersReads) {
         before = on_host;
     }
     const Program moved = verified(model, {.cpu_offloading_num_layers = 7});
-    // On the device are the last layer, the layer that is copied back, and the stream of all.
+    // On the device are the last layer and the layer that is copied back.
     const std::int64_t of_layer = host_bytes(moved, RoleId{0}).count() / 7;
     EXPECT_GT(activation_peak(kept) - activation_peak(moved), 5 * of_layer);
     EXPECT_LT(activation_peak(kept) - activation_peak(moved), 7 * of_layer);
     EXPECT_DOUBLE_EQ(flop_of(moved, "fc1"), flop_of(kept, "fc1"));
+}
+
+// Of a layer with FP8 products, the products keep FP8 copies of their inputs. Attention's backward
+// pass reads its output in 16 bits, and the norms' the residuals.
+TEST(ActivationOffload, MovesWhatIsReadIn16BitsBesideTheFp8Copies) {
+    ParallelPlan plan{.precision = Dtype::fp8};
+    plan.cpu_offloading_num_layers = 7;
+    const Program moved = verified(small_llama(8), plan);
+    const Role& role = moved.roles.front();
+    std::map<std::string, int> copied;
+    for_each_op(moved, role, [&](const Slot&, const Op& op) {
+        if (moved.names[op.name] != "activations to host") {
+            return;
+        }
+        for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+            const Operand& operand = moved.operands[op.first_operand + i];
+            if (operand.access == Access::read) {
+                ++copied[moved.tensors[index(operand.tensor)].name];
+            }
+        }
+    });
+    EXPECT_EQ(copied["attention output"], 7);
+    EXPECT_EQ(copied["residual"], 2 * 7 - 1);  // the first layer's input is the embedding's output
+    EXPECT_EQ(copied["projection cast"], 7);
+    EXPECT_EQ(copied["norm 1"], 0);
+    EXPECT_EQ(copied["activation"], 0);
 }
 
 }  // namespace
