@@ -427,8 +427,7 @@ void ExpertRules::of_graphs() {
     if (plan.cuda_graph_scope != 0 && plan.cuda_graphs) {
         reject(key, "cuda_graphs captures everything", "leave out one of both");
     }
-    if (plan.captures(CudaGraphPart::moe_preprocess) &&
-        !plan.captures(CudaGraphPart::moe_router)) {
+    if (plan.captures(CudaGraphPart::moe_preprocess) && !plan.captures(CudaGraphPart::moe_router)) {
         reject(key, "moe_preprocess follows the router in one graph", "moe_router, too");
     }
 }
@@ -444,11 +443,6 @@ void ExpertRules::latent_attention() {
     }
     if (plan.context_parallel_size > 1) {
         reject("plan.context_parallel_size", "latent attention's sequences can't be split", "1");
-    }
-    if (plan.attention_kernel == AttentionKernel::unfused) {
-        reject("plan.attention_kernel",
-               "latent attention needs a flash attention kernel",
-               "flash_2, flash_3 or cudnn");
     }
     if (model.parallel_block) {
         reject("model.parallel_block", "latent attention has a branch of its own", "false");

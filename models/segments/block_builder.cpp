@@ -34,10 +34,10 @@ void add_counts(OpSpec& spec, const Value& x, const Parameter& w) {
     }
 }
 
-// Experts that add a call to a product of all experts: two products forward take the host 1.2 ms
-// for 64 experts, and four backward 2.1 ms, on GB200 (TransformerEngine issue 2897). These are 8 us
-// for an expert and product, a quarter of a call there.
-constexpr std::int64_t kExpertsOfCall = 4;
+// Experts that add a call to a product of all experts. On GB200 two products forward take the host
+// 1.2 ms for 64 experts and four backward 2.1 ms (TransformerEngine issue 2897), 8 to 9 us for an
+// expert and product. A call of Transformer Engine's linear layer takes 99.7 us there (issue 2053).
+constexpr std::int64_t kExpertsOfCall = 12;
 
 std::uint8_t calls_of(const BlockBuilder& b, const Parameter& w, std::uint8_t calls) {
     const bool more = calls > 0 && w.of_experts() && b.plan.ops_are_calls();

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "models/lowering/lowering.h"
+#include "tests/models/known_models.h"
 
 namespace orrery {
 namespace {
@@ -46,6 +49,37 @@ TEST(UnfusedAttention, ProductsReadAndMakeEachPartOfTheHeads) {
     EXPECT_EQ(read, (std::vector<int>{2, 2, 2}));
     EXPECT_EQ(written, (std::vector<int>{1, 1, 1}));
     EXPECT_EQ(flop, 6.0 * 2 * 8 * 8 * 8 * 4);  // nothing that the mask hides is skipped
+}
+
+// Heads of queries and keys of 24, of values of 16: the scores and their gradients have the first
+// size, the values and what becomes of them the second.
+TEST(UnfusedAttention, LatentHeadsHaveTwoSizes) {
+    Transformer model = llama(1, 128, 256, 4, 512);
+    model.num_attention_heads = model.num_query_groups = 4;
+    model.seq_length = 64;
+    model.multi_latent_attention = true;
+    model.kv_lora_rank = 32;
+    model.qk_head_dim = 16;
+    model.qk_pos_emb_head_dim = 8;
+    model.v_head_dim = 16;
+    const Program program =
+        lower(model, {.global_batch_size = 1, .attention_kernel = AttentionKernel::unfused});
+    std::map<std::string, double> flop;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            if (op.kind() == OpKind::kernel && program.kernel(op).dims[3] == 4) {
+                flop[std::string{program.names[op.name]}] = program.kernel(op).flop;
+            }
+        }
+    }
+    const double pairs = 2.0 * 64 * 64 * 4;
+    const std::map<std::string, double> sizes{{"attention scores", 24 * pairs},
+                                              {"attention values", 16 * pairs},
+                                              {"values dV", 16 * pairs},
+                                              {"values dP", 16 * pairs},
+                                              {"scores dQ", 24 * pairs},
+                                              {"scores dK", 24 * pairs}};
+    EXPECT_EQ(flop, sizes);
 }
 
 TEST(UnfusedAttention, DropoutKeepsItsMaskForTheBackwardPass) {

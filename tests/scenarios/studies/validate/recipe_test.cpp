@@ -17,8 +17,7 @@ PublishedCase row_of(const std::string& stack, const std::string& gpu, Dtype pre
     row.gpu = gpu;
     row.model.name = "deepseek-v3";
     row.plan.precision = precision;
-    row.assumed = {
-        "recompute_granularity", "overlap_moe_expert_parallel_comm", "token_dispatcher"};
+    row.assumed = {"recompute_granularity", "overlap_moe_expert_parallel_comm", "token_dispatcher"};
     return row;
 }
 
@@ -57,9 +56,13 @@ TEST(Recipe, SaysWhatARowLeavesOpen) {
     EXPECT_EQ(plan.moe_dispatcher_sms, 32);
     EXPECT_TRUE(plan.moe_router_fusion);
     EXPECT_FALSE(plan.overlap_moe_expert_parallel_comm);
-    // The next release but one overlaps the exchange.
-    EXPECT_TRUE(
-        with_recipe(row_of("mb26.08", "gb200", Dtype::fp8)).overlap_moe_expert_parallel_comm);
+    EXPECT_EQ(plan.moments_dtype, Dtype::bf16);
+    EXPECT_FALSE(plan.delay_wgrad_compute);
+    // The next release but one overlaps the exchange, by the switch that delays gradients of
+    // weights.
+    const ParallelPlan overlaps = with_recipe(row_of("mb26.08", "gb200", Dtype::fp8));
+    EXPECT_TRUE(overlaps.overlap_moe_expert_parallel_comm);
+    EXPECT_TRUE(overlaps.delay_wgrad_compute);
 }
 
 TEST(Recipe, NeverReplacesWhatARowStates) {
@@ -83,6 +86,15 @@ TEST(Recipe, OfNemoSaysWhatIsRecomputed) {
     EXPECT_EQ(modules("h100-80g"), static_cast<std::uint32_t>(RecomputeModule::mla_up_proj));
     EXPECT_EQ(modules("gb200"), static_cast<std::uint32_t>(RecomputeModule::core_attn));
     EXPECT_EQ(recipe_entry("nemo-25.02", with_recipes()), "");
+}
+
+// Its Transformer Engine has no fused attention on Blackwell for heads of latent attention.
+TEST(Recipe, OfNemoStoresScoresOnBlackwell) {
+    PublishedCase row = row_of("nemo-25.04", "gb200", Dtype::bf16);
+    row.assumed.emplace_back("attention_kernel");
+    EXPECT_EQ(with_recipe(row).attention_kernel, AttentionKernel::unfused);
+    row.gpu = "h100-80g";
+    EXPECT_NE(with_recipe(row).attention_kernel, AttentionKernel::unfused);
 }
 
 // Moonlight's provider of Megatron Bridge fuses no rotary embedding.
