@@ -42,9 +42,7 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
                         "captures_generation captures",
                         "captures_generation: true");
     }
-    // A base may have the number of an engine without graphs.
-    if (engine.max_captured_sequences > 0 && !engine.captures_generation &&
-        reader.find("max_captured_sequences") != nullptr) {
+    if (engine.max_captured_sequences > 0 && !engine.captures_generation) {
         reader.complain("max_captured_sequences",
                         "serving.engine.max_captured_sequences limits what captures_generation "
                         "captures",
