@@ -91,6 +91,12 @@ StageLayers stage_layers(const Transformer& model, const ServingPlan& plan, std:
     return layers;
 }
 
+std::int64_t head_copies(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
+    const bool shares =
+        !model.multi_latent_attention && model.num_query_groups < model.num_attention_heads;
+    return shares ? 2 * layers_of_stage(model, plan, stage) : 0;
+}
+
 Bytes key_value_bytes(const Transformer& model, const ServingPlan& plan) {
     return Bytes{key_value_elements(model, 1) * size_bytes(plan.key_value_precision) *
                  model.num_layers};

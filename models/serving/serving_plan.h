@@ -101,6 +101,10 @@ struct StageLayers {
 };
 StageLayers stage_layers(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
 
+// The number of copies in a step of an engine that copies the keys and the values of each layer for
+// the query heads that share them.
+std::int64_t head_copies(const Transformer& model, const ServingPlan& plan, std::int64_t stage);
+
 // The keys and values of one token, for all layers and heads, without copies.
 Bytes key_value_bytes(const Transformer& model, const ServingPlan& plan);
 // The same on one rank of a stage. Ranks beyond the number of key-value heads hold copies, and all

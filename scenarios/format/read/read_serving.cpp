@@ -46,11 +46,19 @@ constexpr Key kEngineRows[] = {
                                            "Host time of each sequence in a step."),
     key<&ServingEngine::host_per_launch>(
         "host_per_launch", "Host time of each kernel of a step that no graph captures."),
+    key<&ServingEngine::host_per_head_copy>(
+        "host_per_head_copy",
+        "Wait for each copy of shared key-value heads for prompts' query heads; 0: no copies."),
     key<&ServingEngine::captures_generation>("captures_generation",
                                              "host_per_launch is of steps with prompts alone."),
     key<&ServingEngine::captured_batch_multiple>(
         "captured_batch_multiple", "A captured step is filled up to a multiple of these.")
         .range(1, 4096)
+        .of("sequences"),
+    key<&ServingEngine::max_captured_sequences>(
+        "max_captured_sequences",
+        "With captures_generation: steps with more sequences are launched, too; 0: none.")
+        .range(0, 1'000'000)
         .of("sequences"),
     key<&ServingEngine::max_seq_len_to_capture>(
         "max_seq_len_to_capture",

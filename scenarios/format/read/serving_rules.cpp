@@ -25,6 +25,7 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
     for (const auto& [key, value] : {std::pair{"host_per_step", engine.host_per_step},
                                      std::pair{"host_per_sequence", engine.host_per_sequence},
                                      std::pair{"host_per_launch", engine.host_per_launch},
+                                     std::pair{"host_per_head_copy", engine.host_per_head_copy},
                                      std::pair{"host_per_request", engine.host_per_request},
                                      std::pair{"attention_latency", engine.attention_latency},
                                      std::pair{"attention_block", engine.attention_block}}) {
@@ -39,6 +40,12 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
         reader.complain("captured_batch_multiple",
                         "serving.engine.captured_batch_multiple is of the steps that "
                         "captures_generation captures",
+                        "captures_generation: true");
+    }
+    if (engine.max_captured_sequences > 0 && !engine.captures_generation) {
+        reader.complain("max_captured_sequences",
+                        "serving.engine.max_captured_sequences limits what captures_generation "
+                        "captures",
                         "captures_generation: true");
     }
     if (engine.max_seq_len_to_capture > 0 && !engine.captures_generation) {

@@ -28,6 +28,10 @@ struct ServingEngine {
     // captures_generation these are all steps, or the steps with prompts, and of a step in pieces
     // the attention kernels and the pieces.
     Time host_per_launch{};
+    // For each of keys and values in each layer, if a step with prompts copies shared key-value
+    // heads for their query heads. The copy waits for the device, which is idle until the host has
+    // launched attention. Zero: kernels of attention share the heads.
+    Time host_per_head_copy{};
     // For each request, outside of its steps: the server's front end reads and tokenises the prompt
     // before the request is queued.
     Time host_per_request{};
@@ -85,6 +89,8 @@ struct ServingEngine {
     // Graphs hold multiples of this number of sequences of a data-parallel rank, and powers of two
     // below it. A step is filled up to the next such number. 1: a graph for each number.
     std::int64_t captured_batch_multiple = 1;
+    // The largest number of a data-parallel rank's sequences that a graph holds; 0: any.
+    std::int64_t max_captured_sequences = 0;
     // The longest context of a captured step in tokens (vLLM's option of this name); 0: any.
     std::int64_t max_seq_len_to_capture = 0;
     // max_num_seqs applies to each pipeline stage. false: to all stages together.

@@ -22,14 +22,16 @@ Capture capture_of(const ServingEngine& engine,
                    const ServingPlan& plan,
                    const Batch& batch,
                    const BatchShape& shape) {
+    const std::int64_t ranks = plan.data_parallel_size;
+    const std::int64_t most = engine.max_captured_sequences;
     const std::int64_t longest = engine.max_seq_len_to_capture;
     if (engine.captures_generation && shape.chunks.empty() &&
+        (most == 0 || shape.generating <= most * ranks) &&
         (longest == 0 || std::ranges::all_of(batch.steps, [&](const SequenceStep& step) {
              return step.context + 1 <= longest;
          }))) {
         return Capture::whole;
     }
-    const std::int64_t ranks = plan.data_parallel_size;
     const std::int64_t of_rank = (shape.tokens + ranks - 1) / ranks;
     return of_rank <= engine.piecewise_capture_tokens ? Capture::pieces : Capture::nothing;
 }

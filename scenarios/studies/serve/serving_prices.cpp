@@ -427,8 +427,9 @@ Time ServingPrices::encoding_time(std::int64_t images, std::int64_t patches) {
         .tokens = images * patches,
         .chunks = std::vector<PromptChunk>(static_cast<std::size_t>(images),
                                            {.new_tokens = patches, .context = 0})};
+    const Time launch = on_host(engine_.host_per_launch);
     return std::max(stage_time(shape, 0),
-                    bounded_product(launch_time(), launches_of(0, Capture::nothing, false)));
+                    bounded_product(launch, launches_of(0, Capture::nothing, false)));
 }
 
 Time ServingPrices::message_time(Bytes bytes, std::int64_t from, std::int64_t to) const {
@@ -452,10 +453,6 @@ Time ServingPrices::host_time(std::size_t sequences, std::uint32_t together) con
     return Time::seconds(all.seconds() * host_factor() / static_cast<double>(together));
 }
 
-Time ServingPrices::launch_time() const {
-    return Time::seconds(engine_.host_per_launch.seconds() * host_factor());
-}
-
 std::int64_t ServingPrices::launches_of(std::size_t stage, Capture capture, bool mixed) {
     while (launches_.size() <= stage) {
         const auto next = static_cast<std::int64_t>(launches_.size());
@@ -477,8 +474,11 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
                                 prompts ? 1 : engine_.num_scheduler_steps);
     const Capture capture = capture_of(engine_, plan_, batch, shape);
     const BatchShape all = capture == Capture::whole ? filled_graph(engine_, plan_, shape) : shape;
+    const Time launch = on_host(engine_.host_per_launch);
+    const Time copy = prompts ? on_host(engine_.host_per_head_copy) : Time{};
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-        Time device = stage_time(shape, all, static_cast<std::int64_t>(stage));
+        const auto index = static_cast<std::int64_t>(stage);
+        Time device = stage_time(shape, all, index);
         if (stage == 0 && draft_ != nullptr) {
             device = bounded_sum(device, draft_->proposal_time(shape));
         }
@@ -488,9 +488,10 @@ void ServingPrices::times(const Batch& batch, std::vector<Time>& stages) {
         // The device starts launched kernels while the host launches the rest. One thread of the
         // host prepares a step, launches its kernels, and then handles the results of the step
         // before (TensorRT-LLM, docs/source/features/overlap-scheduler.md).
-        const Time launches = bounded_product(launch_time(), launches_of(stage, capture, mixed));
+        const Time launches = bounded_product(launch, launches_of(stage, capture, mixed));
         const Time busy = engine_.asynchronous ? bounded_sum(host, launches) : launches;
         device = bounded_sum(std::max(device, busy), encoding);
+        device = bounded_sum(device, bounded_product(copy, head_copies(model_, plan_, index)));
         stages[stage] = engine_.asynchronous ? device : bounded_sum(host, device);
     }
 }

@@ -94,8 +94,8 @@ private:
     Time ring_hop_time(const SendCall& call) const;
     Time host_time(std::size_t sequences, std::uint32_t together) const;
     double host_factor() const;
-    // Host time of a kernel's launch outside a captured graph.
-    Time launch_time() const;
+    // One of the engine's host times on the node's host.
+    Time on_host(Time time) const { return Time::seconds(time.seconds() * host_factor()); }
     // Launches of a step of which graphs hold this.
     std::int64_t launches_of(std::size_t stage, Capture capture, bool mixed);
     // Times of a step whose experts are on separate ranks (models/serving/serving_plan.h:

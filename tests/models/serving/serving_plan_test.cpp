@@ -188,5 +188,18 @@ TEST(ServingPlan, RanksOfExpertsHoldNothingElse) {
               experts / 8);
 }
 
+// Keys and values of each layer of the stage, if heads share them.
+TEST(ServingPlan, SharedHeadsAreCopied) {
+    const ServingPlan plan{.pipeline_model_parallel_size = 2};
+    Transformer model = llama(5, 1024, 4096, 2, 32000);
+    EXPECT_EQ(head_copies(model, plan, 0), 6);
+    EXPECT_EQ(head_copies(model, plan, 1), 4);
+    model.num_query_groups = model.num_attention_heads;
+    EXPECT_EQ(head_copies(model, plan, 0), 0);
+    model.num_query_groups = 2;
+    model.multi_latent_attention = true;
+    EXPECT_EQ(head_copies(model, plan, 0), 0);
+}
+
 }  // namespace
 }  // namespace orrery

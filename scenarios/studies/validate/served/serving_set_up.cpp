@@ -368,6 +368,9 @@ void set_options(const ServingCase& row,
     if (captures_all_contexts(row)) {
         facts.max_seq_len_to_capture = 0;
     }
+    if (row.engine.starts_with("trtllm serve")) {
+        facts.max_captured_sequences = 128;  // the default (llm_args.py: CudaGraphConfig)
+    }
     facts.num_scheduler_steps =
         std::max(facts.num_scheduler_steps, inference_max_steps_to_queue(row));
     facts.fused_casts = facts.fused_casts || fuses_casts(row, model);

@@ -22,6 +22,7 @@ TEST(ServingRules, TimesOfAnEngineHaveALimit) {
               "s.yaml:4:35: error: serving.engine.host_per_step is 100 s at most (hint: 1 ms)");
     for (const char* const key : {"host_per_sequence",
                                   "host_per_launch",
+                                  "host_per_head_copy",
                                   "host_per_request",
                                   "attention_latency",
                                   "attention_block"}) {
@@ -46,6 +47,9 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
                  "{}",
                  "of which steps host_per_launch is");
     EXPECT_EQ(first_error(engine("captures_generation: true, host_per_launch: 9 us"), "{}"), "");
+    expect_error(engine("captures_generation: false, max_captured_sequences: 512"),
+                 "{}",
+                 "serving.engine.max_captured_sequences limits what captures_generation captures");
     expect_error(engine("captures_generation: false, max_seq_len_to_capture: 8192"),
                  "{}",
                  "serving.engine.max_seq_len_to_capture limits what captures_generation captures");

@@ -43,6 +43,16 @@ TEST(CapturedSteps, GenerateUpToTheLongestContext) {
     EXPECT_EQ(captured(engine, captured_generation(1, 100)), Capture::nothing);
 }
 
+TEST(CapturedSteps, GenerateForSomeSequencesOfEachRank) {
+    ServingEngine engine = kEngine;
+    engine.max_captured_sequences = 4;
+    EXPECT_EQ(captured(engine, captured_generation(4)), Capture::whole);
+    EXPECT_EQ(captured(engine, captured_generation(5)), Capture::nothing);
+    EXPECT_EQ(captured(engine, captured_generation(8), {.data_parallel_size = 2}), Capture::whole);
+    engine.piecewise_capture_tokens = 5;
+    EXPECT_EQ(captured(engine, captured_generation(5)), Capture::pieces);
+}
+
 TEST(CapturedSteps, AreInPiecesUpToANumberOfTokens) {
     ServingEngine engine{.piecewise_capture_tokens = 8};
     EXPECT_EQ(captured(engine, captured_prompt(8)), Capture::pieces);

@@ -204,8 +204,11 @@ Batch batch_of(std::int64_t new_tokens, std::int64_t context) {
             .admitted = {}};
 }
 
-Time step_time(const Scenario& cluster, const ServingEngine& engine, const Batch& batch) {
-    const auto prices = ServingPrices::make(cluster, llama(4, 1024, 4096, 8, 32000), {}, engine);
+Time step_time(const Scenario& cluster,
+               const ServingEngine& engine,
+               const Batch& batch,
+               const Transformer& model = llama(4, 1024, 4096, 8, 32000)) {
+    const auto prices = ServingPrices::make(cluster, model, {}, engine);
     std::vector<Time> stages(1);
     (*prices)->times(batch, stages);
     return stages.front();
@@ -231,9 +234,8 @@ TEST(ServingPrices, WholePromptsAreReadByLargeTiles) {
     const auto seconds = [](const char* scheduler, std::int64_t context) {
         const ServingPlan plan{.tensor_model_parallel_size = 8,
                                .attention = AttentionGeneration::flash_2};
-        const BatchShape prompt{.tokens = 30'000,
-                                .sampled = 1,
-                                .chunks = {{.new_tokens = 30'000, .context = context}}};
+        const BatchShape prompt{
+            .tokens = 30'000, .sampled = 1, .chunks = {{.new_tokens = 30'000, .context = context}}};
         return ServingPrices::make(one_node("dgx-a100-80g"),
                                    llama(80, 8192, 28672, 8, 128256),
                                    plan,
@@ -276,16 +278,21 @@ TEST(ServingPrices, MixedStepsOfLatentAttentionHaveMoreLaunches) {
     model.multi_latent_attention = true;
     model.q_lora_rank = 256;
     const StepLaunches launches = step_launches(model, {}, 0);
-    const auto time = [&](const Batch& batch) {
-        const auto prices = ServingPrices::make(server, model, {}, engine);
-        std::vector<Time> stages(1);
-        (*prices)->times(batch, stages);
-        return stages[0];
-    };
     Batch mixed = batch_of(16, 0);
-    EXPECT_EQ(time(mixed), 1_ms * launches.all);
+    EXPECT_EQ(step_time(server, engine, mixed, model), 1_ms * launches.all);
     mixed.steps.push_back(batch_of(1, 16).steps.front());
-    EXPECT_EQ(time(mixed), 1_ms * (launches.all + launches.of_mixed));
+    EXPECT_EQ(step_time(server, engine, mixed, model), 1_ms * (launches.all + launches.of_mixed));
+}
+
+// A step with prompts waits for the copies of keys and values in four layers, whatever the device
+// does meanwhile.
+TEST(ServingPrices, CopiesOfSharedHeadsAreNotHidden) {
+    const auto time = [](Time copy, const Batch& batch) {
+        const ServingEngine engine{.host_per_launch = 1_ms, .host_per_head_copy = copy};
+        return step_time(h100_server(), engine, batch, llama(4, 2048, 4096, 8, 32000));
+    };
+    EXPECT_EQ(time(3_ms, batch_of(16, 0)), time({}, batch_of(16, 0)) + 24_ms);
+    EXPECT_EQ(time(3_ms, batch_of(1, 16)), time({}, batch_of(1, 16)));
 }
 
 // One thread of the host prepares the next step and launches its kernels while the device works.
