@@ -188,7 +188,8 @@ double NcclNetwork::fill_of(const Group& group,
                              .num_ranks = group.layout.num_ranks(),
                              .heads = network ? group.layout.num_rails() : group.layout.num_ranks(),
                              .passes = call.kind == CollectiveKind::all_reduce ? 2u : 1u,
-                             .chain = call.kind == CollectiveKind::broadcast},
+                             .chain = call.kind == CollectiveKind::broadcast,
+                             .nvls_tree_chunk = group.tuning->communicator().nvls_tree_chunk},
                             bandwidth);
 }
 

@@ -230,6 +230,14 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.zero_whole_parameters",
             "training steps equal parts of all parameters",
             "false");
+    require(!plan.zero_copies_parts,
+            "plan.zero_copies_parts",
+            "training steps parts in the gathered buffer",
+            "false");
+    require(!plan.gradient_bucket_copies,
+            "plan.gradient_bucket_copies",
+            "training reduces gradients where they are",
+            "false");
     require(!plan.fsdp_copy_out,
             "plan.fsdp_copy_out",
             "training gathers weights where they are used",

@@ -125,6 +125,31 @@ void reduce_gradients(SegmentBuilder& ops,
     }
 }
 
+// InternEvo's _reduce_and_copy (solver/optimizer/hybrid_zero_optim.py): torch.cat of a bucket's
+// gradients before its reduction, and copy_ of each gradient after it. The kernels of a bucket come
+// between those of the backward pass and wait for nothing but the bucket before. Here they follow
+// the pass, which takes as long. Only the last bucket is copied back after the last reduction.
+void copy_buckets(SegmentBuilder& ops,
+                  const std::vector<Bucket>& buckets,
+                  const LayoutAssignment& layouts) {
+    for (const char* name : {"gradients into buckets", "gradients out of buckets"}) {
+        for (const Bucket& bucket : buckets) {
+            const StateLayouts& state = state_of(layouts, *bucket.parameters.front());
+            if (layouts.mesh.combined_size(state.data_digits) == 1) {
+                continue;
+            }
+            OpSpec spec = spec_of(Cause::memory_bound_kernels);
+            spec.name = name;
+            if (&bucket == &buckets.back() && spec.name == "gradients out of buckets") {
+                for (const Parameter* p : bucket.parameters) {
+                    spec.accumulates.push_back(p->gradient);
+                }
+            }
+            ops.kernel(cast(bucket.elements, state.gradient_dtype, state.gradient_dtype), spec);
+        }
+    }
+}
+
 // The parameters of each owner (plan.zero_whole_parameters). Ranks take consecutive parameters; the
 // one that exceeds a rank's share by a hundredth goes to the next rank and does not count there
 // (InternEvo, ParamBcastSyncHandler in solver/optimizer/utils.py). One rank sends nothing.
@@ -272,7 +297,11 @@ SyncSegments lower_sync(ProgramTables& tables,
         fmt::format("stage {} chunk {} ", chunk.shape.stage, chunk.shape.chunk);
     SegmentBuilder gradients{tables, where + "gradient sync"};
     SegmentBuilder parameters{tables, where + "parameter sync"};
-    reduce_gradients(gradients, make_buckets(chunk, plan, layouts), layouts);
+    const std::vector<Bucket> reduced = make_buckets(chunk, plan, layouts);
+    reduce_gradients(gradients, reduced, layouts);
+    if (plan.gradient_bucket_copies) {
+        copy_buckets(gradients, reduced, layouts);
+    }
     // The forward pass needs the first layers first.
     std::vector<Bucket> buckets = make_buckets(chunk, plan, layouts, BucketsOf::weights);
     std::reverse(buckets.begin(), buckets.end());
@@ -280,7 +309,7 @@ SyncSegments lower_sync(ProgramTables& tables,
         broadcast_parameters(parameters, buckets, layouts);
     } else {
         gather_parameters(parameters, buckets, layouts);
-        if (plan.fsdp_copy_out && plan.fsdp_unit_layers == 0) {
+        if (plan.zero_copies_parts) {
             copy_gathered(parameters, buckets, layouts);
         }
     }

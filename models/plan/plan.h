@@ -342,6 +342,12 @@ struct ParallelPlan {
     // HybridZeroOptimizer). false: every rank steps an equal part of all parameters. Both have the
     // memory and the optimizer's time of equal parts.
     bool zero_whole_parameters = false;
+    // ZeRO 1 and 2: after the gather each rank's part of each parameter is copied by itself
+    // (nanotron's all_gather_coalesced). false: parameters are views of the gathered buffer.
+    bool zero_copies_parts = false;
+    // Gradients are copied into the buffer of a reduction and back (torch.cat and copy_,
+    // InternEvo). false: they lie in it.
+    bool gradient_bucket_copies = false;
     // ZeRO 3: a unit is gathered into one buffer and then copied into its parameters, as by
     // PyTorch's fully_shard. false: parameters are views of the buffer, as in PyTorch's older FSDP.
     bool fsdp_copy_out = false;

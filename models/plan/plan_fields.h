@@ -435,9 +435,13 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(zero_whole_parameters, chunk,
         .meaning = "ZeRO 1 and 2: each parameter has one owner, which broadcasts it; false: ranks "
                    "gather equal parts."),
+    ORRERY_PLAN_FIELD(zero_copies_parts, chunk,
+        .meaning = "ZeRO 1 and 2: the parts of gathered parameters are copied one by one."),
+    ORRERY_PLAN_FIELD(gradient_bucket_copies, chunk,
+        .meaning = "Gradients are copied into the buffer of their reduction and back."),
     ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
         .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
-                   "parameters. With fsdp_unit_layers 0, any ZeRO: each rank's part on its own."),
+                   "parameters. With fsdp_unit_layers 0, each rank's part on its own."),
 };
 // clang-format on
 #undef ORRERY_PLAN_FIELD

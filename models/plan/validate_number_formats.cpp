@@ -53,6 +53,12 @@ Errors check_number_formats(const ParallelPlan& plan) {
                "ZeRO 3 reduces gradients as the passes make them",
                "that of plan.gradient_dtype");
     }
+    if (plan.gradient_bucket_copies && plan.shards_weights()) {
+        reject("plan.gradient_bucket_copies", "ZeRO 3 reduces gradients unit by unit", "false");
+    }
+    if (plan.zero_copies_parts && plan.zero_whole_parameters) {
+        reject("plan.zero_copies_parts", "owners broadcast whole parameters here", "false");
+    }
     return errors;
 }
 

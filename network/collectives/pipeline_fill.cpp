@@ -61,7 +61,9 @@ std::int64_t nccl_bytes_in_flight(const NcclChoice& choice, const PipelinedCall&
             constexpr std::array<ChunkLimit, 4> kLimits{
                 {{256 * kKiB, 32}, {128 * kKiB, 16}, {64 * kKiB, 4}, {32 * kKiB, 1}}};
             const std::int64_t concurrent = channels * call.heads;
-            const std::int64_t most = (call.num_nodes >= 4 ? 64 : 512) * kKiB;
+            const std::int64_t most = call.nvls_tree_chunk > 0
+                                          ? call.nvls_tree_chunk
+                                          : (call.num_nodes >= 4 ? 64 : 512) * kKiB;
             const std::int64_t chunk = limited(most, call.bytes, concurrent, kLimits);
             return std::min(call.bytes, concurrent * chunk);
         }

@@ -22,9 +22,10 @@ struct PipelinedCall {
     std::int64_t bytes = 0;
     std::uint32_t num_nodes = 1;
     std::uint32_t num_ranks = 1;
-    std::uint32_t heads = 1;   // GPUs per node that own a slice (NVLS)
-    std::uint32_t passes = 1;  // around a ring: 2 for all_reduce
-    bool chain = false;        // broadcast
+    std::uint32_t heads = 1;           // GPUs per node that own a slice (NVLS)
+    std::uint32_t passes = 1;          // around a ring: 2 for all_reduce
+    bool chain = false;                // broadcast
+    std::int64_t nvls_tree_chunk = 0;  // NCCL_NVLSTREE_MAX_CHUNKSIZE; 0: NCCL's
 };
 
 // Bytes of the vector that all channels (and heads) together have in flight.

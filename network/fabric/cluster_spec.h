@@ -95,8 +95,12 @@ struct FabricSpec {
     // The latency that the network's plugin reports to NCCL. NCCL adds it to its constant for a
     // message between nodes, twice for Simple.
     Time reported_latency{};
+    // The plugin sends messages up to this size before the receiver tells where to (eagerly), so
+    // that they take `message_latency` at most; zero: none.
+    Bytes eager_size{};
+    Bytes nvls_tree_chunk{};  // that the plugin sets (NCCL_NVLSTREE_MAX_CHUNKSIZE); zero: NCCL's
     NcclChoiceTable nccl_choices{};  // of the plugin's tuner; empty: NCCL chooses
-    std::uint32_t tiers = 3;  // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
+    std::uint32_t tiers = 3;         // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
     std::uint32_t nodes_per_leaf_set = 32;  // servers (trays) that share one set of ToR switches
     // True: NIC i of a server connects to ToR i of its set (multi-rail). False: all NICs connect to
     // one ToR. A rail fabric is always multi-rail.

@@ -217,6 +217,8 @@ NcclCommunicator search_nccl_graphs(const NodeSpec& node,
                        .num_ranks = shape.num_ranks,
                        .cpu = node.amd_cpu ? NcclCpu::amd : NcclCpu::intel,
                        .message_us = fabric.message_latency.microseconds(),
+                       .eager_bytes = fabric.eager_size.count(),
+                       .nvls_tree_chunk = fabric.nvls_tree_chunk.count(),
                        .choices = fabric.nccl_choices};
     const bool network = shape.num_nodes > 1;
     const auto speeds = speeds_to_try(compute_capability, network);
@@ -264,6 +266,7 @@ NcclCommunicator common_graphs(const NcclCommunicator& a, const NcclCommunicator
     c.nvls_channels = std::min(a.nvls_channels, b.nvls_channels);
     c.nvswitch = a.nvswitch && b.nvswitch;
     c.message_us = std::max(a.message_us, b.message_us);
+    c.eager_bytes = std::min(a.eager_bytes, b.eager_bytes);
     for (std::size_t i = 0; i < c.graphs.size(); ++i) {
         const NcclGraph& other = b.graphs[i];
         NcclGraph& graph = c.graphs[i];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "engine/base/check.h"
 #include "network/nccl/nccl_channel.h"
@@ -243,16 +244,37 @@ double table_latency(const Inputs& in, F f, A a, P p) {
     return base;
 }
 
+// The bytes of a channel's message between nodes, flags included, below the size of a chunk.
+std::int64_t message_bytes(const NcclCommunicator& c, F f, const NcclChoice& choice, double bytes) {
+    const bool scattered = (choice.algorithm == A::ring && f != F::broadcast && f != F::reduce) ||
+                           choice.algorithm == A::pat;
+    const bool heads = choice.algorithm == A::nvls_tree;
+    const double parts = scattered ? c.num_ranks
+                         : heads   ? static_cast<double>(c.num_ranks) / c.num_nodes
+                                   : 1.0;
+    const double flags = choice.protocol == P::ll      ? 2.0
+                         : choice.protocol == P::ll128 ? 128.0 / 120.0
+                                                       : 1.0;
+    return static_cast<std::int64_t>(std::ceil(bytes * flags / (choice.channels * parts)));
+}
+
 // The share of an estimated latency that a call takes. NCCL counts a plugin's latency twice for
 // Simple, the second time for the flush of what GPUDirect wrote; from sm90 on it flushes only if
-// NCCL_NET_FORCE_FLUSH says so, which aws-ofi-nccl sets to 0 (src/platform-aws.cpp).
-double spent_share(const NcclCommunicator& c, F f, A a, P p) {
+// NCCL_NET_FORCE_FLUSH says so, which aws-ofi-nccl sets to 0 (src/platform-aws.cpp). A message that
+// it sends eagerly does not wait for the receiver's control message (src/nccl_ofi_rdma.cpp).
+double spent_share(const NcclCommunicator& c, F f, const NcclChoice& choice, std::int64_t bytes) {
+    const A a = choice.algorithm;
+    const P p = choice.protocol;
     const double reported = c.graph(a).latency_inter;
-    if (p != P::simple || reported <= 0 || c.compute_capability < 90) {
+    if (reported <= 0) {
         return 1;
     }
+    const bool eager = c.eager_bytes > 0 &&
+                       message_bytes(c, f, choice, static_cast<double>(bytes)) <= c.eager_bytes;
+    const bool flushes = p == P::simple && c.compute_capability < 90;
     NcclCommunicator once = c;
-    once.graph(a).latency_inter = reported / 2;
+    once.graph(a).latency_inter =
+        reported * ((eager ? 0.0 : 1.0) + (flushes ? 1.0 : 0.0)) / (p == P::simple ? 2.0 : 1.0);
     return table_latency(Inputs(once), f, a, p) / table_latency(Inputs(c), f, a, p);
 }
 
@@ -370,7 +392,7 @@ NcclChoice NcclTuning::choose(F f, std::int64_t bytes, Dtype wire) const {
     const bool reduces = f != F::all_gather && f != F::broadcast;
     const auto& c = communicator_;
     const auto spent = [&](NcclChoice choice) {
-        choice.latency_us *= spent_share(c, f, choice.algorithm, choice.protocol);
+        choice.latency_us *= spent_share(c, f, choice, bytes);
         return choice;
     };
     if (const auto told = choice_of_table(c.choices, f, c.num_nodes, c.num_ranks, bytes)) {

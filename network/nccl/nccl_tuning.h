@@ -38,12 +38,14 @@ struct NcclCommunicator {
     std::uint32_t num_nodes = 1;
     std::uint32_t num_ranks = 1;
     NcclCpu cpu = NcclCpu::intel;
-    std::uint32_t channels = 0;       // for ring, tree and PAT
-    std::uint32_t nvls_channels = 0;  // for NVLS and NVLSTree
-    bool nvswitch = false;            // with multicast
-    bool plain_tree = false;          // the largest tree pattern puts all traffic on the first GPU
-    bool ll128 = true;                // all members have the same capability
-    double message_us = 0;            // of the network, if it is more than NCCL's constants
+    std::uint32_t channels = 0;        // for ring, tree and PAT
+    std::uint32_t nvls_channels = 0;   // for NVLS and NVLSTree
+    bool nvswitch = false;             // with multicast
+    bool plain_tree = false;           // the largest tree pattern puts all traffic on the first GPU
+    bool ll128 = true;                 // all members have the same capability
+    double message_us = 0;             // of the network, if it is more than NCCL's constants
+    std::int64_t eager_bytes = 0;      // messages up to it don't take NcclGraph::latency_inter
+    std::int64_t nvls_tree_chunk = 0;  // the largest, as the network's plugin sets it; 0: NCCL's
     std::array<NcclGraph, kNumNcclAlgorithms> graphs{};
     NcclChoiceTable choices{};  // of the network's plugin, which precede NCCL's own
 

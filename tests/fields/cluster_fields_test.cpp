@@ -246,6 +246,16 @@ TEST(ClusterFields, OfAFabric) {
         {"reported_latency",
          [](Scenario& s) { s.cluster.fabric.reported_latency = Time::picoseconds(90'000'000); },
          talk_across},
+        {"eager_size",
+         [](Scenario& s) { s.cluster.fabric.eager_size = Bytes(1 << 30); },
+         [](Scenario& s) {
+             talk_across(s);
+             s.cluster.fabric.reported_latency = Time::picoseconds(90'000'000);
+         }},
+        {"nvls_tree_chunk",
+         [](Scenario& s) { s.cluster.fabric.nvls_tree_chunk = Bytes(4096); },
+         {},
+         "of NVLSTree, which no call here takes: nccl_graph_test.cpp, pipeline_fill_test.cpp"},
         {"nccl_choices",
          [](Scenario& s) {
              s.cluster.fabric.nccl_choices = {

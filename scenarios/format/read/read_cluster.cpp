@@ -276,6 +276,11 @@ constexpr Key kFabricRows[] = {
         "message_latency", "Latency of NCCL's messages, where it is above NCCL's constants."),
     key<&FabricSpec::reported_latency>(
         "reported_latency", "Latency that the network's plugin reports to NCCL, which adds it."),
+    key<&FabricSpec::eager_size>(
+        "eager_size", "Messages up to it don't take reported_latency: the plugin sends at once."),
+    key<&FabricSpec::nvls_tree_chunk>(
+        "nvls_tree_chunk", "Largest chunk of NVLSTree that the plugin sets; 0 B: NCCL's.")
+        .range(0, 1 << 20),
     plain("nccl_choices",
           KeyShape::path,
           "Table of the algorithms and protocols that the plugin's tuner chooses."),
@@ -326,6 +331,11 @@ void check_fabric(MapReader& reader, FabricSpec& fabric) {
         if (listed && reader.has(key)) {
             reader.refuse(key, "a fabric of kind file has the switches that its file lists", "");
         }
+    }
+    if (fabric.eager_size > Bytes{} && fabric.reported_latency == Time{}) {
+        reader.complain("eager_size",
+                        reader.full_name("eager_size") + " spares a reported latency that is zero",
+                        "add 'reported_latency: 75 us'");
     }
     for (const char* key : {"file", "link_matrix"}) {
         if (!listed && reader.has(key)) {

@@ -106,6 +106,42 @@ TEST(GradientSync, OwnersOfWholeParametersBroadcastThem) {
     }
 }
 
+// InternEvo: every gradient is copied into a bucket and back. Only the last bucket's way back waits
+// for a reduction.
+TEST(GradientSync, BucketsAreCopiedInAndOut) {
+    const Transformer model = small_model();
+    ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim);
+    plan.gradient_dtype = Dtype::bf16;
+    plan.reduce_scatter = false;
+    plan.overlap_grad_reduce = true;
+    plan.ddp_bucket_size = num_parameters(model) / 3;
+    plan.gradient_bucket_copies = true;
+    for (const std::int64_t ranks : {1, 4}) {
+        plan.data_parallel_size = ranks;
+        plan.global_batch_size = ranks * kMicroBatches;
+        const Program program = lower(model, plan);
+        std::int64_t bytes = 0;
+        std::int64_t copies = 0;
+        std::int64_t waiting = 0;
+        for (const Segment& segment : program.segments) {
+            for (const Op& op : segment.ops) {
+                if (program.names[op.name].starts_with("gradients into buckets") ||
+                    program.names[op.name].starts_with("gradients out of buckets")) {
+                    bytes += program.kernels[index(op.payload.kernel())].bytes;
+                    ++copies;
+                    waiting += op.num_operands > 0 ? 1 : 0;
+                }
+            }
+        }
+        EXPECT_EQ(bytes, ranks > 1 ? 8 * num_parameters(model) : 0);
+        EXPECT_EQ(copies % 2, 0);
+        EXPECT_GE(copies, ranks > 1 ? 4 : 0);
+        EXPECT_EQ(waiting, ranks > 1 ? 1 : 0);
+    }
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+    EXPECT_EQ(check(model, plan, 4).front().where, "plan.gradient_bucket_copies");
+}
+
 // nanotron: after ZeRO 1's gather three copies of all weights, and a loop of the host with three
 // operators for each rank's part of each parameter. A rank alone gathers nothing.
 TEST(GradientSync, GatheredPartsAreCopiedOneByOne) {
@@ -114,10 +150,7 @@ TEST(GradientSync, GatheredPartsAreCopiedOneByOne) {
         ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim);
         plan.data_parallel_size = ranks;
         plan.global_batch_size = ranks * kMicroBatches;
-        const std::size_t before = lower(model, plan).host_works.size();
-        plan.fsdp_copy_out = true;
-        EXPECT_EQ(lower(model, plan).host_works.size(), before);  // one copy of a whole unit
-        plan.fsdp_unit_layers = 0;
+        plan.zero_copies_parts = true;
         const Program program = lower(model, plan);
         std::int64_t copies = 0;
         Time host{};

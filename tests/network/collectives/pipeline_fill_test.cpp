@@ -55,6 +55,9 @@ TEST(PipelineFill, NvlsTreeFillsEveryLevel) {
     EXPECT_NEAR(pipeline_fill_us(tree, call, 200.0), 3 * four, 1e-9);
     call.num_nodes = 2;  // 512 KiB chunks
     EXPECT_NEAR(pipeline_fill_us(tree, call, 200.0), 2 * 64 * kMiB / 200e3, 1e-9);
+    call.num_nodes = 4;  // as aws-ofi-nccl sets them, for any number of nodes
+    call.nvls_tree_chunk = 512 * 1024;
+    EXPECT_NEAR(pipeline_fill_us(tree, call, 200.0), 8 * four, 1e-9);
 }
 
 TEST(PipelineFill, IsPartOfNcclsEstimateOfTreesAndPat) {

@@ -199,5 +199,14 @@ TEST(NcclGraph, AReportedLatencyIsAddedToMessagesBetweenNodes) {
     EXPECT_EQ(inside.graph(A::ring).latency_inter, 0);
 }
 
+TEST(NcclGraph, APluginsSizesReachTheCommunicator) {
+    FabricSpec network = with_nics(400_Gbps);
+    network.eager_size = Bytes(8192);
+    network.nvls_tree_chunk = Bytes(524288);
+    const auto c = search_nccl_graphs(dgx_h100(), network, 90, shape(8, 8));
+    EXPECT_EQ(c.eager_bytes, 8192);
+    EXPECT_EQ(c.nvls_tree_chunk, 524288);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -260,6 +260,45 @@ TEST(NcclTuning, ASlowNetworksMessagesTakeTheirTime) {
               fast.latency_us(F::all_reduce, A::tree, P::ll));
 }
 
+// Messages that the plugin sends eagerly don't take the latency that it reports; the choice is
+// NCCL's, who adds it. Ring messages are parts of n ranks, and LL's have as many bytes of flags.
+TEST(NcclTuning, EagerMessagesDontTakeTheReportedLatency) {
+    NcclCommunicator c = nodes_of_8(4);
+    c.message_us = 20;
+    const NcclTuning fast(c);
+    for (NcclGraph& graph : c.graphs) {
+        graph.latency_inter = 75;
+    }
+    const auto told = [&](A algorithm, P protocol) {
+        c.choices = {{.function = F::all_reduce,
+                      .ranks_per_node = 8,
+                      .ranks = 32,
+                      .bytes = 0,
+                      .choice = NcclCombination{algorithm, protocol}}};
+    };
+    const auto latency = [&](std::int64_t bytes) {
+        return NcclTuning(c).choose(F::all_reduce, bytes, Dtype::bf16).latency_us;
+    };
+    told(A::tree, P::ll128);
+    const double eager = fast.latency_us(F::all_reduce, A::tree, P::ll128);
+    const double reported = NcclTuning(c).latency_us(F::all_reduce, A::tree, P::ll128);
+    EXPECT_NEAR(reported - eager, 4 * (83.5 - 20), 1e-9);
+    EXPECT_NEAR(latency(4096), reported, 1e-9);  // no plugin that sends eagerly
+    c.eager_bytes = 8192;
+    // Of one channel, whose lines of 128 bytes hold 120 of data.
+    EXPECT_NEAR(latency(4096), eager, 1e-9);
+    EXPECT_NEAR(latency(64 << 20), reported, 1e-9);
+
+    told(A::ring, P::ll);
+    const NcclChoice ring =
+        NcclTuning(c).choose(F::all_reduce, 4096 * 32 * std::int64_t{c.channels}, Dtype::bf16);
+    ASSERT_EQ(ring.channels, c.channels);
+    EXPECT_NEAR(ring.latency_us, fast.latency_us(F::all_reduce, A::ring, P::ll), 1e-9);
+    EXPECT_NEAR(latency(4097 * 32 * std::int64_t{c.channels}),
+                NcclTuning(c).latency_us(F::all_reduce, A::ring, P::ll),
+                1e-9);
+}
+
 TEST(NcclTuning, Ll128NeedsShortPaths) {
     auto c = nodes_of_8(2);
     c.compute_capability = 80;  // only up to PXB there

@@ -63,5 +63,12 @@ TEST(ReadNcclChoices, EfaHasThoseOfItsPlugin) {
     EXPECT_FALSE(choice_of_table(r.table, NcclFunction::all_gather, 16, 128, 256 << 20));
 }
 
+TEST(ReadNcclChoices, EagerMessagesNeedAReportedLatency) {
+    EXPECT_EQ(read("base: ndr400-rail, reported_latency: 75 us, eager_size: 8 KiB").errors, "");
+    const std::string errors = read("base: ndr400-rail, eager_size: 8 KiB").errors;
+    EXPECT_NE(errors.find("eager_size spares a reported latency"), std::string::npos) << errors;
+    EXPECT_NE(read("base: ndr400-rail, nvls_tree_chunk: 2 MiB").errors, "");
+}
+
 }  // namespace read_nccl_choices_test
 }  // namespace orrery

@@ -81,6 +81,8 @@ fp8_recipe: mxfp8
 fp8_param_gather: true
 fp8_dot_product_attention: true
 zero_whole_parameters: true
+zero_copies_parts: true
+gradient_bucket_copies: true
 repeat_key_value_heads: true
 context_parallel_fp32_gradients: true
 fsdp_copy_out: true
@@ -140,6 +142,8 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .fp8_param_gather = true,
         .fp8_dot_product_attention = true,
         .zero_whole_parameters = true,
+        .zero_copies_parts = true,
+        .gradient_bucket_copies = true,
         .fsdp_copy_out = true,
     };
     EXPECT_EQ(plan_of(kWholePlan), expected);
