@@ -60,6 +60,7 @@ enum class RecomputeModule : std::uint32_t {
     moe = 128,
     every_second_projection = 256,
     linear = 512,
+    mlp_first_product = 1024,
 };
 
 struct ModuleRow {
@@ -128,6 +129,12 @@ inline constexpr ModuleRow kModuleRows[] = {
      .again = LayerPart::norms | LayerPart::qkv | LayerPart::heads | LayerPart::projection |
               LayerPart::fc1 | LayerPart::activation,
      .of_products = true},
+    // jax.checkpoint runs again only what a backward pass reads. None reads the second product's
+    // output, which is added to the residual stream.
+    {.value = RecomputeModule::mlp_first_product,
+     .word = "mlp_first_product",
+     .meaning = "the MLP's first product and its activation",
+     .again = LayerPart::fc1 | LayerPart::activation},
 };
 
 // The parts that lowering can run again for each kind of module.
