@@ -178,6 +178,26 @@ void require_long_context(const Transformer& model,
         "a divisor of num_query_groups, or context_parallel_comm: ring");
 }
 
+// Gradients and weights lie where they are computed and used, in equal parts.
+void require_own_moves(const ParallelPlan& plan, Requirements& require) {
+    require(!plan.zero_whole_parameters,
+            "plan.zero_whole_parameters",
+            "training steps equal parts of all parameters",
+            "false");
+    require(!plan.zero_copies_parts,
+            "plan.zero_copies_parts",
+            "training steps parts in the gathered buffer",
+            "false");
+    require(!plan.gradient_bucket_copies,
+            "plan.gradient_bucket_copies",
+            "training reduces gradients where they are",
+            "false");
+    require(!plan.fsdp_copy_out,
+            "plan.fsdp_copy_out",
+            "training gathers weights where they are used",
+            "false");
+}
+
 }  // namespace
 
 Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks) {
@@ -226,22 +246,7 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.gradient_dtype",
             "LAMB writes its update in the place of the gradients, which must be fp32 for that",
             "fp32");
-    require(!plan.zero_whole_parameters,
-            "plan.zero_whole_parameters",
-            "training steps equal parts of all parameters",
-            "false");
-    require(!plan.zero_copies_parts,
-            "plan.zero_copies_parts",
-            "training steps parts in the gathered buffer",
-            "false");
-    require(!plan.gradient_bucket_copies,
-            "plan.gradient_bucket_copies",
-            "training reduces gradients where they are",
-            "false");
-    require(!plan.fsdp_copy_out,
-            "plan.fsdp_copy_out",
-            "training gathers weights where they are used",
-            "false");
+    require_own_moves(plan, require);
     require(!plan.optimizer_cpu_offload ||
                 (plan.precision == Dtype::bf16 && plan.main_params_dtype == Dtype::fp32),
             "plan.optimizer_cpu_offload",

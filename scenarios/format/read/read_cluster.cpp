@@ -276,8 +276,7 @@ constexpr Key kFabricRows[] = {
         "message_latency", "Latency of NCCL's messages, where it is above NCCL's constants."),
     key<&FabricSpec::reported_latency>(
         "reported_latency", "Latency that the network's plugin reports to NCCL, which adds it."),
-    key<&FabricSpec::eager_size>(
-        "eager_size", "Messages up to it don't take reported_latency: the plugin sends at once."),
+    key<&FabricSpec::eager_size>("eager_size", "Messages up to it don't take reported_latency."),
     key<&FabricSpec::nvls_tree_chunk>(
         "nvls_tree_chunk", "Largest chunk of NVLSTree that the plugin sets; 0 B: NCCL's.")
         .range(0, 1 << 20),
@@ -298,13 +297,11 @@ constexpr Key kFabricRows[] = {
     key<&FabricSpec::uplink_cables>("uplink_cables",
                                     "Cables between a leaf and each switch above it.")
         .range(1, 1024),
-    key<&FabricSpec::leaf_sets_per_pod>("leaf_sets_per_pod",
-                                        "Leaf sets of a pod, with three tiers.")
+    key<&FabricSpec::leaf_sets_per_pod>("leaf_sets_per_pod", "Leaf sets of a pod; 3 tiers.")
         .range(1, kNodesMax),
     key<&FabricSpec::core_bandwidth>("core_bandwidth", "Bandwidth of a spine switch's uplink.")
         .by("uplink_bandwidth"),
-    key<&FabricSpec::spine_oversubscription>("spine_oversubscription",
-                                             "Bandwidth below a spine / above it.")
+    key<&FabricSpec::spine_oversubscription>("spine_oversubscription", "Bandwidth below / above.")
         .range(0.01, 1000),
     key<&FabricSpec::core_cables>("core_cables", "Cables between a spine and each core switch.")
         .range(1, 1024),
@@ -332,11 +329,7 @@ void check_fabric(MapReader& reader, FabricSpec& fabric) {
             reader.refuse(key, "a fabric of kind file has the switches that its file lists", "");
         }
     }
-    if (fabric.eager_size > Bytes{} && fabric.reported_latency == Time{}) {
-        reader.complain("eager_size",
-                        reader.full_name("eager_size") + " spares a reported latency that is zero",
-                        "add 'reported_latency: 75 us'");
-    }
+    check_network_plugin(reader, fabric);
     for (const char* key : {"file", "link_matrix"}) {
         if (!listed && reader.has(key)) {
             reader.complain(key,

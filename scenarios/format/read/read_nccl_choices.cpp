@@ -88,6 +88,14 @@ std::optional<NcclChoiceRow> read_choice(const CsvRow& row, Errors& errors) {
 
 }  // namespace
 
+void check_network_plugin(MapReader& reader, const FabricSpec& fabric) {
+    if (fabric.eager_size > Bytes{} && fabric.reported_latency == Time{}) {
+        reader.complain("eager_size",
+                        reader.full_name("eager_size") + " spares a reported latency that is zero",
+                        "add 'reported_latency: 75 us'");
+    }
+}
+
 void read_nccl_choices(const DocumentNode& map,
                        const std::filesystem::path& folder,
                        FabricSpec& fabric,

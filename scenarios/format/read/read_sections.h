@@ -11,6 +11,7 @@
 #include "engine/base/result.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/document_node.h"
+#include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/specs/scenario.h"
 
 namespace orrery {
@@ -50,6 +51,8 @@ void read_cables(const DocumentNode& fabric,
                  const std::filesystem::path& folder,
                  ClusterSpec& cluster,
                  Errors& errors);
+// Complains about facts of a network's plugin that need each other.
+void check_network_plugin(MapReader& reader, const FabricSpec& fabric);
 // Reads the choices of the network plugin's tuner, if the fabric's map names them.
 void read_nccl_choices(const DocumentNode& map,
                        const std::filesystem::path& folder,

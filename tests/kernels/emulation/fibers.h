@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cooperative threads of execution on one operating-system thread (Boost.Context, which unlike
-// POSIX's ucontext switches without a system call): each runs until it waits. A warp of 32 runs as far as it can before the next one does; the order of the warps and
-// that within a warp are given.
+// POSIX's ucontext switches without a system call): each runs until it waits. A warp of 32 runs as
+// far as it can before the next one does; the order of the warps and that within a warp are given.
 #pragma once
 
 #include <cstdint>

@@ -396,8 +396,9 @@ Result<Scenario> serving_cluster(std::string_view gpu,
                                  std::int64_t gpus,
                                  const std::string& where,
                                  const std::filesystem::path& catalogue) {
-    const auto node = std::find_if(
-        std::begin(kServedNodes), std::end(kServedNodes), [&](const auto& each) { return each.gpu == gpu; });
+    const auto node = std::find_if(std::begin(kServedNodes),
+                                   std::end(kServedNodes),
+                                   [&](const auto& each) { return each.gpu == gpu; });
     if (node == std::end(kServedNodes)) {
         return fail(where, fmt::format("the catalogue has no server of {}", gpu));
     }
