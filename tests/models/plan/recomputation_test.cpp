@@ -100,6 +100,8 @@ TEST(Recomputation, RunsTheKernelsOfTheModuleAgain) {
     EXPECT_EQ(again(RecomputeModule::layernorm), (Names{"norm 2", "norm 1"}));
     EXPECT_EQ(again(RecomputeModule::activation), Names{"activation"});
     EXPECT_EQ(again(RecomputeModule::mlp), (Names{"fc1", "activation", "fc2"}));
+    // jax.checkpoint: no backward pass reads what the second product gives.
+    EXPECT_EQ(again(RecomputeModule::mlp_first_product), (Names{"fc1", "activation"}));
     EXPECT_EQ(again(RecomputeModule::every_second_product),
               (Names{"norm 1", "projection", "norm 2", "activation"}));
     EXPECT_EQ(again(RecomputeModule::linear),

@@ -50,7 +50,7 @@ TEST(ReadField, SaysWhatAFieldMayBe) {
     EXPECT_EQ(values_text(plan_field<&Plan::rank_order>), "tp-cp-dp-pp, tp-cp-pp-dp");
     EXPECT_EQ(values_text(plan_field<&Plan::recompute_modules>),
               "a list of core_attn, layernorm, activation, mlp, every_second_product, moe_act, "
-              "mla_up_proj, moe, every_second_projection, linear");
+              "mla_up_proj, moe, every_second_projection, linear, mlp_first_product");
 }
 
 TEST(ReadField, NumbersHaveTheirShortestText) {
