@@ -26,9 +26,9 @@ constexpr double kPacketsMax = 60e6;            // a simulation of some minutes
 
 using MessagesOf = std::function<std::vector<NicMessage>(Bytes)>;
 
-class Measurement {
+class PatternRun {
 public:
-    Measurement(PacketStudy packets, Fabric fair, const packet::PacketParameters& parameters)
+    PatternRun(PacketStudy packets, Fabric fair, const packet::PacketParameters& parameters)
         : packets_(std::move(packets)),
           fair_(std::move(fair)),
           links_(fair_.links().begin(), fair_.links().end()),
@@ -58,7 +58,7 @@ private:
     std::uint32_t packet_bytes_;
 };
 
-Time Measurement::fair_time(const std::vector<NicMessage>& messages) const {
+Time PatternRun::fair_time(const std::vector<NicMessage>& messages) const {
     const std::uint32_t queue_pairs = fair_.queue_pairs_apart();
     std::vector<RunnerFlow> flows;
     for (const NicMessage& message : messages) {
@@ -81,7 +81,7 @@ Time Measurement::fair_time(const std::vector<NicMessage>& messages) const {
     return runner.now();
 }
 
-Result<Time> Measurement::packet_time(const std::vector<NicMessage>& messages) const {
+Result<Time> PatternRun::packet_time(const std::vector<NicMessage>& messages) const {
     double packets = 0;
     for (const NicMessage& m : messages) {
         packets += static_cast<double>(m.bytes.count()) / packet_bytes_ + 1;
@@ -103,9 +103,9 @@ Result<Time> Measurement::packet_time(const std::vector<NicMessage>& messages) c
     return run->end;
 }
 
-Result<CongestionRow> Measurement::measure(const char* pattern,
-                                           const MessagesOf& messages,
-                                           const CongestionRequest& request) const {
+Result<CongestionRow> PatternRun::measure(const char* pattern,
+                                          const MessagesOf& messages,
+                                          const CongestionRequest& request) const {
     const auto small = messages(request.small);
     const auto large = messages(request.large);
     CongestionRow row;
@@ -196,7 +196,7 @@ std::vector<NicMessage> shift_messages(const Fabric& fabric, std::uint32_t ranks
     return messages_of_pairs(fabric, traffic(TrafficPattern::pairs, ranks, per_node, 0), bytes);
 }
 
-Result<Measurement> prepare(const Scenario& scenario, std::uint32_t ranks) {
+Result<PatternRun> prepare(const Scenario& scenario, std::uint32_t ranks) {
     const packet::PacketParameters& p = scenario.network_settings.packet.parameters;
     const bool sprays = scenario.cluster.fabric.routing == RoutingKind::spray;
     if (scenario.network_settings.packet.spray_given &&
@@ -223,7 +223,7 @@ Result<Measurement> prepare(const Scenario& scenario, std::uint32_t ranks) {
     if (!fair) {
         return unexpected<Error>(fair.error());
     }
-    return Measurement{std::move(*packets), std::move(*fair), p};
+    return PatternRun{std::move(*packets), std::move(*fair), p};
 }
 
 void put_factor(DocumentNode& entry, const std::string& key, const CongestionFactor& factor) {
