@@ -75,7 +75,7 @@ constexpr Key kObjectiveRows[] = {
     part<&ServingObjectives::tbt_slowdown>(
         "tbt_slowdown",
         kSlowdownKeys,
-        "Largest time between two tokens over that on an idle instance."),
+        "Largest mean time between a request's tokens over that on an idle instance."),
     part<&ServingObjectives::e2e_slowdown>(
         "e2e_slowdown",
         kSlowdownKeys,

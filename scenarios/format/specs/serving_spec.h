@@ -179,7 +179,7 @@ struct ServingObjectives {
     Time tbt{};
     // Objectives of all requests together. Goodput does not use them.
     SlowdownObjective ttft_slowdown{};
-    SlowdownObjective tbt_slowdown{};  // of all gaps between two tokens
+    SlowdownObjective tbt_slowdown{};  // of a request's mean time between tokens
     SlowdownObjective e2e_slowdown{};
     bool any_slowdown() const {
         return ttft_slowdown.any() || tbt_slowdown.any() || e2e_slowdown.any();

@@ -70,8 +70,7 @@ public:
     // Serves the load at this share of the stated rate. Whether the objectives are met.
     Result<bool> attempt(double share) {
         ServingResult served;
-        const ServingLoad load{.token_gaps = alone_.has_value(),
-                               .bounds = {.first_token = objectives_.ttft,
+        const ServingLoad load{.bounds = {.first_token = objectives_.ttft,
                                           .output_token = objectives_.tpot,
                                           .end_to_end = objectives_.e2e}};
         auto answer = serve_scenario(scenario_, spec_, stretched(requests_, share), load, &served);

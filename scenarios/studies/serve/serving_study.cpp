@@ -456,7 +456,6 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
     queued.front_end = spec.engine.host_per_request;
     queued.front_ends = spec.engine.front_ends * spec.pools.front().instances;
     queued.slow_gaps = spec.objectives.tbt > Time{};
-    queued.token_gaps = load.token_gaps || spec.objectives.any_slowdown();
     serving->parts.observer = observer;
     ServingResult own;
     ServingResult& served = result != nullptr ? *result : own;

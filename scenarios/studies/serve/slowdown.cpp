@@ -16,7 +16,7 @@ Result<ServingResult> serve_alone(const Scenario& scenario,
     alone.pools.front().role = PoolRole::aggregated;
     alone.pools.front().instances = 1;
     ServingResult result;
-    const ServingLoad load{.users = 1, .token_gaps = true};
+    const ServingLoad load{.users = 1};
     const auto answer = serve_scenario(scenario, alone, requests, load, &result);
     if (!answer) {
         return tl::unexpected(answer.error());
@@ -24,26 +24,10 @@ Result<ServingResult> serve_alone(const Scenario& scenario,
     return result;
 }
 
-namespace {
-
-LatencySummary gaps_of(const ServingResult& served) {
-    std::vector<double> seconds;
-    seconds.reserve(served.token_gaps.size());
-    for (const Time gap : served.token_gaps) {
-        seconds.push_back(gap.seconds());
-    }
-    return latency_summary(std::move(seconds));
-}
-
-double over(double served, double alone) {
-    return alone > 0 ? served / alone : 0;
-}
-
-}  // namespace
-
 ServingAnswer::Slowdowns slowdowns_of(const ServingResult& served, const ServingResult& alone) {
     ORRERY_CHECK(served.records.size() == alone.records.size());
     std::vector<double> ttft;
+    std::vector<double> tbt;
     std::vector<double> e2e;
     for (std::size_t i = 0; i < served.records.size(); ++i) {
         const RequestRecord& one = served.records[i];
@@ -51,15 +35,13 @@ ServingAnswer::Slowdowns slowdowns_of(const ServingResult& served, const Serving
         if (one.finished() && idle.finished()) {
             ttft.push_back(one.time_to_first_token() / idle.time_to_first_token());
             e2e.push_back(one.end_to_end() / idle.end_to_end());
+            if (idle.time_per_output_token() > Time{}) {
+                tbt.push_back(one.time_per_output_token() / idle.time_per_output_token());
+            }
         }
     }
-    const LatencySummary gaps = gaps_of(served);
-    const LatencySummary idle = gaps_of(alone);
     return {.ttft = latency_summary(std::move(ttft)),
-            .tbt = {.mean = over(gaps.mean, idle.mean),
-                    .p50 = over(gaps.p50, idle.p50),
-                    .p90 = over(gaps.p90, idle.p90),
-                    .p99 = over(gaps.p99, idle.p99)},
+            .tbt = latency_summary(std::move(tbt)),
             .e2e = latency_summary(std::move(e2e))};
 }
 

@@ -24,8 +24,7 @@ ServingResult served(const Scenario& scenario, double rate) {
     load.request_rate = rate;
     ServingResult result;
     const std::vector<Request> requests = synthetic_requests(load);
-    EXPECT_TRUE(
-        serve_scenario(scenario, scenario.serving, requests, {.token_gaps = true}, &result));
+    EXPECT_TRUE(serve_scenario(scenario, scenario.serving, requests, {}, &result));
     return result;
 }
 
@@ -38,6 +37,24 @@ TEST(Slowdown, OfRequestsThatNeverMeetIsOne) {
     EXPECT_DOUBLE_EQ(apart.ttft.p99, 1);
     EXPECT_DOUBLE_EQ(apart.tbt.p99, 1);
     EXPECT_DOUBLE_EQ(apart.e2e.p99, 1);
+}
+
+// Three requests of 5, 5 and 1 tokens. Alone a token takes 1 s. The second one waits for 8 s
+// between two of its tokens.
+TEST(Slowdown, BetweenTokensIsTheMeanOfARequest) {
+    ServingResult idle;
+    for (const std::int64_t tokens : {5, 5, 1}) {
+        RequestRecord record;
+        record.output_tokens = tokens;
+        record.first_token = Time::seconds(1);
+        record.last_token = Time::seconds(static_cast<double>(tokens));
+        idle.records.push_back(record);
+    }
+    ServingResult busy = idle;
+    busy.records[1].last_token += Time::seconds(8);
+    const auto slowdowns = slowdowns_of(busy, idle);
+    EXPECT_DOUBLE_EQ(slowdowns.tbt.mean, 2);  // of 1 and 3; one token has no time between tokens
+    EXPECT_DOUBLE_EQ(slowdowns.ttft.p99, 1);
 }
 
 TEST(Slowdown, GrowsWithTheRate) {
