@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slowdowns of requests: latencies over those of an idle instance, and the check of their
-// objectives (Patel et al., Splitwise, ISCA 2024, section V). The time between tokens is the mean of
-// a request's, as in Splitwise's simulator (splitwise-sim, scheduler.py: tbt_times).
+// objectives (Patel et al., Splitwise, ISCA 2024, section V). The time between tokens is the mean
+// of a request's, as in Splitwise's simulator (splitwise-sim, scheduler.py: tbt_times).
 #pragma once
 
 #include <vector>
