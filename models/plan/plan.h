@@ -338,6 +338,10 @@ struct ParallelPlan {
     // ZeRO 1: gradients are reduced only to the ranks that step them. false: an all-reduce gives
     // them to all ranks (DeepSpeed's BF16_Optimizer).
     bool reduce_scatter = true;
+    // ZeRO 2: every backward pass reduces the gradients that it has made, unit by unit, and adds
+    // them to its rank's part (DeepSpeed's stage 2, PaddleNLP's: stages without no_sync()). false:
+    // whole gradients add up and are reduced once a step (MegaScale, section 3.2).
+    bool reduce_every_micro_batch = false;
     // ZeRO 1 and 2: each parameter has one owner, which broadcasts it after the step (InternEvo's
     // HybridZeroOptimizer). false: every rank steps an equal part of all parameters. Both have the
     // memory and the optimizer's time of equal parts.

@@ -432,6 +432,9 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(reduce_scatter, chunk,
         .meaning = "ZeRO 1: gradients are reduced to the ranks that step them; false: to all "
                    "ranks."),
+    ORRERY_PLAN_FIELD(reduce_every_micro_batch, chunk,
+        .meaning = "ZeRO 2: each backward pass reduces its gradients to the ranks that step them; "
+                   "false: whole gradients add up and are reduced once a step."),
     ORRERY_PLAN_FIELD(zero_whole_parameters, chunk,
         .meaning = "ZeRO 1 and 2: each parameter has one owner, which broadcasts it; false: ranks "
                    "gather equal parts."),

@@ -48,6 +48,8 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
     s.weights_tier = tier_of(plan.param_offload_tier);
     s.offloaded_layers = plan.param_offload_fraction;
     s.gradients_tier = tier_of(plan.grad_offload_tier);
+    s.reduced_in_passes =
+        plan.reduce_every_micro_batch && row.frees_gradients && s.gradients != s.whole;
     // A rank that holds the whole state keeps it, even if the strategy shards.
     const bool freed = row.frees_gradients && row.weights == Held::whole;
     s.gradient_buffer = s.gradients_by_unit() ? Lifetime::slot

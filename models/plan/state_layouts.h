@@ -45,6 +45,7 @@ struct StateLayouts {
     MemoryTier weights_tier = MemoryTier::hbm;
     double offloaded_layers = 1;                  // share of all layers
     MemoryTier gradients_tier = MemoryTier::hbm;  // after the reduction
+    bool reduced_in_passes = false;  // gradients of whole weights (reduce_every_micro_batch)
 
     Dtype weight_dtype = Dtype::bf16;    // of persistent weights
     Codec gathered_weights;              // of weights on their way to the pass
@@ -57,7 +58,9 @@ struct StateLayouts {
     bool by_unit() const { return weights != whole; }
     // Whether gradients are reduced unit by unit. They then also leave the device if another tier
     // is for them.
-    bool gradients_by_unit() const { return by_unit() || gradients_tier != MemoryTier::hbm; }
+    bool gradients_by_unit() const {
+        return by_unit() || reduced_in_passes || gradients_tier != MemoryTier::hbm;
+    }
     // Whether this layer's weights (-1: the embedding; num_layers: the head) leave the device.
     bool offloads(std::int64_t layer) const;
     // Whether a forward pass leaves a secondary shard for the backward pass (keeps_secondary) or

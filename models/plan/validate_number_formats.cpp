@@ -47,14 +47,18 @@ Errors check_number_formats(const ParallelPlan& plan) {
                fmt::format("with precision {} there are no bf16 weights", name(plan.precision)),
                "false, or plan.precision: bf16");
     }
-    // ZeRO 2 and 3 reduce gradients unit by unit, in the type that the passes make.
-    if (plan.wire_of_gradients() != plan.gradient_dtype && plan.shards_weights()) {
+    // Gradients that passes reduce unit by unit have the type that the passes make.
+    const bool zero2 = plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads;
+    const bool in_passes = plan.shards_weights() || (zero2 && plan.reduce_every_micro_batch);
+    const std::string_view who =
+        zero2 ? "passes reduce gradients (reduce_every_micro_batch)" : "ZeRO 3 reduces gradients";
+    if (plan.wire_of_gradients() != plan.gradient_dtype && in_passes) {
         reject("plan.grad_reduce_dtype",
-               "ZeRO 3 reduces gradients as the passes make them",
+               fmt::format("{} as the passes make them", who),
                "that of plan.gradient_dtype");
     }
-    if (plan.gradient_bucket_copies && plan.shards_weights()) {
-        reject("plan.gradient_bucket_copies", "ZeRO 3 reduces gradients unit by unit", "false");
+    if (plan.gradient_bucket_copies && in_passes) {
+        reject("plan.gradient_bucket_copies", fmt::format("{} unit by unit", who), "false");
     }
     if (plan.zero_copies_parts && plan.zero_whole_parameters) {
         reject("plan.zero_copies_parts", "owners broadcast whole parameters here", "false");

@@ -372,6 +372,9 @@ const Row kPlanRows[] = {
          s.plan.precision = Dtype::fp8;
          s.plan.attention_kernel = AttentionKernel::cudnn;
      }},
+    {"reduce_every_micro_batch",
+     [](Scenario& s) { s.plan.reduce_every_micro_batch = true; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads); }},
     {"zero_whole_parameters",
      [](Scenario& s) { s.plan.zero_whole_parameters = true; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},

@@ -21,6 +21,20 @@ TEST(ParallelSteps, DataParallelRanksTrainWhatOneRankTrains) {
     check(tiny_llama(), 8, ShardingStrategy::optim_grads_params);
 }
 
+TEST(ParallelSteps, GradientsReducedInEveryMicroBatchTrainWhatOneRankTrains) {
+    for (const std::int64_t pp : {1, 2}) {
+        ParallelPlan plan = plan_of(pp, 4, ShardingStrategy::optim_grads);
+        plan.reduce_every_micro_batch = true;
+        for (const bool overlap : {false, true}) {
+            SCOPED_TRACE(testing::Message() << "pp " << pp << ", overlap " << overlap);
+            plan.overlap_grad_reduce = overlap;
+            EXPECT_GT(plan.num_micro_batches(), 1);
+            expect_near(train(tiny_llama(), plan_of(1, 1, ShardingStrategy::no_shard)),
+                        train(tiny_llama(), plan));
+        }
+    }
+}
+
 TEST(ParallelSteps, PipelinesTrainWhatOneRankTrains) {
     for (Transformer model : {tiny_gpt(), tiny_llama()}) {
         model.num_layers = 4;

@@ -365,8 +365,7 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
     const auto stages = static_cast<std::size_t>(plan.pipeline_model_parallel_size);
     const std::vector<InFlight>& alive = in_flight(plan, static_cast<std::int64_t>(stage));
     // ZeRO 2 keeps whole gradients only while a chunk's micro-batches add to them.
-    const bool while_adding =
-        row_of(plan.data_parallel_sharding_strategy).frees_gradients && !plan.shards_weights();
+    const bool while_adding = data_state(plan).layouts.gradient_buffer == Lifetime::step;
     Cost sum;
     Bytes activations;
     for (std::size_t chunk = 0; chunk < alive.size(); ++chunk) {
@@ -398,10 +397,11 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
     };
     return on_device(held.weights_tier,
                      share_of(sum.weights, StateLayouts::parts(held.weights, state.mesh))) +
-           on_device(held.gradients_tier,
-                     share_of(sum.gradients,
-                              held.by_unit() ? StateLayouts::parts(held.gradients, state.mesh)
-                                             : 1)) +
+           on_device(
+               held.gradients_tier,
+               share_of(sum.gradients,
+                        held.gradients_by_unit() ? StateLayouts::parts(held.gradients, state.mesh)
+                                                 : 1)) +
            on_device(held.optimizer_tier,
                      share_of(sum.optimizer, StateLayouts::parts(held.optimizer, state.mesh))) +
            (secondary > 0 ? share_of(sum.weights, secondary) : Bytes{}) + activations;

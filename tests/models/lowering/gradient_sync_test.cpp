@@ -186,6 +186,48 @@ TEST(GradientSync, Zero3GathersEachUnitForEachPassAndScattersItsGradients) {
     }
 }
 
+// DeepSpeed's stage 2 (stage_1_and_2.py, partition_gradients): of whole gradients only those of the
+// units that a backward pass works on are alive.
+TEST(GradientSync, Zero2ScattersThemInEveryMicroBatchIfToldTo) {
+    const Transformer model = small_model();
+    const std::int64_t parameters = num_parameters(model);
+    const std::int64_t units = model.num_layers + 2;  // embedding and output layer
+    ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim_grads);
+    const Program once = lower(model, plan);
+    plan.reduce_every_micro_batch = true;
+    const Program every = lower(model, plan);
+    const TrafficTable table = traffic(every, every.roles[0]);
+    EXPECT_EQ(table.at({"reduce_scatter", "dp"}),
+              (TrafficSum{units * kMicroBatches, kMicroBatches * 4 * parameters}));
+    EXPECT_EQ(table.at({"all_gather", "dp"}).bytes, 2 * parameters);
+    const auto persistent = [](const Program& program) {
+        std::int64_t bytes = 0;
+        for (const Tensor& tensor : program.tensors) {
+            const bool lasts = tensor.lifetime != Lifetime::slot;
+            bytes += tensor.kind == TensorKind::gradients && lasts ? tensor.bytes.count() : 0;
+        }
+        return bytes;
+    };
+    EXPECT_EQ(persistent(once), 4 * parameters);
+    EXPECT_EQ(persistent(every), parameters);
+    // One rank has nothing to reduce.
+    plan.data_parallel_size = 1;
+    plan.global_batch_size = kMicroBatches;
+    EXPECT_EQ(persistent(lower(model, plan)), 4 * parameters);
+}
+
+TEST(GradientSync, BucketsAreNoneWherePassesReduce) {
+    ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim_grads);
+    plan.reduce_every_micro_batch = true;
+    plan.gradient_bucket_copies = true;
+    EXPECT_EQ(check(small_model(), plan, 4).front().where, "plan.gradient_bucket_copies");
+    plan.gradient_bucket_copies = false;
+    plan.grad_reduce_dtype = Dtype::bf16;
+    EXPECT_EQ(check(small_model(), plan, 4).front().where, "plan.grad_reduce_dtype");
+    plan.reduce_every_micro_batch = false;
+    EXPECT_TRUE(check(small_model(), plan, 4).empty());
+}
+
 TEST(GradientSync, HybridShardingReducesShardsOverTheCopies) {
     const Transformer model = small_model();
     const std::int64_t parameters = num_parameters(model);

@@ -80,7 +80,7 @@ TEST(FileKind, AKeyOfAnotherSectionIsToldItsPlace) {
               "s.yaml:3:66: error: unknown key 'faults' in 'plan' (hint: 'faults' belongs to the "
               "top of the file)\n"
               "s.yaml:3:78: error: unknown key 'micro_batch' in 'plan' (hint: did you mean "
-              "'micro_batch_size'?)\n");
+              "'micro_batch_size' or 'reduce_every_micro_batch'?)\n");
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ pipeline_layout: [16, 16, 16, 16, 16, 16]
 fp8_recipe: mxfp8
 fp8_param_gather: true
 fp8_dot_product_attention: true
+reduce_every_micro_batch: true
 zero_whole_parameters: true
 zero_copies_parts: true
 gradient_bucket_copies: true
@@ -141,6 +142,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .fp8_recipe = Fp8Recipe::mxfp8,
         .fp8_param_gather = true,
         .fp8_dot_product_attention = true,
+        .reduce_every_micro_batch = true,
         .zero_whole_parameters = true,
         .zero_copies_parts = true,
         .gradient_bucket_copies = true,

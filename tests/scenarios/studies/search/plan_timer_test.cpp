@@ -192,6 +192,7 @@ constexpr const char* kNeverChanged[] = {
     "fp8_dot_product_attention",
     "vocabulary_parallel",
     "reduce_scatter",
+    "reduce_every_micro_batch",
     "zero_copies_parts",
     "gradient_bucket_copies",
     "fsdp_copy_out",
