@@ -6,6 +6,7 @@
 #include "engine/base/check.h"
 #include "kernels/cast/cast.h"
 #include "kernels/optimizer/optimizer.h"
+#include "models/blocks/gradient_copies.h"
 #include "models/blocks/listed_moves.h"
 #include "models/blocks/quantised_moves.h"
 #include "models/blocks/released_weights.h"
@@ -112,6 +113,10 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters, OffloadedGradients*
                        {.elements = elements(state.whole), .ranks = ranks_of_lists(b, parameters)});
     }
     const std::int64_t reduced = elements(state.gradients);
+    if (b.plan.gradient_bucket_copies &&
+        !relayout_steps(state.made_gradients, state.gradients, elements).empty()) {
+        source = {copied_gradients(b, state, source, elements(state.whole))};
+    }
     if (offloaded != nullptr) {
         shards = {offloaded->sum(parameters, reduced)};
         if (relayout_steps(state.made_gradients, state.gradients, elements).empty()) {

@@ -350,7 +350,8 @@ struct ParallelPlan {
     // (nanotron's all_gather_coalesced). false: parameters are views of the gathered buffer.
     bool zero_copies_parts = false;
     // Gradients are copied into the buffer of a reduction and back (torch.cat and copy_,
-    // InternEvo). false: they lie in it.
+    // InternEvo). ZeRO 3: they are copied into it (models/blocks/gradient_copies.h). false: they
+    // lie in it.
     bool gradient_bucket_copies = false;
     // ZeRO 3: a unit is gathered into one buffer and then copied into its parameters, as by
     // PyTorch's fully_shard. false: parameters are views of the buffer, as in PyTorch's older FSDP.

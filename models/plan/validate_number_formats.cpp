@@ -57,9 +57,6 @@ Errors check_number_formats(const ParallelPlan& plan) {
                fmt::format("{} as the passes make them", who),
                "that of plan.gradient_dtype");
     }
-    if (plan.gradient_bucket_copies && in_passes) {
-        reject("plan.gradient_bucket_copies", fmt::format("{} unit by unit", who), "false");
-    }
     if (plan.zero_copies_parts && plan.zero_whole_parameters) {
         reject("plan.zero_copies_parts", "owners broadcast whole parameters here", "false");
     }

@@ -138,8 +138,6 @@ TEST(GradientSync, BucketsAreCopiedInAndOut) {
         EXPECT_GE(copies, ranks > 1 ? 4 : 0);
         EXPECT_EQ(waiting, ranks > 1 ? 1 : 0);
     }
-    plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
-    EXPECT_EQ(check(model, plan, 4).front().where, "plan.gradient_bucket_copies");
 }
 
 // nanotron: after ZeRO 1's gather three copies of all weights, and a loop of the host with three
@@ -216,12 +214,9 @@ TEST(GradientSync, Zero2ScattersThemInEveryMicroBatchIfToldTo) {
     EXPECT_EQ(persistent(lower(model, plan)), 4 * parameters);
 }
 
-TEST(GradientSync, BucketsAreNoneWherePassesReduce) {
+TEST(GradientSync, IsInTheTypeOfTheGradientsWherePassesReduce) {
     ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim_grads);
     plan.reduce_every_micro_batch = true;
-    plan.gradient_bucket_copies = true;
-    EXPECT_EQ(check(small_model(), plan, 4).front().where, "plan.gradient_bucket_copies");
-    plan.gradient_bucket_copies = false;
     plan.grad_reduce_dtype = Dtype::bf16;
     EXPECT_EQ(check(small_model(), plan, 4).front().where, "plan.grad_reduce_dtype");
     plan.reduce_every_micro_batch = false;
