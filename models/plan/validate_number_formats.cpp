@@ -53,6 +53,15 @@ Errors check_number_formats(const ParallelPlan& plan) {
                "ZeRO 3 reduces gradients as the passes make them",
                "that of plan.gradient_dtype");
     }
+    if (!plan.clear_lp_grads) {
+        const auto refuse = [&](const char* what) { reject("plan.clear_lp_grads", what, "true"); };
+        if (plan.gradient_accumulation_fusion) {
+            refuse("with plan.gradient_accumulation_fusion a pass makes no gradient of its own");
+        }
+        if (plan.autocast || plan.precision == Dtype::fp32 || plan.gradient_dtype != Dtype::fp32) {
+            refuse("only 16-bit gradients have fp32 sums beside them");
+        }
+    }
     if (plan.gradient_bucket_copies && plan.shards_weights()) {
         reject("plan.gradient_bucket_copies", "ZeRO 3 reduces gradients unit by unit", "false");
     }

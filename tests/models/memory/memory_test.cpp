@@ -235,6 +235,20 @@ TEST(Memory, BuffersOfTheSameNameInSeveralLayersAreOneLine) {
     EXPECT_GE(most, 4);
 }
 
+// Two bytes more for each parameter of a matrix, of which the pass that needs most would have one
+// matrix anyway. The plan has one micro-batch more, because the first finds no gradients.
+TEST(Memory, GradientsOfAPassThatAreKeptTakeTwoBytesAParameter) {
+    const Transformer model = small_model(4);
+    ParallelPlan plan{
+        .micro_batch_size = 1, .global_batch_size = 4, .gradient_accumulation_fusion = false};
+    const std::int64_t freed = peak(memory_of(model, plan), TensorKind::gradients);
+    plan.clear_lp_grads = false;
+    const std::int64_t kept = peak(memory_of(model, plan), TensorKind::gradients);
+    const std::int64_t matrices = 4 * 12 * kHidden * kHidden + 512 * kHidden;
+    EXPECT_LE(kept - freed, 2 * matrices);
+    EXPECT_GE(kept - freed, 2 * matrices - 2 * 2 * 512 * kHidden);
+}
+
 TEST(Memory, FilesOfARoleHaveALargestTensor) {
     const Transformer model = small_model(4);
     ParallelPlan plan{.data_parallel_size = 2,

@@ -193,6 +193,7 @@ constexpr const char* kNeverChanged[] = {
     "vocabulary_parallel",
     "reduce_scatter",
     "zero_copies_parts",
+    "clear_lp_grads",
     "gradient_bucket_copies",
     "fsdp_copy_out",
 };
