@@ -249,6 +249,17 @@ TEST(Memory, GradientsOfAPassThatAreKeptTakeTwoBytesAParameter) {
     EXPECT_GE(kept - freed, 2 * matrices - 2 * 2 * 512 * kHidden);
 }
 
+// As PyTorch's autograd does: the logits are gone when the first layer runs backward.
+TEST(Memory, LogitsAreReleasedBeforeTheLayersRunBackward) {
+    Transformer model = small_model(2);
+    const ParallelPlan plan{.global_batch_size = 2, .recompute_granularity = Recompute::full};
+    const auto activations = [&](std::int64_t vocabulary) {
+        model.vocab_size = vocabulary;
+        return peak(memory_of(model, plan), TensorKind::activations);
+    };
+    EXPECT_EQ(activations(128), activations(256));
+}
+
 TEST(Memory, FilesOfARoleHaveALargestTensor) {
     const Transformer model = small_model(4);
     ParallelPlan plan{.data_parallel_size = 2,
