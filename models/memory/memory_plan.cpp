@@ -223,16 +223,28 @@ void MemoryPlan::place_blocks() {
         }
         group_bytes_.push_back(bytes);
     }
+    // What a slot releases lies on top of what it keeps until its end, and both are placed as one.
     std::vector<Interval> intervals;
+    std::map<std::tuple<std::int32_t, std::uint32_t, std::uint32_t>, std::size_t> kept;
+    std::vector<std::pair<std::size_t, std::int64_t>> places;  // interval and the offset in it
     for (std::uint32_t b = 0; b < lifetimes_.blocks.size(); ++b) {
         const TensorBlock& block = lifetimes_.blocks[b];
-        intervals.push_back(
-            {.bytes = group_bytes_[block.group], .begin = block.begin, .end = block.end});
+        const std::int64_t bytes = group_bytes_[block.group];
         blocks_of_[block.micro_batch].push_back(b);
+        const std::tuple reach{block.micro_batch, block.begin, block.end};
+        if (const auto found = kept.find(reach); block.released && found != kept.end()) {
+            Interval& both = intervals[found->second];
+            places.emplace_back(found->second, both.bytes);
+            both.bytes += bytes;
+            continue;
+        }
+        kept[reach] = intervals.size();
+        places.emplace_back(intervals.size(), 0);
+        intervals.push_back({.bytes = bytes, .begin = block.begin, .end = block.end});
     }
     const Packing packing = pack_tightly(intervals);
-    for (const std::int64_t offset : packing.offsets) {
-        blocks_.push_back(whole_bytes_ + offset);
+    for (const auto& [interval, offset] : places) {
+        blocks_.push_back(whole_bytes_ + packing.offsets[interval] + offset);
     }
     bytes_ = whole_bytes_ + packing.bytes;
 }
