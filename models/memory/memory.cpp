@@ -12,20 +12,43 @@ namespace {
 
 constexpr std::size_t kLargestBuffers = 8;
 
-// The tensors that live at the op of `slot` at which its own tensors need most.
-std::vector<TensorId> alive_in(const RoleLifetimes& lifetimes, const Role& role, std::uint32_t s) {
+// The part of a slot before or behind the release of its blocks: ops, and what they need of the
+// slot's own tensors.
+struct SlotPart {
+    bool behind = false;
+    OwnPeak own;
+};
+struct SlotParts {
+    SlotPart before;
+    SlotPart behind;
+};
+
+SlotParts parts_of(const Program& program,
+                   const RoleLifetimes& lifetimes,
+                   SegmentId id,
+                   std::uint32_t release) {
+    const SegmentTensors& segment = lifetimes.segments.at(id);
+    return {.before = {.behind = false, .own = own_peak(program, segment, 0, release)},
+            .behind = {.behind = true,
+                       .own = own_peak(program, segment, release, segment.own_bytes.size())}};
+}
+
+// The tensors that live at the op of this part of slot `s` at which its own tensors need most.
+std::vector<TensorId> alive_in(const RoleLifetimes& lifetimes,
+                               std::uint32_t s,
+                               const SlotPart& part) {
     std::vector<TensorId> alive;
     for (const auto& [tensor, micro_batch] : lifetimes.whole_step) {
         alive.push_back(tensor);
     }
     for (const TensorBlock& block : lifetimes.blocks) {
-        if (block.begin <= s && s <= block.end) {
+        const bool gone = part.behind && block.released && block.end == s;
+        if (block.begin <= s && s <= block.end && !gone) {
             const auto& tensors = lifetimes.groups[block.group].tensors;
             alive.insert(alive.end(), tensors.begin(), tensors.end());
         }
     }
-    const auto& own = lifetimes.segments.at(role.slots[s].segment).own_at_peak;
-    alive.insert(alive.end(), own.begin(), own.end());
+    alive.insert(alive.end(), part.own.tensors.begin(), part.own.tensors.end());
     return alive;
 }
 
@@ -68,26 +91,44 @@ RoleMemory role_memory(const Program& program, RoleId role_id, Bytes workspace) 
     RoleMemory memory{.role = role_id, .peak = Bytes{plan.bytes()} + workspace};
     MemoryByKind now = whole_step(program, lifetimes);
     now[TensorKind::workspace] += workspace;
-    std::vector<std::vector<std::uint32_t>> ends(role.slots.size());  // groups that end, by slot
+    // By slot: blocks that end there.
+    std::vector<std::vector<const TensorBlock*>> ends(role.slots.size());
+    std::map<std::pair<SegmentId, std::uint32_t>, SlotParts> known;
+    const SlotPart* fullest = nullptr;
     auto next = lifetimes.blocks.begin();
     for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
         for (; next != lifetimes.blocks.end() && next->begin == s; ++next) {
             now += lifetimes.groups[next->group].bytes;
-            ends[next->end].push_back(next->group);
+            ends[next->end].push_back(&*next);
         }
-        MemoryByKind& here = memory.by_slot.emplace_back(now);
-        here += lifetimes.segments.at(role.slots[s].segment).own_peak;
+        MemoryByKind behind = now;
+        for (const TensorBlock* block : ends[s]) {
+            if (block->released) {
+                behind -= lifetimes.groups[block->group].bytes;
+            }
+        }
+        const std::pair key{role.slots[s].segment, lifetimes.releases[s]};
+        auto parts = known.find(key);
+        if (parts == known.end()) {
+            parts = known.emplace(key, parts_of(program, lifetimes, key.first, key.second)).first;
+        }
+        MemoryByKind before = now;
+        before += parts->second.before.own.bytes;
+        behind += parts->second.behind.own.bytes;
+        const bool later = key.second == 0 || behind.total() > before.total();
+        const MemoryByKind& here = memory.by_slot.emplace_back(later ? behind : before);
         if (here.total() > memory.in_use) {
             memory.in_use = here.total();
             memory.at_peak = here;
             memory.slot = s;
+            fullest = later ? &parts->second.behind : &parts->second.before;
         }
-        for (const std::uint32_t group : ends[s]) {
-            now -= lifetimes.groups[group].bytes;
+        for (const TensorBlock* block : ends[s]) {
+            now -= lifetimes.groups[block->group].bytes;
         }
     }
-    if (!role.slots.empty()) {
-        memory.largest = largest_of(program, alive_in(lifetimes, role, memory.slot));
+    if (fullest != nullptr) {
+        memory.largest = largest_of(program, alive_in(lifetimes, memory.slot, *fullest));
     }
     return memory;
 }

@@ -152,14 +152,14 @@ Packing pack_by_begin(std::span<const Interval> intervals) {
     return packing;
 }
 
-}  // namespace
-
-Packing pack(std::span<const Interval> intervals, PackingOrder order) {
-    if (order == PackingOrder::by_begin) {
-        return pack_by_begin(intervals);
-    }
+Packing pack_in_order(std::span<const Interval> intervals,
+                      PackingOrder order,
+                      const Interval& below) {
     Packing packing{.offsets = std::vector<std::int64_t>(intervals.size(), 0), .bytes = 0};
     PlacesInTime places{intervals};
+    if (below.bytes > 0 && !intervals.empty()) {
+        places.add({0, aligned(below.bytes), below.begin, below.end});
+    }
     for (const std::size_t i : order_of(intervals, order)) {
         const Interval& interval = intervals[i];
         const std::int64_t size = aligned(interval.bytes);
@@ -169,6 +169,17 @@ Packing pack(std::span<const Interval> intervals, PackingOrder order) {
         packing.bytes = std::max(packing.bytes, offset + size);
     }
     return packing;
+}
+
+}  // namespace
+
+Packing pack(std::span<const Interval> intervals, PackingOrder order) {
+    return order == PackingOrder::by_begin ? pack_by_begin(intervals)
+                                           : pack_in_order(intervals, order, {});
+}
+
+Packing pack_above(const Interval& below, std::span<const Interval> intervals) {
+    return pack_in_order(intervals, PackingOrder::by_size, below);
 }
 
 Packing pack_tightly(std::span<const Interval> intervals) {
@@ -212,56 +223,83 @@ void MemoryPlan::place_blocks() {
         }
         group_bytes_.push_back(bytes);
     }
+    // What a slot releases lies on top of what it keeps until its end, and both are placed as one.
     std::vector<Interval> intervals;
+    std::map<std::tuple<std::int32_t, std::uint32_t, std::uint32_t>, std::size_t> kept;
+    std::vector<std::pair<std::size_t, std::int64_t>> places;  // interval and the offset in it
     for (std::uint32_t b = 0; b < lifetimes_.blocks.size(); ++b) {
         const TensorBlock& block = lifetimes_.blocks[b];
-        intervals.push_back(
-            {.bytes = group_bytes_[block.group], .begin = block.begin, .end = block.end});
+        const std::int64_t bytes = group_bytes_[block.group];
         blocks_of_[block.micro_batch].push_back(b);
+        const std::tuple reach{block.micro_batch, block.begin, block.end};
+        if (const auto found = kept.find(reach); block.released && found != kept.end()) {
+            Interval& both = intervals[found->second];
+            places.emplace_back(found->second, both.bytes);
+            both.bytes += bytes;
+            continue;
+        }
+        kept[reach] = intervals.size();
+        places.emplace_back(intervals.size(), 0);
+        intervals.push_back({.bytes = bytes, .begin = block.begin, .end = block.end});
     }
     const Packing packing = pack_tightly(intervals);
-    for (const std::int64_t offset : packing.offsets) {
-        blocks_.push_back(whole_bytes_ + offset);
+    for (const auto& [interval, offset] : places) {
+        blocks_.push_back(whole_bytes_ + packing.offsets[interval] + offset);
     }
     bytes_ = whole_bytes_ + packing.bytes;
 }
 
-void MemoryPlan::place_slots() {
-    std::map<SegmentId, std::int64_t> own_bytes;
-    for (const auto& [segment, tensors] : lifetimes_.segments) {
+// Returns the place in own_places_. `released_bytes`: of the released blocks on top.
+std::size_t MemoryPlan::place_slot(std::uint32_t slot, std::int64_t released_bytes) {
+    const SegmentId segment = role_.slots[slot].segment;
+    const std::uint32_t release = lifetimes_.releases[slot];
+    const auto [known, is_new] =
+        known_places_.try_emplace({segment, release, released_bytes}, own_places_.size());
+    if (is_new) {
+        const std::vector<SegmentTensors::Span>& own = lifetimes_.segments.at(segment).own;
         std::vector<Interval> intervals;
-        for (const SegmentTensors::Span& span : tensors.own) {
+        for (const SegmentTensors::Span& span : own) {
             intervals.push_back({.bytes = program_.tensors[index(span.tensor)].bytes.count(),
                                  .begin = span.first,
                                  .end = span.last});
         }
-        const Packing packing = pack(intervals, PackingOrder::by_size);
-        for (std::size_t i = 0; i < intervals.size(); ++i) {
-            in_slot_[segment][tensors.own[i].tensor] = packing.offsets[i];
+        const Interval below{
+            .bytes = released_bytes, .begin = 0, .end = static_cast<std::int64_t>(release) - 1};
+        const Packing packing = pack_above(below, intervals);
+        OwnPlaces& places = own_places_.emplace_back();
+        places.bytes = packing.bytes;
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            places.offsets[own[i].tensor] = packing.offsets[i];
         }
-        own_bytes[segment] = packing.bytes;
     }
+    return known->second;
+}
+
+void MemoryPlan::place_slots() {
     slots_.assign(role_.slots.size(), whole_bytes_);
+    std::vector<std::int64_t> released(role_.slots.size(), 0);  // the end of released blocks
     for (std::size_t b = 0; b < lifetimes_.blocks.size(); ++b) {
         const TensorBlock& block = lifetimes_.blocks[b];
         const std::int64_t end = blocks_[b] + group_bytes_[block.group];
         for (std::uint32_t s = block.begin; s <= block.end; ++s) {
-            slots_[s] = std::max(slots_[s], end);
+            std::int64_t& top = block.released && s == block.end ? released[s] : slots_[s];
+            top = std::max(top, end);
         }
     }
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
-        bytes_ = std::max(bytes_, slots_[s] + own_bytes[role_.slots[s].segment]);
+    for (std::uint32_t s = 0; s < slots_.size(); ++s) {
+        places_of_slot_.push_back(
+            place_slot(s, std::max<std::int64_t>(0, released[s] - slots_[s])));
+        bytes_ = std::max(bytes_, slots_[s] + own_places_[places_of_slot_[s]].bytes);
     }
 }
 
 std::int64_t MemoryPlan::offset(std::uint32_t slot, TensorId tensor) const {
-    const Slot& s = role_.slots[slot];
     const Lifetime lifetime = program_.tensors[index(tensor)].lifetime;
     if (lifetime == Lifetime::slot) {
-        return slots_[slot] + in_slot_.at(s.segment).at(tensor);
+        return slots_[slot] + own_places_[places_of_slot_[slot]].offsets.at(tensor);
     }
-    const std::int64_t offset =
-        offset_of_instance(tensor, lifetime == Lifetime::micro_batch ? s.micro_batch : -1);
+    const std::int64_t offset = offset_of_instance(
+        tensor, lifetime == Lifetime::micro_batch ? role_.slots[slot].micro_batch : -1);
     ORRERY_CHECK(offset >= 0);
     return offset;
 }

@@ -4,11 +4,13 @@
 //
 // First come the tensors that live through the whole step, then the blocks of tensors that live for
 // some slots. The tensors of a single slot come last, above the blocks that live during that slot.
+// They take the place of the blocks on top that the slot releases, after their release.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "engine/program/program.h"
@@ -32,6 +34,8 @@ struct Packing {
 // intervals that overlap it and with the number of intervals that begin during it.
 enum class PackingOrder : std::uint8_t { by_size, by_begin, by_length };
 Packing pack(std::span<const Interval> intervals, PackingOrder order);
+// Packs by_size. `below` is placed first, at offset 0, and does not count in the packing's bytes.
+Packing pack_above(const Interval& below, std::span<const Interval> intervals);
 // Packs by_begin, unless this leaves gaps and another order leaves fewer. Such gaps occur when
 // micro-batches overtake one another (DualPipe): long-lived tensors then lie between short-lived
 // ones. Other orders are tried only for a few thousand intervals, because long-lived intervals
@@ -64,6 +68,7 @@ private:
     void place_whole_step();
     void place_blocks();
     void place_slots();
+    std::size_t place_slot(std::uint32_t slot, std::int64_t released_bytes);
 
     const Program& program_;
     RoleId role_id_;
@@ -75,8 +80,15 @@ private:
     std::vector<std::int64_t> group_bytes_;
     std::vector<std::int64_t> blocks_;  // offsets of RoleLifetimes::blocks
     std::map<std::int32_t, std::vector<std::uint32_t>> blocks_of_;  // by micro-batch
-    std::map<SegmentId, std::map<TensorId, std::int64_t>> in_slot_;
-    std::vector<std::int64_t> slots_;  // the offset at which each slot's own tensors begin
+    // Places of a segment's own tensors above what its slot releases after some ops.
+    struct OwnPlaces {
+        std::map<TensorId, std::int64_t> offsets;
+        std::int64_t bytes = 0;
+    };
+    std::map<std::tuple<SegmentId, std::uint32_t, std::int64_t>, std::size_t> known_places_;
+    std::vector<OwnPlaces> own_places_;
+    std::vector<std::size_t> places_of_slot_;  // of own_places_
+    std::vector<std::int64_t> slots_;          // the offset at which each slot's own tensors begin
     std::int64_t bytes_ = 0;
 };
 

@@ -2,38 +2,63 @@
 #include "models/memory/tensor_lifetimes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace orrery {
 namespace {
 
-// Finds the op at which a segment's own tensors need most bytes.
-void find_peak(const Program& program, std::size_t num_ops, SegmentTensors& tensors) {
-    std::vector<std::vector<TensorId>> starts(num_ops);
-    std::vector<std::vector<TensorId>> ends(num_ops);
-    for (const SegmentTensors::Span& span : tensors.own) {
-        starts[span.first].push_back(span.tensor);
-        ends[span.last].push_back(span.tensor);
+// The bytes of the tensors of a slot that live at each op.
+std::vector<Bytes> bytes_by_op(const Program& program,
+                               std::size_t num_ops,
+                               const std::vector<SegmentTensors::Span>& own) {
+    std::vector<Bytes> change(num_ops + 1);
+    for (const SegmentTensors::Span& span : own) {
+        change[span.first] += program.tensors[index(span.tensor)].bytes;
+        change[span.last + 1] -= program.tensors[index(span.tensor)].bytes;
     }
-    MemoryByKind now;
-    std::size_t peak_op = num_ops;
-    for (std::size_t o = 0; o < num_ops; ++o) {
-        for (const TensorId t : starts[o]) {
-            now[program.tensors[index(t)].kind] += program.tensors[index(t)].bytes;
+    std::partial_sum(change.begin(), change.end(), change.begin());
+    change.pop_back();
+    return change;
+}
+
+// The number of ops after which a slot should release those of its `ending` tensors that it no
+// longer uses, so that it needs least; 0 if no release makes it need less.
+std::uint32_t best_release(const Program& program,
+                           const std::vector<Bytes>& own,
+                           std::vector<SegmentTensors::Span> ending) {
+    if (own.empty() || ending.empty()) {
+        return 0;
+    }
+    std::vector<Bytes> most_from(own.size() + 1);  // of the ops from each on
+    for (std::size_t o = own.size(); o > 0; --o) {
+        most_from[o - 1] = std::max(most_from[o], own[o - 1]);
+    }
+    std::ranges::sort(ending, {}, &SegmentTensors::Span::last);
+    Bytes living;
+    for (const SegmentTensors::Span& span : ending) {
+        living += program.tensors[index(span.tensor)].bytes;
+    }
+    const Bytes all = living;
+    Bytes least = all + most_from[0];
+    std::uint32_t best = 0;
+    Bytes most_before;
+    std::uint32_t ops = 0;
+    for (std::size_t e = 0; e < ending.size(); ++e) {
+        living -= program.tensors[index(ending[e].tensor)].bytes;
+        if (e + 1 < ending.size() && ending[e + 1].last == ending[e].last) {
+            continue;
         }
-        if (now.total() > tensors.own_peak.total()) {
-            tensors.own_peak = now;
-            peak_op = o;
+        for (; ops <= ending[e].last; ++ops) {
+            most_before = std::max(most_before, own[ops]);
         }
-        for (const TensorId t : ends[o]) {
-            now[program.tensors[index(t)].kind] -= program.tensors[index(t)].bytes;
+        const Bytes needed = std::max(all + most_before, living + most_from[ops]);
+        if (needed < least) {
+            least = needed;
+            best = ops;
         }
     }
-    for (const SegmentTensors::Span& span : tensors.own) {
-        if (span.first <= peak_op && peak_op <= span.last) {
-            tensors.own_at_peak.push_back(span.tensor);
-        }
-    }
+    return best;
 }
 
 SegmentTensors used_tensors(const Program& program, const Segment& segment) {
@@ -59,13 +84,13 @@ SegmentTensors used_tensors(const Program& program, const Segment& segment) {
                 tensors.own.push_back({t, uses[begin].second, uses[end - 1].second});
                 break;
             case Lifetime::micro_batch:
-                tensors.micro_batch.push_back(t);
+                tensors.micro_batch.push_back({t, uses[begin].second, uses[end - 1].second});
                 break;
             default:
                 tensors.longer_lived.push_back(t);
         }
     }
-    find_peak(program, segment.ops.size(), tensors);
+    tensors.own_bytes = bytes_by_op(program, segment.ops.size(), tensors.own);
     return tensors;
 }
 
@@ -75,6 +100,7 @@ public:
 
     RoleLifetimes build() {
         const auto& slots = role_.slots;
+        result_.releases.assign(slots.size(), 0);
         std::map<std::int32_t, std::vector<std::uint32_t>> slots_of;  // by micro-batch
         for (std::uint32_t s = 0; s < slots.size(); ++s) {
             if (!result_.segments.contains(slots[s].segment)) {
@@ -88,7 +114,9 @@ public:
         }
         add_longer_lived();
         result_.whole_step.assign(whole_step_.begin(), whole_step_.end());
-        std::ranges::stable_sort(result_.blocks, {}, &TensorBlock::begin);
+        std::ranges::stable_sort(result_.blocks, {}, [](const TensorBlock& block) {
+            return std::pair{block.begin, block.released};
+        });
         return std::move(result_);
     }
 
@@ -97,6 +125,7 @@ private:
     struct Reach {
         std::uint32_t first = UINT32_MAX;
         std::uint32_t last = 0;
+        bool released = false;  // in the last slot
         void take(std::uint32_t at) {
             first = std::min(first, at);
             last = std::max(last, at);
@@ -106,6 +135,10 @@ private:
     struct ReachedGroup {
         Reach reach;  // positions among the slots of a micro-batch
         std::uint32_t group = 0;
+    };
+    struct Passage {
+        std::vector<ReachedGroup> groups;
+        std::vector<std::uint32_t> releases;  // by position, as RoleLifetimes::releases
     };
 
     const Tensor& tensor_of(TensorId id) const { return program_.tensors[index(id)]; }
@@ -131,30 +164,55 @@ private:
         return groups;
     }
 
+    // The tensors of a micro-batch that passes these segments.
+    Passage passage_of(const std::vector<SegmentId>& passed) {
+        std::map<TensorId, Reach> reaches;
+        for (std::uint32_t p = 0; p < passed.size(); ++p) {
+            for (const SegmentTensors::Span& span : result_.segments[passed[p]].micro_batch) {
+                if (!tensor_of(span.tensor).input) {
+                    reaches[span.tensor].take(p);
+                }
+            }
+        }
+        Passage passage;
+        for (std::uint32_t p = 0; p < passed.size(); ++p) {
+            const SegmentTensors& segment = result_.segments[passed[p]];
+            std::vector<SegmentTensors::Span> ending;
+            std::ranges::copy_if(segment.micro_batch, std::back_inserter(ending), [&](auto& span) {
+                const auto found = reaches.find(span.tensor);
+                return found != reaches.end() && found->second.last == p;
+            });
+            const std::uint32_t ops = best_release(program_, segment.own_bytes, ending);
+            passage.releases.push_back(ops);
+            for (const SegmentTensors::Span& span : ending) {
+                reaches[span.tensor].released = span.last < ops;
+            }
+        }
+        passage.groups = grouped(reaches);
+        return passage;
+    }
+
     void add_micro_batch(std::int32_t micro_batch, const std::vector<std::uint32_t>& own) {
         std::vector<SegmentId> passed;
         for (const std::uint32_t s : own) {
             passed.push_back(role_.slots[s].segment);
         }
-        auto known = groups_of_.find(passed);
-        if (known == groups_of_.end()) {
-            std::map<TensorId, Reach> reaches;
-            for (std::uint32_t p = 0; p < passed.size(); ++p) {
-                for (const TensorId t : result_.segments[passed[p]].micro_batch) {
-                    if (!tensor_of(t).input) {
-                        reaches[t].take(p);
-                    }
-                }
-            }
-            known = groups_of_.emplace(passed, grouped(reaches)).first;
+        auto known = passages_.find(passed);
+        if (known == passages_.end()) {
+            known = passages_.emplace(passed, passage_of(passed)).first;
         }
-        for (const ReachedGroup& g : known->second) {
-            result_.blocks.push_back({g.group, micro_batch, own[g.reach.first], own[g.reach.last]});
+        for (const ReachedGroup& g : known->second.groups) {
+            result_.blocks.push_back({.group = g.group,
+                                      .micro_batch = micro_batch,
+                                      .begin = own[g.reach.first],
+                                      .end = own[g.reach.last],
+                                      .released = g.reach.released});
         }
-        for (const SegmentId segment : passed) {
-            for (const TensorId t : result_.segments[segment].micro_batch) {
-                if (tensor_of(t).input) {
-                    whole_step_.insert({t, micro_batch});
+        for (std::size_t p = 0; p < own.size(); ++p) {
+            result_.releases[own[p]] = known->second.releases[p];
+            for (const SegmentTensors::Span& span : result_.segments[passed[p]].micro_batch) {
+                if (tensor_of(span.tensor).input) {
+                    whole_step_.insert({span.tensor, micro_batch});
                 }
             }
         }
@@ -177,14 +235,15 @@ private:
             }
         }
         for (const ReachedGroup& g : grouped(passing)) {
-            result_.blocks.push_back({g.group, -1, g.reach.first, g.reach.last});
+            result_.blocks.push_back(
+                {.group = g.group, .begin = g.reach.first, .end = g.reach.last});
         }
     }
 
     const Program& program_;
     const Role& role_;
     RoleLifetimes result_;
-    std::map<std::vector<SegmentId>, std::vector<ReachedGroup>> groups_of_;
+    std::map<std::vector<SegmentId>, Passage> passages_;
     std::set<TensorInstance> whole_step_;
 };
 
@@ -210,6 +269,28 @@ MemoryByKind& MemoryByKind::operator-=(const MemoryByKind& other) {
         of[k] -= other.of[k];
     }
     return *this;
+}
+
+OwnPeak own_peak(const Program& program,
+                 const SegmentTensors& segment,
+                 std::size_t first,
+                 std::size_t behind) {
+    OwnPeak peak;
+    if (first >= behind) {
+        return peak;
+    }
+    const auto begin = segment.own_bytes.begin();
+    const auto most = std::max_element(begin + static_cast<std::ptrdiff_t>(first),
+                                       begin + static_cast<std::ptrdiff_t>(behind));
+    const auto op = static_cast<std::uint32_t>(most - begin);
+    for (const SegmentTensors::Span& span : segment.own) {
+        if (span.first <= op && op <= span.last) {
+            const Tensor& tensor = program.tensors[index(span.tensor)];
+            peak.bytes[tensor.kind] += tensor.bytes;
+            peak.tensors.push_back(span.tensor);
+        }
+    }
+    return peak;
 }
 
 bool is_passing_gradient(const Tensor& tensor) {

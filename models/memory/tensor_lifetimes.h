@@ -3,7 +3,9 @@
 // memory figures follow from these lifetimes alone.
 //
 // A tensor of Lifetime::slot lives from its first to its last use in each slot. A tensor of a
-// micro-batch lives from the first to the last slot of that micro-batch that uses it. A gradient of
+// micro-batch lives from the first to the last slot of that micro-batch that uses it. Its last slot
+// may release it after one of its ops: logits are free before the layers' backward passes, as in
+// PyTorch, whose autograd frees what a node saved when the node has run. A gradient of
 // Lifetime::step lives likewise over all slots, because its first sum begins at zero. All others
 // live through the whole step: persistent tensors, inputs (they are written before the step, which
 // may run once more), and tensors that the host reads after the step (the loss, norms).
@@ -39,14 +41,22 @@ struct SegmentTensors {
         std::uint32_t last = 0;   // op
     };
     std::vector<Span> own;               // of Lifetime::slot, by tensor
-    std::vector<TensorId> micro_batch;   // of Lifetime::micro_batch, ascending
+    std::vector<Span> micro_batch;       // of Lifetime::micro_batch, by tensor
     std::vector<TensorId> longer_lived;  // of the other lifetimes, ascending
-    // Their bytes at the op at which `own` needs most, and the tensors that live then.
-    MemoryByKind own_peak;
-    std::vector<TensorId> own_at_peak;
+    std::vector<Bytes> own_bytes;        // of `own` that live at each op
 };
 
-// Tensors that begin and end in the same slots.
+// What `own` needs at the op, of those from `first` to before `behind`, at which it needs most.
+struct OwnPeak {
+    MemoryByKind bytes;
+    std::vector<TensorId> tensors;
+};
+OwnPeak own_peak(const Program& program,
+                 const SegmentTensors& segment,
+                 std::size_t first,
+                 std::size_t behind);
+
+// Tensors that begin and end in the same slots, and are released there or not.
 struct TensorGroup {
     std::vector<TensorId> tensors;
     MemoryByKind bytes;
@@ -56,13 +66,17 @@ struct TensorBlock {
     std::int32_t micro_batch = -1;
     std::uint32_t begin = 0;  // slot
     std::uint32_t end = 0;    // slot, included
+    bool released = false;    // in `end`, after RoleLifetimes::releases ops
 };
 
 struct RoleLifetimes {
     std::map<SegmentId, SegmentTensors> segments;  // of the segments that the role runs
     std::vector<TensorInstance> whole_step;
     std::vector<TensorGroup> groups;  // shared by micro-batches that pass the same segments
-    std::vector<TensorBlock> blocks;  // by begin
+    std::vector<TensorBlock> blocks;  // by begin, released ones last
+    // By slot: the number of ops after which its released blocks are free; 0 if it has none. One
+    // such place a slot is enough for the part of a segment that needs most.
+    std::vector<std::uint32_t> releases;
 };
 RoleLifetimes tensor_lifetimes(const Program& program, RoleId role);
 

@@ -192,7 +192,10 @@ struct ParallelPlan {
     // rounds it (DeepSpeed's csrc/adam/cpu_adam.cpp until May 2024).
     bool offload_fp32_weights = false;
     bool gradient_accumulation_fusion = true;  // the weight-gradient GEMM adds to main_grad
-    Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
+    // Without fusion: the 16-bit gradient of a pass is freed when its fp32 sum has it. false: it
+    // lives on until the next backward pass (DeepSpeed's BF16_Optimizer.update_hp_grads).
+    bool clear_lp_grads = true;
+    Dtype gradient_dtype = Dtype::fp32;  // of main_grad and of its reduction
     // A shorter type for the reduction alone (DeepSpeed's communication_data_type): gradients are
     // cast to it before, and back to gradient_dtype afterwards.
     Dtype grad_reduce_dtype = Dtype::fp32;

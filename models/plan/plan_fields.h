@@ -226,6 +226,10 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "The product for a weight's gradient adds into the accumulated gradient "
                    "itself.",
         .flags = {"--no-gradient-accumulation-fusion"}),
+    ORRERY_PLAN_FIELD(clear_lp_grads, pass,
+        .meaning = "Without gradient_accumulation_fusion: the 16-bit gradient that a pass makes is "
+                   "freed when its fp32 sum has it; false: it stays until the next backward "
+                   "pass."),
     ORRERY_PLAN_FIELD(gradient_dtype, pass,
         .meaning = "Type in which gradients are accumulated and reduced.",
         .values = kGradientDtypes,

@@ -57,6 +57,15 @@ Errors check_number_formats(const ParallelPlan& plan) {
                fmt::format("{} as the passes make them", who),
                "that of plan.gradient_dtype");
     }
+    if (!plan.clear_lp_grads) {
+        const auto refuse = [&](const char* what) { reject("plan.clear_lp_grads", what, "true"); };
+        if (plan.gradient_accumulation_fusion) {
+            refuse("with plan.gradient_accumulation_fusion a pass makes no gradient of its own");
+        }
+        if (plan.autocast || plan.precision == Dtype::fp32 || plan.gradient_dtype != Dtype::fp32) {
+            refuse("only 16-bit gradients have fp32 sums beside them");
+        }
+    }
     if (plan.zero_copies_parts && plan.zero_whole_parameters) {
         reject("plan.zero_copies_parts", "owners broadcast whole parameters here", "false");
     }

@@ -406,7 +406,7 @@ void BlockBuilder::weight_product(std::string_view name,
          .parameter = {},
          .dtype = activation_dtype(),
          .kind = TensorKind::gradients,
-         .lifetime = Lifetime::slot,
+         .lifetime = plan.clear_lp_grads ? Lifetime::slot : Lifetime::step,
          .global_shape = w.shape,
          .layout = w.gradient_layout,
          .bytes = Bytes{experts * rows * columns * size_bytes(activation_dtype())}});

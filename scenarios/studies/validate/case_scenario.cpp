@@ -128,6 +128,7 @@ struct GpuNode {
     std::string_view node;
 };
 constexpr GpuNode kNodes[] = {
+    {"v100-16g", "dgx-v100-16g"},
     {"v100-32g", "dgx-v100"},
     {"a100-40g", "dgx-a100-40g"},
     {"a100-80g", "dgx-a100-80g"},

@@ -120,6 +120,15 @@ TEST(Pack, TakesAnotherOrderWhereThatLeavesSmallerGaps) {
     EXPECT_EQ(pack_tightly(intervals).bytes, 3 * unit);
 }
 
+TEST(Pack, LeavesThePlaceBelowToItsOwnerUntilItEnds) {
+    const std::int64_t unit = kTensorAlignment;
+    const std::vector<Interval> intervals{{2 * unit, 0, 3}, {unit, 4, 6}, {unit, 6, 9}};
+    const Packing packing = pack_above({.bytes = 3 * unit, .begin = 0, .end = 5}, intervals);
+    EXPECT_EQ(packing.offsets, (std::vector<std::int64_t>{3 * unit, 3 * unit, 0}));
+    EXPECT_EQ(packing.bytes, 5 * unit);
+    EXPECT_EQ(pack_above({}, intervals).offsets, pack(intervals, PackingOrder::by_size).offsets);
+}
+
 TEST(Pack, TakesTheSmallestHoleThatFits) {
     // At 2 a hole of 3 units below a living one, and one of 1 between two living ones.
     const std::int64_t unit = kTensorAlignment;
@@ -173,27 +182,37 @@ private:
     std::int64_t now_ = 0;
 };
 
-TEST(MemoryPlan, NoTensorTakesTheBytesOfAnotherThatIsUsedAgain) {
-    for (std::uint64_t seed = 0; seed < 24; ++seed) {
-        const DrawnPlan d = drawn_plan(seed);
-        SCOPED_TRACE(d.text());
-        const Program program = lower(d.model, d.plan);
-        const MemoryPlan plan{program, RoleId{0}};
-        ArenaWatch watch{program, plan};
-        const std::vector<Slot>& slots = program.roles[0].slots;
-        for (std::uint32_t s = 0; s < slots.size(); ++s) {
-            for (const Op& op : program.segment_of(slots[s]).ops) {
-                for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-                    const TensorId id = program.operands[op.first_operand + i].tensor;
-                    const bool batch = program.tensors[index(id)].lifetime == Lifetime::micro_batch;
-                    watch.use(s, id, batch ? slots[s].micro_batch : -1);
+void watch_role(const Program& program, RoleId role) {
+    const MemoryPlan plan{program, role};
+    ArenaWatch watch{program, plan};
+    const std::vector<Slot>& slots = program.roles[index(role)].slots;
+    for (std::uint32_t s = 0; s < slots.size(); ++s) {
+        for (const Op& op : program.segment_of(slots[s]).ops) {
+            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+                const Operand& operand = program.operands[op.first_operand + i];
+                const Tensor& tensor = program.tensors[index(operand.tensor)];
+                if (tensor.tier == MemoryTier::hbm) {
+                    const bool batch = tensor.lifetime == Lifetime::micro_batch;
+                    watch.use(s, operand.tensor, batch ? slots[s].micro_batch : -1);
                 }
             }
         }
     }
 }
 
-// No plan is smaller than what is in use at once, and the gaps are few.
+TEST(MemoryPlan, NoTensorTakesTheBytesOfAnotherThatIsUsedAgain) {
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+        const DrawnPlan d = drawn_plan(seed);
+        SCOPED_TRACE(d.text());
+        const Program program = lower(d.model, d.plan);
+        for (std::size_t r = 0; r < program.roles.size(); ++r) {
+            watch_role(program, to_id<RoleId>(r));
+        }
+    }
+}
+
+// No plan is smaller than what is in use at once, and the gaps are few. What a slot releases below
+// other blocks is a gap until the slot ends.
 TEST(MemoryPlan, LeavesFewGaps) {
     double planned = 0;
     double used = 0;
@@ -208,7 +227,7 @@ TEST(MemoryPlan, LeavesFewGaps) {
             used += static_cast<double>(memory.in_use.count());
         }
     }
-    EXPECT_LT(planned, 1.02 * used);
+    EXPECT_LT(planned, 1.03 * used);
 }
 
 TEST(MemoryPlan, GivesMicroBatchesInFlightPlacesOfTheirOwn) {

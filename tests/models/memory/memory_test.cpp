@@ -235,6 +235,31 @@ TEST(Memory, BuffersOfTheSameNameInSeveralLayersAreOneLine) {
     EXPECT_GE(most, 4);
 }
 
+// Two bytes more for each parameter of a matrix, of which the pass that needs most would have one
+// matrix anyway. The plan has one micro-batch more, because the first finds no gradients.
+TEST(Memory, GradientsOfAPassThatAreKeptTakeTwoBytesAParameter) {
+    const Transformer model = small_model(4);
+    ParallelPlan plan{
+        .micro_batch_size = 1, .global_batch_size = 4, .gradient_accumulation_fusion = false};
+    const std::int64_t freed = peak(memory_of(model, plan), TensorKind::gradients);
+    plan.clear_lp_grads = false;
+    const std::int64_t kept = peak(memory_of(model, plan), TensorKind::gradients);
+    const std::int64_t matrices = 4 * 12 * kHidden * kHidden + 512 * kHidden;
+    EXPECT_LE(kept - freed, 2 * matrices);
+    EXPECT_GE(kept - freed, 2 * matrices - 2 * 2 * 512 * kHidden);
+}
+
+// As PyTorch's autograd does: the logits are gone when the first layer runs backward.
+TEST(Memory, LogitsAreReleasedBeforeTheLayersRunBackward) {
+    Transformer model = small_model(2);
+    const ParallelPlan plan{.global_batch_size = 2, .recompute_granularity = Recompute::full};
+    const auto activations = [&](std::int64_t vocabulary) {
+        model.vocab_size = vocabulary;
+        return peak(memory_of(model, plan), TensorKind::activations);
+    };
+    EXPECT_EQ(activations(128), activations(256));
+}
+
 TEST(Memory, FilesOfARoleHaveALargestTensor) {
     const Transformer model = small_model(4);
     ParallelPlan plan{.data_parallel_size = 2,

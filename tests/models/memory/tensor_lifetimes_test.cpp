@@ -95,14 +95,49 @@ TEST(TensorLifetimes, TheMostOfASlotIsWhatLivesAtOneOfItsOps) {
                 }
                 most = std::max(most, alive);
             }
-            EXPECT_EQ(most, tensors.own_peak.total()) << d.text();
+            const OwnPeak peak = own_peak(program, tensors, 0, tensors.own_bytes.size());
+            EXPECT_EQ(most, peak.bytes.total()) << d.text();
             Bytes named;
-            for (const TensorId t : tensors.own_at_peak) {
+            for (const TensorId t : peak.tensors) {
                 named += program.tensors[index(t)].bytes;
             }
             EXPECT_EQ(named, most) << d.text();
         }
     }
+}
+
+// No op behind a release uses what it frees, and each release makes its slot need less.
+TEST(TensorLifetimes, ReleasesFreeWhatNoLaterOpOfTheSlotUses) {
+    int releases = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const DrawnPlan d = drawn_plan(seed);
+        SCOPED_TRACE(d.text());
+        const Program program = lower(d.model, d.plan);
+        for (std::size_t r = 0; r < program.roles.size(); ++r) {
+            const Role& role = program.roles[r];
+            const RoleLifetimes lifetimes = tensor_lifetimes(program, to_id<RoleId>(r));
+            for (const TensorBlock& block : lifetimes.blocks) {
+                if (!block.released) {
+                    continue;
+                }
+                const std::uint32_t release = lifetimes.releases[block.end];
+                const SegmentTensors& segment =
+                    lifetimes.segments.at(role.slots[block.end].segment);
+                const std::size_t ops = segment.own_bytes.size();
+                ASSERT_GT(release, 0U);
+                EXPECT_LT(own_peak(program, segment, 0, release).bytes.total(),
+                          own_peak(program, segment, release, ops).bytes.total());
+                ++releases;
+                for (const SegmentTensors::Span& span : segment.micro_batch) {
+                    if (std::ranges::count(lifetimes.groups[block.group].tensors, span.tensor) >
+                        0) {
+                        EXPECT_LT(span.last, release) << program.tensors[index(span.tensor)].name;
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(releases, 10);
 }
 
 }  // namespace

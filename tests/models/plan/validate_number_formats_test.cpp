@@ -42,5 +42,16 @@ TEST(NumberFormats, ReduceInAShorterTypeByBucketsAlone) {
     EXPECT_EQ(first_key(plan), "");
 }
 
+TEST(NumberFormats, OnlyGradientsWithFp32SumsBesideThemAreKept) {
+    ParallelPlan plan{.gradient_accumulation_fusion = false, .clear_lp_grads = false};
+    EXPECT_EQ(first_key(plan), "");
+    plan.gradient_dtype = Dtype::bf16;
+    EXPECT_EQ(first_key(plan), "plan.clear_lp_grads");
+    plan.gradient_dtype = Dtype::fp32;
+    plan.precision = Dtype::fp32;
+    EXPECT_EQ(first_key(plan), "plan.clear_lp_grads");
+    EXPECT_EQ(first_key({.clear_lp_grads = false}), "plan.clear_lp_grads");
+}
+
 }  // namespace
 }  // namespace orrery

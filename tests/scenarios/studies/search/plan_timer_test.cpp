@@ -194,6 +194,7 @@ constexpr const char* kNeverChanged[] = {
     "reduce_scatter",
     "reduce_every_micro_batch",
     "zero_copies_parts",
+    "clear_lp_grads",
     "gradient_bucket_copies",
     "fsdp_copy_out",
 };
