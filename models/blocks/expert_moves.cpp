@@ -188,15 +188,15 @@ void MoveNode::forward(ForwardPass& pass) {
 
 void MoveNode::backward(BackwardPass& pass) {
     const Layout back = with(x_.value.layout, Placement::partial, replicated());
-    // Deferred gradients of weights run beside the exchange. The host launches them first
-    // (Megatron-Core's TransformerLayerSchedulePlan.run()).
+    // Deferred gradients of weights run beside the exchange, that of the rows' weights included.
+    // The host launches them first (Megatron-Core's TransformerLayerSchedulePlan.run()).
     Value gradient = y_.gradient;
     std::uint32_t ready = pass.b.ops.size();
     if (backward_maker_ != nullptr) {
         gradient.tensor = backward_maker_->operand();
         ready = backward_maker_->begin();
     }
-    if (pass.b.plan.delay_wgrad_compute && pass.deferred != nullptr && x_.value.shape[kWidth] > 1) {
+    if (pass.b.plan.delay_wgrad_compute && pass.deferred != nullptr) {
         run_delayed(pass.b, *pass.deferred);
     }
     const Value dx = moved(pass.b,

@@ -132,6 +132,25 @@ TEST(PassParts, LaunchDelayedGradientsBeforeTheExchangeThatHidesThem) {
     EXPECT_GT(exchanges, 0);
 }
 
+// Otherwise the backward pass would have more parts than the forward pass, and their turns would
+// not be those of a layer.
+TEST(PassParts, LaunchNothingBetweenTheExchangesOfRowsAndOfTheirWeights) {
+    ParallelPlan plan = overlapped();
+    plan.delay_wgrad_compute = true;
+    const Program program = verified(small_experts(), plan);
+    std::int64_t exchanges = 0;
+    for (const Slot& slot : program.roles[0].slots) {
+        bool weights = false;
+        for (const Op& op : program.segment_of(slot).ops) {
+            const std::string& name = program.names[op.name];
+            weights |= name == "dispatch of weights backward";
+            exchanges += name == "dispatch backward" ? 1 : 0;
+            EXPECT_TRUE(weights || name != "dispatch backward");
+        }
+    }
+    EXPECT_GT(exchanges, 0);
+}
+
 // One more forward pass is in flight.
 TEST(PassParts, KeepOneMicroBatchMore) {
     const Transformer model = small_experts();
