@@ -195,6 +195,7 @@ Result<void> add_pool(const Scenario& scenario,
             return tl::unexpected(made.error());
         }
         prices = std::move(*made);
+        prices->start_cold(spec.cold_start);
     }
     if (limits.num_blocks == 0) {
         const auto blocks = cache_blocks(spec, pool, scenario.model, scenario.device);
