@@ -46,7 +46,7 @@ Batch step_of(std::int64_t prompt, std::int64_t generating) {
     return batch;
 }
 
-constexpr SchedulerLimits kLimits{.max_num_seqs = 64, .max_num_batched_tokens = 1152};
+constexpr SchedulerLimits kLimits{.max_num_batched_tokens = 1152, .max_num_seqs = 64};
 
 // A server that has had a prompt of 991 tokens has the tilings of all prompts with eight rows of
 // tiles. Those with seven rows are compiled once.
