@@ -47,7 +47,16 @@ ServedInstance::ServedInstance(const ServingPool& of,
       stages_(cost_->num_stages()),
       slower_cost_(of.slower_cost),
       slower_clock_(of.slower_clock),
-      slower_(cost_->num_stages()) {}
+      slower_(cost_->num_stages()) {
+    start_up();
+}
+
+// Benchmarks send the first request alone before the others (vLLM, benchmarks/benchmark_serving.py:
+// "initial single prompt test run").
+void ServedInstance::start_up() {
+    compiled_ = cost_->compiled_at_start(limits_,
+                                         requests_->empty() ? 0 : requests_->front().prompt_tokens);
+}
 
 void ServedInstance::use(const TierView& below) {
     below_ = below;
@@ -68,11 +77,13 @@ std::optional<ServedInstance::Begun> ServedInstance::begin(Time now, Chosen& cho
     time_stages(batch);
     steps_awake_ = stage_free_.back() < now ? 0 : steps_awake_ + 1;
     stages_.front() += cost_->after_idling(steps_awake_);
+    const Time compiling = cost_->compiling(batch, compiled_);
     Time end = now;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
         if (factor_ != 1) {
             stages_[stage] = Time::seconds(stages_[stage].seconds() * factor_);
         }
+        stages_[stage] = bounded_sum(stages_[stage], compiling);
         end = bounded_sum(std::max(end, stage_free_[stage]), stages_[stage]);
         stage_free_[stage] = end;
     }
@@ -81,9 +92,8 @@ std::optional<ServedInstance::Begun> ServedInstance::begin(Time now, Chosen& cho
         meter_step(now, end);
     }
     for (const SequenceLoad& load : batch.loads) {
-        open_loads_ += std::ranges::any_of(batch.steps, [&](const SequenceStep& step) {
-            return step.request == load.request;
-        });
+        open_loads_ += std::ranges::any_of(
+            batch.steps, [&](const SequenceStep& step) { return step.request == load.request; });
     }
     under_way_.push_back({.batch = std::move(batch),
                           .begin = now,
@@ -227,6 +237,7 @@ void ServedInstance::restart(Time now) {
     down_ = false;
     std::fill(stage_free_.begin(), stage_free_.end(), now);
     steps_awake_ = -1;
+    start_up();
 }
 
 }  // namespace orrery

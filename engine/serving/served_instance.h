@@ -86,6 +86,7 @@ private:
         Time first_stage_end{};
     };
     void count(const Batch& batch);
+    void start_up();
     // Computes the times of the stages at the present clock.
     void time_stages(const Batch& batch);
     // Accepts proposals up to the first rejected one.
@@ -105,6 +106,7 @@ private:
     std::deque<UnderWay> under_way_;
     std::vector<Time> stage_free_;
     std::vector<Time> stages_;
+    CompiledKernels compiled_;
     // Steps since it last had nothing to compute, before the last one
     std::int64_t steps_awake_ = -1;
     std::size_t open_loads_ = 0;  // loads that the last step in flight waits for

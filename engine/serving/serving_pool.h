@@ -2,12 +2,17 @@
 // Pools of equal instances, the cost of their steps, and their totals.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "engine/serving/batch_scheduler.h"
 
 namespace orrery {
+
+// Kernels that the processes of an instance have compiled. What the numbers say is the StepCost's.
+using CompiledKernels = std::set<std::array<std::int64_t, 6>>;
 
 // The cost of a step. models/serving/serving_step.h prices it by the model's kernels.
 class StepCost {
@@ -19,9 +24,24 @@ public:
     virtual void times(const Batch& batch, std::vector<Time>& stages) = 0;
     // Additional time of the first stage, `steps` steps after the instance was idle.
     virtual Time after_idling(std::int64_t steps) const;
+    // Kernels that an instance has when a run begins: those of its start, and those of a prompt of
+    // `prompt` tokens.
+    virtual CompiledKernels compiled_at_start(const SchedulerLimits& limits,
+                                              std::int64_t prompt) const;
+    // Time in which each stage compiles the kernels of a batch that `compiled` does not have.
+    // Adds them.
+    virtual Time compiling(const Batch& batch, CompiledKernels& compiled) const;
 };
 
 inline Time StepCost::after_idling(std::int64_t) const {
+    return {};
+}
+
+inline CompiledKernels StepCost::compiled_at_start(const SchedulerLimits&, std::int64_t) const {
+    return {};
+}
+
+inline Time StepCost::compiling(const Batch&, CompiledKernels&) const {
     return {};
 }
 

@@ -49,6 +49,8 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::host_per_head_copy>(
         "host_per_head_copy",
         "Wait for each copy of shared key-value heads for prompts' query heads; 0: no copies."),
+    key<&ServingEngine::kernel_compile_time>(
+        "kernel_compile_time", "Time to compile a block-scaled FP8 kernel at first use; 0: none."),
     key<&ServingEngine::captures_generation>("captures_generation",
                                              "host_per_launch is of steps with prompts alone."),
     key<&ServingEngine::captured_batch_multiple>(
@@ -301,6 +303,8 @@ constexpr Key kServingRows[] = {
     nested("autoscaler", KeyShape::map, kAutoscalerKeys, "Instances that follow the load."),
     nested("power", KeyShape::map, kRowPowerKeys, "Power of the row of all instances."),
     nested("cache", KeyShape::map, kLowerCacheKeys, "Tiers below the caches of the first pool."),
+    key<&ServingSpec::cold_start>("cold_start",
+                                  "Kernels are compiled at first use, after one request."),
     key<&ServingSpec::seed>("seed", "Seed of routers that draw, and of weights that are drawn.")
         .range(0, kMostTokens),
     key<&ServingSpec::price_per_gpu_hour>("price_per_gpu_hour",

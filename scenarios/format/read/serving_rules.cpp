@@ -27,6 +27,7 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
                                      std::pair{"host_per_launch", engine.host_per_launch},
                                      std::pair{"host_per_head_copy", engine.host_per_head_copy},
                                      std::pair{"host_per_request", engine.host_per_request},
+                                     std::pair{"kernel_compile_time", engine.kernel_compile_time},
                                      std::pair{"attention_latency", engine.attention_latency},
                                      std::pair{"attention_block", engine.attention_block}}) {
         limit_time(reader, key, value, kMost, "1 ms");
@@ -223,6 +224,25 @@ void check_policies_of_chain(const DocumentNode& section, Errors& errors) {
     }
 }
 
+// Instances compile kernels of FP8 products with scales of blocks alone.
+void check_cold_start(const DocumentNode& section, const ServingSpec& spec, Errors& errors) {
+    if (!spec.cold_start) {
+        return;
+    }
+    if (spec.engine.kernel_compile_time == Time{}) {
+        errors.push_back({section.find("cold_start")->where(),
+                          "serving.cold_start is of an engine that compiles kernels, and its "
+                          "kernel_compile_time is 0",
+                          "serving.engine.kernel_compile_time: 450 ms"});
+    } else if (std::ranges::none_of(spec.pools, [](const ServingPoolSpec& pool) {
+                   return pool.plan.block_scaled && pool.chain == LayerChain::none;
+               })) {
+        errors.push_back({section.find("cold_start")->where(),
+                          "serving.cold_start is of products with scales of blocks",
+                          "serving.pools.block_scaled: true, precision: fp8"});
+    }
+}
+
 }  // namespace
 
 void check_policies(const DocumentNode& section, const ServingSpec& spec, Errors& errors) {
@@ -235,6 +255,7 @@ void check_policies(const DocumentNode& section, const ServingSpec& spec, Errors
                           "serving.layer_wise_tokens is of prompts that leave for another pool",
                           "serving.pools: [{role: prefill, …}, {role: decode, …}]"});
     }
+    check_cold_start(section, spec, errors);
     const ServingObjectives& due = spec.objectives;
     const bool latencies = due.ttft > Time{} || due.tpot > Time{};
     if (spec.admission == "objectives") {
@@ -277,10 +298,10 @@ void check_recovery(const DocumentNode& section,
     const bool scales = spec.autoscaler.policy != "none";
     for (const DocumentNode& key : recovery->keys) {
         if (!scales || (key.text != "start_up" && key.text != "weight_loading")) {
-            errors.push_back({key.where(),
-                              fmt::format("serving.recovery.{} is of faults, and there are none",
-                                          key.text),
-                              "faults: [{t: 2 min, at: \"node:0\", kind: node_crash}]"});
+            errors.push_back(
+                {key.where(),
+                 fmt::format("serving.recovery.{} is of faults, and there are none", key.text),
+                 "faults: [{t: 2 min, at: \"node:0\", kind: node_crash}]"});
         }
     }
 }

@@ -32,6 +32,9 @@ struct ServingEngine {
     // heads for their query heads. The copy waits for the device, which is idle until the host has
     // launched attention. Zero: kernels of attention share the heads.
     Time host_per_head_copy{};
+    // For each kernel of FP8 products with scales of blocks that the host compiles at its first use
+    // (studies/serve/compiled_products.h). Zero: kernels come with the engine.
+    Time kernel_compile_time{};
     // For each request, outside of its steps: the server's front end reads and tokenises the prompt
     // before the request is queued.
     Time host_per_request{};
@@ -240,6 +243,9 @@ struct ServingSpec {
     std::vector<ServingPoolSpec> pools{1};
     // With two pools: SplitPools::layer_wise_tokens.
     std::int64_t layer_wise_tokens = 0;
+    // Instances have served one request, the first one, and compile the kernels of others as they
+    // come (ServingEngine::kernel_compile_time). false: all kernels are there.
+    bool cold_start = false;
     std::uint64_t seed = 0;
     // For each GPU of the instances; 0: unknown.
     double price_per_gpu_hour = 0;

@@ -81,6 +81,7 @@ Result<MixedInstances> MixedInstances::make(const Scenario& scenario,
             if (!prices) {
                 return tl::unexpected(prices.error());
             }
+            (*prices)->start_cold(spec.cold_start);
             std::int64_t blocks = pool.limits.num_blocks;
             if (blocks == 0) {
                 const auto fit = cache_blocks(spec, pool, scenario.model, own.device);

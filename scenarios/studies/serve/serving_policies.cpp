@@ -22,6 +22,15 @@ Time scaled_start_up(const Scenario& scenario,
     return start_up_of(from, pool, scenario.model, scenario.cluster.gpus_per_server());
 }
 
+std::uint16_t prompts_for_all_ranks(const ServingPoolSpec& pool) {
+    const std::int64_t ranks = pool.role == PoolRole::aggregated ? pool.plan.data_parallel_size : 1;
+    double prompts = 0;
+    for (std::int64_t rank = 1; rank <= ranks; ++rank) {
+        prompts += static_cast<double>(ranks) / static_cast<double>(rank);
+    }
+    return static_cast<std::uint16_t>(std::lround(prompts));
+}
+
 Scenario at_clock(Scenario scenario, double clock) {
     const auto slow = [&](FlopRate& peak) {
         peak = FlopRate::per_second(peak.per_second() * clock);
@@ -59,9 +68,8 @@ ServingPolicies policies_of(const Scenario& scenario,
         }
         policies.row = {.policy = policies.power.get(),
                         .limit_watts = spec.power.limit_watts,
-                        .first_low = static_cast<std::size_t>(
-                            std::llround(static_cast<double>(instances) *
-                                         (1 - spec.power.low_priority_share))),
+                        .first_low = static_cast<std::size_t>(std::llround(
+                            static_cast<double>(instances) * (1 - spec.power.low_priority_share))),
                         .idle_watts = spec.idle_watts,
                         .busy_watts = spec.busy_watts};
     }
@@ -104,8 +112,8 @@ void report_instances(const ServingResult& served, const ServingSpec& spec, Serv
         ServingAnswer::ScaledPool scaled;
         scaled.role = pool.role;
         for (const ServingResult::InstanceCount& count : served.instance_counts) {
-            if (count.pool == p && (scaled.timeline.empty() ||
-                                    scaled.timeline.back().second != count.serving)) {
+            if (count.pool == p &&
+                (scaled.timeline.empty() || scaled.timeline.back().second != count.serving)) {
                 scaled.timeline.emplace_back(count.at.seconds(), count.serving);
             }
         }

@@ -29,6 +29,13 @@ ServingPolicies policies_of(const Scenario& scenario,
                             std::span<const ServingPool> pools,
                             const FabricTransport* transport);
 
+// Waiting prompts of which, in the mean, each of a pool's n data-parallel ranks has one. A rank
+// gets a prompt when one of its sequences ends, and ranks end sequences in no order, so that these
+// are n (1 + 1/2 + ... + 1/n) prompts (the coupon collector's problem). Prompts of a prefill pool
+// wait for none: its ranks do not generate meanwhile (TensorRT-LLM, _torch/pyexecutor/
+// py_executor.py: all_ranks_have_gen_requests).
+std::uint16_t prompts_for_all_ranks(const ServingPoolSpec& pool);
+
 // The cluster with devices at this share of their highest clock. Memories and links keep their
 // speed.
 Scenario at_clock(Scenario scenario, double clock);

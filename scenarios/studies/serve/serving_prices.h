@@ -55,6 +55,12 @@ public:
     // Time as a draft model: one step per proposal, and the prompts of the batch.
     Time proposal_time(const BatchShape& shape);
 
+    // Whether instances compile kernels at their first use
+    void start_cold(bool cold) { cold_ = cold; }
+    CompiledKernels compiled_at_start(const SchedulerLimits& limits,
+                                      std::int64_t prompt) const override;
+    Time compiling(const Batch& batch, CompiledKernels& compiled) const override;
+
     // Time of the device alone.
     Time stage_time(const BatchShape& shape, std::int64_t stage) {
         return stage_time(shape, shape, stage);
@@ -122,6 +128,7 @@ private:
     std::map<FixedPart, Time> fixed_;
     std::unique_ptr<ServingPrices> draft_;
     std::unique_ptr<ServingPrices> encoder_;
+    bool cold_ = false;
     std::int64_t patches_ = 0;            // per image
     std::vector<StepLaunches> launches_;  // by priced stage
 };

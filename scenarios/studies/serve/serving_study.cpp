@@ -142,8 +142,7 @@ void set_engine_limits(const ServingSpec& spec,
     limits.prompts_together = static_cast<std::uint16_t>(spec.engine.prompts_together);
     limits.prompt_free_share = spec.engine.prompt_free_share;
     limits.order = spec.engine.queue_order;
-    limits.balanced_ranks =
-        std::max(limits.balanced_ranks, static_cast<std::uint16_t>(pool.plan.data_parallel_size));
+    limits.balanced_ranks = std::max(limits.balanced_ranks, prompts_for_all_ranks(pool));
     limits.prompt_wait_steps = static_cast<std::uint16_t>(spec.engine.prompt_wait_steps);
 }
 
@@ -195,6 +194,7 @@ Result<void> add_pool(const Scenario& scenario,
             return tl::unexpected(made.error());
         }
         prices = std::move(*made);
+        prices->start_cold(spec.cold_start);
     }
     if (limits.num_blocks == 0) {
         const auto blocks = cache_blocks(spec, pool, scenario.model, scenario.device);
@@ -252,9 +252,8 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
         if (const auto added = add_pool(scenario, spec, pool, first_rank, serving); !added) {
             return tl::unexpected(added.error());
         }
-        placed.push_back({.plan = pool.plan,
-                          .first_rank = first_rank,
-                          .block_size = pool.limits.block_size});
+        placed.push_back(
+            {.plan = pool.plan, .first_rank = first_rank, .block_size = pool.limits.block_size});
         first_rank += pool.instances * placed.back().ranks_of_instance();
     }
     if (placed.size() > 1 || !spec.cache.tiers.empty()) {
@@ -265,16 +264,15 @@ Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
         }
         serving.transport = std::move(*transport);
     }
-    PoolHosts hosts = hosts_of(
-        placed.front(), spec.pools.front().instances, scenario.cluster.gpus_per_server());
+    PoolHosts hosts =
+        hosts_of(placed.front(), spec.pools.front().instances, scenario.cluster.gpus_per_server());
     auto tiers = tiers_of(scenario, spec, placed.front(), hosts);
     if (!tiers) {
         return tl::unexpected(tiers.error());
     }
     serving.tiers = std::move(*tiers);
-    serving.parts = {.tiers = serving.tiers.get(),
-                     .hosts = hosts.of_instance,
-                     .loads = serving.transport.get()};
+    serving.parts = {
+        .tiers = serving.tiers.get(), .hosts = hosts.of_instance, .loads = serving.transport.get()};
     if (serving.tiers) {
         serving.transport->use(std::move(hosts));
     }

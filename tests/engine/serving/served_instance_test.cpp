@@ -102,5 +102,44 @@ TEST(ServedInstance, TheFirstStepsAfterAnIdleTimeTakeLonger) {
     EXPECT_EQ(served.totals().busy, 38_ms);
 }
 
+class Compiler : public TwoStages {
+public:
+    CompiledKernels compiled_at_start(const SchedulerLimits& limits,
+                                      std::int64_t prompt) const override {
+        return {{limits.max_num_batched_tokens}, {prompt}};
+    }
+    Time compiling(const Batch& batch, CompiledKernels& compiled) const override {
+        return compiled.insert({batch.steps.front().new_tokens}).second ? 7_ms : Time{};
+    }
+};
+
+// The first request's kernels are there. A restarted instance compiles the others again.
+TEST(ServedInstance, CompilesInEachStageOnce) {
+    Compiler cost;
+    const std::vector<Request> requests{{.prompt_tokens = 5, .output_tokens = 3},
+                                        {.prompt_tokens = 6, .output_tokens = 3}};
+    const ServingPool pool{.rules = *find_batching_rules("vllm_v1"),
+                           .limits = {.block_size = 4, .num_blocks = 10},
+                           .cost = &cost};
+    ServedInstance served{pool, 0, requests};
+    ServedInstance::Chosen chosen;
+    std::vector<Sampled> sampled;
+    const auto step = [&](Time now) {
+        const Time end = served.begin(now, chosen)->end;
+        served.complete(sampled);
+        return end - now;
+    };
+    served.scheduler().submit(RequestId{0});
+    EXPECT_EQ(step(Time{}), 5_ms);
+    EXPECT_EQ(step(5_ms), 19_ms);  // one token: a new kernel, in both stages
+    EXPECT_EQ(step(24_ms), 5_ms);
+    served.stop();
+    served.leave();
+    served.restart(50_ms);
+    served.scheduler().submit(RequestId{1});
+    EXPECT_EQ(step(50_ms), 19_ms);
+    EXPECT_EQ(step(69_ms), 19_ms);
+}
+
 }  // namespace
 }  // namespace orrery

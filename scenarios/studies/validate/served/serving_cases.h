@@ -52,6 +52,7 @@ struct ServingCase {
     std::int64_t max_num_batched_tokens = 0;
     double memory_share = 0;
     std::int64_t draft_tokens = 0;  // that one more layer of the model proposes in each step
+    bool cold_start = false;        // no warm-up before the run but for one request
     double power_cap_w = 0;
     // Measured values; 0: not published.
     double ttft_s = 0;  // mean, else median

@@ -452,6 +452,7 @@ Result<ServingSetUp> set_up_of(const ServingCase& row,
     set_up.scenario.serving.engine = *engine;
     ServingEngine& facts = set_up.scenario.serving.engine;
     set_options(row, model, set_up.scenario.device, facts);
+    set_up.scenario.serving.cold_start = row.cold_start;
     const auto wait = inference_max_prompt_wait(row);
     if (wait) {
         facts.prompt_wait_steps = wait->steps;

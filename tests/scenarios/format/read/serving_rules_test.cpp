@@ -24,6 +24,7 @@ TEST(ServingRules, TimesOfAnEngineHaveALimit) {
                                   "host_per_launch",
                                   "host_per_head_copy",
                                   "host_per_request",
+                                  "kernel_compile_time",
                                   "attention_latency",
                                   "attention_block"}) {
         EXPECT_EQ(first_error(engine(std::string{key} + ": 100 s"), "{}"), "");
@@ -148,6 +149,15 @@ TEST(ServingRules, LayersOfAPromptLeaveForAnotherPoolWithoutFaults) {
     const std::string fault = "{}\nfaults: [{t: 1 s, at: \"node:0\", kind: node_crash}]";
     EXPECT_EQ(first_error("{layer_wise_tokens: 0" + pools, fault), "");
     expect_error("{layer_wise_tokens: 1" + pools, fault, "does not go with faults");
+}
+
+TEST(ServingRules, AColdStartIsOfKernelsThatAreCompiled) {
+    const std::string scaled = ", pools: {precision: fp8, weight_bits: 8, block_scaled: true}}";
+    EXPECT_TRUE(read_served_text("{engine: tensorrt-llm-1, cold_start: true" + scaled, "{}")
+                    ->serving.cold_start);
+    EXPECT_EQ(first_error("{cold_start: false}", "{}"), "");
+    expect_error("{engine: vllm-v1, cold_start: true" + scaled, "{}", "kernel_compile_time is 0");
+    expect_error("{engine: tensorrt-llm-1, cold_start: true}", "{}", "scales of blocks");
 }
 
 TEST(ServingRules, UnequalLoadsAreOfPools) {

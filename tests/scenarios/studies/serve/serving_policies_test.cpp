@@ -22,8 +22,7 @@ using namespace literals;
 ServingAnswer served(const ServingSpec& spec,
                      const WorkloadSpec& load,
                      ServingResult* result = nullptr) {
-    return serve_scenario(
-               served_model(), spec, synthetic_requests(load, nullptr, 16), {}, result)
+    return serve_scenario(served_model(), spec, synthetic_requests(load, nullptr, 16), {}, result)
         .value();
 }
 
@@ -93,8 +92,14 @@ TEST(ServingPolicies, TheKeysOfAnAutoscalerHaveAnEffect) {
     EXPECT_TRUE(differs([](AutoscalerSpec& a) { a.min_instances = 2; }));
     EXPECT_TRUE(differs([](AutoscalerSpec& a) { a.interval = Time::seconds(9); }));
     EXPECT_TRUE(differs([](AutoscalerSpec& a) { a.policy = "queue"; }));
-    EXPECT_TRUE(differs([](AutoscalerSpec& a) { a.policy = "cache"; a.target = 0.02; }));
-    EXPECT_TRUE(differs([](AutoscalerSpec& a) { a.policy = "objectives"; a.target = 0.9; }));
+    EXPECT_TRUE(differs([](AutoscalerSpec& a) {
+        a.policy = "cache";
+        a.target = 0.02;
+    }));
+    EXPECT_TRUE(differs([](AutoscalerSpec& a) {
+        a.policy = "objectives";
+        a.target = 0.9;
+    }));
     // Only once fewer are wanted.
     WorkloadSpec bursts = load;
     bursts.arrival_variation = 6;
@@ -174,9 +179,8 @@ TEST(ServingPolicies, ALimitOfPowerSlowsDownWhatComputationBinds) {
     Scenario scenario = served_model();
     const auto times = [&](const Scenario& at) {
         const auto prices = ServingPrices::make(at, at.model, {}, {}).value();
-        const BatchShape prompt{.tokens = 8192,
-                                .sampled = 1,
-                                .chunks = {{.new_tokens = 8192, .context = 0}}};
+        const BatchShape prompt{
+            .tokens = 8192, .sampled = 1, .chunks = {{.new_tokens = 8192, .context = 0}}};
         const BatchShape generation{
             .tokens = 8, .sampled = 8, .generating = 8, .generating_context = 8000};
         return std::pair{prices->stage_time(prompt, 0).seconds(),
@@ -305,6 +309,17 @@ std::vector<std::string> rows_of_the_table() {
         }
     }
     return rows;
+}
+
+TEST(ServingPolicies, AllRanksHaveAPromptAfterMorePromptsThanRanks) {
+    ServingPoolSpec pool;
+    EXPECT_EQ(prompts_for_all_ranks(pool), 1);
+    pool.plan.data_parallel_size = 2;
+    EXPECT_EQ(prompts_for_all_ranks(pool), 3);
+    pool.plan.data_parallel_size = 8;
+    EXPECT_EQ(prompts_for_all_ranks(pool), 22);
+    pool.role = PoolRole::prefill;
+    EXPECT_EQ(prompts_for_all_ranks(pool), 1);
 }
 
 TEST(ServingPolicies, EachDecisionOfTheSurveyHasAKeyPoliciesAndAScenario) {

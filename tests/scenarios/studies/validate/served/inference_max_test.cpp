@@ -94,6 +94,16 @@ TEST(InferenceMax, DeepSeekByTensorRtHasDataParallelAttentionForManyUsers) {
     EXPECT_EQ(many.expert_parallel, 8);
 }
 
+// Before, only one request came before the others.
+TEST(InferenceMax, WarmsUpFromPullRequest480On) {
+    ServingCase row = row_of("trtllm", "deepseek-r1");
+    EXPECT_TRUE(after_script(row, "2026-01-20").cold_start);
+    EXPECT_FALSE(after_script(row, "2026-01-21").cold_start);
+    EXPECT_FALSE(after_script(row, "").cold_start);
+    row.gpu = "b200";
+    EXPECT_FALSE(after_script(row, "2026-01-20").cold_start);
+}
+
 // The run of that day has the scripts with multi-token prediction.
 TEST(InferenceMax, DeepSeekByTensorRtProposesTokens) {
     ServingCase row = row_of("trtllm-1.1.0rc2.post2", "deepseek-r1");
