@@ -43,6 +43,10 @@ constexpr Key kWorkloadRows[] = {
         "arrival_variation",
         "Open load: standard deviation of the times between arrivals over their mean.")
         .range(0.01, 100.0),
+    key<&WorkloadSpec::arrival_step>(
+        "arrival_step",
+        "Open load: requests come at multiples of this time only, as those of a trace whose time "
+        "stamps are coarse; 0 s: at any time."),
     plain(
         "lengths",
         KeyShape::path,
@@ -132,6 +136,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                        "output_tokens",
                        "length_spread",
                        "arrival_variation",
+                       "arrival_step",
                        "turns",
                        "turn_tokens",
                        "turn_gap",
@@ -147,6 +152,7 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
                                       "users",
                                       "length_spread",
                                       "arrival_variation",
+                                      "arrival_step",
                                       "turns",
                                       "turn_tokens",
                                       "turn_gap",
@@ -167,11 +173,13 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
     if (drawn) {
         need_beside(reader, "turn_tokens", "turns", "is of conversations", "turns: 4");
         need_beside(reader, "turn_gap", "turns", "is of conversations", "turns: 4");
-        need_beside(reader,
-                    "arrival_variation",
-                    "request_rate",
-                    "is of requests that come at a rate",
-                    "request_rate: 10");
+        for (const char* const key : {"arrival_variation", "arrival_step"}) {
+            need_beside(reader,
+                        key,
+                        "request_rate",
+                        "is of requests that come at a rate",
+                        "request_rate: 10");
+        }
     }
     need_beside(reader, "image_share", "images", "is of images", "images: 1");
     need_beside(reader, "image_prompt_tokens", "images", "is of images", "images: 1");

@@ -293,6 +293,7 @@ struct WorkloadSpec {
     // The standard deviation of the times between arrivals over their mean. 1 is a Poisson process,
     // other values give gamma distributions.
     double arrival_variation = 1;
+    Time arrival_step{};  // requests come at multiples of it only; zero: at any time
     // A table with the columns share,input_tokens,output_tokens: the share of requests with at most
     // these lengths. It replaces the two lengths; prompts and outputs are drawn independently.
     // Empty: no table.

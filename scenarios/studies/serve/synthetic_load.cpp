@@ -358,6 +358,17 @@ ResultOrErrors<std::vector<Request>> load_of(const WorkloadSpec& workload,
     return synthetic_requests(workload, &*table, block_size);
 }
 
+// Moves arrivals to the last multiple of the step.
+void come_in_steps(Time step, std::vector<Request>& requests) {
+    if (step <= Time{}) {
+        return;
+    }
+    for (Request& request : requests) {
+        const std::int64_t steps = request.arrival.picoseconds() / step.picoseconds();
+        request.arrival = step * steps;
+    }
+}
+
 // Sets the output length that a predictor gives: the true length times a lognormal factor.
 void predict_lengths(const WorkloadSpec& workload, std::vector<Request>& requests) {
     CounterRandom random(workload.seed, 0, kPredictions);
@@ -374,6 +385,7 @@ ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload,
                                                  std::int64_t block_size) {
     auto requests = load_of(workload, block_size);
     if (requests) {
+        come_in_steps(workload.arrival_step, *requests);
         draw_images(workload, *requests);
         predict_lengths(workload, *requests);
     }

@@ -34,6 +34,7 @@ TEST(ReadWorkload, KeysThatWouldHaveNoEffectAreErrors) {
     };
     for (const char* const key : {"length_spread: 0.5",
                                   "arrival_variation: 2",
+                                  "arrival_step: 3 s",
                                   "turns: 3",
                                   "turn_tokens: 5",
                                   "turn_gap: 1 s",
@@ -45,6 +46,7 @@ TEST(ReadWorkload, KeysThatWouldHaveNoEffectAreErrors) {
     says("{trace_block_tokens: 64}", "is of the blocks of a trace");
     says("{request_rate: 2, turn_gap: 9 s}", "is of conversations");
     says("{users: 2, arrival_variation: 2}", "is of requests that come at a rate");
+    says("{users: 2, arrival_step: 3 s}", "is of requests that come at a rate");
     says("{adapter_popularity: uniform}", "is of adapters");
     EXPECT_NE(first_error("{engine: {base: vllm-v1, mixes_adapters: false}}",
                           "{adapters: 3, adapter_alpha: 2}")

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "tests/scenarios/test_folder.h"
@@ -55,6 +56,28 @@ TEST(SyntheticLoad, ConversationsBeginForAsLongAsTheLoadLasts) {
     const std::vector<Request> requests = synthetic_requests(spec, nullptr, 16);
     ASSERT_EQ(requests.size(), 2000U);
     EXPECT_NEAR(requests.back().arrival.seconds(), 2000, 150);
+}
+
+// A Poisson process whose time stamps are cut off has lots of a Poisson number.
+TEST(SyntheticLoad, CoarseTimeStampsMakeLotsOfRequests) {
+    WorkloadSpec spec{.num_requests = 6000, .request_rate = 2, .arrival_step = Time::seconds(3)};
+    spec.turns = 1.5;
+    spec.turn_gap = Time::seconds(20);
+    const auto requests = requests_of(spec);
+    ASSERT_TRUE(requests);
+    std::map<std::int64_t, double> lots;
+    for (const Request& request : *requests) {
+        EXPECT_EQ(request.arrival.picoseconds() % Time::seconds(3).picoseconds(), 0);
+        ++lots[request.arrival.picoseconds()];
+    }
+    double squares = 0;
+    for (const auto& [time, size] : lots) {
+        squares += (size - 6) * (size - 6);
+    }
+    EXPECT_NEAR(static_cast<double>(lots.size()), 1000, 40);
+    EXPECT_NEAR(squares / static_cast<double>(lots.size()), 6, 1);
+    spec.arrival_step = Time{};
+    EXPECT_NE(requests_of(spec)->front().arrival, Time{});
 }
 
 TEST(SyntheticLoad, MoreBlocksThanMemoryHoldsAreAnError) {
