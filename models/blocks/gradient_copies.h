@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's FSDP: the gradients of a unit are not parts of a buffer, so they are copied into one, in
-// the type in which they are reduced (plan.gradient_bucket_copies).
+// PyTorch's FSDP: the gradients of a unit are not parts of a buffer, so they are copied into one,
+// in the type in which they are reduced (plan.gradient_bucket_copies).
 #pragma once
 
 #include <cstdint>

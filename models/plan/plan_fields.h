@@ -445,7 +445,8 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(zero_copies_parts, chunk,
         .meaning = "ZeRO 1 and 2: the parts of gathered parameters are copied one by one."),
     ORRERY_PLAN_FIELD(gradient_bucket_copies, chunk,
-        .meaning = "Gradients are copied into the buffer of their reduction and, but for ZeRO 3, back."),
+        .meaning = "Gradients are copied into the buffer of their reduction and, but for ZeRO 3, "
+                   "back."),
     ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
         .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
                    "parameters. With fsdp_unit_layers 0, each rank's part on its own."),
