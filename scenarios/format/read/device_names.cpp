@@ -16,8 +16,7 @@ struct GpuName {
     std::string_view device;                // empty: a chip that the catalogue lacks
 };
 // The first match counts; more special names come first. Some parts have other rates than the
-// catalogue's: fewer SMs (H100 PCIe, RTX 4090 D and Laptop), other memory (H100 NVL, V100 of 16
-// GB).
+// catalogue's: fewer SMs (H100 PCIe, RTX 4090 D and Laptop), other memory (H100 NVL).
 constexpr std::array kGpuNames{
     GpuName{{"GB300"}, 0, "gb300"},
     GpuName{{"B300"}, 0, "b300"},
@@ -41,6 +40,7 @@ constexpr std::array kGpuNames{
     GpuName{{"A100"}, 50, ""},
     GpuName{{"A100"}, 30, "a100-40g"},
     GpuName{{"V100"}, 20, "v100-32g"},
+    GpuName{{"V100"}, 10, "v100-16g"},
     GpuName{{"RTX", "4090", "LAPTOP"}, 0, ""},
     GpuName{{"RTX", "4090", "D"}, 0, ""},
     GpuName{{"RTX", "4090"}, 0, "rtx-4090"},

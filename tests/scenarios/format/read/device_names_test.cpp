@@ -30,6 +30,7 @@ constexpr Known kKnown[] = {
     {"NVIDIA A100-PCIE-40GB", 40, "a100-40g"},
     {"NVIDIA A800-SXM4-80GB", 80, "a800-80g"},
     {"Tesla V100-SXM2-32GB", 31.7, "v100-32g"},
+    {"Tesla V100-SXM2-16GB", 15.8, "v100-16g"},
     {"NVIDIA GeForce RTX 4090", 24, "rtx-4090"},
     {"NVIDIA GeForce RTX 3090", 24, "rtx-3090"},
     {"NVIDIA RTX PRO 6000 Blackwell Server Edition", 95, "rtx-pro-6000"},
@@ -65,7 +66,6 @@ TEST(DeviceNames, OfChipsThatOnlySoundLikeTheCatalogues) {
                              "NVIDIA L40",
                              "NVIDIA H100 PCIe",
                              "NVIDIA H100 NVL",
-                             "Tesla V100-SXM2-16GB",
                              "Tesla V100S-PCIE-32GB",
                              "NVIDIA A100-SXM-64GB",
                              "NVIDIA A10",
@@ -73,9 +73,8 @@ TEST(DeviceNames, OfChipsThatOnlySoundLikeTheCatalogues) {
                              "NVIDIA GeForce RTX 4090 D",
                              "GeForce 256",
                              ""}) {
-        const bool small = std::string_view{name}.find("-16GB") != std::string_view::npos;
         const bool leonardo = std::string_view{name}.find("-64GB") != std::string_view::npos;
-        const std::uint64_t gib = small ? 16 : leonardo ? 64 : 94;
+        const std::uint64_t gib = leonardo ? 64 : 94;
         EXPECT_EQ(device_of_gpu(name, gib << 30), "") << name;
         EXPECT_EQ(device_of_gpu(name, 0), "") << name;
     }

@@ -143,12 +143,13 @@ TEST(SimulateScenarioOptions, ShardingSavesMemoryStageByStage) {
                                      {std::string{"plan.data_parallel_sharding_strategy="} + stage,
                                       "plan.overlap_grad_reduce=true",
                                       "plan.overlap_param_gather=true"}));
+        // What tensors use: places leave gaps where gradients end among blocks of other lifetimes.
         if (std::string{stage} == "optim_grads") {
-            EXPECT_LE(a.memory.peak, last);
+            EXPECT_LE(a.memory.in_use, last);
         } else {
-            EXPECT_LT(a.memory.peak, last) << stage;
+            EXPECT_LT(a.memory.in_use, last) << stage;
         }
-        last = a.memory.peak;
+        last = a.memory.in_use;
     }
 }
 

@@ -44,6 +44,19 @@ TEST(MemoryCases, EveryConfigurationThatRanFitsAndPeaksAreWithinThreePercent) {
     EXPECT_NE(text.find("59 of 59 configurations that ran fit"), std::string::npos);
 }
 
+// Whole tables of BigScience's, predicted before anything was changed for them.
+TEST(MemoryCases, OfTheBlindTableFitIfTheyRan) {
+    const auto cases = read_memory_cases(
+        ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training_memory_blind.csv");
+    ASSERT_TRUE(cases) << cases.error().front().what;
+    const MemoryValidation found = validate_memory(*cases, default_catalogue()).value();
+    EXPECT_TRUE(found.skipped.empty());
+    EXPECT_EQ(found.ran, 86U);
+    EXPECT_EQ(found.ran_and_fit, found.ran);
+    EXPECT_EQ(found.out_of_memory, 10U);
+    EXPECT_GE(found.out_and_too_large, 2U);
+}
+
 TEST(MemoryCases, RefuseOtherOutcomes) {
     const TestFolder folder;
     std::ifstream file{kMemoryTable};
