@@ -52,6 +52,7 @@ public:
     std::optional<Begun> load_ended(Time now);
     // Whether the oldest step in flight ends now.
     bool ends(Time now) const { return !under_way_.empty() && under_way_.front().end == now; }
+    bool is_between_steps() const { return under_way_.empty(); }
     // Whether a step waits for loads.
     bool is_held() const { return open_loads_ > 0; }
     // The oldest step in flight, without the index of its instance.

@@ -272,8 +272,8 @@ Time ServedRun::predicted_output_token(const Request& request) const {
     std::int64_t before = 0;
     for (const BatchScheduler* scheduler : pools_.front().schedulers) {
         // With departures by layers, running prompts already count as generating.
-        before += layer_wise_ > 0 ? scheduler->num_waiting()
-                                  : std::ssize(scheduler->pending_prompts());
+        before +=
+            layer_wise_ > 0 ? scheduler->num_waiting() : std::ssize(scheduler->pending_prompts());
     }
     const std::int64_t coming = 1 + before / std::max<std::int64_t>(1, std::ssize(last.schedulers));
     Time least = Time::max();
@@ -291,7 +291,12 @@ void ServedRun::work(std::size_t number) {
     while (instance.ends(now_)) {
         complete(number);
     }
-    if (pools_.size() > 1 && instance.pool() == 1 && !instance.is_down()) {
+    // An instance that sends the first token looks at its queue between steps only, and what it
+    // finds there waits for the step after the transfer (TensorRT-LLM, _torch/pyexecutor/
+    // py_executor.py: _prepare_and_schedule_batch; SGLang, srt/disaggregation/decode.py:
+    // process_decode_queue).
+    const bool looks = !streams_from_generation_ || instance.is_between_steps();
+    if (pools_.size() > 1 && instance.pool() == 1 && !instance.is_down() && looks) {
         pull(number);
     }
     begin(number);

@@ -407,22 +407,31 @@ private:
         for (const PromptChunk& chunk : shape_.chunks) {
             seen += chunk.context + chunk.new_tokens;
         }
-        if (seen > 0) {
-            const KernelCall up = gemm(seen,
-                                       heads() * (model_.qk_head_dim + model_.v_head_dim),
-                                       latent,
-                                       1,
-                                       kStream,
-                                       GemmEpilogue::none,
-                                       kStream);
-            add_attention_kernel("key value up", up, layers_.all);
-        }
+        keys_and_values_of(seen);
         prompt_kernel({.heads = heads(),
                        .kv_heads = heads(),
                        .head_dim = model_.query_head(),
                        .generation = plan_.attention,
                        .value_dim = model_.v_head_dim},
                       layers_.all);
+    }
+
+    // Keys and values from latent vectors, in the precision of the projections; absorbed products
+    // have 16 bits. Keys are copied to their rotated part (TensorRT-LLM, _torch/modules/
+    // attention.py: forward_context_default; SGLang, models/deepseek_v2.py: forward_normal).
+    void keys_and_values_of(std::int64_t seen) {
+        if (seen == 0) {
+            return;
+        }
+        const std::size_t first = ops_.size();
+        const std::int64_t width = heads() * (model_.qk_head_dim + model_.v_head_dim);
+        const std::int64_t depth = model_.kv_lora_rank;
+        product_by(attention_plan_, "key value up", seen, width, depth, layers_.all);
+        add_attention_kernel(
+            "head order", ordered_heads(seen * heads(), model_.qk_head_dim), layers_.all);
+        for (std::size_t i = first; i < ops_.size(); ++i) {
+            ops_[i].of_context = true;
+        }
     }
 
     // A product a head.

@@ -128,6 +128,29 @@ TEST(ServingTransfers, ADecodeInstanceSendsTheFirstTokenWhenARequestJoins) {
     }
 }
 
+// The second prompt ends in the middle of the decode instance's step from 20 to 30 ms. Its cache
+// leaves at the step's end and arrives in the middle of the next one.
+TEST(ServingTransfers, ADecodeInstanceThatStreamsPullsBetweenItsSteps) {
+    LinearCost cost(10_ms, Time{});
+    UnsharedTransport transport(1_us);
+    SplitPools pools{pool_of(cost), pool_of(cost, 2), &transport};
+    const std::vector<Request> requests{{.prompt_tokens = 8, .output_tokens = 9},
+                                        {.arrival = 12_ms, .prompt_tokens = 8, .output_tokens = 3}};
+    const auto second = [&](bool streams) {
+        pools.streams_from_generation = streams;
+        return serve(requests,
+                     {},
+                     pools,
+                     *make_request_router("round_robin", 1),
+                     *make_request_router("round_robin", 1))
+            .records[1];
+    };
+    EXPECT_EQ(second(false).first_token, 22_ms);
+    EXPECT_EQ(second(false).last_token, 50_ms + 8_us);
+    EXPECT_EQ(second(true).first_token, 40_ms + 8_us);
+    EXPECT_EQ(second(true).last_token, 60_ms + 8_us);
+}
+
 struct Pressure {
     explicit Pressure(std::uint64_t seed) {
         CounterRandom random(seed, 0, 1);

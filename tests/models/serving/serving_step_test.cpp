@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/check.h"
+#include "kernels/gemm/grouped_gemm.h"
+#include "models/serving/serving_kernels.h"
 #include "tests/models/known_models.h"
 
 namespace orrery {
@@ -249,12 +251,42 @@ TEST(ServingStep, LatentAttentionReadsOneVector) {
     EXPECT_EQ(ops[3].count, 3);
     const ServingPlan fused{.key_value_precision = Dtype::fp8, .fused_cache_write = true};
     EXPECT_EQ(attention_ops(model, fused, shape, 0).size(), 3U);
-    // Beside it, prompts get their keys and values from these vectors, and attend.
-    EXPECT_EQ(step_launches(model, fused, 0).of_mixed, 2);
+    // Beside it, prompts get their keys and values from these vectors, copy the keys, and attend.
+    EXPECT_EQ(step_launches(model, fused, 0).of_mixed, 3);
     const auto& call = std::get<KernelCall>(ops[1].work);
     EXPECT_DOUBLE_EQ(call.flop, 8 * 4096 * 2.0 * 128 * (576 + 512));
     const double queries_and_outputs = 8 * 128 * (576.0 + 512) * 2;
     EXPECT_NEAR(static_cast<double>(call.bytes), 8 * 4096 * 576 + queries_and_outputs, 8 * 128 * 8);
+}
+
+// Keys and values of prompts come from a product in FP8 with scales of blocks, as projections do;
+// the absorbed products of sequences that generate have 16 bits.
+TEST(ServingStep, KeysAndValuesOfPromptsHaveThePrecisionOfProjections) {
+    Transformer model = llama(1, 7168, 18432, 128, 129280);
+    model.multi_latent_attention = true;
+    model.num_attention_heads = 128;
+    model.q_lora_rank = 1536;
+    BatchShape shape{.tokens = 1001,
+                     .sampled = 1,
+                     .generating = 1,
+                     .generating_context = 100,
+                     .chunks = {{.new_tokens = 1000, .context = 24}}};
+    ServingPlan plan{.precision = ProductPrecision::fp8, .weight_bits = 8, .block_scaled = true};
+    const auto ops = attention_ops(model, plan, shape, 0);
+    const KernelCall& up = kernel_of(ops, "key value up");
+    EXPECT_EQ(up.dtype, Dtype::fp8);
+    EXPECT_TRUE(is_block_scaled(up));
+    EXPECT_DOUBLE_EQ(up.flop, 2.0 * 1024 * 128 * 256 * 512);
+    EXPECT_EQ(kernel_of(ops, kQuantise).bytes,
+              quantise_operand(1024, 512, ProductPrecision::fp8).bytes);
+    EXPECT_EQ(kernel_of(ops, "query absorption").dtype, Dtype::bf16);
+    for (const ServingOp& op : ops) {
+        EXPECT_TRUE(op.of_context) << op.name;
+    }
+    plan.attention_in_16_bits = true;
+    const auto half = attention_ops(model, plan, shape, 0);
+    EXPECT_EQ(kernel_of(half, "key value up").dtype, Dtype::bf16);
+    EXPECT_EQ(half.size() + 1, ops.size());
 }
 
 // Its projections read twice the weights, and no kernel quantises their operands.

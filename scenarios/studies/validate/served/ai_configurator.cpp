@@ -26,10 +26,10 @@ EngineLimits ai_configurator_limits(const ServingCase& row) {
 }
 
 bool leaves_prompts_whole(const ServingCase& row) {
-    const bool server = row.load == "closed" || row.load == "poisson" ||
-                        row.engine.starts_with("trtllm serve");
-    return server && row.mode == "aggregated" && row.engine.starts_with("trtllm") &&
-           row.engine.find("mlperf") == std::string::npos;
+    const bool server =
+        row.load == "closed" || row.load == "poisson" || row.engine.starts_with("trtllm serve");
+    return server && (row.mode == "aggregated" || is_inference_max(row)) &&
+           row.engine.starts_with("trtllm") && row.engine.find("mlperf") == std::string::npos;
 }
 
 }  // namespace orrery

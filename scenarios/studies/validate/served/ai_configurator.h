@@ -18,7 +18,7 @@ EngineLimits ai_configurator_limits(const ServingCase& row);
 
 // Servers of TensorRT-LLM compute whole prompts unless they are told to cut them
 // (tensorrt_llm/llmapi/llm_args.py: enable_chunked_prefill is false). AIConfigurator's generator
-// says so, too. trtllm-bench and the harnesses of MLPerf cut them.
+// and the recipes of InferenceMAX say so, too. trtllm-bench and the harnesses of MLPerf cut them.
 bool leaves_prompts_whole(const ServingCase& row);
 
 }  // namespace orrery

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t kUsers = 8;
 constexpr std::size_t kMaxBatchSize = 9;
+constexpr std::size_t kAttentionDp = 10;
+constexpr std::size_t kPrefillPrompts = 11;
+constexpr std::size_t kPrefillTokens = 12;
 
 bool holds_for(const std::vector<std::string>& fields, const ServingCase& row) {
     const std::int64_t integers[] = {std::llround(row.input_tokens),
@@ -34,8 +37,8 @@ bool holds_for(const std::vector<std::string>& fields, const ServingCase& row) {
 
 }  // namespace
 
-Result<std::int64_t> inference_max_decode_sequences(const ServingCase& row,
-                                                    const std::filesystem::path& table) {
+Result<std::optional<InferenceMaxRecipe>> inference_max_recipe(const ServingCase& row,
+                                                               const std::filesystem::path& table) {
     const auto rows = read_csv(table.string(),
                                {"release",
                                 "gpu",
@@ -46,18 +49,43 @@ Result<std::int64_t> inference_max_decode_sequences(const ServingCase& row,
                                 "decode_tp",
                                 "decode_dp",
                                 "users",
-                                "max_batch_size"},
+                                "max_batch_size",
+                                "prefill_attention_dp",
+                                "prefill_batch_size",
+                                "prefill_tokens"},
                                true);
     if (!rows) {
         return tl::unexpected(rows.error().front());
     }
     const auto found = std::ranges::find_if(
         *rows, [&](const CsvRow& line) { return holds_for(line.fields, row); });
-    return found == rows->end()
-               ? 0
-               : std::llround(parse_number(found->fields[kMaxBatchSize]).value_or(0)) *
-                     row.decode.data_parallel;
+    if (found == rows->end()) {
+        return std::optional<InferenceMaxRecipe>{};
+    }
+    const auto number = [&](std::size_t column, double otherwise) {
+        return std::llround(parse_number(found->fields[column]).value_or(otherwise));
+    };
+    const double as_stated = row.prefill.data_parallel > 1 ? 1 : 0;
+    return InferenceMaxRecipe{
+        .decode_sequences = number(kMaxBatchSize, 0) * row.decode.data_parallel,
+        .attention_dp = number(kAttentionDp, as_stated) > 0,
+        .prompts = number(kPrefillPrompts, 0),
+        .tokens = number(kPrefillTokens, 0)};
 }
+
+namespace {
+
+void use_recipe(const InferenceMaxRecipe& recipe, ServingSpec& spec) {
+    spec.pools.back().limits.max_num_seqs = recipe.decode_sequences;
+    ServingPoolSpec& prompts = spec.pools.front();
+    const std::int64_t ranks = prompts.plan.ranks_of_stage();
+    prompts.plan.data_parallel_size = recipe.attention_dp ? ranks : 1;
+    prompts.plan.tensor_model_parallel_size = recipe.attention_dp ? 1 : ranks;
+    prompts.limits.max_num_seqs = recipe.prompts * prompts.plan.data_parallel_size;
+    prompts.limits.max_num_batched_tokens = recipe.tokens * prompts.plan.data_parallel_size;
+}
+
+}  // namespace
 
 Result<void> set_inference_max_pools(const ServingCase& row,
                                      const std::filesystem::path& table,
@@ -65,12 +93,12 @@ Result<void> set_inference_max_pools(const ServingCase& row,
     if (!is_inference_max(row) || row.mode != "disaggregated") {
         return {};
     }
-    const auto sequences = inference_max_decode_sequences(row, table);
-    if (!sequences) {
-        return tl::unexpected(sequences.error());
+    const auto recipe = inference_max_recipe(row, table);
+    if (!recipe) {
+        return tl::unexpected(recipe.error());
     }
-    if (*sequences > 0) {
-        spec.pools.back().limits.max_num_seqs = *sequences;
+    if (recipe->has_value()) {
+        use_recipe(**recipe, spec);
     }
     // chunked-prefill-size of SGLang's recipes is 131,072 for eight ranks and 65,536 for four
     // (NVIDIA/srt-slurm, recipes/gb200-fp*/1k1k/mid-curve.yaml).

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "engine/base/result.h"
 #include "scenarios/format/specs/serving_spec.h"
@@ -12,12 +13,21 @@
 
 namespace orrery {
 
-// The largest number of sequences of one decode instance, from a table like
-// catalogue/published/inference_max_pools.csv; 0: the table has no recipe of the row.
-Result<std::int64_t> inference_max_decode_sequences(const ServingCase& row,
-                                                    const std::filesystem::path& table);
+// A recipe's options.
+struct InferenceMaxRecipe {
+    std::int64_t decode_sequences = 0;  // of one decode instance, at most
+    // Whether each rank of a prefill instance has prompts of its own.
+    bool attention_dp = false;
+    std::int64_t prompts = 0;  // in a step of one rank of a prefill instance, at most
+    std::int64_t tokens = 0;
+};
 
-// Sets limits and routers of the two pools of such a row. Other rows keep theirs.
+// The row's recipe, from a table like catalogue/published/inference_max_pools.csv. No value: the
+// table has none.
+Result<std::optional<InferenceMaxRecipe>> inference_max_recipe(const ServingCase& row,
+                                                               const std::filesystem::path& table);
+
+// Sets limits, prefill ranks and routers of the two pools of such a row. Other rows keep theirs.
 Result<void> set_inference_max_pools(const ServingCase& row,
                                      const std::filesystem::path& table,
                                      ServingSpec& spec);

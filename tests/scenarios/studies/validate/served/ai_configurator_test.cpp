@@ -45,6 +45,11 @@ TEST(AiConfigurator, ServersOfTensorRtComputeWholePrompts) {
     row.load = "poisson";
     row.engine = "trtllm-mlperf-v5.1";
     EXPECT_FALSE(leaves_prompts_whole(row));
+    row.engine = "trtllm-0.8.1.post1";
+    row.mode = "disaggregated";
+    EXPECT_FALSE(leaves_prompts_whole(row));
+    row.source = "a table (InferenceMAX)";  // its recipes cut none
+    EXPECT_TRUE(leaves_prompts_whole(row));
 }
 
 }  // namespace

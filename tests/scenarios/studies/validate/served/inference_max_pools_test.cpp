@@ -29,7 +29,8 @@ ServingCase pooled(std::int64_t decode_workers, std::int64_t tensor, std::int64_
 }
 
 std::int64_t sequences(const ServingCase& row) {
-    return inference_max_decode_sequences(row, kTable).value();
+    const auto recipe = inference_max_recipe(row, kTable).value();
+    return recipe ? recipe->decode_sequences : 0;
 }
 
 TEST(InferenceMaxPools, RecipesLimitTheSequencesOfADecodeInstance) {
@@ -48,16 +49,59 @@ TEST(InferenceMaxPools, RecipesLimitTheSequencesOfADecodeInstance) {
     EXPECT_EQ(sequences(row), 0);
 }
 
+ServingSpec spec_of(const ServingCase& row) {
+    ServingSpec spec;
+    spec.pools.resize(2);
+    spec.pools[0].plan.tensor_model_parallel_size = row.prefill.tensor_parallel;
+    spec.pools[0].plan.data_parallel_size = row.prefill.data_parallel;
+    EXPECT_TRUE(set_inference_max_pools(row, kTable, spec));
+    return spec;
+}
+
+// Prompts and tokens of all ranks. H200's recipes for long prompts share them between the ranks,
+// and those for short ones do not, whatever the results say.
+TEST(InferenceMaxPools, RecipesLimitTheStepsOfAPrefillInstance) {
+    ServingCase row = pooled(4, 8, 1);
+    const ServingSpec ranks = spec_of(row);
+    EXPECT_EQ(ranks.pools[0].plan.data_parallel_size, 8);
+    EXPECT_EQ(ranks.pools[0].limits.max_num_seqs, 16 * 8);
+    EXPECT_EQ(ranks.pools[0].limits.max_num_batched_tokens, 16'384 * 8);
+    EXPECT_EQ(ranks.pools[1].limits.max_num_seqs, 8);
+    row = pooled(7, 8, 1);
+    row.gpu = "h200";
+    row.input_tokens = 8192;
+    row.output_tokens = 1024;
+    const ServingSpec shared = spec_of(row);
+    EXPECT_EQ(shared.pools[0].plan.tensor_model_parallel_size, 8);
+    EXPECT_EQ(shared.pools[0].plan.data_parallel_size, 1);
+    EXPECT_EQ(shared.pools[0].limits.max_num_seqs, 2);
+    EXPECT_EQ(shared.pools[0].limits.max_num_batched_tokens, 16'640);
+    row = pooled(9, 8, 1);
+    row.gpu = "h200";
+    row.output_tokens = 1024;
+    std::swap(row.prefill.tensor_parallel, row.prefill.data_parallel);
+    EXPECT_EQ(spec_of(row).pools[0].plan.data_parallel_size, 8);
+    row = pooled(4, 8, 1);
+    row.engine = "trtllm-0.5.1-rc0.pre3";
+    row.weight_precision = "fp4";
+    row.output_tokens = 1024;
+    row.prefill = {.workers = 1, .tensor_parallel = 4, .expert_parallel = 4};
+    const ServingSpec before = spec_of(row);
+    EXPECT_EQ(before.pools[0].plan.tensor_model_parallel_size, 4);
+    EXPECT_EQ(before.pools[0].limits.max_num_seqs, 4);
+    EXPECT_EQ(before.pools[0].limits.max_num_batched_tokens, 4608);
+}
+
 TEST(InferenceMaxPools, DynamoChoosesInstancesInTurn) {
+    const ServingSpec spec = spec_of(pooled(4, 8, 1));
+    EXPECT_EQ(spec.pools[0].router, "round_robin");
+    EXPECT_EQ(spec.pools[1].router, "round_robin");
+}
+
+TEST(InferenceMaxPools, OtherTablesKeepTheirPools) {
     ServingCase row = pooled(4, 8, 1);
     ServingSpec spec;
     spec.pools.resize(2);
-    const std::int64_t prompts = spec.pools[0].limits.max_num_seqs;
-    ASSERT_TRUE(set_inference_max_pools(row, kTable, spec));
-    EXPECT_EQ(spec.pools[0].limits.max_num_seqs, prompts);
-    EXPECT_EQ(spec.pools[1].limits.max_num_seqs, 8);
-    EXPECT_EQ(spec.pools[0].router, "round_robin");
-    EXPECT_EQ(spec.pools[1].router, "round_robin");
     row.engine = "sglang-0.5.8";
     ASSERT_TRUE(set_inference_max_pools(row, kTable, spec));
     EXPECT_EQ(spec.pools[0].limits.max_num_batched_tokens, 131'072);
