@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/memory/tensor_lifetimes.h"
 #include "tests/models/long_context_models.h"
 
 namespace orrery {
@@ -70,10 +71,13 @@ TEST(TiledMlp, EagerNormsKeepFourBytesAnElementMore) {
     EXPECT_EQ(bytes_of_tensor(eager, "norm 1 in fp32"), 4096 * 256 * 4);
     EXPECT_EQ(bytes_of_tensor(eager, "norm 1 without weight"), 4096 * 256 * 2);
     // Two norms of the layer and the last one.
+    // From the forward to the backward pass.
     const auto kept = [](const Program& program) {
+        const RoleLifetimes lifetimes = tensor_lifetimes(program, RoleId{0});
         std::int64_t bytes = 0;
-        for (const Tensor& tensor : program.tensors) {
-            bytes += tensor.lifetime == Lifetime::micro_batch ? tensor.bytes.count() : 0;
+        for (const TensorBlock& block : lifetimes.blocks) {
+            const MemoryByKind& group = lifetimes.groups[block.group].bytes;
+            bytes += block.begin < block.end ? group[TensorKind::activations].count() : 0;
         }
         return bytes;
     };
