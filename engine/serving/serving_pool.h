@@ -11,7 +11,8 @@
 
 namespace orrery {
 
-// Kernels that the processes of an instance have compiled. What the numbers say is the StepCost's.
+// Kernels that the processes of an instance have compiled. The StepCost defines the numbers of a
+// kernel.
 using CompiledKernels = std::set<std::array<std::int64_t, 6>>;
 
 // The cost of a step. models/serving/serving_step.h prices it by the model's kernels.

@@ -10,10 +10,10 @@
 
 namespace orrery {
 
-// Returns the buffer. fully_shard fills it with one kernel (_fsdp_collectives.py,
-// foreach_reduce_scatter_copy_in: chunk_cat). The older FSDP's parameters are parts of torch.split,
-// whose gradient concatenates theirs in their own type; a cast may follow (_runtime_utils.py,
-// _reduce_grad).
+// Returns the buffer. `elements`: of a rank's gradients before their reduction. fully_shard fills
+// it with one kernel (_fsdp_collectives.py, foreach_reduce_scatter_copy_in: chunk_cat). The older
+// FSDP's parameters are parts of torch.split, whose gradient concatenates theirs in their own type;
+// a cast may follow (_runtime_utils.py, _reduce_grad).
 TensorId copied_gradients(BlockBuilder& b,
                           const StateLayouts& state,
                           const std::vector<TensorId>& gradients,

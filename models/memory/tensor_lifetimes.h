@@ -46,7 +46,8 @@ struct SegmentTensors {
     std::vector<Bytes> own_bytes;        // of `own` that live at each op
 };
 
-// What `own` needs at the op, of those from `first` to before `behind`, at which it needs most.
+// The peak of a segment's own tensors over the ops [first, behind): bytes by kind, and the tensors
+// that live at that op.
 struct OwnPeak {
     MemoryByKind bytes;
     std::vector<TensorId> tensors;
