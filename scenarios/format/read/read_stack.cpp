@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "models/plan/plan_fields.h"
@@ -53,6 +55,18 @@ DocumentNode name_node(const DocumentNode& at, std::string text) {
     DocumentNode node = at;
     node.text = std::move(text);
     return node;
+}
+
+// Whether the value of this key of the plan is a stack's.
+bool is_of_a_stack(const DocumentNode& root, std::string_view path) {
+    constexpr std::string_view kPlan = "plan.";
+    const DocumentNode* const plan = root.find("plan");
+    if (plan == nullptr || !path.starts_with(kPlan)) {
+        return false;
+    }
+    const DocumentNode* const value = plan->find(path.substr(kPlan.size()));
+    return value != nullptr && value->source != nullptr &&
+           std::filesystem::path{*value->source}.parent_path().filename() == kStackSection;
 }
 
 std::string precision_of(const DocumentNode& plan) {
@@ -147,6 +161,28 @@ void add_stack_defaults(DocumentNode& plan,
             plan.set(defaults.keys[i], defaults.items[i]);
         }
     }
+}
+
+Errors refused_in_training(const DocumentNode& root, Errors refused) {
+    Errors errors;
+    std::vector<std::string> of_stack;
+    for (Error& error : refused) {
+        if (is_of_a_stack(root, error.where)) {
+            of_stack.push_back(std::move(error.where));
+            continue;
+        }
+        error.where = where_of_path(root, error.where);
+        errors.push_back(std::move(error));
+    }
+    if (!of_stack.empty()) {
+        const DocumentNode* const stack = root.find("stack");
+        errors.push_back({where_of_path(root, "stack"),
+                          fmt::format("stack {} describes another program than the runtime: {}",
+                                      stack == nullptr ? std::string{"?"} : stack->describe(),
+                                      fmt::join(of_stack, ", ")),
+                          "stack: orrery, which trains the same model and layout"});
+    }
+    return errors;
 }
 
 void add_stack(const DocumentNode& owner,

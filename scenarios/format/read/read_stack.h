@@ -38,6 +38,11 @@ void add_stack(const DocumentNode& owner,
                Scenario& scenario,
                Errors& errors);
 
+// Errors of check_trainable (runtime/trainable.h), whose places are keys of the scenario, with
+// places in files. Facts of a stack are one error at `stack`: it describes another program than the
+// runtime.
+Errors refused_in_training(const DocumentNode& root, Errors refused);
+
 // The stack's keys as a map, resolved for these devices and this precision.
 DocumentNode stack_defaults(const DocumentNode& stack,
                             const Catalogue& catalogue,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <set>
@@ -221,10 +222,9 @@ void check_together(const DocumentNode& root,
     }
     if (options.for_training && errors.size() == before) {
         const std::int64_t ranks = scenario.cluster.num_ranks();
-        for (Error error : check_trainable(scenario.model, scenario.plan, ranks)) {
-            error.where = where_of_path(root, error.where);
-            errors.push_back(std::move(error));
-        }
+        std::ranges::move(
+            refused_in_training(root, check_trainable(scenario.model, scenario.plan, ranks)),
+            std::back_inserter(errors));
     }
 }
 
@@ -264,8 +264,7 @@ void read_served(DocumentNode& root,
         read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
     });
     read_section(root, reader, "serving", required, errors, [&](DocumentNode& section) {
-        read_serving(
-            section, catalogue, folder, scenario.serving, scenario.model_remarks, errors);
+        read_serving(section, catalogue, folder, scenario.serving, scenario.model_remarks, errors);
         check_recovery(section, scenario.serving, root.find("faults") != nullptr, errors);
     });
     read_section(root, reader, "workload", required, errors, [&](DocumentNode& section) {

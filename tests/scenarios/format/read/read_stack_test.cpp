@@ -63,8 +63,7 @@ TEST(ReadStack, ValuesDependOnDevicesAndPrecision) {
 TEST(ReadStack, KeysOfThePlanComeBeforeTheStacks) {
     Errors errors;
     DocumentNode plan = section_of("fused_activation: true\n");
-    add_stack_defaults(
-        plan, scalar_node("torchtitan"), shipped_catalogue(), "hopper", errors);
+    add_stack_defaults(plan, scalar_node("torchtitan"), shipped_catalogue(), "hopper", errors);
     EXPECT_EQ(lines_of(errors), "");
     EXPECT_EQ(plan.find("fused_activation")->text, "true");
     EXPECT_EQ(plan.find("fsdp_copy_out")->text, "true");
@@ -92,6 +91,30 @@ TEST(ReadStack, AScenarioNamesItsStack) {
     EXPECT_FALSE(titan.plan.gradient_accumulation_fusion);
     const Scenario own = plan_under({"stack=torchtitan", "plan.fsdp_copy_out=false"});
     EXPECT_FALSE(own.plan.fsdp_copy_out);
+}
+
+// The runtime is no other program: what a stack states of one is a single error.
+TEST(ReadStack, AnotherStacksFactsAreOneErrorOfATraining) {
+    ReadOptions options;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    options.for_training = true;
+    const auto errors_under = [&](std::vector<std::string> overrides) {
+        options.overrides = std::move(overrides);
+        const auto scenario =
+            read_scenario(ORRERY_SOURCE_DIR "/scenarios/train-tiny-cpu.yaml", options);
+        return scenario ? Errors{} : scenario.error();
+    };
+    const Errors both = errors_under({"stack=torchtitan", "plan.loss_metrics=1"});
+    ASSERT_EQ(both.size(), 2u) << lines_of(both);
+    const bool stack_first = both[0].what.starts_with("stack 'torchtitan'");
+    const Error& stack = both[stack_first ? 0 : 1];
+    const Error& own = both[stack_first ? 1 : 0];
+    EXPECT_EQ(stack.where, "--set stack");
+    EXPECT_NE(stack.what.find("plan.eager_norm"), std::string::npos) << stack.what;
+    EXPECT_NE(stack.what.find("plan.gradient_bucket_copies"), std::string::npos) << stack.what;
+    EXPECT_TRUE(stack.hint.starts_with("stack: orrery")) << stack.hint;
+    EXPECT_EQ(own.where, "--set plan.loss_metrics");
+    EXPECT_EQ(lines_of(errors_under({"stack=orrery"})), "");
 }
 
 }  // namespace
