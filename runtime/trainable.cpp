@@ -3,6 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "models/plan/plan_fields.h"
+
 namespace orrery {
 
 // Every process has a connection to every other one.
@@ -13,13 +21,105 @@ namespace {
 
 class Requirements {
 public:
-    void operator()(bool good, const char* key, std::string what, std::string hint) {
+    void operator()(bool good, std::string key, std::string what, std::string hint) {
         if (!good) {
-            errors.push_back({key, std::move(what), std::move(hint)});
+            errors.push_back({std::move(key), std::move(what), std::move(hint)});
         }
     }
     Errors errors;
 };
+
+// A key of the plan that only simulations vary: a training has its default.
+struct SimulatedKey {
+    std::string_view field;
+    bool (*is_default)(const ParallelPlan&);
+    std::string (*default_value)();
+    const char* why;
+};
+
+template <auto Member>
+std::string default_word() {
+    const auto value = ParallelPlan{}.*Member;
+    if constexpr (std::is_enum_v<decltype(value)>) {
+        return std::string{word_of(value, plan_field<Member>.values)};
+    } else {
+        return fmt::format("{}", value);
+    }
+}
+
+template <auto Member>
+constexpr SimulatedKey simulated(const char* why) {
+    return {plan_field<Member>.name,
+            [](const ParallelPlan& plan) { return plan.*Member == ParallelPlan{}.*Member; },
+            default_word<Member>,
+            why};
+}
+
+constexpr const char* kOptimizerAlone =
+    "training offloads the whole optimizer's state: the rest can be simulated";
+constexpr const char* kNoTiles = "training has no tiles: they can be simulated";
+
+using Plan = ParallelPlan;
+constexpr SimulatedKey kSimulatedOnly[] = {
+    // Kernels that training has in another form.
+    simulated<&Plan::eager_norm>("a norm is one kernel in training"),
+    simulated<&Plan::eager_activation>("an activation is one kernel in training"),
+    simulated<&Plan::eager_rope>("the rotary embedding is one kernel in training"),
+    simulated<&Plan::fused_optimizer>("the optimizer's step is one kernel in training"),
+    simulated<&Plan::fused_projections>(
+        "training has Q, K and V in one product, and gate and up in another"),
+    simulated<&Plan::repeat_key_value_heads>(
+        "the attention kernels of a training share key-value heads"),
+    simulated<&Plan::mlp_tile_tokens>(kNoTiles),
+    simulated<&Plan::loss_tile_tokens>(kNoTiles),
+    simulated<&Plan::loss_metrics>("training computes no losses for reports"),
+    simulated<&Plan::cuda_launch_blocking>("training launches ops ahead of the device"),
+    simulated<&Plan::vocabulary_parallel>(
+        "the last stage of a training has the loss: shares of it can be simulated"),
+    // Types of numbers.
+    simulated<&Plan::autocast>("training has weights of 16 bits beside the optimizer's"),
+    simulated<&Plan::moments_dtype>("training keeps fp32 moments"),
+    simulated<&Plan::context_parallel_fp32_gradients>(
+        "training exchanges the gradients of keys and values in the type of activations"),
+    // Gradients and weights lie where they are computed and used, in equal parts.
+    simulated<&Plan::reduce_scatter>("training reduces gradients to the ranks that step them"),
+    simulated<&Plan::zero_whole_parameters>("training steps equal parts of all parameters"),
+    simulated<&Plan::zero_copies_parts>("training steps parts in the gathered buffer"),
+    simulated<&Plan::gradient_bucket_copies>("training reduces gradients where they are"),
+    simulated<&Plan::fsdp_copy_out>("training gathers weights where they are used"),
+    // Other memory than the device's.
+    simulated<&Plan::param_offload_tier>(kOptimizerAlone),
+    simulated<&Plan::grad_offload_tier>(kOptimizerAlone),
+    simulated<&Plan::delayed_param_update>(kOptimizerAlone),
+    simulated<&Plan::optimizer_offload_fraction>(kOptimizerAlone),
+    simulated<&Plan::offload_fp32_weights>(
+        "the host rounds the weights that it hands over: fp32 can be simulated"),
+    simulated<&Plan::activation_offload_fraction>(
+        "training keeps the inputs of layers on the device: copies can be simulated"),
+    simulated<&Plan::cpu_offloading_num_layers>(
+        "training keeps activations on the device: copies can be simulated"),
+};
+
+constexpr SimulatedKey kSimulatedOfExperts[] = {
+    simulated<&Plan::moe_dispatch_dtype>("training sends tokens as they are"),
+    simulated<&Plan::moe_lsh_compression_rate>(
+        "training sends every row: a part of them can be simulated"),
+    simulated<&Plan::moe_pipeline_degree>(
+        "training sends all rows at once: parts can be simulated"),
+    simulated<&Plan::moe_tile_overlap>(
+        "training sends rows between its products: tiles can be simulated"),
+    simulated<&Plan::overlap_moe_expert_parallel_comm>(
+        "training runs one pass of a rank at a time"),
+};
+
+void require_defaults(std::span<const SimulatedKey> keys,
+                      const ParallelPlan& plan,
+                      Requirements& require) {
+    for (const SimulatedKey& key : keys) {
+        require(
+            key.is_default(plan), fmt::format("plan.{}", key.field), key.why, key.default_value());
+    }
+}
 
 void require_model(const Transformer& model, Requirements& require) {
     require(model.mtp_num_layers == 0,
@@ -44,22 +144,6 @@ void require_model(const Transformer& model, Requirements& require) {
             "an even number");
 }
 
-void require_state_on_device(const ParallelPlan& plan, Requirements& require) {
-    require(plan.param_offload_tier == StateTier::device &&
-                plan.grad_offload_tier == StateTier::device && !plan.delayed_param_update &&
-                plan.optimizer_offload_fraction == 1,
-            plan.param_offload_tier != StateTier::device  ? "plan.param_offload_tier"
-            : plan.grad_offload_tier != StateTier::device ? "plan.grad_offload_tier"
-            : plan.delayed_param_update                   ? "plan.delayed_param_update"
-                                                          : "plan.optimizer_offload_fraction",
-            "training offloads the whole optimizer's state: the rest can be simulated",
-            "the default");
-    require(!plan.offload_fp32_weights,
-            "plan.offload_fp32_weights",
-            "the host rounds the weights that it hands over: fp32 can be simulated",
-            "false");
-}
-
 void require_experts(const Transformer& model, const ParallelPlan& plan, Requirements& require) {
     if (model.num_experts == 0) {
         return;
@@ -72,97 +156,16 @@ void require_experts(const Transformer& model, const ParallelPlan& plan, Require
             "plan.moe_token_dispatcher_type",
             "training sends a row for each expert of a token: others can be simulated",
             "alltoall, hierarchical or 2dh");
-    require(plan.moe_dispatch_dtype == Dtype::bf16,
-            "plan.moe_dispatch_dtype",
-            "training sends tokens as they are",
-            "bf16");
-    require(plan.moe_lsh_compression_rate == 1 && plan.moe_pipeline_degree == 1,
-            plan.moe_pipeline_degree != 1 ? "plan.moe_pipeline_degree"
-                                          : "plan.moe_lsh_compression_rate",
-            "training sends every row, and all at once: the rest can be simulated",
-            "1");
-    require(!plan.moe_tile_overlap,
-            "plan.moe_tile_overlap",
-            "training sends rows between its products: tiles can be simulated",
-            "false");
-    require(!plan.overlap_moe_expert_parallel_comm,
-            "plan.overlap_moe_expert_parallel_comm",
-            "training runs one pass of a rank at a time",
-            "false");
-}
-
-// Features of eager frameworks and other stacks that this runtime does not have.
-void require_own_ops(const ParallelPlan& plan, Requirements& require) {
-    require(!plan.eager_norm, "plan.eager_norm", "a norm is one kernel in training", "false");
-    require(!plan.eager_activation,
-            "plan.eager_activation",
-            "an activation is one kernel in training",
-            "false");
-    require(!plan.cuda_launch_blocking,
-            "plan.cuda_launch_blocking",
-            "training launches ops ahead of the device",
-            "false");
-    require(!plan.autocast,
-            "plan.autocast",
-            "training has weights of 16 bits beside the optimizer's",
-            "false");
-    require(!plan.eager_rope,
-            "plan.eager_rope",
-            "the rotary embedding is one kernel in training",
-            "false");
-    require(plan.fused_optimizer,
-            "plan.fused_optimizer",
-            "the optimizer's step is one kernel in training",
-            "true");
-    require(plan.fused_projections,
-            "plan.fused_projections",
-            "training has Q, K and V in one product, and gate and up in another",
-            "true");
-    require(!plan.vocabulary_parallel,
-            "plan.vocabulary_parallel",
-            "the last stage of a training has the loss: shares of it can be simulated",
-            "false");
-    require(plan.reduce_scatter,
-            "plan.reduce_scatter",
-            "training reduces gradients to the ranks that step them",
-            "true");
-    require(!plan.zero_quantized_gradients || !plan.zero_quantized_gradients_uneven,
-            "plan.zero_quantized_gradients_uneven",
-            "training quantises gradients in equal parts",
-            "false");
+    require_defaults(kSimulatedOfExperts, plan, require);
 }
 
 void require_long_context(const Transformer& model,
                           const ParallelPlan& plan,
                           Requirements& require) {
-    require(plan.activation_offload_fraction == 0,
-            "plan.activation_offload_fraction",
-            "training keeps the inputs of layers on the device: copies can be simulated",
-            "0");
-    require(plan.cpu_offloading_num_layers == 0,
-            "plan.cpu_offloading_num_layers",
-            "training keeps activations on the device: copies can be simulated",
-            "0");
-    require(plan.mlp_tile_tokens == 0,
-            "plan.mlp_tile_tokens",
-            "training has no tiles: they can be simulated",
-            "0");
-    require(plan.loss_tile_tokens == 0,
-            "plan.loss_tile_tokens",
-            "training has no tiles: they can be simulated",
-            "0");
     require(plan.loss_in_place || plan.fused_cross_entropy,
             "plan.loss_in_place",
             "the loss of a training works in place",
             "true");
-    require(!plan.repeat_key_value_heads,
-            "plan.repeat_key_value_heads",
-            "the attention kernels of a training share key-value heads",
-            "false");
-    require(!plan.context_parallel_fp32_gradients,
-            "plan.context_parallel_fp32_gradients",
-            "training exchanges the gradients of keys and values in the type of activations",
-            "false");
     require(plan.context_parallel_size == 1 ||
                 plan.context_parallel_comm != ContextParallelComm::all_gather,
             "plan.context_parallel_comm",
@@ -178,26 +181,6 @@ void require_long_context(const Transformer& model,
         "a divisor of num_query_groups, or context_parallel_comm: ring");
 }
 
-// Gradients and weights lie where they are computed and used, in equal parts.
-void require_own_moves(const ParallelPlan& plan, Requirements& require) {
-    require(!plan.zero_whole_parameters,
-            "plan.zero_whole_parameters",
-            "training steps equal parts of all parameters",
-            "false");
-    require(!plan.zero_copies_parts,
-            "plan.zero_copies_parts",
-            "training steps parts in the gathered buffer",
-            "false");
-    require(!plan.gradient_bucket_copies,
-            "plan.gradient_bucket_copies",
-            "training reduces gradients where they are",
-            "false");
-    require(!plan.fsdp_copy_out,
-            "plan.fsdp_copy_out",
-            "training gathers weights where they are used",
-            "false");
-}
-
 }  // namespace
 
 Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks) {
@@ -205,17 +188,17 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
     require_model(model, require);
     require_experts(model, plan, require);
     require_long_context(model, plan, require);
-    require_own_ops(plan, require);
+    require_defaults(kSimulatedOnly, plan, require);
+    require(!plan.zero_quantized_gradients || !plan.zero_quantized_gradients_uneven,
+            "plan.zero_quantized_gradients_uneven",
+            "training quantises gradients in equal parts",
+            "false");
     require(
         num_ranks <= kMostGpuRanks,
         "cluster.nodes",
         fmt::format(
             "training runs on up to {} devices, and this cluster has {}", kMostGpuRanks, num_ranks),
         "a smaller cluster");
-    require(plan.moments_dtype == Dtype::fp32,
-            "plan.moments_dtype",
-            "training keeps fp32 moments",
-            "fp32");
     require(model.kv_size() % plan.tensor_model_parallel_size == 0,
             "plan.tensor_model_parallel_size",
             fmt::format("ranks that share a key-value head of {} columns make equal parts of it",
@@ -246,21 +229,15 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.gradient_dtype",
             "LAMB writes its update in the place of the gradients, which must be fp32 for that",
             "fp32");
-    require_own_moves(plan, require);
     require(!plan.optimizer_cpu_offload ||
                 (plan.precision == Dtype::bf16 && plan.main_params_dtype == Dtype::fp32),
             "plan.optimizer_cpu_offload",
             "the optimizer in host memory steps fp32 copies of bf16 weights",
             "false, or precision bf16 with main_params_dtype fp32");
-    require_state_on_device(plan, require);
     require(!plan.recomputes(modules_with(LayerPart::key | LayerPart::up)),
             "plan.recompute_modules",
             "training has Q, K and V in one product, and gate and up in another",
             "every_second_product");
-    require(plan.loss_metrics == 0,
-            "plan.loss_metrics",
-            "training computes no losses for reports",
-            "0");
     return std::move(require.errors);
 }
 
