@@ -200,6 +200,19 @@ Edge& combine_parts(Tape& tape,
     return sums;
 }
 
+ActivationNode& add_activation(Tape& tape,
+                               const ParallelPlan& plan,
+                               ExpertProductNode& product,
+                               Edge& x,
+                               Edge& y,
+                               Edge* weights) {
+    auto& node = tape.add<ActivationNode>(x, y, weights, plan.moe_fused_activation);
+    if (plan.activation_func_fp8_input_store) {
+        node.keep_input_in_fp8(product);
+    }
+    return node;
+}
+
 // The rows in parts: exchanges of some are beside the products of others. All parts go out before
 // the first comes back, as both ways share links (Tutel; FSMoE, Pan et al., ASPLOS 2025).
 Edge& add_in_parts(Tape& tape,
@@ -242,10 +255,9 @@ Edge& add_in_parts(Tape& tape,
         Edge& fc1 = tape.edge();
         Edge& activated = tape.edge();
         Edge& fc2 = tape.edge();
-        nodes.all.push_back(
-            &tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, none, *rows, fc1));
-        nodes.activation = &tape.add<ActivationNode>(
-            fc1, activated, weights[i], plan.moe_fused_activation);
+        auto& first = tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, none, *rows, fc1);
+        nodes.all.push_back(&first);
+        nodes.activation = &add_activation(tape, plan, first, fc1, activated, weights[i]);
         nodes.all.push_back(nodes.activation);
         auto& product =
             tape.add<ExpertProductNode>("expert fc2", p.expert_fc2, none, activated, fc2);
@@ -321,8 +333,7 @@ ExpertBranch add_experts(Tape& tape,
     auto& first =
         tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, p.expert_fc1_bias, inputs, fc1);
     all.push_back(&first);
-    branch.nodes.activation = &tape.add<ActivationNode>(
-        fc1, activated, path.weights, plan.moe_fused_activation);
+    branch.nodes.activation = &add_activation(tape, plan, first, fc1, activated, path.weights);
     all.push_back(branch.nodes.activation);
     const bool weighed_bias = !plan.moe_fused_kernels && !plan.moe_fused_bias &&
                               path.weights != nullptr && p.expert_fc2_bias.elements > 0;

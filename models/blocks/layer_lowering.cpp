@@ -207,13 +207,17 @@ struct MlpProduct {
 };
 
 // Adds the shared expert, which is an ordinary MLP, and returns its nodes.
-std::vector<Node*> add_shared_expert(Tape& tape, LayerParameters& p, Edge& x, MlpProduct& out) {
+std::vector<Node*> add_shared_expert(
+    Tape& tape, const ParallelPlan& plan, LayerParameters& p, Edge& x, MlpProduct& out) {
     Edge& fc1 = tape.edge();
     Edge& activated = tape.edge();
     auto& input = tape.add<ColumnInputNode>("shared fc1", p.shared_fc1, x);
     auto& product =
         tape.add<ColumnProductNode>("shared fc1", input, p.shared_fc1, p.shared_fc1_bias, fc1);
     auto& activation = tape.add<ActivationNode>(fc1, activated);
+    if (plan.activation_func_fp8_input_store) {
+        activation.keep_input_in_fp8(product);
+    }
     out.node = &tape.add<RowProductNode>();
     out.product = {"shared fc2", &p.shared_fc2, &p.shared_fc2_bias, &activated};
     return {&input, &product, &activation};
@@ -229,7 +233,7 @@ void add_expert_branch(Tape& tape,
                        LayerNodes& nodes) {
     MlpProduct shared;
     const ExpertBranch branch = add_experts(tape, plan, model, p, layer, x, [&] {
-        return p.shared_fc1.elements > 0 ? add_shared_expert(tape, p, x, shared)
+        return p.shared_fc1.elements > 0 ? add_shared_expert(tape, plan, p, x, shared)
                                          : std::vector<Node*>{};
     });
     nodes.experts = branch.nodes;
@@ -293,6 +297,9 @@ Tape layer_tape(const Transformer& model,
     Edge& activated = tape.edge();
     nodes.fc1 = &tape.add<ColumnProductNode>("fc1", *nodes.mlp_input, p.fc1, p.fc1_bias, fc1);
     nodes.activation = &tape.add<ActivationNode>(fc1, activated);
+    if (plan.activation_func_fp8_input_store) {
+        nodes.activation->keep_input_in_fp8(*nodes.fc1);
+    }
     nodes.fc2 = &tape.add<RowProductNode>();
     std::vector<RowProduct> products{{"fc2", &p.fc2, &p.fc2_bias, &activated}};
     if (model.parallel_block) {

@@ -110,6 +110,14 @@ Value branch_gradient(BlockBuilder& b,
     return dy;
 }
 
+void cast_input(BlockBuilder& b, const Value& x, const Value& y) {
+    b.kernel("activation input cast",
+             cast(b.local_tokens(x) * b.local_width(x), x.dtype, y.dtype),
+             Cause::memory_bound_kernels,
+             {&x},
+             {&y});
+}
+
 }  // namespace
 
 void add_gradient(BlockBuilder& b, Edge& edge, const Value& gradient) {
@@ -259,9 +267,44 @@ void ColumnProductNode::backward(BackwardPass&) {
     input_.add_branch({name_, &y_.gradient, &weight_, &bias_});
 }
 
+void ActivationNode::keep_input_in_fp8(Node& product) {
+    if (product.saved() == Lifetime::micro_batch) {
+        in_fp8_ = true;
+        product.set_saved(Lifetime::slot);
+    }
+}
+
 void ActivationNode::forward(ForwardPass& pass) {
+    make_output(pass.b);
+    if (in_fp8_) {
+        const Value& x = x_.value;
+        kept_input_ = pass.b.value_like(
+            x, "activation input", x.shape[kWidth], x.layout, Lifetime::micro_batch, Dtype::fp8);
+        cast_input(pass.b, x, kept_input_);
+    }
+}
+
+void ActivationNode::run_again(ForwardPass& pass) {
+    restore_input(pass.b);
+    make_output(pass.b);
+}
+
+void ActivationNode::restore_input(BlockBuilder& b) {
+    if (kept_input_.empty()) {
+        return;
+    }
+    x_.value = b.value_like(kept_input_,
+                            "activation input restored",
+                            kept_input_.shape[kWidth],
+                            kept_input_.layout,
+                            Lifetime::slot,
+                            b.activation_dtype());
+    cast_input(b, kept_input_, x_.value);
+    kept_input_ = {};
+}
+
+void ActivationNode::make_output(BlockBuilder& b) {
     const Value* const weights = weights_ == nullptr ? nullptr : &weights_->value;
-    BlockBuilder& b = pass.b;
     const Value& x = x_.value;
     const std::int64_t width = x.shape[kWidth] / (b.model.gated_mlp() ? 2 : 1);
     const Dtype dtype = in_products_ ? Dtype::fp8 : b.activation_dtype();
@@ -278,6 +321,7 @@ void ActivationNode::forward(ForwardPass& pass) {
 }
 
 void ActivationNode::backward(BackwardPass& pass) {
+    restore_input(pass.b);
     const Value* weights = nullptr;
     const Value* dweights = nullptr;
     if (weights_ != nullptr) {

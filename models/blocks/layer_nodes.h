@@ -90,12 +90,7 @@ public:
                       Parameter& bias,
                       Edge& y,
                       bool own_heads = false)
-        : name_(name),
-          input_(input),
-          weight_(weight),
-          bias_(bias),
-          y_(y),
-          own_heads_(own_heads) {}
+        : name_(name), input_(input), weight_(weight), bias_(bias), y_(y), own_heads_(own_heads) {}
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
@@ -124,12 +119,22 @@ public:
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
+    void run_again(ForwardPass& pass) override;
+
+    // What `product`, which makes x, keeps for the backward pass is kept in FP8
+    // (plan.activation_func_fp8_input_store). It has no effect if the product keeps nothing.
+    void keep_input_in_fp8(Node& product);
 
 private:
+    void make_output(BlockBuilder& b);
+    void restore_input(BlockBuilder& b);
+
     Edge& x_;
     Edge& y_;
     Edge* weights_;
     bool in_products_;
+    bool in_fp8_ = false;
+    Value kept_input_;  // in FP8, until the backward pass has restored it
     Value of_gate_;
 };
 

@@ -152,6 +152,15 @@ Packing pack_by_begin(std::span<const Interval> intervals) {
     return packing;
 }
 
+Packing pack_by_end(std::span<const Interval> intervals) {
+    std::vector<Interval> backwards;
+    for (const Interval& interval : intervals) {
+        backwards.push_back(
+            {.bytes = interval.bytes, .begin = -interval.end, .end = -interval.begin});
+    }
+    return pack_by_begin(backwards);
+}
+
 Packing pack_in_order(std::span<const Interval> intervals,
                       PackingOrder order,
                       const Interval& below) {
@@ -175,6 +184,7 @@ Packing pack_in_order(std::span<const Interval> intervals,
 
 Packing pack(std::span<const Interval> intervals, PackingOrder order) {
     return order == PackingOrder::by_begin ? pack_by_begin(intervals)
+           : order == PackingOrder::by_end ? pack_by_end(intervals)
                                            : pack_in_order(intervals, order, {});
 }
 
@@ -185,12 +195,15 @@ Packing pack_above(const Interval& below, std::span<const Interval> intervals) {
 Packing pack_tightly(std::span<const Interval> intervals) {
     constexpr std::size_t kFew = 4000;  // number of intervals whose packing takes milliseconds
     Packing best = pack(intervals, PackingOrder::by_begin);
-    if (intervals.size() <= kFew && best.bytes > most_at_once(intervals) / 100 * 101) {
-        for (const PackingOrder order : {PackingOrder::by_size, PackingOrder::by_length}) {
-            Packing other = pack(intervals, order);
-            if (other.bytes < best.bytes) {
-                best = std::move(other);
-            }
+    const std::int64_t enough = most_at_once(intervals) / 100 * 101;
+    for (const PackingOrder order :
+         {PackingOrder::by_end, PackingOrder::by_size, PackingOrder::by_length}) {
+        if (best.bytes <= enough || (order != PackingOrder::by_end && intervals.size() > kFew)) {
+            break;
+        }
+        Packing other = pack(intervals, order);
+        if (other.bytes < best.bytes) {
+            best = std::move(other);
         }
     }
     return best;

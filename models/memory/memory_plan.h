@@ -30,16 +30,17 @@ struct Packing {
 };
 // The order in which intervals are placed; each gets the best fit among the intervals placed before
 // it. by_size packs most tightly (Pisarchyk and Lee 2020, "Efficient memory management for deep
-// neural net inference", greedy by size). The time for one interval grows with the number of
-// intervals that overlap it and with the number of intervals that begin during it.
-enum class PackingOrder : std::uint8_t { by_size, by_begin, by_length };
+// neural net inference", greedy by size). by_end is by_begin backwards in time. Both take a time
+// that grows with the intervals alive; the others' grows with those that begin during an interval,
+// too.
+enum class PackingOrder : std::uint8_t { by_size, by_begin, by_end, by_length };
 Packing pack(std::span<const Interval> intervals, PackingOrder order);
 // Packs by_size. `below` is placed first, at offset 0, and does not count in the packing's bytes.
 Packing pack_above(const Interval& below, std::span<const Interval> intervals);
 // Packs by_begin, unless this leaves gaps and another order leaves fewer. Such gaps occur when
 // micro-batches overtake one another (DualPipe): long-lived tensors then lie between short-lived
-// ones. Other orders are tried only for a few thousand intervals, because long-lived intervals
-// overlap many others and cost time.
+// ones. by_size and by_length are tried only for a few thousand intervals, because long-lived
+// intervals overlap many others and cost time.
 Packing pack_tightly(std::span<const Interval> intervals);
 
 inline constexpr std::int64_t kTensorAlignment = 64;

@@ -222,6 +222,9 @@ struct ParallelPlan {
     std::int64_t tp_comm_overlap_chunks = 4;
     bool fused_norm = true;           // norm kernels fused (residual + norm, bias + dropout + add)
     bool fused_activation = true;     // bias + activation in one kernel or GEMM epilogue
+    // Inputs of gated activations are kept in FP8 for the backward pass, which casts them back
+    // (Megatron-Core's option of this name; DeepSeek-V3, arXiv:2412.19437, section 3.3.3).
+    bool activation_func_fp8_input_store = false;
     bool fused_cross_entropy = true;  // the gradient overwrites the logits
     // The unfused loss uses one fp32 buffer of the size of the logits, like Megatron-LM's. false:
     // it uses four, for the copy of the logits, their log-softmax and both gradients (PyTorch's

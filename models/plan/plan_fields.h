@@ -277,6 +277,8 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(fused_activation, pass,
         .meaning = "Bias and activation are one kernel, or part of the product.",
         .flags = {"--no-bias-gelu-fusion", "--no-bias-swiglu-fusion"}),
+    ORRERY_PLAN_FIELD(activation_func_fp8_input_store, pass,
+        .meaning = "Inputs of gated activations are kept in FP8 for the backward pass."),
     ORRERY_PLAN_FIELD(fused_cross_entropy, pass,
         .meaning = "The loss turns the logits into their gradient in place.",
         .flags = {"--cross-entropy-loss-fusion"}),

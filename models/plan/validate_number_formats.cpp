@@ -72,4 +72,27 @@ Errors check_number_formats(const ParallelPlan& plan) {
     return errors;
 }
 
+// Megatron-Core passes the option to its fused SwiGLU alone (fusions/fused_bias_swiglu.py).
+Errors check_fp8_inputs(const Transformer& model, const ParallelPlan& plan) {
+    if (!plan.activation_func_fp8_input_store) {
+        return {};
+    }
+    Errors errors;
+    const auto refuse = [&](bool given, const char* what) {
+        if (given) {
+            errors.push_back({"plan.activation_func_fp8_input_store", what, "false"});
+        }
+    };
+    refuse(!model.gated_mlp(), "the activation has no gate");
+    refuse(plan.precision == Dtype::fp32, "with precision fp32 activations keep 32 bits");
+    refuse(!plan.fused_activation && !plan.compiled,
+           "kernels of parts of an activation keep what autograd keeps");
+    refuse(plan.moe_fused_activation, "the activation is part of its products");
+    refuse(plan.mlp_tile_tokens > 0, "tiles run again and keep nothing");
+    refuse(plan.recompute_granularity == Recompute::full ||
+               plan.recomputes(modules_with(LayerPart::fc1 | LayerPart::up | LayerPart::experts)),
+           "the product before the activation runs again and keeps nothing");
+    return errors;
+}
+
 }  // namespace orrery

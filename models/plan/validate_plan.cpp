@@ -436,6 +436,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.data_parallel_sharding();
     rules.gather_with_optimizer_step();
     rules.recomputation();
+    std::ranges::move(check_fp8_inputs(model, plan), std::back_inserter(rules.errors));
     std::ranges::move(check_experts(model, plan, num_gpus), std::back_inserter(rules.errors));
     std::ranges::move(check_attention(model, plan, plan.context_parallel_size > 1),
                       std::back_inserter(rules.errors));

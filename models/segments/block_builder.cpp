@@ -364,7 +364,7 @@ Value BlockBuilder::gradient_product(std::string_view name,
                                                   dy.pieces);
     chunked_gemm(
         name,
-        quantised(name, dy, w),
+        quantised_input(name, dy, w),
         dx,
         w,
         {.n = local_input(w), .k = local_output(w), .transposed = !w.transposed, .bias = nullptr},
@@ -374,9 +374,10 @@ Value BlockBuilder::gradient_product(std::string_view name,
 
 void BlockBuilder::weight_product(std::string_view name,
                                   const Value& given,
-                                  const Value& dy,
+                                  const Value& gradient,
                                   Parameter& w) {
     const Value x = as_quantised(given, w);
+    const Value dy = as_quantised(gradient, w);
     w.gradient_layout = weight_gradient(x.layout, dy.layout);
     const std::int64_t rows = local_input(w);
     const std::int64_t columns = local_output(w);

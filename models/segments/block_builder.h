@@ -294,10 +294,11 @@ public:
                     const Value& x,
                     const Parameter& w,
                     Lifetime lifetime = Lifetime::slot);
-    // The same for the input of a forward product. If the backward pass reads x, the copy is kept
-    // for it (plan.fp8_saved_inputs).
+    // The same for an operand that is read again later: the input of a forward product in the
+    // backward pass, a gradient in deferred products of weights. The copy is kept for that
+    // (plan.fp8_saved_inputs).
     Value quantised_input(std::string_view name, const Value& x, const Parameter& w);
-    // The same for a value that the forward pass has already cast: the kept copy, if there is one.
+    // The same for a value that has been cast already: the kept copy, if there is one.
     Value as_quantised(Value x, const Parameter& w);
     // dw += x^T dy.
     void weight_product(std::string_view name, const Value& x, const Value& dy, Parameter& w);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/segments/quantised_operands.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,16 +79,23 @@ void free_copied_inputs(ProgramTables& tables, std::span<const SegmentId> backwa
         return;
     }
     Program& program = tables.program();
-    std::vector<bool> read(program.tensors.size(), false);
+    std::vector<bool> read_later(program.tensors.size(), false);
     for (const SegmentId segment : backward) {
+        std::set<TensorId> made;
         for (const Op& op : program.segments[index(segment)].ops) {
             for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-                read[index(program.operands[op.first_operand + i].tensor)] = true;
+                const Operand& operand = program.operands[op.first_operand + i];
+                if (operand.access == Access::write) {
+                    made.insert(operand.tensor);
+                }
+                if (!made.contains(operand.tensor)) {
+                    read_later[index(operand.tensor)] = true;
+                }
             }
         }
     }
     for (const auto& [input, copy] : tables.saved_copies()) {
-        if (!read[index(input)]) {
+        if (!read_later[index(input)]) {
             program.tensors[index(input)].lifetime = Lifetime::slot;
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of FP8 products: casts, and the copies that the forward pass keeps for the backward pass
-// (plan.fp8_saved_inputs). The functions that make them are BlockBuilder's.
+// Operands of FP8 products: casts, and the copies that a pass keeps for later ones
+// (plan.fp8_saved_inputs): inputs for the backward pass, gradients for deferred products of weights
+// (Transformer Engine's WeightGradStore). The functions that make them are BlockBuilder's.
 #pragma once
 
 #include <span>
@@ -9,8 +10,8 @@
 
 namespace orrery {
 
-// Ends the 16-bit inputs that no op of the `backward` segments reads with their forward pass: those
-// segments read their FP8 copies. Forgets which copies there are.
+// Ends the 16-bit tensors with FP8 copies with the pass that makes them, if no other one of the
+// `backward` segments reads them: those read the copies. Forgets which copies there are.
 void free_copied_inputs(ProgramTables& tables, std::span<const SegmentId> backward);
 
 }  // namespace orrery

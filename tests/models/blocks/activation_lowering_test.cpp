@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "tests/models/long_context_models.h"
 
@@ -82,6 +83,36 @@ TEST(ActivationLowering, IsPartOfProductsOfExperts) {
     EXPECT_EQ(moved("activation backward"), 6 * kElements);
     EXPECT_EQ(bytes_of_tensor(program, "activation"), kElements);
     EXPECT_EQ(bytes_of_tensor(apart, "activation"), 2 * kElements);
+}
+
+// Each input is a byte an element, cast once in either direction. What is computed again begins
+// with the cast back.
+TEST(ActivationLowering, KeepsItsInputInFp8) {
+    const Transformer dense = small_llama(1);
+    const Transformer experts = with_experts(small_llama(1), 8, 2, 512);
+    const auto in_fp8 = [](ParallelPlan plan) {
+        plan.activation_func_fp8_input_store = true;
+        return plan;
+    };
+    ParallelPlan again{.recompute_granularity = Recompute::selective};
+    again.recompute_modules = static_cast<std::uint32_t>(RecomputeModule::moe_act);
+    for (const auto& [model, plan] : {std::pair{dense, ParallelPlan{}},
+                                      std::pair{experts, ParallelPlan{}},
+                                      std::pair{experts, again}}) {
+        const Program kept = verified(model, in_fp8(plan));
+        EXPECT_EQ(ops_called(kept, "activation input cast").size(), 2U);
+        EXPECT_TRUE(ops_called(verified(model, plan), "activation input cast").empty());
+        const std::int64_t bytes = bytes_of_tensor(kept, "activation input");
+        EXPECT_GT(bytes, 0);
+        EXPECT_EQ(bytes_of_tensor(kept, "activation input restored"), 2 * bytes);
+    }
+    // With several layers the other layers' inputs are a byte shorter.
+    const Transformer many = with_experts(small_llama(9), 8, 2, 512);
+    const std::int64_t saved =
+        activation_peak(verified(many, again)) - activation_peak(verified(many, in_fp8(again)));
+    const std::int64_t bytes = bytes_of_tensor(verified(many, in_fp8(again)), "activation input");
+    EXPECT_GE(saved, 6 * bytes);
+    EXPECT_LE(saved, 9 * bytes);
 }
 
 // A fused activation clamps on its way. Otherwise kernels clamp the halves, put them together and

@@ -102,6 +102,14 @@ TEST(Pack, GivesEachIntervalTheBestFitOfAllThatOverlapsIt) {
         std::ranges::stable_sort(order, {}, [&](std::size_t i) { return intervals[i].begin; });
         EXPECT_EQ(pack(intervals, PackingOrder::by_begin).offsets, best_fits(intervals, order))
             << "seed " << seed;
+        // Backwards in time: the last to end comes first.
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(
+            order, std::ranges::greater{}, [&](std::size_t i) { return intervals[i].bytes; });
+        std::ranges::stable_sort(
+            order, std::ranges::greater{}, [&](std::size_t i) { return intervals[i].end; });
+        EXPECT_EQ(pack(intervals, PackingOrder::by_end).offsets, best_fits(intervals, order))
+            << "seed " << seed;
     }
 }
 
@@ -116,6 +124,7 @@ TEST(Pack, TakesAnotherOrderWhereThatLeavesSmallerGaps) {
     const std::int64_t unit = kTensorAlignment;
     const std::vector<Interval> intervals{{unit, 0, 1}, {unit, 0, 9}, {2 * unit, 2, 9}};
     EXPECT_EQ(pack(intervals, PackingOrder::by_begin).bytes, 4 * unit);
+    EXPECT_EQ(pack(intervals, PackingOrder::by_end).bytes, 3 * unit);
     EXPECT_EQ(pack(intervals, PackingOrder::by_length).bytes, 3 * unit);
     EXPECT_EQ(pack_tightly(intervals).bytes, 3 * unit);
 }

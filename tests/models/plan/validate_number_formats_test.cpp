@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "tests/models/long_context_models.h"
+
 namespace orrery {
 namespace {
 
@@ -51,6 +53,33 @@ TEST(NumberFormats, OnlyGradientsWithFp32SumsBesideThemAreKept) {
     plan.precision = Dtype::fp32;
     EXPECT_EQ(first_key(plan), "plan.clear_lp_grads");
     EXPECT_EQ(first_key({.clear_lp_grads = false}), "plan.clear_lp_grads");
+}
+
+TEST(NumberFormats, KeepInputsOfFusedGatedActivationsInFp8) {
+    const auto refused = [](const Transformer& model, ParallelPlan plan) {
+        plan.activation_func_fp8_input_store = true;
+        const Errors errors = check_fp8_inputs(model, plan);
+        return errors.empty() ? std::string{} : errors.front().what;
+    };
+    const Transformer gated = small_llama(1);
+    const Transformer plain = gpt(2, 64, 4, 32, 96);
+    EXPECT_TRUE(check_fp8_inputs(plain, {}).empty());
+    EXPECT_EQ(refused(gated, {}), "");
+    EXPECT_EQ(refused(plain, {}), "the activation has no gate");
+    EXPECT_EQ(refused(gated, {.precision = Dtype::fp32}),
+              "with precision fp32 activations keep 32 bits");
+    EXPECT_EQ(refused(gated, {.fused_activation = false}),
+              "kernels of parts of an activation keep what autograd keeps");
+    EXPECT_EQ(refused(gated, {.mlp_tile_tokens = 64}), "tiles run again and keep nothing");
+    EXPECT_EQ(refused(gated, {.moe_fused_activation = true}),
+              "the activation is part of its products");
+    const char* const kAgain = "the product before the activation runs again and keeps nothing";
+    EXPECT_EQ(refused(gated, {.recompute_granularity = Recompute::full}), kAgain);
+    ParallelPlan mlp{.recompute_granularity = Recompute::selective};
+    mlp.recompute_modules = static_cast<std::uint32_t>(RecomputeModule::mlp);
+    EXPECT_EQ(refused(gated, mlp), kAgain);
+    mlp.recompute_modules = static_cast<std::uint32_t>(RecomputeModule::activation);
+    EXPECT_EQ(refused(gated, mlp), "");
 }
 
 }  // namespace

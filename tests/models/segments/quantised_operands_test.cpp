@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "tests/models/long_context_models.h"
 
 namespace orrery {
@@ -41,6 +43,38 @@ TEST(SavedInputs, ChangeNoWork) {
     };
     EXPECT_TRUE(reads_fp8(copies));
     EXPECT_FALSE(reads_fp8(in_16_bits));
+}
+
+// Deferred products of weights read FP8 copies of gradients, so that these end with the backward
+// pass that makes them.
+TEST(SavedInputs, AreGradientsOfDeferredProducts) {
+    const Transformer model = small_llama(4);
+    const auto program = [&](bool saves_copies) {
+        ParallelPlan plan = in_fp8(saves_copies);
+        plan.pipeline_model_parallel_size = 2;
+        plan.schedule = ScheduleKind::zero_bubble;
+        plan.global_batch_size = 4;
+        return verified(model, plan);
+    };
+    const Program in_16_bits = program(false);
+    const Program copies = program(true);
+    const auto gradient = [](const Program& p) {
+        const Op& op = *ops_called(p, "fc1 wgrad").front();
+        return p.tensors[index(p.operands[op.first_operand + 1].tensor)];
+    };
+    EXPECT_EQ(gradient(copies).dtype, Dtype::fp8);
+    EXPECT_EQ(gradient(copies).lifetime, Lifetime::micro_batch);
+    EXPECT_EQ(gradient(in_16_bits).dtype, Dtype::bf16);
+    const auto lifetime = [](const Program& p, std::string_view name) {
+        for (const Tensor& tensor : p.tensors) {
+            if (tensor.name == name) {
+                return tensor.lifetime;
+            }
+        }
+        return Lifetime::step;
+    };
+    EXPECT_EQ(lifetime(copies, "activation backward"), Lifetime::slot);
+    EXPECT_EQ(lifetime(in_16_bits, "activation backward"), Lifetime::micro_batch);
 }
 
 }  // namespace

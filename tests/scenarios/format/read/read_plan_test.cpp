@@ -60,6 +60,7 @@ gradient_accumulation_fusion: false
 gradient_dtype: bf16
 fused_norm: false
 fused_activation: false
+activation_func_fp8_input_store: true
 fused_cross_entropy: false
 loss_metrics: 2
 prefetch_behind_backward: true
@@ -130,6 +131,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .tp_comm_overlap_chunks = 8,
         .fused_norm = false,
         .fused_activation = false,
+        .activation_func_fp8_input_store = true,
         .fused_cross_entropy = false,
         .loss_metrics = 2,
         .eager_framework = false,
