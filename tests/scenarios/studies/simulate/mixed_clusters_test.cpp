@@ -133,7 +133,9 @@ TEST(MixedClusters, SearchSplitsLayersBySpeed) {
 
 // Smaller memories want more tensor parallelism than the larger ones of the same pipeline.
 TEST(MixedClusters, SearchGivesEachKindATensorSize) {
-    const Scenario scenario = shipped("mixed-tp-70b", {"plan.global_batch_size=432"});
+    const Scenario scenario =
+        shipped("mixed-tp-70b",
+                {"plan.global_batch_size=432", "search.pipeline_model_parallel_size=[3, 8]"});
     const auto found = search_plans(scenario, scenario.search, {.jobs = 1});
     ASSERT_TRUE(found) << found.error().to_string();
     ASSERT_FALSE(found->best.empty());
