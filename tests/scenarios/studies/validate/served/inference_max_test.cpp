@@ -166,5 +166,23 @@ TEST(InferenceMax, PoolsOfSglangHaveTheirRecipes) {
     EXPECT_EQ(inference_max_steps_to_queue(quick), 10);
 }
 
+TEST(InferenceMax, PoolsOfSglangForLowLatencyHaveTensorParallelism) {
+    ServingCase row = row_of("sglang-0.5.5.post2", "deepseek-r1");
+    row.gpu = "gb200";
+    row.mode = "disaggregated";
+    row.prefill = {.workers = 1, .data_parallel = 4};
+    row.decode = {.workers = 2, .data_parallel = 4};
+    const ServingCase quick = after_script(row, "2025-12-21");
+    for (const ServingCase::Workers& pool : {quick.prefill, quick.decode}) {
+        EXPECT_EQ(pool.tensor_parallel, 4);
+        EXPECT_EQ(pool.data_parallel, 1);
+        EXPECT_EQ(pool.expert_parallel, 1);
+    }
+    EXPECT_EQ(quick.decode.workers, 2);
+    EXPECT_EQ(inference_max_steps_to_queue(quick), 10);
+    row.engine = "trtllm-0.8.1.post2";
+    EXPECT_EQ(after_script(row, "2025-12-21").decode.data_parallel, 4);
+}
+
 }  // namespace
 }  // namespace orrery
