@@ -158,6 +158,13 @@ bool inference_max_schedules_ahead(const ServingCase& row) {
            (row.model == "llama-3.1-70b" || row.model == "gpt-oss-120b");
 }
 
+std::string_view inference_max_engine(const ServingCase& row) {
+    const bool runs = is_deepseek_on(row, "sglang", "b300") ||
+                      (is_deepseek_on(row, "sglang", "gb200") && row.decode.data_parallel == 1);
+    return is_inference_max(row) && runs && row.weight_precision == "fp8" ? "sglang-flashinfer"
+                                                                          : "";
+}
+
 bool inference_max_has_deep_gemm(const ServingCase& row) {
     return is_inference_max(row) && row.mode == "disaggregated" &&
            row.engine.starts_with("sglang") && row.prefill.data_parallel > 1;

@@ -166,6 +166,25 @@ TEST(InferenceMax, PoolsOfSglangHaveTheirRecipes) {
     EXPECT_EQ(inference_max_steps_to_queue(quick), 10);
 }
 
+// Recipes with tensor parallelism and FP8 on Blackwell, and B300's script.
+TEST(InferenceMax, SglangOnBlackwellHasFlashInfersExperts) {
+    ServingCase row = row_of("sglang-0.5.8.post1", "deepseek-r1");
+    row.gpu = "gb200";
+    row.weight_precision = "fp8";
+    row.mode = "disaggregated";
+    row.prefill = row.decode = {.workers = 1, .tensor_parallel = 4};
+    EXPECT_EQ(inference_max_engine(row), "sglang-flashinfer");
+    row.decode = {.workers = 1, .data_parallel = 32};
+    EXPECT_EQ(inference_max_engine(row), "");
+    row.gpu = "b300";
+    EXPECT_EQ(inference_max_engine(row), "sglang-flashinfer");
+    row.weight_precision = "fp4";
+    EXPECT_EQ(inference_max_engine(row), "");
+    row.weight_precision = "fp8";
+    row.gpu = "h200";
+    EXPECT_EQ(inference_max_engine(row), "");
+}
+
 TEST(InferenceMax, PoolsOfSglangForLowLatencyHaveTensorParallelism) {
     ServingCase row = row_of("sglang-0.5.5.post2", "deepseek-r1");
     row.gpu = "gb200";
