@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "engine/base/counter_random.h"
@@ -42,15 +44,45 @@ std::size_t least(Instances instances, Load load) {
     return best;
 }
 
+// Routers that do not know of each other list the instances in orders of their own, as Dynamo's do,
+// whose list is that of a hash map (lib/runtime/src/component/client.rs).
 class RoundRobin : public RequestRouter {
 public:
-    explicit RoundRobin(std::uint64_t) {}
+    RoundRobin(std::uint64_t seed, std::int64_t routers)
+        : seed_(seed), routers_(static_cast<std::size_t>(std::max<std::int64_t>(1, routers))) {}
+
     std::size_t choose(const Request&, Instances instances) override {
-        return next_++ % instances.size();
+        const std::size_t router = turn_++ % routers_.size();
+        One& one = routers_[router];
+        if (one.order.size() != instances.size()) {
+            one.order = order_of(router, instances.size());
+        }
+        return one.order[one.next++ % one.order.size()];
     }
 
 private:
-    std::size_t next_ = 0;
+    struct One {
+        std::vector<std::size_t> order;
+        std::size_t next = 0;
+    };
+
+    // A single router's is that of the instances.
+    std::vector<std::size_t> order_of(std::size_t router, std::size_t instances) const {
+        std::vector<std::size_t> order(instances);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        if (routers_.size() > 1) {
+            CounterRandom random(seed_, kFirstOrder + router, kRouterPurpose);
+            for (std::size_t i = instances; i > 1; --i) {
+                std::swap(order[i - 1], order[random.next() % i]);
+            }
+        }
+        return order;
+    }
+
+    static constexpr std::uint64_t kFirstOrder = 2;  // other routers draw from entities 0 and 1
+    std::uint64_t seed_;
+    std::vector<One> routers_;
+    std::size_t turn_ = 0;
 };
 
 class RandomRouter : public RequestRouter {
@@ -161,12 +193,16 @@ private:
 
 struct Row {
     std::string_view name;
-    std::unique_ptr<RequestRouter> (*make)(std::uint64_t seed);
+    std::unique_ptr<RequestRouter> (*make)(std::uint64_t seed, std::int64_t routers);
 };
 
 template <class Kind>
-std::unique_ptr<RequestRouter> make_one(std::uint64_t seed) {
-    return std::make_unique<Kind>(seed);
+std::unique_ptr<RequestRouter> make_one(std::uint64_t seed, std::int64_t routers) {
+    if constexpr (std::is_constructible_v<Kind, std::uint64_t, std::int64_t>) {
+        return std::make_unique<Kind>(seed, routers);
+    } else {
+        return std::make_unique<Kind>(seed);
+    }
 }
 
 constexpr std::array<Row, 8> kRouters{{
@@ -190,10 +226,12 @@ std::vector<std::string_view> request_router_names() {
     return names;
 }
 
-std::unique_ptr<RequestRouter> make_request_router(std::string_view name, std::uint64_t seed) {
+std::unique_ptr<RequestRouter> make_request_router(std::string_view name,
+                                                   std::uint64_t seed,
+                                                   std::int64_t routers) {
     for (const Row& row : kRouters) {
         if (row.name == name) {
-            return row.make(seed);
+            return row.make(seed, routers);
         }
     }
     return nullptr;

@@ -41,7 +41,10 @@ public:
 //                    (the engine's score of HexGen-Text2SQL, Peng et al., arXiv:2505.05286, with
 //                    our own estimate)
 std::vector<std::string_view> request_router_names();
-// Null for an unknown name.
-std::unique_ptr<RequestRouter> make_request_router(std::string_view name, std::uint64_t seed);
+// Null for an unknown name. `routers` take the requests in turn, and none knows what the others
+// chose: round_robin has a turn for each of them. The other names ignore the number.
+std::unique_ptr<RequestRouter> make_request_router(std::string_view name,
+                                                   std::uint64_t seed,
+                                                   std::int64_t routers = 1);
 
 }  // namespace orrery

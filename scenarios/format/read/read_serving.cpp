@@ -224,6 +224,10 @@ constexpr Key kPoolRows[] = {
         .range(0, 1024)
         .of("columns"),
     key<&ServingPoolSpec::router>("router", "Policy that sends a request to an instance."),
+    key<&ServingPoolSpec::num_routers>(
+        "num_routers", "Processes that choose instances without knowing of each other.")
+        .range(1, 10'000)
+        .of("processes"),
     key<&ServingPoolSpec::limits, &SchedulerLimits::max_num_seqs>("max_num_seqs",
                                                                   "Sequences of a step at most.")
         .range(1, 1'000'000)

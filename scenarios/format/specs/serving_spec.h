@@ -162,6 +162,9 @@ struct ServingPoolSpec {
     // num_blocks 0: as many blocks as fit in memory.
     SchedulerLimits limits;
     std::string router = "least_requests";  // engine/serving/request_router.h
+    // Processes with such a router each. Requests come to them in turn, and each chooses without
+    // knowing of the others.
+    std::int64_t num_routers = 1;
 };
 
 // The largest allowed slowdown of 50, 90 and 99 % of the requests, relative to an idle instance of

@@ -92,7 +92,7 @@ Result<ServedCosts> timed_costs(const RealInstances& instances, std::int64_t con
 std::vector<std::unique_ptr<RequestRouter>> routers_of(const ServingSpec& spec) {
     std::vector<std::unique_ptr<RequestRouter>> routers;
     for (const ServingPoolSpec& pool : spec.pools) {
-        routers.push_back(make_request_router(pool.router, spec.seed));
+        routers.push_back(make_request_router(pool.router, spec.seed, pool.num_routers));
     }
     return routers;
 }

@@ -172,7 +172,7 @@ Result<void> add_pool(const Scenario& scenario,
     if (rules == nullptr) {
         return fail("", fmt::format("no scheduler '{}'", spec.engine.scheduler));
     }
-    serving.routers.push_back(make_request_router(pool.router, spec.seed));
+    serving.routers.push_back(make_request_router(pool.router, spec.seed, pool.num_routers));
     if (serving.routers.back() == nullptr) {
         return fail("", fmt::format("no router '{}'", pool.router));
     }

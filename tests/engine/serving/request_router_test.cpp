@@ -48,6 +48,34 @@ TEST_F(RequestRouterTest, EachNameMakesARouterThatChoosesAnInstance) {
     EXPECT_EQ(make_request_router("by_magic", 1), nullptr);
 }
 
+// Each of three routers takes every third request, and each visits all instances before it comes
+// back to one. Together they do not: what one chose, another may choose next.
+TEST_F(RequestRouterTest, RoutersThatDoNotKnowOfEachOtherHaveTurnsOfTheirOwn) {
+    const auto routers = make_request_router("round_robin", 1, 3);
+    std::array<std::array<int, 3>, 3> counts{};  // by router and instance
+    std::array<std::size_t, 9> choices{};
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        choices.at(i) = routers->choose(requests[3], seen);
+        ++counts.at(i % 3).at(choices.at(i));
+    }
+    for (const auto& of_router : counts) {
+        EXPECT_EQ(of_router, (std::array{1, 1, 1}));
+    }
+    bool collides = false;
+    for (std::size_t i = 1; i < choices.size(); ++i) {
+        collides = collides || choices.at(i) == choices.at(i - 1);
+    }
+    EXPECT_TRUE(collides);
+    const auto again = make_request_router("round_robin", 1, 3);
+    for (const std::size_t choice : choices) {
+        EXPECT_EQ(again->choose(requests[3], seen), choice);
+    }
+    const auto single = make_request_router("round_robin", 1);
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        EXPECT_EQ(single->choose(requests[3], seen), i % 3);
+    }
+}
+
 TEST_F(RequestRouterTest, LoadsAreRequestsOrTokens) {
     submit(0, 1);
     submit(0, 2);

@@ -64,13 +64,24 @@ void apply_deepseek_by_tensorrt(const std::string& day, ServingCase& row) {
     }
 }
 
-// Results of December 2025 say one rank for experts of SGLang's pools. That value "does nothing"
-// by the file of the configurations (.github/configs/nvidia-master.yaml): with attention data
-// parallelism experts are on all ranks of a pool ("DEP8").
-void spread_experts_of_sglang(ServingCase& row) {
+// Results of December 2025 say one rank for experts of SGLang's pools, and attention data
+// parallelism for most. These values "do nothing because they are hardcoded" by the file of the
+// configurations (.github/configs/nvidia-master.yaml). With attention data parallelism experts are
+// on all ranks of a pool ("DEP8"). The scripts for low latency, which alone have several decode
+// instances, have tensor parallelism throughout (ai-dynamo/dynamo, examples/backends/sglang/
+// slurm_jobs/scripts/gb200-fp4/disagg/1k1k-low-latency.sh; NVIDIA/srt-slurm, recipes/gb200-fp*/*/
+// low-latency.yaml: data-parallel-size and expert-parallel-size are 1).
+void use_pools_of_sglang(ServingCase& row) {
+    if (!row.engine.starts_with("sglang")) {
+        return;
+    }
+    const bool low_latency = row.gpu == "gb200" && row.decode.workers > 1;
     for (ServingCase::Workers* pool : {&row.prefill, &row.decode}) {
-        if (row.engine.starts_with("sglang") && pool->data_parallel > 1) {
-            pool->expert_parallel = pool->data_parallel * pool->tensor_parallel;
+        const std::int64_t ranks = pool->data_parallel * pool->tensor_parallel;
+        if (low_latency) {
+            *pool = {.workers = pool->workers, .tensor_parallel = ranks};
+        } else if (pool->data_parallel > 1) {
+            pool->expert_parallel = ranks;
         }
     }
 }
@@ -97,7 +108,7 @@ void apply_inference_max_script(const std::string& notes, ServingCase& row) {
         return;
     }
     if (row.mode == "disaggregated") {
-        spread_experts_of_sglang(row);
+        use_pools_of_sglang(row);
         return;
     }
     for (const Script& script : kScripts) {
@@ -145,6 +156,13 @@ std::uint32_t inference_max_steps_to_queue(const ServingCase& row) {
 bool inference_max_schedules_ahead(const ServingCase& row) {
     return is_inference_max(row) && row.engine.starts_with("vllm") &&
            (row.model == "llama-3.1-70b" || row.model == "gpt-oss-120b");
+}
+
+std::string_view inference_max_engine(const ServingCase& row) {
+    const bool runs = is_deepseek_on(row, "sglang", "b300") ||
+                      (is_deepseek_on(row, "sglang", "gb200") && row.decode.data_parallel == 1);
+    return is_inference_max(row) && runs && row.weight_precision == "fp8" ? "sglang-flashinfer"
+                                                                          : "";
 }
 
 bool inference_max_has_deep_gemm(const ServingCase& row) {

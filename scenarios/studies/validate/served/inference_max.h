@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "scenarios/studies/validate/served/serving_cases.h"
 #include "scenarios/studies/validate/served/trtllm_bench.h"
@@ -39,6 +40,11 @@ std::uint32_t inference_max_steps_to_queue(const ServingCase& row);
 // The scripts of Llama 70B and GPT-OSS by vLLM have "async-scheduling: true" (70b_fp8_h100*.sh,
 // gptoss_fp4_h100*.sh), which is the default from 0.14 on.
 bool inference_max_schedules_ahead(const ServingCase& row);
+
+// The catalogue's engine if the options ask for other kernels than the release's; else empty.
+// SGLang's have moe-runner-backend: flashinfer_trtllm for FP8 on Blackwell (dsr1_fp8_b300.sh;
+// NVIDIA/srt-slurm, recipes/gb200-fp8/*/low-latency.yaml).
+std::string_view inference_max_engine(const ServingCase& row);
 
 // SGLang's pools with attention data parallelism have moe-a2a-backend: deepep in the recipes
 // (NVIDIA/srt-slurm, recipes/gb200-fp8/8k1k/mid-curve.yaml), whose experts are DeepGEMM's kernels.

@@ -75,6 +75,26 @@ Result<std::optional<InferenceMaxRecipe>> inference_max_recipe(const ServingCase
 
 namespace {
 
+// NVIDIA/srt-slurm starts nginx on one node and a front end of Dynamo on each of ten others
+// (src/srtctl/cli/mixins/frontend_stage.py; num_additional_frontends is 9), or on all if there are
+// fewer. Before, InferenceMAX's own configurations had 8 or 9 of them beside the first
+// (N_ADDITIONAL_FRONTENDS). Recipes for H200 and Dynamo's sweeps of release 0.5.1 with TensorRT-LLM
+// (components/backends/trtllm/performance_sweeps) have one.
+std::int64_t front_ends(const ServingCase& row) {
+    constexpr std::int64_t kMost = 10;
+    if (row.gpu != "gb200" || row.engine.starts_with("trtllm-0.5.1")) {
+        return 1;
+    }
+    return std::clamp<std::int64_t>(row.num_gpus / row.gpus_per_node - 1, 1, kMost);
+}
+
+// Whether decode instances choose the prefill instance, in turn, as Dynamo's handlers for SGLang
+// did before its PrefillRouter (components/src/dynamo/sglang/request_handlers/decode_handler.py:
+// prefill_client).
+bool decode_instances_route(const ServingCase& row) {
+    return row.engine.starts_with("sglang-0.5.5");
+}
+
 void use_recipe(const InferenceMaxRecipe& recipe, ServingSpec& spec) {
     spec.pools.back().limits.max_num_seqs = recipe.decode_sequences;
     ServingPoolSpec& prompts = spec.pools.front();
@@ -107,9 +127,14 @@ Result<void> set_inference_max_pools(const ServingCase& row,
         spec.pools.front().limits.max_num_batched_tokens =
             kTokensOfRank * row.prefill.data_parallel;
     }
-    // Dynamo's front end chooses instances in turn (documentation, "Router": --router-mode).
+    // Each of Dynamo's front ends chooses instances in turn (documentation, "Router":
+    // --router-mode).
     for (ServingPoolSpec& pool : spec.pools) {
         pool.router = "round_robin";
+        pool.num_routers = front_ends(row);
+    }
+    if (decode_instances_route(row)) {
+        spec.pools.front().num_routers = row.decode.workers;
     }
     return {};
 }

@@ -88,7 +88,8 @@ Result<ServingEngine> engine_of(const ServingCase& row, const std::filesystem::p
     if (word == std::end(kEngines)) {
         return fail(row.where, fmt::format("no facts about the engine {}", row.engine));
     }
-    return read_engine(word->engine, catalogue);
+    const std::string_view own = inference_max_engine(row);
+    return read_engine(own.empty() ? word->engine : own, catalogue);
 }
 
 // Sets bits of weights and type of products: "fp8" means 8 bits and FP8 products. int4 weights, and

@@ -64,6 +64,10 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
 
 TEST(ServingRules, KeysOfAPoolThatNothingAsksForAreErrors) {
     expect_error("{pools: {context_parallel_comm: ring}}", "{}", "ranks that share a context");
+    expect_error("{pools: {num_routers: 2, instances: 2}}", "{}", "round_robin chooses between");
+    expect_error("{pools: {num_routers: 2, router: round_robin}}", "{}", "pools.num_routers");
+    EXPECT_EQ(first_error("{pools: {num_routers: 2, router: round_robin, instances: 2}}", "{}"),
+              "");
     expect_error("{pools: {block_scaled: true}}", "{}", "block_scaled is of products in fp8");
     EXPECT_EQ(first_error("{pools: {block_scaled: true, precision: fp8}}", "{}"), "");
     expect_error("{pools: {attention_in_16_bits: true}}", "{}", "is of weights of fewer bits");

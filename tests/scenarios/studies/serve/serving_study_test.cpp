@@ -106,6 +106,24 @@ TEST(ServingStudy, TwoInstancesShareALoad) {
     EXPECT_LT(two->tpot_s.mean, one->tpot_s.mean);
 }
 
+// Four users fill four instances of one sequence each. Three routers send a request to a busy
+// instance while another is idle.
+TEST(ServingStudy, RoutersThatDoNotKnowOfEachOtherLeaveInstancesIdle) {
+    ServingSpec spec;
+    ServingPoolSpec& pool = spec.pools.front();
+    pool.instances = 4;
+    pool.router = "round_robin";
+    pool.limits.max_num_seqs = 1;
+    const WorkloadSpec load{.num_requests = 80, .users = 4, .output_tokens = 64};
+    const auto requests = synthetic_requests(load);
+    const auto one = serve_scenario(server(), spec, requests, {.users = 4});
+    pool.num_routers = 3;
+    const auto three = serve_scenario(server(), spec, requests, {.users = 4});
+    ASSERT_TRUE(one && three);
+    EXPECT_GT(three->ttft_s.mean, 2 * one->ttft_s.mean);
+    EXPECT_LT(three->output_tokens_per_s, 0.9 * one->output_tokens_per_s);
+}
+
 TEST(ServingStudy, PromptsElsewhereDoNotDisturbGeneration) {
     ServingSpec together;
     together.pools.front().instances = 4;

@@ -17,6 +17,8 @@ ServingCase pooled(std::int64_t decode_workers, std::int64_t tensor, std::int64_
     row.model = "deepseek-r1";
     row.weight_precision = "fp8";
     row.mode = "disaggregated";
+    row.num_gpus = 40;
+    row.gpus_per_node = 4;
     row.input_tokens = 1024;
     row.output_tokens = 8192;
     row.concurrency = 36;
@@ -96,6 +98,23 @@ TEST(InferenceMaxPools, DynamoChoosesInstancesInTurn) {
     const ServingSpec spec = spec_of(pooled(4, 8, 1));
     EXPECT_EQ(spec.pools[0].router, "round_robin");
     EXPECT_EQ(spec.pools[1].router, "round_robin");
+}
+
+// A node has nginx, and each of the others a front end, up to ten.
+TEST(InferenceMaxPools, FrontEndsHaveTurnsOfTheirOwn) {
+    ServingCase row = pooled(4, 8, 1);
+    EXPECT_EQ(spec_of(row).pools[0].num_routers, 9);
+    EXPECT_EQ(spec_of(row).pools[1].num_routers, 9);
+    row.num_gpus = 128;
+    EXPECT_EQ(spec_of(row).pools[1].num_routers, 10);
+    row.engine = "sglang-0.5.5.post2";
+    EXPECT_EQ(spec_of(row).pools[0].num_routers, 4);  // the decode instances
+    EXPECT_EQ(spec_of(row).pools[1].num_routers, 10);
+    row.engine = "trtllm-0.5.1-rc0.pre3";
+    EXPECT_EQ(spec_of(row).pools[1].num_routers, 1);
+    row = pooled(7, 8, 1);
+    row.gpu = "h200";
+    EXPECT_EQ(spec_of(row).pools[1].num_routers, 1);
 }
 
 TEST(InferenceMaxPools, OtherTablesKeepTheirPools) {

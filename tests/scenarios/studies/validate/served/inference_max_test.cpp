@@ -166,5 +166,42 @@ TEST(InferenceMax, PoolsOfSglangHaveTheirRecipes) {
     EXPECT_EQ(inference_max_steps_to_queue(quick), 10);
 }
 
+// Recipes with tensor parallelism and FP8 on Blackwell, and B300's script.
+TEST(InferenceMax, SglangOnBlackwellHasFlashInfersExperts) {
+    ServingCase row = row_of("sglang-0.5.8.post1", "deepseek-r1");
+    row.gpu = "gb200";
+    row.weight_precision = "fp8";
+    row.mode = "disaggregated";
+    row.prefill = row.decode = {.workers = 1, .tensor_parallel = 4};
+    EXPECT_EQ(inference_max_engine(row), "sglang-flashinfer");
+    row.decode = {.workers = 1, .data_parallel = 32};
+    EXPECT_EQ(inference_max_engine(row), "");
+    row.gpu = "b300";
+    EXPECT_EQ(inference_max_engine(row), "sglang-flashinfer");
+    row.weight_precision = "fp4";
+    EXPECT_EQ(inference_max_engine(row), "");
+    row.weight_precision = "fp8";
+    row.gpu = "h200";
+    EXPECT_EQ(inference_max_engine(row), "");
+}
+
+TEST(InferenceMax, PoolsOfSglangForLowLatencyHaveTensorParallelism) {
+    ServingCase row = row_of("sglang-0.5.5.post2", "deepseek-r1");
+    row.gpu = "gb200";
+    row.mode = "disaggregated";
+    row.prefill = {.workers = 1, .data_parallel = 4};
+    row.decode = {.workers = 2, .data_parallel = 4};
+    const ServingCase quick = after_script(row, "2025-12-21");
+    for (const ServingCase::Workers& pool : {quick.prefill, quick.decode}) {
+        EXPECT_EQ(pool.tensor_parallel, 4);
+        EXPECT_EQ(pool.data_parallel, 1);
+        EXPECT_EQ(pool.expert_parallel, 1);
+    }
+    EXPECT_EQ(quick.decode.workers, 2);
+    EXPECT_EQ(inference_max_steps_to_queue(quick), 10);
+    row.engine = "trtllm-0.8.1.post2";
+    EXPECT_EQ(after_script(row, "2025-12-21").decode.data_parallel, 4);
+}
+
 }  // namespace
 }  // namespace orrery
