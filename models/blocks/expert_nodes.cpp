@@ -43,7 +43,7 @@ ExpertPath add_dispatch(Tape& tape,
                         std::int64_t layer,
                         Edge& x,
                         Edge& own_weights,
-                        const RouterNode* router,
+                        RouterNode* router,
                         std::vector<Node*>& all) {
     Edge& weights = tape.edge();
     const bool kept = !fills_up_rows(plan);
@@ -74,6 +74,7 @@ ExpertPath add_dispatch(Tape& tape,
     Edge& dispatched = tape.edge();
     if (sends_rows_once(plan)) {
         Edge& rows = tape.edge();
+        all.push_back(&tape.add<RoutingMapNode>(*router));
         all.push_back(&tape.add<HostReadNode>(*router));
         all.push_back(
             &tape.add<MoveNode>("dispatch", Destination::experts, layer, x, dispatched, false));
@@ -244,8 +245,8 @@ Edge& add_in_parts(Tape& tape,
         Edge& fc2 = tape.edge();
         nodes.all.push_back(
             &tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, none, *rows, fc1));
-        nodes.activation = &tape.add<ActivationNode>(
-            fc1, activated, weights[i], plan.moe_fused_activation);
+        nodes.activation =
+            &tape.add<ActivationNode>(fc1, activated, weights[i], plan.moe_fused_activation);
         nodes.all.push_back(nodes.activation);
         auto& product =
             tape.add<ExpertProductNode>("expert fc2", p.expert_fc2, none, activated, fc2);
@@ -321,8 +322,8 @@ ExpertBranch add_experts(Tape& tape,
     auto& first =
         tape.add<ExpertProductNode>("expert fc1", p.expert_fc1, p.expert_fc1_bias, inputs, fc1);
     all.push_back(&first);
-    branch.nodes.activation = &tape.add<ActivationNode>(
-        fc1, activated, path.weights, plan.moe_fused_activation);
+    branch.nodes.activation =
+        &tape.add<ActivationNode>(fc1, activated, path.weights, plan.moe_fused_activation);
     all.push_back(branch.nodes.activation);
     const bool weighed_bias = !plan.moe_fused_kernels && !plan.moe_fused_bias &&
                               path.weights != nullptr && p.expert_fc2_bias.elements > 0;
