@@ -248,8 +248,10 @@ Value MoveNode::moved(BlockBuilder& b,
     const Dispatcher& by = dispatcher_of(b.plan);
     const RowExchange exchange =
         of_rows && moves ? exchange_call(b, rows, layer_, !to_experts, parts_) : RowExchange{};
-    // Counts of an all-to-all by NCCL are ops of their own (RouterNode).
-    const std::uint32_t calls = by.sms == 0 ? 1 : to_experts ? by.dispatch_calls : by.combine_calls;
+    // Counts of an all-to-all by NCCL are ops of their own (RouterNode), and so is HybridEP's map.
+    const bool alone = by.sms == 0 || (to_experts && b.plan.moe_token_dispatcher_type ==
+                                                         TokenDispatcher::hybridep);
+    const std::uint32_t calls = alone ? 1 : to_experts ? by.dispatch_calls : by.combine_calls;
     Value result = b.relayout_rows(text,
                                    rows,
                                    to,

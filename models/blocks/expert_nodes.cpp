@@ -43,7 +43,7 @@ ExpertPath add_dispatch(Tape& tape,
                         std::int64_t layer,
                         Edge& x,
                         Edge& own_weights,
-                        const RouterNode* router,
+                        RouterNode* router,
                         std::vector<Node*>& all) {
     Edge& weights = tape.edge();
     const bool kept = !fills_up_rows(plan);
@@ -74,6 +74,7 @@ ExpertPath add_dispatch(Tape& tape,
     Edge& dispatched = tape.edge();
     if (sends_rows_once(plan)) {
         Edge& rows = tape.edge();
+        all.push_back(&tape.add<RoutingMapNode>(*router));
         all.push_back(&tape.add<HostReadNode>(*router));
         all.push_back(
             &tape.add<MoveNode>("dispatch", Destination::experts, layer, x, dispatched, false));

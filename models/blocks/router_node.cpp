@@ -92,17 +92,25 @@ KernelCall scores(const BlockBuilder& b, const Value& logits, bool forward) {
     return forward ? softmax_forward(shape, Dtype::fp32) : softmax_backward(shape, Dtype::fp32);
 }
 
-TensorId counts(BlockBuilder& b, std::string_view name, std::int64_t ranks) {
-    const std::int64_t number = b.model.num_experts * ranks;
+TensorId sent_tensor(BlockBuilder& b, std::string_view name, std::int64_t number, Dtype dtype) {
     return b.ops.tables().tensor({.name = std::string{name},
                                   .parameter = {},
-                                  .dtype = Dtype::int32,
+                                  .dtype = dtype,
                                   .kind = TensorKind::communication,
                                   .lifetime = Lifetime::slot,
                                   .global_shape = {number},
                                   .layout = Layout(b.layouts.mesh.digits().size()),
-                                  .bytes = Bytes{number * size_bytes(Dtype::int32)}});
+                                  .bytes = Bytes{number * size_bytes(dtype)}});
 }
+
+TensorId counts(BlockBuilder& b, std::string_view name, std::int64_t ranks) {
+    return sent_tensor(b, name, b.model.num_experts * ranks, Dtype::int32);
+}
+
+// What HybridEP's kernel writes for a token (hybrid_ep_backend.cuh, scan): its place on its rank,
+// and for each of the rank's experts a place and a flag.
+constexpr std::int64_t kPlaceBytes = 4;
+constexpr std::int64_t kExpertPlaceBytes = 4 + 1;
 
 }  // namespace
 
@@ -110,8 +118,7 @@ void RouterNode::forward(ForwardPass& pass) {
     BlockBuilder& b = pass.b;
     logits_ = b.product("router", x_.value, weight_, saved(), 1, nullptr, &bias_);
     const std::int64_t tokens = b.local_tokens(logits_);
-    b.kernel(
-        "router scores", scores(b, logits_, true), kMovesMemory, {}, {}, {}, {logits_.tensor});
+    b.kernel("router scores", scores(b, logits_, true), kMovesMemory, {}, {}, {}, {logits_.tensor});
     weights_.value = b.rows_value(
         "expert weights", rows_of_layer(b, layer_), 1, logits_.layout, saved(), Dtype::fp32);
     const RouterKernels kernels = kernels_of(b);
@@ -137,8 +144,8 @@ void RouterNode::backward(BackwardPass& pass) {
     if (kernels.choice_backward > 0) {
         small_kernels(b, "router choice backward", kernels.choice_backward, kMovesMemory);
     }
-    const Value dlogits = b.value(
-        "router scores backward", logits_.shape[kWidth], logits_.layout, pass.read_later());
+    const Value dlogits =
+        b.value("router scores backward", logits_.shape[kWidth], logits_.layout, pass.read_later());
     b.kernel("router scores backward",
              scores(b, logits_, false),
              kMovesMemory,
@@ -179,10 +186,10 @@ std::optional<TensorId> RouterNode::exchange_counts(BlockBuilder& b) const {
                 .reads = {weights_.value.tensor},
                 .writes = {own},
                 .accumulates = {},
-                .launches = b.calls_of_operators(
-                    dispatcher_of(b.plan).sms == 0 ? kCountKernels : std::uint8_t{1})};
+                .launches = b.calls_of_operators(dispatcher_of(b.plan).sms == 0 ? kCountKernels
+                                                                                : std::uint8_t{1})};
     b.ops.kernel(transpose(1, b.model.num_experts, Dtype::int32), spec);
-    // A library of its own exchanges counts in its first kernel.
+    // A library of its own exchanges counts in its first kernel, or gathers a map (RoutingMapNode).
     TensorId read = own;
     const Dispatcher& by = dispatcher_of(b.plan);
     if (ranks > 1 && by.host_sync && by.sms == 0) {
@@ -200,6 +207,42 @@ std::optional<TensorId> RouterNode::exchange_counts(BlockBuilder& b) const {
     // A graph of the whole step has room for as many rows as there may be.
     const bool reads = by.host_sync && !(b.plan.cuda_graphs && by.sms > 0);
     return reads ? std::optional{read} : std::nullopt;
+}
+
+void RoutingMapNode::forward(ForwardPass& pass) {
+    BlockBuilder& b = pass.b;
+    const std::uint32_t digits = sharing_digits(b.layouts);
+    const std::int64_t ranks = b.layouts.mesh.combined_size(digits);
+    if (ranks == 1 || b.plan.moe_token_dispatcher_type != TokenDispatcher::hybridep) {
+        return;
+    }
+    if (!b.plan.cuda_graphs) {
+        b.ops.capture(false);  // the dispatch is behind the graph of the preprocessing
+    }
+    const std::int64_t tokens = router_.tokens(b) * ranks;
+    const std::int64_t flags = tokens * b.model.num_experts;
+    const TensorId map = sent_tensor(b, "map of tokens", flags, Dtype::uint8);
+    const TensorId numbers = counts(b, "tokens of experts", 1);
+    emit(b.ops,
+         {.step = {.kind = CollectiveKind::all_gather, .digits = digits},
+          .to = {},
+          .elements = flags},
+         {.traffic = Traffic::expert, .wire = Codec{Dtype::uint8}},
+         {.name = "map of tokens gather",
+          .reads = {router_.choices()},
+          .writes = {map},
+          .accumulates = {}});
+    KernelCall scan = transpose(tokens, b.model.num_experts, Dtype::uint8);
+    scan.bytes =
+        flags + tokens * kPlaceBytes + tokens * b.model.num_experts / ranks * kExpertPlaceBytes;
+    b.ops.kernel(scan,
+                 {.name = "places of rows",
+                  .stream = kExpertStream,
+                  .cause = b.recomputing ? Cause::recomputation : kMovesMemory,
+                  .reads = {map},
+                  .writes = {numbers},
+                  .accumulates = {}});
+    router_.let_host_read(numbers);
 }
 
 void HostReadNode::forward(ForwardPass& pass) {

@@ -21,6 +21,10 @@ public:
 
     // The tokens of each expert, if the host reads them before it issues the exchange of rows.
     std::optional<TensorId> read_by_host() const { return read_; }
+    TensorId choices() const { return weights_.value.tensor; }
+    std::int64_t tokens(const BlockBuilder& b) const { return b.local_tokens(logits_); }
+    // The host reads `counts` instead, if it reads any.
+    void let_host_read(TensorId counts) { read_ = read_ ? std::optional{counts} : std::nullopt; }
 
 private:
     // Small kernels over the scores: their number is what they cost.
@@ -37,6 +41,22 @@ private:
     Edge& weights_;
     Value logits_;
     std::optional<TensorId> read_;
+};
+
+// With HybridEP the ranks gather the map of all tokens and experts before a forward dispatch, by
+// NCCL or by copies inside an NVLink domain, and a kernel makes the places of rows and their
+// numbers of it (deepseek-ai/DeepEP, csrc/hybrid_ep/executor/executor.cu at 94a9f8f:
+// allgather_routing_map, metadata_preprocess_core). Both run on the stream of the dispatch. The
+// exchanges behind it keep the places.
+class RoutingMapNode : public Node {
+public:
+    explicit RoutingMapNode(RouterNode& router) : router_(router) {}
+
+    void forward(ForwardPass& pass) override;
+    void backward(BackwardPass& /*pass*/) override {}
+
+private:
+    RouterNode& router_;
 };
 
 // The host waits for the numbers of rows and then launches the exchange (Megatron-Core's

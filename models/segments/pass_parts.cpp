@@ -23,6 +23,19 @@ bool holds_host(const Program& program, const Op& op) {
     return is_restart(program, op) && op.num_operands > 0;
 }
 
+// What precedes an exchange on its stream belongs to it: the gather of the map of tokens, and the
+// host's read (Megatron-Core calls the whole dispatch on that stream: fine_grained_callables.py,
+// submodule_dispatch_forward).
+std::uint32_t begin_of_exchange(const std::vector<Op>& ops,
+                                std::uint32_t after,
+                                std::uint32_t exchange) {
+    std::uint32_t begin = exchange;
+    while (begin > after && ops[begin - 1].stream == kExpertStream) {
+        --begin;
+    }
+    return begin;
+}
+
 // Where the parts begin, and the end of the last one.
 std::vector<std::uint32_t> cuts_of_pass(const Program& program, const std::vector<Op>& ops) {
     std::vector<std::uint32_t> cuts{0};
@@ -33,7 +46,7 @@ std::vector<std::uint32_t> cuts_of_pass(const Program& program, const std::vecto
             cuts.push_back(o);
             exchanged = false;
         } else if (exchanges && !exchanged && o > cuts.back()) {
-            cuts.push_back(holds_host(program, ops[o - 1]) ? o - 1 : o);
+            cuts.push_back(begin_of_exchange(ops, cuts.back(), o));
         }
         exchanged |= exchanges;
     }

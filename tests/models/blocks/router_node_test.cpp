@@ -42,8 +42,7 @@ TEST(HostRead, WaitsOnTheStreamOfExchanges) {
         ParallelPlan plan = four_ranks();
         plan.moe_token_dispatcher_type = by;
         const Program program = verified(model, plan);
-        EXPECT_EQ(count_ops(program, kRead),
-                  model.num_layers * plan.num_micro_batches());
+        EXPECT_EQ(count_ops(program, kRead), model.num_layers * plan.num_micro_batches());
         for_each_op(program, program.roles[0], [&](const Slot&, const Op& op) {
             if (program.names[op.name] == kRead) {
                 EXPECT_EQ(op.stream, kExpertStream);
@@ -75,6 +74,32 @@ TEST(HostRead, IsNotThereIfExpertsAreFilledUp) {
     EXPECT_EQ(count_ops(pads, kRead), 0);
     EXPECT_EQ(count_ops(pads, "tokens of experts"), 0);
     EXPECT_EQ(count_ops(pads, "tokens of experts gather"), 0);
+}
+
+// HybridEP's dispatch gathers the map of tokens and makes places of it before the host reads; its
+// combine and both backward exchanges keep the places.
+TEST(RoutingMap, IsGatheredBeforeAForwardDispatch) {
+    const Transformer model = small_experts();
+    ParallelPlan plan = four_ranks();
+    EXPECT_EQ(count_ops(verified(model, plan), "map of tokens gather"), 0);
+    plan.moe_token_dispatcher_type = TokenDispatcher::deepep;
+    EXPECT_EQ(count_ops(verified(model, plan), "map of tokens gather"), 0);
+    plan.moe_token_dispatcher_type = TokenDispatcher::hybridep;
+    const Program program = verified(model, plan);
+    EXPECT_EQ(count_ops(program, "map of tokens gather"), count_ops(program, "dispatch"));
+    const std::vector<std::string> names = names_of_forward(program);
+    const auto gather = std::ranges::find(names, "map of tokens gather");
+    ASSERT_GT(names.end() - gather, 3);
+    EXPECT_EQ(*(gather + 1), "places of rows");
+    EXPECT_EQ(*(gather + 2), kRead);
+    EXPECT_EQ(*(gather + 3), "dispatch");
+    const Op& op = program.segment_of(program.roles[0].slots[0])
+                       .ops[static_cast<std::size_t>(gather - names.begin())];
+    EXPECT_EQ(program.collective(op).bytes.count(),
+              4 * model.seq_length * plan.micro_batch_size * model.num_experts);
+    plan.cuda_graphs = true;  // without the host
+    EXPECT_EQ(count_ops(verified(model, plan), "map of tokens gather"),
+              count_ops(program, "dispatch"));
 }
 
 // The calls of the choice of experts in one forward pass and in one backward pass.

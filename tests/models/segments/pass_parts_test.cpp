@@ -70,6 +70,27 @@ TEST(PassParts, AreHeldOnlyWhereTheHostReads) {
     EXPECT_EQ(order_of(true), "b0b1f0b2f1b3f2f3");
 }
 
+// The gather of the map of tokens belongs to the dispatch, so that the other pass's products are
+// launched before it.
+TEST(PassParts, HaveAGatherInTheDispatchThatNeedsIt) {
+    ParallelPlan plan = overlapped();
+    plan.moe_token_dispatcher_type = TokenDispatcher::hybridep;
+    const Program program = verified(small_experts(), plan);
+    std::int64_t gathers = 0;
+    for (const Slot& slot : program.roles[0].slots) {
+        const std::vector<Op>& ops = program.segment_of(slot).ops;
+        for (std::size_t o = 0; o < ops.size(); ++o) {
+            if (program.names[ops[o].name] == "map of tokens gather") {
+                EXPECT_EQ(o, 0U);
+                EXPECT_EQ(program.names[ops.back().name], "dispatch");
+                ++gathers;
+            }
+        }
+    }
+    EXPECT_EQ(gathers, count_ops(program, "dispatch"));
+    EXPECT_GT(gathers, 0);
+}
+
 TEST(PassParts, AreCallsOfTheirOwn) {
     const auto calls = [](const Program& program, const Slot& slot) {
         std::int64_t sum = 0;
