@@ -139,6 +139,22 @@ void require_long_context(const Transformer& model,
             "plan.activation_offload_fraction",
             "training keeps the inputs of layers on the device: copies can be simulated",
             "0");
+    require(!plan.distribute_saved_activations,
+            "plan.distribute_saved_activations",
+            "training keeps the inputs of layers whole: parts can be simulated",
+            "false");
+    require(!plan.reentrant_checkpoint,
+            "plan.reentrant_checkpoint",
+            "training frees tensors after their last use",
+            "false");
+    require(!plan.attention_backward_buffers,
+            "plan.attention_backward_buffers",
+            "the attention kernels of a training have no such buffers",
+            "false");
+    require(!plan.norm_32_bit_offsets,
+            "plan.norm_32_bit_offsets",
+            "the norms of a training have 64-bit offsets",
+            "false");
     require(plan.cpu_offloading_num_layers == 0,
             "plan.cpu_offloading_num_layers",
             "training keeps activations on the device: copies can be simulated",
