@@ -72,6 +72,9 @@ constexpr SimulatedKey kSimulatedOnly[] = {
         "training has Q, K and V in one product, and gate and up in another"),
     simulated<&Plan::repeat_key_value_heads>(
         "the attention kernels of a training share key-value heads"),
+    simulated<&Plan::attention_backward_buffers>(
+        "the attention kernels of a training have no such buffers"),
+    simulated<&Plan::norm_32_bit_offsets>("the norms of a training have 64-bit offsets"),
     simulated<&Plan::mlp_tile_tokens>(kNoTiles),
     simulated<&Plan::loss_tile_tokens>(kNoTiles),
     simulated<&Plan::loss_metrics>("training computes no losses for reports"),
@@ -98,6 +101,9 @@ constexpr SimulatedKey kSimulatedOnly[] = {
         "the host rounds the weights that it hands over: fp32 can be simulated"),
     simulated<&Plan::activation_offload_fraction>(
         "training keeps the inputs of layers on the device: copies can be simulated"),
+    simulated<&Plan::distribute_saved_activations>(
+        "training keeps the inputs of layers whole: parts can be simulated"),
+    simulated<&Plan::reentrant_checkpoint>("training frees tensors after their last use"),
     simulated<&Plan::cpu_offloading_num_layers>(
         "training keeps activations on the device: copies can be simulated"),
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/residual/residual.h"
 #include "models/segments/relayout.h"
 
 namespace orrery {
@@ -56,6 +57,27 @@ bool input_is_offloaded(const ParallelPlan& plan, std::int64_t layer) {
     const double share = plan.activation_offload_fraction;
     const auto before = static_cast<double>(layer);
     return std::floor((before + 1) * share) > std::floor(before * share);
+}
+
+Value kept_of_input(BlockBuilder& b, const Value& input, bool stays) {
+    if (b.layouts.saved == b.layouts.residual) {
+        return input;
+    }
+    const Value part = b.value("layer input part",
+                               input.shape[kWidth],
+                               b.layouts.saved,
+                               Lifetime::micro_batch,
+                               input.dtype,
+                               TensorKind::activations);
+    b.kernel("layer input part",
+             transpose(b.local_tokens(part), b.local_width(part), part.dtype),
+             Cause::memory_bound_kernels,
+             {&input},
+             {&part});
+    if (!stays) {
+        b.ops.tables().program().tensors[index(input.tensor)].lifetime = Lifetime::slot;
+    }
+    return part;
 }
 
 TensorId copy_to_host(BlockBuilder& b, const Value& input, bool keeps_device_copy) {

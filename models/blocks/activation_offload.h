@@ -15,6 +15,12 @@ namespace orrery {
 // spread evenly.
 bool input_is_offloaded(const ParallelPlan& plan, std::int64_t layer);
 
+// What the device keeps of a layer's input: the input itself or, as a tensor of its own, this
+// rank's part of it (plan.distribute_saved_activations; Megatron-LM's
+// split_tensor_into_1d_equal_chunks() with new_buffer). The whole input then lives until the end of
+// the layer's forward pass, unless `stays` is set.
+Value kept_of_input(BlockBuilder& b, const Value& input, bool stays);
+
 // Copies `input` to the host. Its tensor on the device lives until the end of the layer's forward
 // pass, unless `keeps_device_copy` is set.
 TensorId copy_to_host(BlockBuilder& b, const Value& input, bool keeps_device_copy);

@@ -11,6 +11,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/random.h"
 #include "kernels/residual/residual.h"
+#include "models/blocks/attention_buffers.h"
 #include "models/blocks/context_gather.h"
 #include "models/blocks/context_ring.h"
 #include "models/blocks/layer_lowering.h"
@@ -269,11 +270,16 @@ Value flash_backward(BlockBuilder& b,
     }
     const Value inputs = as_products_read(b, "attention recast", qkv);
     const Value gradient = as_products_read(b, "attention gradient cast", dcontext);
+    const std::vector<Value> buffers = attention_backward_buffers(b, qkv);
+    std::vector<const Value*> writes{&dqkv};
+    for (const Value& buffer : buffers) {
+        writes.push_back(&buffer);
+    }
     b.kernel("attention backward",
              attention_backward(own, inputs.dtype),
              Cause::attention_inefficiency,
              {&inputs, &a.context, &a.statistics, &gradient},
-             {&dqkv},
+             writes,
              b.dropout_scalars());
     return dqkv;
 }

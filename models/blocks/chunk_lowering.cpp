@@ -77,7 +77,7 @@ private:
                          const std::function<void()>& end);
     LayerRecompute recompute_of_layer(std::size_t i) const;
     void run_unit_again(BlockBuilder& b, std::size_t last);
-    void offload_input(BlockBuilder& b, std::size_t layer, const Value& input);
+    void keep_input(BlockBuilder& b, std::size_t layer, const Value& input);
     // Makes `d` the chunk's input gradient. Other segments may already use that tensor.
     void leave_input_gradient(BlockBuilder& b, const Value& d);
     // Makes the segment of the deferred weight gradients, by unit.
@@ -88,9 +88,11 @@ private:
     const ParallelPlan& plan_;
     const LayoutAssignment& layouts_;
     Chunk& chunk_;
-    const Chunk* before_;      // on the same stage
-    std::vector<Tape> tapes_;  // of the layers
-    std::map<std::size_t, TensorId> inputs_on_host_;  // by layer
+    const Chunk* before_;                             // on the same stage
+    std::vector<Tape> tapes_;                         // of the layers
+    std::map<std::size_t, Value> kept_inputs_;        // by layer, for recomputation
+    std::map<std::size_t, TensorId> inputs_on_host_;  // of these
+    std::vector<TensorId> held_;                      // by a reentrant checkpoint
     std::vector<LayerOnHost> layers_on_host_;         // the first ones
     struct Prediction {
         Tape input{Lifetime::micro_batch};
@@ -298,7 +300,7 @@ void ChunkLowering::forward() {
         const LayerRecompute recompute = recompute_of_layer(i);
         if (recompute.keeps_input()) {
             add_pending(b, stream, Lifetime::micro_batch);  // the checkpoint is one tensor
-            offload_input(b, i, stream.residual);
+            keep_input(b, i, stream.residual);
         }
         tapes_.push_back(layer_tape(model_,
                                     plan_,
@@ -333,10 +335,12 @@ LayerRecompute ChunkLowering::recompute_of_layer(std::size_t i) const {
         plan_, static_cast<std::int64_t>(i), std::ssize(chunk_.layers));
 }
 
-void ChunkLowering::offload_input(BlockBuilder& b, std::size_t layer, const Value& input) {
+void ChunkLowering::keep_input(BlockBuilder& b, std::size_t layer, const Value& input) {
+    const bool of_other_slots = input.tensor == chunk_.input.tensor && !chunk_.input.empty();
+    const Value kept = kept_inputs_[layer] = kept_of_input(b, input, of_other_slots);
     if (input_is_offloaded(plan_, static_cast<std::int64_t>(layer))) {
-        const bool of_other_slots = input.tensor == chunk_.input.tensor && !chunk_.input.empty();
-        inputs_on_host_[layer] = copy_to_host(b, input, of_other_slots);
+        inputs_on_host_[layer] =
+            copy_to_host(b, kept, of_other_slots && kept.tensor == input.tensor);
     }
 }
 
@@ -348,9 +352,11 @@ void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
         recompute = recompute_of_layer(--first);
     }
     ResidualStream stream = tapes_[first].input();
+    stream.residual = kept_inputs_.at(first);
     if (const auto on_host = inputs_on_host_.find(first); on_host != inputs_on_host_.end()) {
         stream.residual = copy_from_host(b, stream.residual, on_host->second);
     }
+    stream.residual = b.relayout("layer input gather", stream.residual, layouts_.residual);
     enter_checkpoint(b);
     for (std::size_t i = first; i <= last; ++i) {
         tapes_[i].run_again(b, stream);
@@ -358,6 +364,7 @@ void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     b.recomputing = true;
     add_pending(b, stream, Lifetime::slot);
     b.recomputing = false;
+    held_ = {stream.residual.tensor};
 }
 
 void ChunkLowering::leave_input_gradient(BlockBuilder& b, const Value& d) {
@@ -410,9 +417,13 @@ SegmentId ChunkLowering::backward(bool splits) {
         }
         if (recompute_of_layer(i).whole.ends_unit) {
             run_unit_again(b, i);
+            held_.push_back(d.tensor);
             weights.gather_again();
         }
         d = tapes_[i].backward(b, d, deferred());
+        if (recompute_of_layer(i).whole.begins_unit) {
+            leave_checkpoint(b, held_);
+        }
         end();
     }
     chunk_.backward_layers.push_back(place(b));

@@ -23,6 +23,19 @@ void enter_checkpoint(BlockBuilder& b) {
     }
 }
 
+void leave_checkpoint(BlockBuilder& b, std::vector<TensorId> held) {
+    if (b.plan.reentrant_checkpoint) {
+        b.ops.host({.duration = Time{}},
+                   {.name = "checkpoint returns",
+                    .stream = kComputeStream,
+                    .cause = Cause::recomputation,
+                    .reads = std::move(held),
+                    .writes = {},
+                    .accumulates = {},
+                    .launches = 0});
+    }
+}
+
 void run_delayed(BlockBuilder& b, Deferred& delayed) {
     for (const DeferredProducts& products : delayed) {
         products.run(b);

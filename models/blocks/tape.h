@@ -73,6 +73,8 @@ private:
 
 // Before the ops of a region that is computed again: what the framework's host does besides.
 void enter_checkpoint(BlockBuilder& b);
+// Behind the ops of its backward pass: a reentrant checkpoint lets go of these tensors.
+void leave_checkpoint(BlockBuilder& b, std::vector<TensorId> held);
 
 class Tape {
 public:

@@ -30,6 +30,7 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan,
     const Layout split_sequence = combined(a.tokens, along(mesh, tp, sharded(kSequence)));
     a.residual = plan.sequence_parallel ? split_sequence : a.tokens;
     a.pipeline = plan.scatter_gather_tensors_in_pipeline ? split_sequence : a.residual;
+    a.saved = plan.distribute_saved_activations ? split_sequence : a.residual;
     const Layout heads = along(mesh, tp, sharded(kWidth));
     const Layout key_value_heads = along(mesh, tp & ~a.head_digits, sharded(kWidth));
     if (exchange) {

@@ -22,6 +22,7 @@ struct LayoutAssignment {
     // Activations (sequence, batch, width).
     Layout residual;  // between blocks: the residual stream and its gradient
     Layout pipeline;  // as sent from stage to stage
+    Layout saved;     // inputs of layers that full recomputation keeps
     Layout query;     // Q as attention reads it, and attention's output
     // K and V as attention reads them: whole heads. Ranks that share a head hold replicas of it.
     Layout key_value;

@@ -149,9 +149,22 @@ struct ParallelPlan {
     RecomputeMethod recompute_method = RecomputeMethod::uniform;
     std::int64_t recompute_num_layers = 1;
     std::uint32_t recompute_modules = static_cast<std::uint32_t>(RecomputeModule::core_attn);
+    // Full recomputation: the layer's output, computed again, and its gradient live until the
+    // layer's backward pass has ended, as locals of CheckpointFunction.backward()
+    // (torch/utils/checkpoint.py with use_reentrant). false: until their last use.
+    bool reentrant_checkpoint = false;
+    // Full recomputation: each tensor-parallel rank keeps its part of a layer's input, and the
+    // backward pass gathers the parts (Megatron-LM's option of this name, DeepSpeed's
+    // partition_activations).
+    bool distribute_saved_activations = false;
     ScheduleKind schedule = ScheduleKind::one_f_one_b;
     RankOrder rank_order = RankOrder::tp_cp_dp_pp;
     AttentionKernel attention_kernel = AttentionKernel::flash_2;
+    // The backward pass of FlashAttention 2 has buffers of its own: an fp32 sum of the gradients of
+    // queries and, where query heads share keys and values, their gradients for each query head
+    // (flash-attention, csrc/flash_attn/flash_api.cpp: dq_accum, dk_expanded, dv_expanded). false:
+    // they are not counted.
+    bool attention_backward_buffers = false;
     Optimizer optimizer = Optimizer::adam;
     // The host's processors step the weights. Their optimizer state lies in host memory, gradients
     // are copied to the host, and new weights back (Ren et al., ZeRO-Offload, USENIX ATC 2021).
@@ -233,6 +246,9 @@ struct ParallelPlan {
     // A norm is a chain of framework ops on an fp32 copy of its input, and the backward pass reads
     // that copy (Hugging Face's LlamaRMSNorm). false: one kernel.
     bool eager_norm = false;
+    // A norm's kernel finds a token's row by a 32-bit offset, as Liger's did until July 2025
+    // (Liger-Kernel, issue 803 and pull request 804): a rank has at most 2^31 elements.
+    bool norm_32_bit_offsets = false;
     // A GELU is the chain of framework ops of its tanh formula. false: one kernel.
     bool eager_activation = false;
     // PyTorch's autocast: the weights are fp32, and each pass casts them before its products, and

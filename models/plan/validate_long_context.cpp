@@ -25,6 +25,8 @@ public:
                     "0, or plan.loss_tile_tokens: 0");
         }
         offload();
+        distributed_inputs();
+        kernels();
         linear_attention();
         return std::move(errors_);
     }
@@ -95,6 +97,58 @@ private:
         whole_layers_offload();
     }
 
+    void distributed_inputs() {
+        const char* const key = "plan.distribute_saved_activations";
+        if (!plan_.distribute_saved_activations) {
+            return;
+        }
+        require(plan_.tensor_model_parallel_size > 1 ||
+                    !plan_.stage_tensor_model_parallel_sizes.empty(),
+                key,
+                "one rank has no others to share its layer inputs with",
+                "false, or plan.tensor_model_parallel_size: 2");
+        require(plan_.recompute_granularity == Recompute::full,
+                key,
+                "the inputs of layers are kept by full recomputation",
+                "false, or plan.recompute_granularity: full");
+        require(!plan_.sequence_parallel,
+                key,
+                "sequence parallelism has split the inputs of layers",
+                "false, or plan.sequence_parallel: false");
+        const std::int64_t parts = plan_.tensor_model_parallel_size * plan_.context_parallel_size;
+        require(model_.seq_length % std::max<std::int64_t>(parts, 1) == 0,
+                key,
+                fmt::format("{} tokens are not {} equal parts", model_.seq_length, parts),
+                "false");
+    }
+
+    void kernels() {
+        const std::int64_t most = tokens_of_32_bit_offsets(model_, plan_);
+        require(!plan_.norm_32_bit_offsets || tokens_of_norms(model_, plan_) <= most,
+                "plan.norm_32_bit_offsets",
+                fmt::format("a rank's {} tokens are more than the {} that these offsets reach",
+                            tokens_of_norms(model_, plan_),
+                            most),
+                "a larger plan.context_parallel_size, or false");
+        const char* const key = "plan.attention_backward_buffers";
+        if (!plan_.attention_backward_buffers) {
+            return;
+        }
+        require(plan_.attention_kernel == AttentionKernel::flash_2,
+                key,
+                "the buffers are those of FlashAttention 2",
+                "false, or plan.attention_kernel: flash_2");
+        require(plan_.context_parallel_size == 1 ||
+                    plan_.context_parallel_comm == ContextParallelComm::all_to_all,
+                key,
+                "a rank attends to keys and values in several calls",
+                "false, or plan.context_parallel_comm: all_to_all");
+        require(!model_.multi_latent_attention && model_.linear_attention_every == 0,
+                key,
+                "heads of queries, keys and values have one size, and a softmax",
+                "false");
+    }
+
     void whole_layers_offload() {
         const char* const key = "plan.cpu_offloading_num_layers";
         const std::int64_t layers = plan_.cpu_offloading_num_layers;
@@ -137,6 +191,19 @@ private:
 };
 
 }  // namespace
+
+std::int64_t tokens_of_32_bit_offsets(const Transformer& model, const ParallelPlan& plan) {
+    const std::int64_t heads = model.qk_layernorm ? model.query_size() : 0;
+    const std::int64_t tensor_ranks = std::max<std::int64_t>(plan.tensor_model_parallel_size, 1);
+    const std::int64_t width = std::max(model.hidden_size, heads / tensor_ranks);
+    return (std::int64_t{1} << 31) / std::max<std::int64_t>(width, 1);
+}
+
+std::int64_t tokens_of_norms(const Transformer& model, const ParallelPlan& plan) {
+    const std::int64_t parts =
+        plan.context_parallel_size * (plan.sequence_parallel ? plan.tensor_model_parallel_size : 1);
+    return model.seq_length / std::max<std::int64_t>(parts, 1) * plan.micro_batch_size;
+}
 
 Errors check_long_context(const Transformer& model, const ParallelPlan& plan) {
     return TileRules{model, plan}.check();

@@ -47,8 +47,14 @@ Report fit_sections(const Scenario& scenario, FitOf what, const LargestFit& fit)
         memory.table.columns.insert(memory.table.columns.end(),
                                     {{"a server needs", Unit::bytes}, {"it has", Unit::bytes}});
     }
-    memory.table.rows = {row_of("the most that fits", fit.memory, host),
-                         row_of("a little more", fit.beyond, host)};
+    memory.table.rows = {row_of("the most that fits", fit.memory, host)};
+    if (fit.ends_with_offsets) {
+        memory.after = {
+            "Memory has room for more: the 32-bit offsets of norms end here "
+            "(plan.norm_32_bit_offsets)."};
+    } else {
+        memory.table.rows.push_back(row_of("a little more", fit.beyond, host));
+    }
     report.sections.push_back(std::move(memory));
     ReportSection largest{.title = "Largest tensors",
                           .note = fmt::format("While most is in use: {}.", fit.memory.moment)};
@@ -69,6 +75,7 @@ std::string fit_json(const Scenario& scenario, FitOf what, const LargestFit& fit
                        {"cluster", words_of(scenario.cluster)},
                        {"fit", what == FitOf::sequence ? "sequence" : "layers"},
                        {"most", fit.most},
+                       {"ends_with_offsets", fit.ends_with_offsets},
                        {"memory", bytes_json(fit.memory)},
                        {"beyond", bytes_json(fit.beyond)},
                        {"largest", std::move(largest)}};
@@ -79,8 +86,9 @@ Report tier_sections(const Scenario& scenario, const std::vector<TierFit>& fits)
     Report report{.title = scenario.name};
     report.lines = {fmt::format("{} on {}", scenario.model.name, words_of(scenario.cluster))};
     ReportSection section{.title = "Largest model by where its state lies",
-                          .note = "In layers of the scenario's width, within 1 %. Each line keeps "
-                                  "the keys of the lines before it."};
+                          .note =
+                              "In layers of the scenario's width, within 1 %. Each line keeps "
+                              "the keys of the lines before it."};
     section.table.columns = {{"state"}, {"layers"}, {"billion parameters"}, {"keys"}};
     std::size_t known = 0;
     for (const TierFit& fit : fits) {

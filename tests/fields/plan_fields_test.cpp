@@ -128,6 +128,20 @@ const Row kPlanRows[] = {
      [](Scenario& s) { s.plan.loss_in_place = false; },
      [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
     {"eager_norm", [](Scenario& s) { s.plan.eager_norm = true; }},
+    {"norm_32_bit_offsets",
+     [](Scenario& s) { s.plan.norm_32_bit_offsets = true; },
+     {},
+     "it bounds plans and the longest sequence (LargestFit.EndsWhereOffsetsDo)"},
+    {"attention_backward_buffers", [](Scenario& s) { s.plan.attention_backward_buffers = true; }},
+    {"reentrant_checkpoint",
+     [](Scenario& s) { s.plan.reentrant_checkpoint = true; },
+     [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
+    {"distribute_saved_activations",
+     [](Scenario& s) { s.plan.distribute_saved_activations = true; },
+     [](Scenario& s) {
+         s.plan.sequence_parallel = false;
+         s.plan.recompute_granularity = Recompute::full;
+     }},
     {"eager_activation",
      [](Scenario& s) { s.plan.eager_activation = true; },
      [](Scenario& s) { s.plan.fused_activation = false; }},

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "models/lowering/lowering.h"
+#include "models/plan/validate_long_context.h"
 #include "models/plan/validate_plan.h"
 #include "network/fabric/memory_tiers.h"
 #include "scenarios/format/specs/node_devices.h"
@@ -34,6 +36,16 @@ public:
     }
 
     std::int64_t size(std::int64_t units) const { return units * unit_; }
+
+    // The most units that the plan's kernels reach, whatever memory holds.
+    std::int64_t most_units() const {
+        if (what_ != FitOf::sequence || !scenario_.plan.norm_32_bit_offsets) {
+            return kMostUnits;
+        }
+        const std::int64_t tokens = tokens_of_32_bit_offsets(scenario_.model, scenario_.plan);
+        const std::int64_t units = tokens / (kSequenceUnit * scenario_.plan.micro_batch_size);
+        return std::clamp(units, std::int64_t{1}, kMostUnits);
+    }
 
     Result<MemoryUse> memory(std::int64_t units) {
         Transformer& model = scenario_.model;
@@ -69,7 +81,12 @@ Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what) {
     LargestFit found;
     std::int64_t fits = 0;  // in units
     std::int64_t fails = 1;
+    const std::int64_t most = sized.most_units();
     while (true) {  // double until it fails
+        if (fails > most) {
+            fails = most + 1;
+            break;
+        }
         Result<MemoryUse> use = sized.memory(fails);
         if (!use) {
             return tl::unexpected(use.error());
@@ -78,7 +95,7 @@ Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what) {
             found.beyond = std::move(*use);
             break;
         }
-        if (fails >= kMostUnits) {
+        if (fails >= kMostUnits) {  // a power of two, and so the last size before the end
             return fail(scenario.cluster_where,
                         fmt::format("{} fit, and memory does not grow", sized.size(fails)),
                         "a plan that keeps activations");
@@ -105,6 +122,7 @@ Result<LargestFit> largest_fit(const Scenario& scenario, FitOf what) {
         (good ? fits : fails) = middle;
     }
     found.most = sized.size(fits);
+    found.ends_with_offsets = fails > most;
     return found;
 }
 

@@ -22,6 +22,9 @@ struct LargestFit {
     std::int64_t most = 0;
     MemoryUse memory;  // at that size
     MemoryUse beyond;  // at the smallest size that does not fit
+    // Memory has room for more, and the 32-bit offsets of norms do not reach it
+    // (plan.norm_32_bit_offsets); `beyond` is empty.
+    bool ends_with_offsets = false;
 };
 
 // The memory in a step of the scenario. If a plan alone does not fit, the overheads are left out.

@@ -97,6 +97,41 @@ TEST(ActivationOffload, InputsComeBackBesideGradientsThatLeave) {
     EXPECT_FALSE(ops_called(program, "gradients to host").empty());
 }
 
+// Each of the tensor-parallel ranks keeps its part of a layer's input, and gathers the whole again
+// before the layer runs again (megatron/core/tensor_parallel/random.py, CheckpointFunction).
+TEST(ActivationOffload, TensorRanksShareTheKeptInputs) {
+    const Transformer model = small_llama(8);
+    ParallelPlan plan = offloading(0);
+    plan.tensor_model_parallel_size = 4;
+    plan.sequence_parallel = false;
+    const Program whole = verified(model, plan);
+    plan.distribute_saved_activations = true;
+    const Program parts = verified(model, plan);
+    EXPECT_EQ(bytes_of_tensor(parts, "layer input part"), kInput / 4);
+    const std::vector<const Op*> gathers = ops_called(parts, "layer input gather");
+    ASSERT_EQ(gathers.size(), 8U);
+    EXPECT_EQ(parts.collective(*gathers.front()).kind, CollectiveKind::all_gather);
+    EXPECT_EQ(parts.collective(*gathers.front()).bytes.count(), kInput);
+    EXPECT_TRUE(ops_called(whole, "layer input gather").empty());
+    EXPECT_NEAR(static_cast<double>(activation_peak(whole) - activation_peak(parts)),
+                8 * kInput * 0.75,
+                kInput);
+}
+
+// The host keeps the parts, and not the whole once for each rank.
+TEST(ActivationOffload, MovesTheRanksPartsOfInputs) {
+    const Transformer model = small_llama(8);
+    ParallelPlan plan = offloading(1);
+    plan.tensor_model_parallel_size = 4;
+    plan.sequence_parallel = false;
+    EXPECT_EQ(host_bytes(verified(model, plan), RoleId{0}).count(), 8 * kInput);
+    plan.distribute_saved_activations = true;
+    const Program parts = verified(model, plan);
+    EXPECT_EQ(host_bytes(parts, RoleId{0}).count(), 2 * kInput);
+    EXPECT_EQ(ops_called(parts, "layer input to host").size(), 8U);
+    EXPECT_EQ(ops_called(parts, "layer input gather").size(), 8U);
+}
+
 // Inputs of micro-batches whose backward pass is still to come lie in host memory together.
 TEST(ActivationOffload, CountsMicroBatchesInFlight) {
     const Transformer model = small_llama(4);

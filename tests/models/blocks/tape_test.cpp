@@ -5,7 +5,7 @@
 
 #include "kernels/residual/residual.h"
 #include "models/lowering/lowering.h"
-#include "tests/models/known_models.h"
+#include "tests/models/long_context_models.h"
 
 namespace orrery {
 namespace {
@@ -56,6 +56,21 @@ TEST_F(TapeTest, ACheckpointKeepsTheHostForFourCalls) {
     EXPECT_EQ(launches(true, false), (std::pair{5, 1}));
     EXPECT_EQ(launches(true, true), (std::pair{1, 0}));
     EXPECT_EQ(launches(false, false), (std::pair{1, 1}));
+}
+
+// The layer's output and its gradient are still there when attention's backward pass, with most in
+// use, comes to its end (torch/utils/checkpoint.py, CheckpointFunction.backward: outputs, args).
+TEST(Tape, AReentrantCheckpointHoldsTwoTensorsMore) {
+    const Transformer model = small_llama();
+    ParallelPlan plan{.recompute_granularity = Recompute::full,
+                      .attention_backward_buffers = true,
+                      .mlp_tile_tokens = 256,
+                      .loss_tile_tokens = 256};
+    const std::int64_t without = activation_peak(verified(model, plan));
+    plan.reentrant_checkpoint = true;
+    const Program program = verified(model, plan);
+    EXPECT_EQ(activation_peak(program) - without, 2 * model.seq_length * model.hidden_size * 2);
+    EXPECT_EQ(ops_called(program, "checkpoint returns").size(), 2U);
 }
 
 TEST_F(TapeTest, RunsNodesInOrderAndBackInReverse) {

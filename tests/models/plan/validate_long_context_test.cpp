@@ -49,6 +49,60 @@ TEST(ValidateLongContext, OffloadIsOfWhatFullRecomputationKeeps) {
               std::string::npos);
 }
 
+TEST(ValidateLongContext, TensorRanksShareWhatFullRecomputationKeeps) {
+    const Transformer model = small_llama();
+    const ParallelPlan shared{.tensor_model_parallel_size = 2,
+                              .recompute_granularity = Recompute::full,
+                              .distribute_saved_activations = true};
+    EXPECT_EQ(first_error(model, shared), "");
+    ParallelPlan plan = shared;
+    plan.tensor_model_parallel_size = 1;
+    EXPECT_NE(first_error(model, plan).find("no others"), std::string::npos);
+    plan = shared;
+    plan.recompute_granularity = Recompute::selective;
+    EXPECT_NE(first_error(model, plan).find("full recomputation"), std::string::npos);
+    plan = shared;
+    plan.sequence_parallel = true;
+    EXPECT_NE(first_error(model, plan).find("has split"), std::string::npos);
+    Transformer odd = model;
+    odd.seq_length = 4095;
+    EXPECT_NE(first_error(odd, shared).find("equal parts"), std::string::npos);
+}
+
+// Offsets of 32 bits reach 2^31 elements: 524,288 tokens of Llama 3 8B's width, with which Liger's
+// norms worked, and failed with 555,000 (Liger-Kernel, issue 803).
+TEST(ValidateLongContext, NormsReachAsFarAsTheirOffsets) {
+    Transformer model = small_llama();
+    model.hidden_size = 4096;
+    model.seq_length = 524'288;
+    ParallelPlan plan{.norm_32_bit_offsets = true};
+    EXPECT_EQ(tokens_of_32_bit_offsets(model, plan), 524'288);
+    EXPECT_EQ(first_error(model, plan), "");
+    model.seq_length = 555'000;
+    EXPECT_NE(first_error(model, plan).find("more than the 524288"), std::string::npos);
+    plan.context_parallel_size = 2;
+    EXPECT_EQ(first_error(model, plan), "");
+    plan.micro_batch_size = 2;
+    EXPECT_NE(first_error(model, plan).find("555000 tokens"), std::string::npos);
+    model.seq_length = 250'000;
+    model.qk_layernorm = true;  // rows of a token's heads are wider than the stream
+    model.num_attention_heads = 128;
+    EXPECT_EQ(tokens_of_32_bit_offsets(model, plan), 262'144);
+}
+
+TEST(ValidateLongContext, AttentionBuffersAreOfOneCallOfFlashAttention2) {
+    const Transformer model = small_llama();
+    EXPECT_EQ(first_error(model, {.attention_backward_buffers = true}), "");
+    EXPECT_NE(
+        first_error(
+            model, {.attention_kernel = AttentionKernel::cudnn, .attention_backward_buffers = true})
+            .find("FlashAttention 2"),
+        std::string::npos);
+    EXPECT_NE(first_error(model, {.context_parallel_size = 2, .attention_backward_buffers = true})
+                  .find("several calls"),
+              std::string::npos);
+}
+
 TEST(ValidateLongContext, OffloadOfWholeLayersLeavesTheLastOne) {
     const Transformer model = small_llama(4);
     EXPECT_EQ(first_error(model, {.cpu_offloading_num_layers = 3}), "");

@@ -30,6 +30,18 @@ TEST(LargestFitReport, SaysWhatFitsAndWhatTakesTheMemory) {
               std::string::npos);
 }
 
+TEST(LargestFitReport, SaysThatOffsetsEndBeforeMemory) {
+    LargestFit fit = found_fit();
+    EXPECT_NE(to_text(fit_sections({}, FitOf::sequence, fit)).find("a little more"),
+              std::string::npos);
+    fit.ends_with_offsets = true;
+    const std::string text = to_text(fit_sections({}, FitOf::sequence, fit));
+    EXPECT_EQ(text.find("a little more"), std::string::npos);
+    EXPECT_NE(text.find("norm_32_bit_offsets"), std::string::npos);
+    const auto json = nlohmann::json::parse(fit_json({}, FitOf::sequence, fit));
+    EXPECT_EQ(json["ends_with_offsets"], true);
+}
+
 TEST(LargestFitReport, JsonHasBytes) {
     const auto json = nlohmann::json::parse(fit_json({}, FitOf::layers, found_fit()));
     EXPECT_EQ(json["fit"], "layers");

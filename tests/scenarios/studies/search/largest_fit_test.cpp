@@ -38,6 +38,22 @@ TEST(LargestFit, GrowsWithTheMemory) {
     EXPECT_GT(most(8, FitOf::layers), 1.5 * static_cast<double>(most(4, FitOf::layers)));
 }
 
+// Memory has room for more than 2^31 elements of a norm's input.
+TEST(LargestFit, EndsWhereOffsetsDo) {
+    Scenario scenario = with_memory(1e6);
+    scenario.plan.norm_32_bit_offsets = true;
+    const Result<LargestFit> fit = largest_fit(scenario, FitOf::sequence);
+    ASSERT_TRUE(fit) << fit.error().what;
+    EXPECT_TRUE(fit->ends_with_offsets);
+    const std::int64_t tokens =
+        (std::int64_t{1} << 31) / scenario.model.hidden_size / scenario.plan.micro_batch_size * 2;
+    EXPECT_LE(fit->most, tokens);
+    EXPECT_GT(static_cast<double>(fit->most), 0.99 * static_cast<double>(tokens) - 2048);
+    const Result<LargestFit> layers = largest_fit(with_memory(16), FitOf::layers);
+    ASSERT_TRUE(layers);
+    EXPECT_FALSE(layers->ends_with_offsets);
+}
+
 TEST(LargestFit, SaysThatNothingFits) {
     const Result<LargestFit> fit = largest_fit(with_memory(0.01), FitOf::sequence);
     ASSERT_FALSE(fit);

@@ -179,6 +179,7 @@ constexpr const char* kNeverChanged[] = {
     "grad_offload_tier",
     "offload_fp32_weights",
     "activation_offload_blocking",
+    "distribute_saved_activations",
     "moe_expert_placement",
     "moe_lsh_compression_rate",
     "moe_pipeline_degree",
