@@ -192,6 +192,10 @@ void require_own_moves(const ParallelPlan& plan, Requirements& require) {
             "plan.gradient_bucket_copies",
             "training reduces gradients where they are",
             "false");
+    require(plan.deallocate_pipeline_outputs,
+            "plan.deallocate_pipeline_outputs",
+            "training frees a stage's output when it is sent",
+            "true");
     require(!plan.fsdp_copy_out,
             "plan.fsdp_copy_out",
             "training gathers weights where they are used",

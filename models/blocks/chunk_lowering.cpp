@@ -78,6 +78,8 @@ private:
     LayerRecompute recompute_of_layer(std::size_t i) const;
     void run_unit_again(BlockBuilder& b, std::size_t last);
     void offload_input(BlockBuilder& b, std::size_t layer, const Value& input);
+    // The output that a stage has sent lives until here (plan.deallocate_pipeline_outputs).
+    void keep_output(BlockBuilder& b);
     // Makes `d` the chunk's input gradient. Other segments may already use that tensor.
     void leave_input_gradient(BlockBuilder& b, const Value& d);
     // Makes the segment of the deferred weight gradients, by unit.
@@ -88,8 +90,8 @@ private:
     const ParallelPlan& plan_;
     const LayoutAssignment& layouts_;
     Chunk& chunk_;
-    const Chunk* before_;      // on the same stage
-    std::vector<Tape> tapes_;  // of the layers
+    const Chunk* before_;                             // on the same stage
+    std::vector<Tape> tapes_;                         // of the layers
     std::map<std::size_t, TensorId> inputs_on_host_;  // by layer
     std::vector<LayerOnHost> layers_on_host_;         // the first ones
     struct Prediction {
@@ -360,6 +362,17 @@ void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     b.recomputing = false;
 }
 
+void ChunkLowering::keep_output(BlockBuilder& b) {
+    if (plan_.deallocate_pipeline_outputs || chunk_.output_value.empty()) {
+        return;
+    }
+    OpSpec spec = named("stage output freed");
+    spec.cause = Cause::host;
+    spec.reads = {chunk_.output_value.tensor};
+    spec.launches = 0;
+    b.ops.host({}, spec);
+}
+
 void ChunkLowering::leave_input_gradient(BlockBuilder& b, const Value& d) {
     const Value made = b.relayout("stage input gradient", d, layouts_.pipeline);
     if (chunk_.input_gradient.empty()) {
@@ -424,6 +437,7 @@ SegmentId ChunkLowering::backward(bool splits) {
         leave_input_gradient(b, d);
     }
     run_delayed(b, delayed_);
+    keep_output(b);
     const SegmentId segment = b.ops.finish();
     if (splits) {
         weight_gradients(later);

@@ -79,12 +79,10 @@ inline constexpr FieldTable kPlanFields{
         .flags = {"--context-parallel-size"}),
     ORRERY_PLAN_FIELD(data_parallel_size, pass,
         .use = FieldUse::derived,
-        .meaning = "Replicas of the model: the number of GPUs / (tensor * pipeline * "
-                   "context).",
+        .meaning = "Replicas of the model: the number of GPUs / (tensor * pipeline * context).",
         .values = kPlanSizes, .unit = "ranks", .short_name = "dp"),
     ORRERY_PLAN_FIELD(sequence_parallel, pass,
-        .meaning = "Between the tensor-parallel regions, each rank holds its part of the "
-                   "sequence.",
+        .meaning = "Between the tensor-parallel regions, each rank holds its part of the sequence.",
         .searched = true, .flags = {"--sequence-parallel"}),
     ORRERY_PLAN_FIELD(context_parallel_comm, pass,
         .meaning = "How context-parallel ranks exchange keys and values: in a ring, by an "
@@ -124,8 +122,7 @@ inline constexpr FieldTable kPlanFields{
                    "parameter on its own.",
         .values = {0, 1'000'000}, .unit = "layers"),
     ORRERY_PLAN_FIELD(fsdp_prefetch_units, chunk,
-        .meaning = "ZeRO 3 with overlap_param_gather: units gathered ahead of the one in "
-                   "use.",
+        .meaning = "ZeRO 3 with overlap_param_gather: units gathered ahead of the one in use.",
         .values = {1, kPrefetchUnitsMax}, .unit = "units"),
     ORRERY_PLAN_FIELD(stage3_max_reuse_distance, chunk,
         .meaning = "ZeRO 3 with full recomputation: weights are freed and gathered again between "
@@ -223,8 +220,7 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "With optimizer_cpu_offload, new weights leave the host in fp32, and the "
                    "device rounds them."),
     ORRERY_PLAN_FIELD(gradient_accumulation_fusion, pass,
-        .meaning = "The product for a weight's gradient adds into the accumulated gradient "
-                   "itself.",
+        .meaning = "The product for a weight's gradient adds into the accumulated gradient itself.",
         .flags = {"--no-gradient-accumulation-fusion"}),
     ORRERY_PLAN_FIELD(clear_lp_grads, pass,
         .meaning = "Without gradient_accumulation_fusion: the 16-bit gradient that a pass makes is "
@@ -255,8 +251,7 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "The first chunk's weights are gathered while the optimizer steps the others.",
         .flags = {"--overlap-param-gather-with-optimizer-step"}),
     ORRERY_PLAN_FIELD(tp_comm_overlap, pass,
-        .meaning = "Tensor-parallel communication runs beside the matrix products, in "
-                   "chunks.",
+        .meaning = "Tensor-parallel communication runs beside the matrix products, in chunks.",
         .searched = true, .flags = {"--tp-comm-overlap"}),
     ORRERY_PLAN_FIELD(overlap_p2p, step,
         .meaning = "Messages between stages run beside the passes.",
@@ -265,8 +260,7 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "Column-parallel layers communicate beside their backward products.",
         .flags = {"--no-async-tensor-model-parallel-allreduce"}),
     ORRERY_PLAN_FIELD(scatter_gather_tensors_in_pipeline, pass,
-        .meaning = "Stages send 1/tp of a replicated activation and gather it behind the "
-                   "message.",
+        .meaning = "Stages send 1/tp of a replicated activation and gather it behind the message.",
         .flags = {"--no-scatter-gather-tensors-in-pipeline"}),
     ORRERY_PLAN_FIELD(tp_comm_overlap_chunks, pass,
         .meaning = "Chunks of tp_comm_overlap.",
@@ -300,8 +294,9 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "Losses that are computed once more, unfused, for reports.",
         .values = {0, 100}, .unit = "losses"),
     ORRERY_PLAN_FIELD(eager_framework, pass,
-        .meaning = "Every op is a call of an eager framework; false: ops are launched from "
-                   "C++."),
+        .meaning = "Every op is a call of an eager framework; false: ops are launched from C++."),
+    ORRERY_PLAN_FIELD(lazy_module_loading, pass,
+        .meaning = "CUDA loads a kernel at its first launch; false: all, at a process's start."),
     ORRERY_PLAN_FIELD(cuda_launch_blocking, pass,
         .meaning = "The host waits for each op before it launches the next one "
                    "(CUDA_LAUNCH_BLOCKING=1)."),
@@ -316,17 +311,17 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(compiled, pass,
         .meaning = "A compiler (torch.compile, XLA) fuses chains of elementwise ops."),
     ORRERY_PLAN_FIELD(embedding_and_loss_as_layers, step,
-        .meaning = "Embedding and loss count as a layer each where layers are split into "
-                   "stages.",
+        .meaning = "Embedding and loss count as a layer each where layers are split into stages.",
         .searched = true,
         .translated_flags = {"--account-for-embedding-in-pipeline-split",
                              "--account-for-loss-in-pipeline-split"}),
+    ORRERY_PLAN_FIELD(deallocate_pipeline_outputs, pass,
+        .meaning = "A stage frees its output once it is sent; false: after its backward pass."),
     ORRERY_PLAN_FIELD(prefetch_behind_backward, chunk,
         .meaning = "ZeRO 3: the next unit is gathered behind a unit's backward pass, not "
                    "beside it."),
     ORRERY_PLAN_FIELD(ddp_bucket_size, chunk,
-        .meaning = "Elements of gradients that one collective reduces; 0: Megatron-LM's "
-                   "default.",
+        .meaning = "Elements of gradients that one collective reduces; 0: Megatron-LM's default.",
         .values = {0, 1'000'000'000'000}, .unit = "elements", .flags = {"--ddp-bucket-size"}),
     ORRERY_PLAN_FIELD(pipeline_layout, step,
         .meaning = "Layers of each virtual stage, the stages of the first chunk first; "
@@ -447,6 +442,9 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(gradient_bucket_copies, chunk,
         .meaning = "Gradients are copied into the buffer of their reduction and, but for ZeRO 3, "
                    "back."),
+    ORRERY_PLAN_FIELD(reduce_bucket_size, pass,
+        .meaning = "ZeRO 3: gradient_bucket_copies copies into a bucket of this size; 0: a unit's.",
+        .values = {0, 1'000'000'000'000}, .unit = "elements"),
     ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
         .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
                    "parameters. With fsdp_unit_layers 0, each rank's part on its own."),

@@ -46,6 +46,22 @@ TEST(Memory, StateTakesEighteenBytesAParameterWithoutSharding) {
     EXPECT_EQ(peak(m, TensorKind::optimizer), 12 * n);
 }
 
+// DeepSpeed's PipelineEngine keeps the output of each micro-batch in flight.
+TEST(Memory, OutputsThatAStageKeepsAreOneForEachMicroBatchInFlight) {
+    ParallelPlan plan{.pipeline_model_parallel_size = 4,
+                      .micro_batch_size = kBatch,
+                      .global_batch_size = 8 * kBatch,
+                      .recompute_granularity = Recompute::full};
+    const auto in_use = [&](std::size_t stage, bool frees) {
+        plan.deallocate_pipeline_outputs = frees;
+        return memory_of(small_model(8), plan, stage).in_use.count();
+    };
+    const std::int64_t kept = in_use(0, false) - in_use(0, true);
+    EXPECT_GE(kept, 3 * 2 * kSbh);
+    EXPECT_LE(kept, 4 * 2 * kSbh);
+    EXPECT_EQ(in_use(3, false), in_use(3, true));
+}
+
 TEST(Memory, WeightsThatAreTheirOwnMasterCopiesTakeFourBytesLess) {
     const Transformer model = small_model(4);
     const std::int64_t n = num_parameters(model);
