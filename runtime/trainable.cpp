@@ -91,6 +91,9 @@ constexpr SimulatedKey kSimulatedOnly[] = {
     simulated<&Plan::zero_whole_parameters>("training steps equal parts of all parameters"),
     simulated<&Plan::zero_copies_parts>("training steps parts in the gathered buffer"),
     simulated<&Plan::gradient_bucket_copies>("training reduces gradients where they are"),
+    simulated<&Plan::reduce_bucket_size>("training reduces gradients where they are"),
+    simulated<&Plan::deallocate_pipeline_outputs>(
+        "training frees a stage's output when it is sent"),
     simulated<&Plan::fsdp_copy_out>("training gathers weights where they are used"),
     // Other memory than the device's.
     simulated<&Plan::param_offload_tier>(kOptimizerAlone),

@@ -421,8 +421,8 @@ SegmentId ChunkLowering::backward(bool splits) {
             weights.gather_again();
         }
         d = tapes_[i].backward(b, d, deferred());
-        if (recompute_of_layer(i).whole.begins_unit) {
-            leave_checkpoint(b, held_);
+        if (recompute_of_layer(i).whole.begins_unit && plan_.reentrant_checkpoint) {
+            hold_until_here(b, "checkpoint returns", held_);
         }
         end();
     }
@@ -435,6 +435,9 @@ SegmentId ChunkLowering::backward(bool splits) {
         leave_input_gradient(b, d);
     }
     run_delayed(b, delayed_);
+    if (!plan_.deallocate_pipeline_outputs && !chunk_.output_value.empty()) {
+        hold_until_here(b, "stage output freed", {chunk_.output_value.tensor});
+    }
     const SegmentId segment = b.ops.finish();
     if (splits) {
         weight_gradients(later);

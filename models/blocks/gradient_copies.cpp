@@ -2,8 +2,26 @@
 #include "models/blocks/gradient_copies.h"
 
 #include "kernels/cast/cast.h"
+#include "models/blocks/quantised_moves.h"
 
 namespace orrery {
+namespace {
+
+TensorId buffer(BlockBuilder& b,
+                const StateLayouts& state,
+                const char* name,
+                std::int64_t elements) {
+    return b.ops.tables().tensor({.name = name,
+                                  .parameter = {},
+                                  .dtype = state.weight_dtype,
+                                  .kind = TensorKind::communication,
+                                  .lifetime = Lifetime::slot,
+                                  .global_shape = {},
+                                  .layout = state.whole,
+                                  .bytes = Bytes{elements * size_bytes(state.weight_dtype)}});
+}
+
+}  // namespace
 
 TensorId copied_gradients(BlockBuilder& b,
                           const StateLayouts& state,
@@ -32,6 +50,35 @@ TensorId copied_gradients(BlockBuilder& b,
     return state.gradient_dtype == state.weight_dtype
                ? together
                : copy({together}, state.weight_dtype, state.gradient_dtype);
+}
+
+std::vector<TensorId> bucketed_gradients(BlockBuilder& b,
+                                         const StateLayouts& state,
+                                         const std::vector<Parameter*>& parameters) {
+    std::vector<TensorId> reduced;
+    OpSpec spec = named("gradients copy in");
+    std::int64_t copied = 0;
+    for (const Parameter* p : parameters) {
+        const std::int64_t elements = local_elements({p->elements}, state.whole, b.layouts.mesh);
+        if (elements > b.plan.reduce_bucket_size) {
+            reduced.push_back(p->gradient);
+            continue;
+        }
+        spec.reads.push_back(p->gradient);
+        copied += elements;
+    }
+    if (copied == 0) {
+        return reduced;
+    }
+    // One kernel stands for the copies; those of the concatenation run beside the backward pass.
+    // Quantised gradients are not concatenated (all_to_all_quant_reduce).
+    spec.writes = {buffer(b, state, "gradient bucket", b.plan.reduce_bucket_size)};
+    if (!reduces_quantised(b, *parameters.front())) {
+        spec.writes.push_back(buffer(b, state, "gradients together", copied));
+    }
+    b.ops.kernel(cast(copied, state.weight_dtype, state.weight_dtype), spec);
+    reduced.push_back(spec.writes.back());
+    return reduced;
 }
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's FSDP: the gradients of a unit are not parts of a buffer, so they are copied into one,
-// in the type in which they are reduced (plan.gradient_bucket_copies).
+// PyTorch's FSDP and DeepSpeed's stage 3: the gradients of a unit are not parts of a buffer, so
+// they are copied into one, in the type in which they are reduced (plan.gradient_bucket_copies).
 #pragma once
 
 #include <cstdint>
@@ -18,5 +18,13 @@ TensorId copied_gradients(BlockBuilder& b,
                           const StateLayouts& state,
                           const std::vector<TensorId>& gradients,
                           std::int64_t elements);
+
+// DeepSpeed's stage 3 (stage3.py, __add_grad_to_ipg_bucket): gradients that fit are copied into a
+// bucket of plan.reduce_bucket_size elements, and their reduction concatenates them once more
+// (coalesced_collectives.py, reduce_scatter_coalesced). Larger gradients are reduced where they
+// are. Returns the tensors that are reduced.
+std::vector<TensorId> bucketed_gradients(BlockBuilder& b,
+                                         const StateLayouts& state,
+                                         const std::vector<Parameter*>& parameters);
 
 }  // namespace orrery

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/blocks/tape.h"
 
+#include <utility>
+
 namespace orrery {
 
 namespace {
@@ -23,17 +25,12 @@ void enter_checkpoint(BlockBuilder& b) {
     }
 }
 
-void leave_checkpoint(BlockBuilder& b, std::vector<TensorId> held) {
-    if (b.plan.reentrant_checkpoint) {
-        b.ops.host({.duration = Time{}},
-                   {.name = "checkpoint returns",
-                    .stream = kComputeStream,
-                    .cause = Cause::recomputation,
-                    .reads = std::move(held),
-                    .writes = {},
-                    .accumulates = {},
-                    .launches = 0});
-    }
+void hold_until_here(BlockBuilder& b, std::string_view name, std::vector<TensorId> tensors) {
+    OpSpec spec = named(name);
+    spec.cause = Cause::host;
+    spec.reads = std::move(tensors);
+    spec.launches = 0;
+    b.ops.host({}, spec);
 }
 
 void run_delayed(BlockBuilder& b, Deferred& delayed) {

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "models/blocks/norm_lowering.h"
@@ -73,8 +74,9 @@ private:
 
 // Before the ops of a region that is computed again: what the framework's host does besides.
 void enter_checkpoint(BlockBuilder& b);
-// Behind the ops of its backward pass: a reentrant checkpoint lets go of these tensors.
-void leave_checkpoint(BlockBuilder& b, std::vector<TensorId> held);
+// An op that takes no time and reads `tensors`, which therefore live until here: a framework holds
+// them longer than their last use.
+void hold_until_here(BlockBuilder& b, std::string_view name, std::vector<TensorId> tensors);
 
 class Tape {
 public:

@@ -115,7 +115,9 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters, OffloadedGradients*
     const std::int64_t reduced = elements(state.gradients);
     if (b.plan.gradient_bucket_copies &&
         !relayout_steps(state.made_gradients, state.gradients, elements).empty()) {
-        source = {copied_gradients(b, state, source, elements(state.whole))};
+        source = b.plan.reduce_bucket_size > 0
+                     ? bucketed_gradients(b, state, parameters)
+                     : std::vector{copied_gradients(b, state, source, elements(state.whole))};
     }
     if (offloaded != nullptr) {
         shards = {offloaded->sum(parameters, reduced)};

@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "kernels/cast/cast.h"
@@ -96,23 +97,67 @@ OpSpec spec_of(Cause cause) {
 
 // The copy of a bucket into a buffer of the shorter type, or back.
 void cast_bucket(SegmentBuilder& ops, const Bucket& bucket, Dtype from, Dtype to, OpSpec spec) {
-    if (from != to) {
-        spec.name = "gradient cast";
-        spec.cause = Cause::memory_bound_kernels;
-        ops.kernel(cast(bucket.elements, from, to), spec);
+    spec.name = "gradient cast";
+    spec.cause = Cause::memory_bound_kernels;
+    ops.kernel(cast(bucket.elements, from, to), spec);
+}
+
+// The gradients of a bucket in the type of their reduction: the copy lies beside them until it is
+// cast back (DeepSpeed's allreduce_bucket, tensor.to(communication_data_type)).
+TensorId bucket_on_wire(SegmentBuilder& ops, const Bucket& bucket, const StateLayouts& state) {
+    return ops.tables().tensor({.name = "gradients in the reduction's type",
+                                .parameter = {},
+                                .dtype = state.gradient_wire,
+                                .kind = TensorKind::communication,
+                                .lifetime = Lifetime::slot,
+                                .global_shape = {},
+                                .layout = state.whole,
+                                .bytes = Bytes{bucket.elements * size_bytes(state.gradient_wire)}});
+}
+
+// The 16-bit gradients of the last pass, which only the next backward pass frees
+// (plan.clear_lp_grads).
+std::vector<TensorId> kept_gradients(const Program& program,
+                                     const ParallelPlan& plan,
+                                     const Chunk& chunk) {
+    if (plan.clear_lp_grads) {
+        return {};
     }
+    std::set<TensorId> kept;
+    const Segment& made_by =
+        program.segments[index(chunk.splits_backward ? chunk.backward_weight : chunk.backward)];
+    for (const Op& op : made_by.ops) {
+        for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+            const TensorId id = program.operands[op.first_operand + i].tensor;
+            const Tensor& tensor = program.tensors[index(id)];
+            if (tensor.kind == TensorKind::gradients && tensor.lifetime == Lifetime::step) {
+                kept.insert(id);
+            }
+        }
+    }
+    return {kept.begin(), kept.end()};
 }
 
 void reduce_gradients(SegmentBuilder& ops,
                       const std::vector<Bucket>& buckets,
+                      const std::vector<TensorId>& kept,
                       const LayoutAssignment& layouts) {
     for (const Bucket& bucket : buckets) {
         const StateLayouts& state = state_of(layouts, *bucket.parameters.front());
         OpSpec spec = spec_of(Cause::exposed_data);
+        std::vector<TensorId> gradients;
         for (const Parameter* p : bucket.parameters) {
-            spec.accumulates.push_back(p->gradient);
+            gradients.push_back(p->gradient);
         }
-        cast_bucket(ops, bucket, state.gradient_dtype, state.gradient_wire, spec);
+        spec.accumulates = gradients;
+        const bool casts = state.gradient_dtype != state.gradient_wire;
+        if (casts) {
+            OpSpec there = spec_of(Cause::memory_bound_kernels);
+            there.reads = gradients;
+            there.writes = {bucket_on_wire(ops, bucket, state)};
+            cast_bucket(ops, bucket, state.gradient_dtype, state.gradient_wire, there);
+            spec.accumulates = there.writes;
+        }
         append(ops,
                layouts.mesh,
                {.name = "gradient reduce",
@@ -121,7 +166,13 @@ void reduce_gradients(SegmentBuilder& ops,
                 .elements = bucket.elements,
                 .dtype = state.gradient_wire},
                spec);
-        cast_bucket(ops, bucket, state.gradient_wire, state.gradient_dtype, spec);
+        if (casts) {
+            OpSpec back = spec_of(Cause::memory_bound_kernels);
+            back.reads = spec.accumulates;
+            back.reads.insert(back.reads.end(), kept.begin(), kept.end());
+            back.accumulates = gradients;
+            cast_bucket(ops, bucket, state.gradient_wire, state.gradient_dtype, back);
+        }
     }
 }
 
@@ -298,7 +349,7 @@ SyncSegments lower_sync(ProgramTables& tables,
     SegmentBuilder gradients{tables, where + "gradient sync"};
     SegmentBuilder parameters{tables, where + "parameter sync"};
     const std::vector<Bucket> reduced = make_buckets(chunk, plan, layouts);
-    reduce_gradients(gradients, reduced, layouts);
+    reduce_gradients(gradients, reduced, kept_gradients(tables.program(), plan, chunk), layouts);
     if (plan.gradient_bucket_copies) {
         copy_buckets(gradients, reduced, layouts);
     }

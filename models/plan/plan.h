@@ -270,6 +270,9 @@ struct ParallelPlan {
     // host time of such a call is many times that of a launch
     // (scenarios/studies/simulate/step_efficiency.h). false: ops are launched from C++.
     bool eager_framework = true;
+    // CUDA loads a kernel at its first launch, as PyTorch has it since 1.13 (pull request 86509).
+    // false: a process loads all kernels into its context.
+    bool lazy_module_loading = true;
     // The host waits for each op before it goes on (the environment variable
     // CUDA_LAUNCH_BLOCKING=1): its work between two ops is not hidden.
     bool cuda_launch_blocking = false;
@@ -279,6 +282,9 @@ struct ParallelPlan {
     bool compiled = false;  // a compiler fuses elementwise chains (torch.compile, XLA)
     // Embedding and output layer each take a layer's place in the pipeline split
     bool embedding_and_loss_as_layers = false;
+    // A stage frees its output when it is sent (Megatron-LM's deallocate_output_tensor). false: the
+    // output lives until its backward pass ends (DeepSpeed's PipelineEngine).
+    bool deallocate_pipeline_outputs = true;
     // ZeRO 3: the next unit is gathered after a unit's backward pass, not during it (PyTorch FSDP's
     // BACKWARD_POST). It saves memory, but nothing hides the gather.
     bool prefetch_behind_backward = false;
@@ -375,6 +381,9 @@ struct ParallelPlan {
     // InternEvo). ZeRO 3: they are copied into it (models/blocks/gradient_copies.h). false: they
     // lie in it.
     bool gradient_bucket_copies = false;
+    // ZeRO 3 with gradient_bucket_copies: the elements of DeepSpeed's bucket, into which parameters
+    // that it holds are copied; 0: one buffer holds a unit (models/blocks/gradient_copies.h).
+    std::int64_t reduce_bucket_size = 0;
     // ZeRO 3: a unit is gathered into one buffer and then copied into its parameters, as by
     // PyTorch's fully_shard. false: parameters are views of the buffer, as in PyTorch's older FSDP.
     bool fsdp_copy_out = false;

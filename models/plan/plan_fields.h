@@ -17,35 +17,10 @@
 #include "engine/base/field.h"
 #include "engine/base/has_fields.h"
 #include "models/plan/plan.h"
+#include "models/plan/plan_field.h"
 #include "models/plan/plan_words.h"
 
 namespace orrery {
-
-// The smallest part of a step whose ops or host time a field shapes. If a row names a smaller part
-// than necessary, caches hold equal entries. If it names a larger part, caches return times of
-// another plan.
-enum class PlanScope : std::uint8_t {
-    pass,   // a chunk's forward or backward pass of one micro-batch
-    chunk,  // the work of a chunk outside its passes: gradients, gathered weights, optimizer
-    step,   // only the order of the passes and the messages between them
-};
-
-template <class T>
-struct PlanField {
-    std::string_view name;
-    T ParallelPlan::*member;
-    PlanScope scope;
-    FieldUse use = FieldUse::optional;
-    std::string_view meaning;  // one sentence
-    typename FieldValues<T>::Type values{};
-    std::string_view unit{};        // of numbers
-    std::string_view short_name{};  // the literature's abbreviation, for tables: "tp"
-    bool searched = false;          // `orrery search` varies it
-    // Megatron-LM's flags that have the field's value. For a switch, a flag that begins with
-    // "--no-" or "--disable-" turns it off, and any other turns it on.
-    FlagNames flags{};
-    FlagNames translated_flags{};  // flags whose value must be translated
-};
 
 inline constexpr IntegerRange kPlanSizes{1, 4'000'000};
 
@@ -309,6 +284,8 @@ inline constexpr FieldTable kPlanFields{
         .values = {0, 100}, .unit = "losses"),
     ORRERY_PLAN_FIELD(eager_framework, pass,
         .meaning = "Every op is a call of an eager framework; false: ops are launched from C++."),
+    ORRERY_PLAN_FIELD(lazy_module_loading, pass,
+        .meaning = "CUDA loads a kernel at its first launch; false: all, at a process's start."),
     ORRERY_PLAN_FIELD(cuda_launch_blocking, pass,
         .meaning = "The host waits for each op before it launches the next one "
                    "(CUDA_LAUNCH_BLOCKING=1)."),
@@ -327,6 +304,8 @@ inline constexpr FieldTable kPlanFields{
         .searched = true,
         .translated_flags = {"--account-for-embedding-in-pipeline-split",
                              "--account-for-loss-in-pipeline-split"}),
+    ORRERY_PLAN_FIELD(deallocate_pipeline_outputs, pass,
+        .meaning = "A stage frees its output once it is sent; false: after its backward pass."),
     ORRERY_PLAN_FIELD(prefetch_behind_backward, chunk,
         .meaning = "ZeRO 3: the next unit is gathered behind a unit's backward pass, not "
                    "beside it."),
@@ -452,6 +431,9 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(gradient_bucket_copies, chunk,
         .meaning = "Gradients are copied into the buffer of their reduction and, but for ZeRO 3, "
                    "back."),
+    ORRERY_PLAN_FIELD(reduce_bucket_size, pass,
+        .meaning = "ZeRO 3: gradient_bucket_copies copies into a bucket of this size; 0: a unit's.",
+        .values = {0, 1'000'000'000'000}, .unit = "elements"),
     ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
         .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
                    "parameters. With fsdp_unit_layers 0, each rank's part on its own."),

@@ -118,6 +118,7 @@ void Rules::ranges() {
     require_range(
         "plan.tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, 1, kTpCommOverlapChunksMax);
     require_range("plan.ddp_bucket_size", plan.ddp_bucket_size, 0, kSizeMax * kSizeMax);
+    require_range("plan.reduce_bucket_size", plan.reduce_bucket_size, 0, kSizeMax * kSizeMax);
 }
 
 void Rules::query_groups_divide_heads() {
@@ -338,6 +339,11 @@ void Rules::data_parallel_sharding() {
         reject("plan.zero_quantized_weights",
                "only weights that are shards are gathered before each use",
                "false, or data_parallel_sharding_strategy optim_grads_params");
+    }
+    if (plan.reduce_bucket_size > 0 && !plan.gradient_bucket_copies) {
+        reject("plan.reduce_bucket_size",
+               "no gradients are copied into a bucket",
+               "0, or gradient_bucket_copies true");
     }
     const bool frees_some = all_sharded && plan.stage3_max_reuse_distance < kReuseDistanceMax;
     if (frees_some && plan.fsdp_unit_layers > 1) {

@@ -199,6 +199,9 @@ const Row kPlanRows[] = {
      [](Scenario& s) { s.plan.clear_lp_grads = false; },
      [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
     {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
+    {"lazy_module_loading", [](Scenario& s) { s.plan.lazy_module_loading = false; }},
+    {"deallocate_pipeline_outputs",
+     [](Scenario& s) { s.plan.deallocate_pipeline_outputs = false; }},
     {"cuda_launch_blocking", [](Scenario& s) { s.plan.cuda_launch_blocking = true; }},
     {"grad_reduce_dtype", [](Scenario& s) { s.plan.grad_reduce_dtype = Dtype::bf16; }},
     {"main_params_dtype", [](Scenario& s) { s.plan.main_params_dtype = Dtype::bf16; }},
@@ -402,6 +405,12 @@ const Row kPlanRows[] = {
      [](Scenario& s) { s.plan.zero_copies_parts = true; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
     {"gradient_bucket_copies", [](Scenario& s) { s.plan.gradient_bucket_copies = true; }},
+    {"reduce_bucket_size",
+     [](Scenario& s) { s.plan.reduce_bucket_size = 1'000; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.gradient_bucket_copies = true;
+     }},
     {"fsdp_copy_out",
      [](Scenario& s) { s.plan.fsdp_copy_out = true; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},

@@ -149,7 +149,9 @@ Result<MemoryUse> whole_memory_use(const Program& program,
         }
     };
     add("driver", fraction_of(use.device, fact("driver.share")));
-    add("CUDA context", Bytes{std::llround(fact("process.context"))});
+    const bool lazy = scenario.plan.lazy_module_loading;
+    add("CUDA context",
+        Bytes{std::llround(fact(lazy ? "process.context" : "process.context_of_all_kernels"))});
     add("NCCL buffers",
         nccl_buffers(program, scenario.cluster, network, use.rank, on_pytorch(scenario)));
     if (on_pytorch(scenario)) {

@@ -45,5 +45,36 @@ TEST(GradientCopies, AreOneKernelOfFullyShardAndTwoOfTheOlderFsdp) {
     EXPECT_EQ(copied(model, plan), 0);
 }
 
+// The bytes of all tensors of this name.
+std::int64_t bytes_named(const Program& program, std::string_view name) {
+    std::int64_t bytes = 0;
+    for (const Tensor& tensor : program.tensors) {
+        bytes += tensor.name == name ? tensor.bytes.count() : 0;
+    }
+    return bytes;
+}
+
+// DeepSpeed's bucket has its size whatever it holds. Parameters that it cannot hold are reduced
+// where they are.
+TEST(GradientCopies, IntoABucketAreOfTheParametersThatItHolds) {
+    Transformer model = gpt(6, 128, 8, 64, 512);
+    model.tied_embeddings = false;
+    const std::int64_t parameters = num_parameters(model);
+    ParallelPlan plan{.data_parallel_size = 8,
+                      .data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params,
+                      .global_batch_size = 8,
+                      .gradient_dtype = Dtype::bf16,
+                      .gradient_bucket_copies = true,
+                      .reduce_bucket_size = 1'000'000};
+    EXPECT_EQ(copied(model, plan), 4 * parameters);
+    const Program all = lower(model, plan);
+    EXPECT_EQ(bytes_named(all, "gradients together"), 2 * parameters);
+    EXPECT_EQ(bytes_named(all, "gradient bucket"), 2 * 1'000'000 * 8);  // six layers and both ends
+    // Two matrices of each layer, 128 by 512, and both tables of 512 rows are larger.
+    plan.reduce_bucket_size = 512 * 128 - 1;
+    const std::int64_t large = (2 * 6 + 2) * 512 * 128;
+    EXPECT_EQ(copied(model, plan), 4 * (parameters - large));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -65,6 +65,12 @@ TEST(GradientSync, ReducesInAShorterTypeBetweenCasts) {
                }) == 2;
     });
     EXPECT_EQ(casts, 1);
+    // The copy in the shorter type lies beside the gradients.
+    std::int64_t copied = 0;
+    for (const Tensor& tensor : program.tensors) {
+        copied += tensor.name == "gradients in the reduction's type" ? tensor.bytes.count() : 0;
+    }
+    EXPECT_EQ(copied, 2 * parameters);
 
     plan.gradient_dtype = Dtype::bf16;
     EXPECT_EQ(traffic_of(model, plan).at({"all_reduce", "dp"}).bytes, 2 * parameters);

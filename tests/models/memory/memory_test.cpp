@@ -46,6 +46,22 @@ TEST(Memory, StateTakesEighteenBytesAParameterWithoutSharding) {
     EXPECT_EQ(peak(m, TensorKind::optimizer), 12 * n);
 }
 
+// DeepSpeed's PipelineEngine keeps the output of each micro-batch in flight.
+TEST(Memory, OutputsThatAStageKeepsAreOneForEachMicroBatchInFlight) {
+    ParallelPlan plan{.pipeline_model_parallel_size = 4,
+                      .micro_batch_size = kBatch,
+                      .global_batch_size = 8 * kBatch,
+                      .recompute_granularity = Recompute::full};
+    const auto in_use = [&](std::size_t stage, bool frees) {
+        plan.deallocate_pipeline_outputs = frees;
+        return memory_of(small_model(8), plan, stage).in_use.count();
+    };
+    const std::int64_t kept = in_use(0, false) - in_use(0, true);
+    EXPECT_GE(kept, 3 * 2 * kSbh);
+    EXPECT_LE(kept, 4 * 2 * kSbh);
+    EXPECT_EQ(in_use(3, false), in_use(3, true));
+}
+
 TEST(Memory, WeightsThatAreTheirOwnMasterCopiesTakeFourBytesLess) {
     const Transformer model = small_model(4);
     const std::int64_t n = num_parameters(model);
@@ -247,6 +263,26 @@ TEST(Memory, GradientsOfAPassThatAreKeptTakeTwoBytesAParameter) {
     const std::int64_t matrices = 4 * 12 * kHidden * kHidden + 512 * kHidden;
     EXPECT_LE(kept - freed, 2 * matrices);
     EXPECT_GE(kept - freed, 2 * matrices - 2 * 2 * 512 * kHidden);
+}
+
+// DeepSpeed's allreduce_bucket: a copy of all fp32 gradients in bf16, while the last pass's 16-bit
+// gradients still live.
+TEST(Memory, AReductionInAShorterTypeTakesACopyBesideTheGradients) {
+    const Transformer model = small_model(4);
+    const std::int64_t n = num_parameters(model);
+    ParallelPlan plan{.data_parallel_size = 2,
+                      .data_parallel_sharding_strategy = ShardingStrategy::optim,
+                      .micro_batch_size = 1,
+                      .global_batch_size = 4,
+                      .recompute_granularity = Recompute::full,
+                      .gradient_accumulation_fusion = false,
+                      .clear_lp_grads = false};
+    EXPECT_EQ(peak(memory_of(model, plan), TensorKind::communication), 0);
+    plan.grad_reduce_dtype = Dtype::bf16;
+    const RoleMemory m = memory_of(model, plan);
+    EXPECT_EQ(peak(m, TensorKind::communication), 2 * n);
+    const std::int64_t matrices = 4 * 12 * kHidden * kHidden + 512 * kHidden;
+    EXPECT_EQ(peak(m, TensorKind::gradients), 4 * n + 2 * matrices);
 }
 
 // As PyTorch's autograd does: the logits are gone when the first layer runs backward.

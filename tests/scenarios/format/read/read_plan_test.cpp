@@ -85,6 +85,9 @@ reduce_every_micro_batch: true
 zero_whole_parameters: true
 zero_copies_parts: true
 gradient_bucket_copies: true
+lazy_module_loading: false
+deallocate_pipeline_outputs: false
+reduce_bucket_size: 500000000
 repeat_key_value_heads: true
 context_parallel_fp32_gradients: true
 fsdp_copy_out: true
@@ -135,9 +138,11 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .fused_cross_entropy = false,
         .loss_metrics = 2,
         .eager_framework = false,
+        .lazy_module_loading = false,
         .cuda_graphs = true,
         .compiled = true,
         .embedding_and_loss_as_layers = false,
+        .deallocate_pipeline_outputs = false,
         .prefetch_behind_backward = true,
         .ddp_bucket_size = 40'000'000,
         .pipeline_layout = {16, 16, 16, 16, 16, 16},
@@ -148,6 +153,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .zero_whole_parameters = true,
         .zero_copies_parts = true,
         .gradient_bucket_copies = true,
+        .reduce_bucket_size = 500'000'000,
         .fsdp_copy_out = true,
     };
     EXPECT_EQ(plan_of(kWholePlan), expected);

@@ -197,6 +197,7 @@ constexpr const char* kNeverChanged[] = {
     "zero_copies_parts",
     "clear_lp_grads",
     "gradient_bucket_copies",
+    "reduce_bucket_size",
     "fsdp_copy_out",
 };
 

@@ -54,9 +54,9 @@ TEST(MemoryOverheads, OfNcclGrowWithCommunicators) {
     const auto buffers = [](const std::vector<std::string>& settings) {
         return line_of(use_of(small_scenario("nccl", settings)), "NCCL buffers");
     };
-    EXPECT_EQ(buffers({"cluster.nodes=1", "cluster.node.gpus_per_node=1",
-                       "plan.global_batch_size=8"}),
-              Bytes{});
+    EXPECT_EQ(
+        buffers({"cluster.nodes=1", "cluster.node.gpus_per_node=1", "plan.global_batch_size=8"}),
+        Bytes{});
     EXPECT_GT(buffers({"plan.tensor_model_parallel_size=2"}), buffers({}));
 }
 
@@ -82,6 +82,13 @@ TEST(MemoryOverheads, OfAnAllocatorAreOfPyTorchAlone) {
     scenario.software = "";
     scenario.plan.eager_framework = false;
     EXPECT_EQ(fragments(), Bytes{});
+}
+
+TEST(MemoryOverheads, OfAContextHoldAllKernelsUnlessTheyAreLoadedLazily) {
+    const auto context = [](const std::vector<std::string>& settings) {
+        return line_of(use_of(small_scenario("context", settings)), "CUDA context");
+    };
+    EXPECT_GT(context({"plan.lazy_module_loading=false"}).count(), 2 * context({}).count());
 }
 
 TEST(MemoryOverheads, OfACpuAreNone) {
