@@ -35,6 +35,27 @@ bool fills_up_rows(const ParallelPlan& plan) {
            plan.moe_router_load != RouterLoad::balanced && !dispatcher_of(plan).copies_out;
 }
 
+// DeepEP and HybridEP send a token's row once to each rank and copy it for its experts there.
+ExpertPath add_dispatch_once(Tape& tape,
+                             std::int64_t layer,
+                             Edge& x,
+                             Edge& own_weights,
+                             RouterNode& router,
+                             bool kept,
+                             std::vector<Node*>& all) {
+    Edge& weights = tape.edge();
+    Edge& dispatched = tape.edge();
+    Edge& rows = tape.edge();
+    all.push_back(&tape.add<RoutingMapNode>(router));
+    all.push_back(&tape.add<HostReadNode>(router));
+    all.push_back(
+        &tape.add<MoveNode>("dispatch", Destination::experts, layer, x, dispatched, false));
+    all.push_back(
+        &tape.add<SortNode>("copies of rows", RowOrder::by_expert, layer, dispatched, rows, kept));
+    all.push_back(&tape.add<CarryNode>(layer, own_weights, weights));
+    return {rows, &weights};
+}
+
 // Tokens come to their experts. The backward pass reads rows as they come unless they are filled
 // up.
 ExpertPath add_dispatch(Tape& tape,
@@ -71,18 +92,10 @@ ExpertPath add_dispatch(Tape& tape,
         add_weights(Destination::all_ranks);
         return {rows, &weights};
     }
-    Edge& dispatched = tape.edge();
     if (sends_rows_once(plan)) {
-        Edge& rows = tape.edge();
-        all.push_back(&tape.add<RoutingMapNode>(*router));
-        all.push_back(&tape.add<HostReadNode>(*router));
-        all.push_back(
-            &tape.add<MoveNode>("dispatch", Destination::experts, layer, x, dispatched, false));
-        all.push_back(&tape.add<SortNode>(
-            "copies of rows", RowOrder::by_expert, layer, dispatched, rows, kept));
-        all.push_back(&tape.add<CarryNode>(layer, own_weights, weights));
-        return {rows, &weights};
+        return add_dispatch_once(tape, layer, x, own_weights, *router, kept, all);
     }
+    Edge& dispatched = tape.edge();
     Edge& rows = tape.edge();
     const bool sorts = sorts_rows(plan, model);
     ExpertPath path{.inputs = sorts ? tape.edge() : dispatched, .weights = &weights, .sent = &rows};
