@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/base/standard_error.h"
 #include "runtime/communication/job.h"
 #include "runtime/communication/tcp_store.h"
 
@@ -77,7 +78,8 @@ private:
     }
     arguments.push_back(nullptr);
     execvp(arguments[0], arguments.data());
-    fmt::print(stderr, "{}: error: cannot start: {}\n", arguments[0], std::strerror(errno));
+    print_to_stderr(
+        fmt::format("{}: error: cannot start: {}\n", arguments[0], std::strerror(errno)));
     _exit(127);
 }
 

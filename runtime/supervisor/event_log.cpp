@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "engine/base/standard_error.h"
 #include "runtime/log/training_log.h"
 
 namespace orrery {
@@ -62,7 +63,7 @@ private:
         const bool was_well = static_cast<bool>(file_);
         file_ << line << std::endl;
         if (was_well && !file_) {
-            fmt::print(stderr, "orrery: warning: {} can't be written any more\n", path_);
+            print_to_stderr(fmt::format("orrery: warning: {} can't be written any more\n", path_));
         }
     }
     std::ofstream file_;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "engine/base/standard_error.h"
 #include "runtime/supervisor/member.h"
 #include "runtime/supervisor/places.h"
 
@@ -51,7 +52,8 @@ struct Pipes {
     }
     arguments.push_back(nullptr);
     execvp(arguments[0], arguments.data());
-    fmt::print(stderr, "{}: error: cannot start: {}\n", arguments[0], std::strerror(errno));
+    print_to_stderr(
+        fmt::format("{}: error: cannot start: {}\n", arguments[0], std::strerror(errno)));
     _exit(127);
 }
 

@@ -14,10 +14,10 @@ namespace orrery {
 int report_errors(const Errors& errors) {
     constexpr std::size_t kMost = 200;
     for (std::size_t i = 0; i < std::min(errors.size(), kMost); ++i) {
-        fmt::print(stderr, "{}\n", coloured_error(errors[i].to_string()));
+        print_to_stderr(fmt::format("{}\n", coloured_error(errors[i].to_string())));
     }
     if (errors.size() > kMost) {
-        fmt::print(stderr, "and {} more errors\n", errors.size() - kMost);
+        print_to_stderr(fmt::format("and {} more errors\n", errors.size() - kMost));
     }
     return kExitUserError;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/base/standard_error.h"
 
 namespace orrery {
 

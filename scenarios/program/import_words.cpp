@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "engine/base/standard_error.h"
 #include "scenarios/format/catalogue/catalogue_entry.h"
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/document/yaml_document.h"
@@ -24,7 +25,7 @@ int write_imported(const ImportArguments& arguments, const std::string& text) {
 
 void note_lines(const std::vector<std::string>& lines) {
     for (const std::string& line : terminal().quiet ? std::vector<std::string>{} : lines) {
-        fmt::print(stderr, "{}\n", line);
+        print_to_stderr(fmt::format("{}\n", line));
     }
 }
 

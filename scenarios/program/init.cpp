@@ -19,7 +19,7 @@ namespace {
 
 // The user's answer, or the default.
 std::string asked(const std::string& question, const std::string& usual) {
-    fmt::print(stderr, "{} [{}]: ", question, usual);
+    print_to_stderr(fmt::format("{} [{}]: ", question, usual));
     std::string line;
     std::getline(std::cin, line);
     return line.empty() ? usual : line;

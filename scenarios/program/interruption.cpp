@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/interruption.h"
 
-#include <fmt/format.h>
-
 #include <cstdio>
+
+#include "engine/base/standard_error.h"
 
 namespace orrery {
 
@@ -11,7 +11,7 @@ bool Interruption::come() {
     if (signals_ && signals_->pending() != 0) {
         come_ = true;
         signals_.reset();
-        fmt::print(stderr, "interrupted: the best so far follows; again to end at once\n");
+        print_to_stderr("interrupted: the best so far follows; again to end at once\n");
     }
     return come_;
 }

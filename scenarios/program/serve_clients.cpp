@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/standard_error.h"
 #include "runtime/serve/http_endpoint.h"
 #include "runtime/supervisor/stop_signals.h"
 #include "scenarios/program/serve.h"
@@ -69,11 +71,10 @@ Result<void> serve_clients(const ServeArguments& arguments,
     if (!port) {
         return fail("--listen", port.error().what, port.error().hint);
     }
-    fmt::print(stderr,
-               "orrery: {} answers at http://{}:{}/v1\n",
-               served->model,
-               arguments.listen.substr(0, arguments.listen.rfind(':')),
-               *port);
+    print_to_stderr(fmt::format("orrery: {} answers at http://{}:{}/v1\n",
+                                served->model,
+                                arguments.listen.substr(0, arguments.listen.rfind(':')),
+                                *port));
     while (signals.pending() == 0 && server.status()) {
         std::this_thread::sleep_for(std::chrono::milliseconds{20});
     }
@@ -81,11 +82,10 @@ Result<void> serve_clients(const ServeArguments& arguments,
     const LiveCounters counters = server.counters();
     const Result<void> status = server.status();
     server.stop();
-    fmt::print(stderr,
-               "orrery: {} requests answered, {} cancelled, {} refused\n",
-               counters.finished,
-               counters.cancelled,
-               counters.refused);
+    print_to_stderr(fmt::format("orrery: {} requests answered, {} cancelled, {} refused\n",
+                                counters.finished,
+                                counters.cancelled,
+                                counters.refused));
     return status;
 }
 

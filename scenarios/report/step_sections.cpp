@@ -324,6 +324,15 @@ std::string footer_of(const Answer& a) {
         a.seed);
 }
 
+// The MFU may also count fewer FLOPs than kernels do: a loss.
+bool is_executed_not_counted(const LostMfu& lost) {
+    return lost.cause == Cause::counted_not_executed && lost.mfu > 0;
+}
+
+std::string words_of_line(const LostMfu& lost) {
+    return is_executed_not_counted(lost) ? "executed, not counted" : words_for(lost.cause);
+}
+
 }  // namespace
 
 ReportSection waterfall_section(const Answer& a, const std::string& title) {
@@ -337,12 +346,14 @@ ReportSection waterfall_section(const Answer& a, const std::string& title) {
         const auto meaning = std::ranges::find(meanings, lost.cause, &LossOfMfu::cause);
         // The MFU is the peak minus the losses plus the gains.
         section.bars.push_back(
-            {.name = (lost.mfu < 0 ? "+ " : "- ") + words_for(lost.cause),
+            {.name = (lost.mfu < 0 ? "+ " : "- ") + words_of_line(lost),
              .text = cell_text(std::abs(lost.mfu), Unit::share),
              .more = to_short_text(lost.time < Time{} ? Time{} - lost.time : lost.time),
              .share = left,
              .begin = left - lost.mfu,
-             .help = meaning == meanings.end() ? "" : meaning->words});
+             .help = is_executed_not_counted(lost) ? "FLOPs that kernels do and the MFU leaves out"
+                     : meaning == meanings.end()   ? ""
+                                                   : meaning->words});
         left -= lost.mfu;
     }
     section.bars.push_back({"= MFU", cell_text(a.mfu, Unit::share), "", a.mfu});

@@ -54,9 +54,9 @@ TEST(CommandLine, HelpOfACommandIsTheSameInBothSpellings) {
 
 TEST(CommandLine, ADashIsStandardInputAndOutput) {
     const TemporaryFolder folder;
-    const Ran ran = run_shell(
-        "$ORRERY init --model gpt-2-124m --node laptop-2gpu | $ORRERY simulate - --csv -",
-        folder.path());
+    const Ran ran =
+        run_shell("$ORRERY init --model gpt-2-124m --node laptop-2gpu | $ORRERY simulate - --csv -",
+                  folder.path());
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_EQ(ran.out.substr(0, 14), "scenario,gpus,") << ran.out;
     EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 2);
@@ -359,6 +359,15 @@ TEST(CommandLine, BrokenTablesEndValidateWithStatusTwo) {
         EXPECT_EQ(ran.status, 2) << ran.err;
         EXPECT_EQ(ran.out, "");
         EXPECT_NE(ran.err.find("cases.csv"), std::string::npos) << ran.err;
+    }
+}
+
+// Where messages can't be written, the status still tells how a run ended.
+TEST(CommandLine, MessagesThatNobodyTakesChangeNoStatus) {
+    for (const char* nowhere : {" 2>/dev/full", " 2>&-"}) {
+        EXPECT_EQ(run_orrery(std::string{"simulate nowhere.yaml"} + nowhere).status, 2) << nowhere;
+        EXPECT_EQ(run_orrery("simulate " + kSmall + " --no-such-option" + nowhere).status, 2);
+        EXPECT_EQ(run_orrery("simulate " + kSmall + " -v" + nowhere).status, 0) << nowhere;
     }
 }
 

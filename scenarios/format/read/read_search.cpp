@@ -111,7 +111,7 @@ constexpr Key kSearchRows[] = {
     listed_words<&PlanSpace::overlap, kSwitch>("overlap",
                                                "The plan's four overlap switches together.")
         .by("true and false"),
-    varied<&ParallelPlan::sequence_parallel, &PlanSpace::sequence_parallel>("true and false"),
+    varied<&ParallelPlan::sequence_parallel, &PlanSpace::sequence_parallel>("true"),
     varied<&ParallelPlan::rank_order, &PlanSpace::rank_orders>(),
     varied<&ParallelPlan::expert_model_parallel_size, &PlanSpace::expert_model_parallel_size>(),
     varied<&ParallelPlan::expert_tensor_parallel_size, &PlanSpace::expert_tensor_parallel_size>(

@@ -225,7 +225,8 @@ constexpr Key kPoolRows[] = {
         .of("columns"),
     key<&ServingPoolSpec::router>("router", "Policy that sends a request to an instance."),
     key<&ServingPoolSpec::num_routers>(
-        "num_routers", "Processes that choose instances without knowing of each other.")
+        "num_routers",
+        "With round_robin: processes that choose instances without knowing of each other.")
         .range(1, 10'000)
         .of("processes"),
     key<&ServingPoolSpec::limits, &SchedulerLimits::max_num_seqs>("max_num_seqs",

@@ -132,12 +132,12 @@ void check_pool(MapReader& reader, const ServingEngine& engine, const ServingPoo
     } else {
         refuse_keys_of_chains(reader, pool);
     }
-    if (pool.num_routers > 1 && (pool.router != "round_robin" || pool.instances == 1)) {
+    if (pool.num_routers > 1 && pool.router != "round_robin") {
         reader.complain("num_routers",
-                        fmt::format("{} is of instances that {}: round_robin chooses between",
-                                    reader.full_name("num_routers"),
-                                    reader.full_name("router")),
-                        "router: round_robin");
+                        "only round_robin has a turn for each of several routers",
+                        "1, or router: round_robin");
+    } else if (pool.num_routers > 1 && pool.instances == 1) {
+        reader.complain("num_routers", "the pool has one instance", "1");
     }
     if (plan.attention_in_16_bits && (plan.weight_bits == 16 || pool.chain != LayerChain::none)) {
         reader.complain("attention_in_16_bits",

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "engine/base/standard_error.h"
 #include "scenarios/report/render/terminal.h"
 
 namespace orrery {
@@ -60,7 +61,7 @@ void ProgressBar::show(double share) {
     const double elapsed = std::chrono::duration<double>(now - begin_).count();
     if (logs_ && elapsed >= next_line_s_) {
         next_line_s_ = elapsed + kBetweenLinesS;
-        fmt::print(stderr, "{}\n", logged_progress(label_, share, elapsed));
+        print_to_stderr(fmt::format("{}\n", logged_progress(label_, share, elapsed)));
     }
     if (!terminal_) {
         return;
@@ -70,13 +71,13 @@ void ProgressBar::show(double share) {
     }
     last_ = now;
     shown_ = true;
-    fmt::print(stderr, "\r{}\033[K", progress_line(label_, share, elapsed));
+    print_to_stderr(fmt::format("\r{}\033[K", progress_line(label_, share, elapsed)));
     std::fflush(stderr);
 }
 
 void ProgressBar::finish() {
     if (shown_) {
-        fmt::print(stderr, "\r\033[K");
+        print_to_stderr("\r\033[K");
         std::fflush(stderr);
         shown_ = false;
     }

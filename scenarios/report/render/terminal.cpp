@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/base/standard_error.h"
+
 namespace orrery {
 namespace {
 
@@ -37,13 +39,13 @@ std::string coloured_error(const std::string& line) {
 
 void print_note(const std::string& note) {
     if (!terminal().quiet) {
-        fmt::print(stderr, "orrery: {}\n", note);
+        print_to_stderr(fmt::format("orrery: {}\n", note));
     }
 }
 
 void print_detail(const std::string& detail) {
     if (terminal().verbose && !terminal().quiet) {
-        fmt::print(stderr, "orrery: {}\n", detail);
+        print_to_stderr(fmt::format("orrery: {}\n", detail));
     }
 }
 

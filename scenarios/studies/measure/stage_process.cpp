@@ -15,6 +15,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/base/standard_error.h"
+
 namespace orrery {
 namespace {
 
@@ -44,7 +46,7 @@ constexpr int kCannotStart = 127;
     }
     words.push_back(nullptr);
     execvp(words[0], words.data());
-    fmt::print(stderr, "{}: error: cannot start: {}\n", words[0], std::strerror(errno));
+    print_to_stderr(fmt::format("{}: error: cannot start: {}\n", words[0], std::strerror(errno)));
     std::fflush(stderr);
     _exit(kCannotStart);
 }

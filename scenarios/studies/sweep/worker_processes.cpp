@@ -13,6 +13,8 @@
 #include <cstring>
 #include <thread>
 
+#include "engine/base/standard_error.h"
+
 namespace orrery {
 namespace {
 
@@ -32,7 +34,7 @@ constexpr int kExitTroubleTold = 3;
     for (std::int64_t point = queue.next(); point < points; point = queue.next()) {
         queue.point_of(worker) = point;
         if (const Result<void> good = work(worker, point); !good) {
-            fmt::print(stderr, "{}\n", good.error().to_string());
+            print_to_stderr(fmt::format("{}\n", good.error().to_string()));
             std::fflush(stderr);
             _exit(kExitTroubleTold);
         }

@@ -158,5 +158,16 @@ TEST(StepSections, TheBarsOfTheWaterfallFollowEachOther) {
     EXPECT_NEAR(bars[bars.size() - 2].begin, bars.back().share, 1e-9);
 }
 
+// A line says what its sign means.
+TEST(StepSections, TheWaterfallSaysWhichFlopsAreCounted) {
+    const auto name_of = [](double mfu) {
+        Answer answer = sample_answer("small");
+        answer.lost_mfu = {{.cause = Cause::counted_not_executed, .mfu = mfu}};
+        return waterfall_section(answer, "").bars[1].name;
+    };
+    EXPECT_EQ(name_of(-0.01), "+ counted, not executed");
+    EXPECT_EQ(name_of(0.01), "- executed, not counted");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -64,8 +64,9 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
 
 TEST(ServingRules, KeysOfAPoolThatNothingAsksForAreErrors) {
     expect_error("{pools: {context_parallel_comm: ring}}", "{}", "ranks that share a context");
-    expect_error("{pools: {num_routers: 2, instances: 2}}", "{}", "round_robin chooses between");
-    expect_error("{pools: {num_routers: 2, router: round_robin}}", "{}", "pools.num_routers");
+    expect_error("{pools: {num_routers: 2, instances: 2}}", "{}", "only round_robin has a turn");
+    expect_error(
+        "{pools: {num_routers: 2, router: round_robin}}", "{}", "the pool has one instance");
     EXPECT_EQ(first_error("{pools: {num_routers: 2, router: round_robin, instances: 2}}", "{}"),
               "");
     expect_error("{pools: {block_scaled: true}}", "{}", "block_scaled is of products in fp8");
