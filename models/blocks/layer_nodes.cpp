@@ -290,9 +290,10 @@ void ActivationNode::run_again(ForwardPass& pass) {
 }
 
 void ActivationNode::restore_input(BlockBuilder& b) {
-    if (kept_input_.empty()) {
+    if (!in_fp8_ || restored_) {
         return;
     }
+    restored_ = true;
     x_.value = b.value_like(kept_input_,
                             "activation input restored",
                             kept_input_.shape[kWidth],
@@ -300,7 +301,6 @@ void ActivationNode::restore_input(BlockBuilder& b) {
                             Lifetime::slot,
                             b.activation_dtype());
     cast_input(b, kept_input_, x_.value);
-    kept_input_ = {};
 }
 
 void ActivationNode::make_output(BlockBuilder& b) {
@@ -322,6 +322,7 @@ void ActivationNode::make_output(BlockBuilder& b) {
 
 void ActivationNode::backward(BackwardPass& pass) {
     restore_input(pass.b);
+    restored_ = false;  // a chunk may have two backward segments
     const Value* weights = nullptr;
     const Value* dweights = nullptr;
     if (weights_ != nullptr) {

@@ -134,7 +134,8 @@ private:
     Edge* weights_;
     bool in_products_;
     bool in_fp8_ = false;
-    Value kept_input_;  // in FP8, until the backward pass has restored it
+    bool restored_ = false;  // in the backward segment that is being made
+    Value kept_input_;       // in FP8
     Value of_gate_;
 };
 

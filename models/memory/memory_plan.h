@@ -30,9 +30,9 @@ struct Packing {
 };
 // The order in which intervals are placed; each gets the best fit among the intervals placed before
 // it. by_size packs most tightly (Pisarchyk and Lee 2020, "Efficient memory management for deep
-// neural net inference", greedy by size). by_end is by_begin backwards in time. Both take a time
-// that grows with the intervals alive; the others' grows with those that begin during an interval,
-// too.
+// neural net inference", greedy by size). by_end is by_begin backwards in time. With by_begin and
+// by_end the time for one interval grows with the intervals alive. With the others it also grows
+// with the intervals that begin during it.
 enum class PackingOrder : std::uint8_t { by_size, by_begin, by_end, by_length };
 Packing pack(std::span<const Interval> intervals, PackingOrder order);
 // Packs by_size. `below` is placed first, at offset 0, and does not count in the packing's bytes.

@@ -115,6 +115,20 @@ TEST(ActivationLowering, KeepsItsInputInFp8) {
     EXPECT_LE(saved, 9 * bytes);
 }
 
+// DualPipe has two backward segments for a chunk, whole and split: each casts the input back.
+TEST(ActivationLowering, EachBackwardSegmentRestoresTheInput) {
+    ParallelPlan plan{.activation_func_fp8_input_store = true};
+    plan.pipeline_model_parallel_size = 2;
+    plan.schedule = ScheduleKind::dual_pipe;
+    plan.global_batch_size = 4;
+    plan.overlap_p2p = true;
+    const Program program = verified(small_llama(2), plan);
+    const std::size_t forward = ops_called(program, "activation").size();
+    const std::size_t backward = ops_called(program, "activation backward").size();
+    EXPECT_GT(backward, forward);
+    EXPECT_EQ(ops_called(program, "activation input cast").size(), forward + backward);
+}
+
 // A fused activation clamps on its way. Otherwise kernels clamp the halves, put them together and
 // undo that in the backward pass: 8 and 10 times the bytes of a half.
 TEST(ActivationLowering, ClampsAreKernelsOfTheirOwn) {
