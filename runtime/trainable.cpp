@@ -65,6 +65,7 @@ constexpr SimulatedKey kSimulatedOnly[] = {
     simulated<&Plan::eager_norm>("a norm is one kernel in training"),
     simulated<&Plan::eager_activation>("an activation is one kernel in training"),
     simulated<&Plan::eager_rope>("the rotary embedding is one kernel in training"),
+    simulated<&Plan::loss_copies>("the loss of a training works in place"),
     simulated<&Plan::activation_func_fp8_input_store>(
         "training keeps inputs of activations as they are"),
     simulated<&Plan::fused_optimizer>("the optimizer's step is one kernel in training"),

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/blocks/head_lowering.h"
 
+#include <fmt/format.h>
+
+#include "kernels/cast/cast.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "models/blocks/layer_nodes.h"
 #include "models/blocks/token_tiles.h"
@@ -27,7 +30,7 @@ TensorId mean_loss(BlockBuilder& b) {
                                   .bytes = Bytes{size_bytes(Dtype::fp32)}});
 }
 
-// An additional buffer of the unfused loss (plan.loss_in_place).
+// An additional buffer of the unfused loss (plan.loss_in_place, plan.loss_copies).
 Value fp32_like(BlockBuilder& b, std::string_view name, const Value& logits) {
     return b.value(name,
                    logits.shape[kWidth],
@@ -46,8 +49,9 @@ LossTile loss_tile(BlockBuilder& b, const TokenTiles& tiles, const Parameter& ou
     const std::int64_t vocab = output.shape[kOutput];
     LossTile tile{.logits =
                       tiles.buffer("logits", vocab, b.activation_dtype(), TensorKind::activations)};
-    const int buffers = fuses_loss(b.plan) ? 0 : b.plan.loss_in_place ? 1 : 3;
-    for (int i = 0; i < buffers; ++i) {
+    const std::int64_t kept = b.plan.loss_in_place ? 1 : 3;
+    const std::int64_t buffers = fuses_loss(b.plan) ? 0 : kept + b.plan.loss_copies;
+    for (std::int64_t i = 0; i < buffers; ++i) {
         tile.unfused.push_back(
             tiles.buffer("loss in fp32", vocab, Dtype::fp32, TensorKind::activations));
     }
@@ -121,14 +125,33 @@ void Head::local_loss(BlockBuilder& b) {
                                  TensorKind::activations);
         written.push_back(&probabilities_);
     }
-    Value copy;
+    const std::vector<Value> copies = fused ? std::vector<Value>{} : copied_logits(b);
+    std::vector<const Value*> read{&logits_, &labels_};
+    for (const Value& copy : copies) {
+        read.push_back(&copy);
+    }
+    Value own;
     if (!fused && !b.plan.loss_in_place) {
-        copy = fp32_like(b, "logits in fp32", logits_);
-        written.push_back(&copy);
+        own = fp32_like(b, "logits in fp32", logits_);
+        written.push_back(&own);
     }
     const KernelCall call = cross_entropy_forward(
         b.local_tokens(logits_), b.local_width(logits_), logits_.dtype, fused);
-    b.kernel("loss", call, kOfHead, {&logits_, &labels_}, written);
+    b.kernel("loss", call, kOfHead, read, written);
+}
+
+std::vector<Value> Head::copied_logits(BlockBuilder& b) const {
+    const std::int64_t elements = b.local_tokens(logits_) * b.local_width(logits_);
+    std::vector<Value> copies;
+    for (std::int64_t i = 0; i < b.plan.loss_copies; ++i) {
+        copies.push_back(fp32_like(b, fmt::format("copy {} of logits", i + 1), logits_));
+        b.kernel("loss copy",
+                 cast(elements, Dtype::fp32, Dtype::fp32),
+                 kOfHead,
+                 {&logits_},
+                 {&copies.back()});
+    }
+    return copies;
 }
 
 // `at_once`: the parts' sums are added although each is relative to its own maximum. A later kernel

@@ -243,6 +243,9 @@ struct ParallelPlan {
     // it uses four, for the copy of the logits, their log-softmax and both gradients (PyTorch's
     // cross_entropy of float() logits).
     bool loss_in_place = true;
+    // fp32 copies of the logits that the forward pass of the unfused loss makes before the one that
+    // it keeps. BigScience's Megatron-DeepSpeed clones them (its pull request 155).
+    std::int64_t loss_copies = 0;
     // A norm is a chain of framework ops on an fp32 copy of its input, and the backward pass reads
     // that copy (Hugging Face's LlamaRMSNorm). false: one kernel.
     bool eager_norm = false;

@@ -264,6 +264,10 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(loss_in_place, pass,
         .meaning = "The unfused loss works in one fp32 buffer; false: each of its steps has one "
                    "of its own."),
+    ORRERY_PLAN_FIELD(loss_copies, pass,
+        .meaning = "fp32 copies of the logits that the forward pass of the unfused loss makes "
+                   "and drops.",
+        .values = {0, 8}, .unit = "copies"),
     ORRERY_PLAN_FIELD(eager_norm, pass,
         .meaning = "Norms are chains of framework ops on an fp32 copy, which the backward pass "
                    "reads."),

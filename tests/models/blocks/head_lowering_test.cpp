@@ -22,5 +22,31 @@ TEST(HeadLowering, StandsBehindTheLastLayerOfTheLastStage) {
     EXPECT_EQ(heads(1), 2);  // once a micro-batch
 }
 
+// BigScience's vocab_parallel_cross_entropy clones the fp32 logits. The clone and its source are
+// alive at once, and the source ends with the forward pass of the loss.
+TEST(HeadLowering, CopiesOfLogitsEndWithTheLoss) {
+    const auto lowered = [](std::int64_t copies, bool fused) {
+        return verified(small_experts(), {.fused_cross_entropy = fused, .loss_copies = copies});
+    };
+    const auto logits = [](const Program& program) {
+        std::int64_t bytes = 0;
+        for (const Tensor& tensor : program.tensors) {
+            const std::string& name = tensor.name;
+            bytes += name.starts_with("copy ") ? tensor.bytes.count() : 0;
+        }
+        return bytes;
+    };
+    const Program plain = lowered(0, false);
+    const Program two = lowered(2, false);
+    EXPECT_EQ(logits(plain), 0);
+    std::int64_t probabilities = 0;
+    for (const Tensor& tensor : plain.tensors) {
+        probabilities += tensor.name == "loss probabilities" ? tensor.bytes.count() : 0;
+    }
+    EXPECT_GT(probabilities, 0);
+    EXPECT_EQ(logits(two), 2 * probabilities);
+    EXPECT_EQ(logits(lowered(2, true)), 0);  // a fused loss copies nothing
+}
+
 }  // namespace
 }  // namespace orrery

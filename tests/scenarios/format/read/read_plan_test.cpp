@@ -62,6 +62,7 @@ fused_norm: false
 fused_activation: false
 activation_func_fp8_input_store: true
 fused_cross_entropy: false
+loss_copies: 1
 loss_metrics: 2
 prefetch_behind_backward: true
 cuda_graphs: true
@@ -136,6 +137,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .fused_activation = false,
         .activation_func_fp8_input_store = true,
         .fused_cross_entropy = false,
+        .loss_copies = 1,
         .loss_metrics = 2,
         .eager_framework = false,
         .lazy_module_loading = false,

@@ -198,6 +198,7 @@ constexpr const char* kNeverChanged[] = {
     "clear_lp_grads",
     "gradient_bucket_copies",
     "reduce_bucket_size",
+    "loss_copies",
     "fsdp_copy_out",
 };
 
