@@ -57,6 +57,7 @@ constexpr SimulatedKey simulated(const char* why) {
 
 constexpr const char* kOptimizerAlone =
     "training offloads the whole optimizer's state: the rest can be simulated";
+constexpr const char* kOneSum = "training adds a pass's gradient to its sum in one kernel";
 constexpr const char* kNoTiles = "training has no tiles: they can be simulated";
 
 using Plan = ParallelPlan;
@@ -66,6 +67,8 @@ constexpr SimulatedKey kSimulatedOnly[] = {
     simulated<&Plan::eager_activation>("an activation is one kernel in training"),
     simulated<&Plan::eager_rope>("the rotary embedding is one kernel in training"),
     simulated<&Plan::loss_copies>("the loss of a training works in place"),
+    simulated<&Plan::clear_lp_grads>(kOneSum),
+    simulated<&Plan::zero_lp_grads>(kOneSum),
     simulated<&Plan::activation_func_fp8_input_store>(
         "training keeps inputs of activations as they are"),
     simulated<&Plan::fused_optimizer>("the optimizer's step is one kernel in training"),

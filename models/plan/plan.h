@@ -206,8 +206,12 @@ struct ParallelPlan {
     bool offload_fp32_weights = false;
     bool gradient_accumulation_fusion = true;  // the weight-gradient GEMM adds to main_grad
     // Without fusion: the 16-bit gradient of a pass is freed when its fp32 sum has it. false: it
-    // lives on until the next backward pass (DeepSpeed's BF16_Optimizer.update_hp_grads).
+    // lives on until the next backward pass, and is cast to fp32 by a kernel of its own before it
+    // is added (DeepSpeed's BF16_Optimizer.update_hp_grads).
     bool clear_lp_grads = true;
+    // With clear_lp_grads false: the gradient is set to zero before a backward pass, which adds to
+    // it (BF16_Optimizer.clear_lp_grads since DeepSpeed 0.12). false: the pass makes a new one.
+    bool zero_lp_grads = false;
     Dtype gradient_dtype = Dtype::fp32;  // of main_grad and of its reduction
     // A shorter type for the reduction alone (DeepSpeed's communication_data_type): gradients are
     // cast to it before, and back to gradient_dtype afterwards.

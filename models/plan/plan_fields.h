@@ -210,7 +210,10 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(clear_lp_grads, pass,
         .meaning = "Without gradient_accumulation_fusion: the 16-bit gradient that a pass makes is "
                    "freed when its fp32 sum has it; false: it stays until the next backward "
-                   "pass."),
+                   "pass, and is cast before it is added."),
+    ORRERY_PLAN_FIELD(zero_lp_grads, pass,
+        .meaning = "With clear_lp_grads false: 16-bit gradients are set to zero before a backward "
+                   "pass, which adds to them."),
     ORRERY_PLAN_FIELD(gradient_dtype, pass,
         .meaning = "Type in which gradients are accumulated and reduced.",
         .values = kGradientDtypes,

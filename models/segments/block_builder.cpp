@@ -424,6 +424,9 @@ void BlockBuilder::weight_product(std::string_view name,
     if (plan.autocast) {
         framework_ops(text + " cast", product, cast_bytes_of(w));
     }
+    if (!plan.clear_lp_grads) {
+        operators_of_kept_gradient(text, product, experts * rows * columns);
+    }
     kernel(text + " accumulate",
            gradient_accumulate(experts * rows * columns, activation_dtype(), plan.gradient_dtype),
            Cause::memory_bound_kernels,
@@ -431,6 +434,22 @@ void BlockBuilder::weight_product(std::string_view name,
            {},
            {},
            {w.gradient});
+}
+
+// What PyTorch runs besides the sum of a gradient that a pass keeps (plan.clear_lp_grads,
+// zero_lp_grads). The sum then reads the fp32 copy that the cast wrote, four bytes an element in
+// place of two. The copies are made behind the pass, where they raise no peak.
+void BlockBuilder::operators_of_kept_gradient(const std::string& text,
+                                              TensorId gradient,
+                                              std::int64_t elements) {
+    const std::int64_t short_type = size_bytes(activation_dtype());
+    if (plan.zero_lp_grads) {
+        framework_ops(text + " zero", gradient, elements * short_type, 1);
+        framework_ops(text + " add", gradient, elements * 3 * short_type, 1);
+    }
+    const std::int64_t more = size_bytes(Dtype::fp32) - short_type;  // in the sum
+    framework_ops(
+        text + " cast", gradient, elements * (short_type + size_bytes(Dtype::fp32) + more), 1);
 }
 
 void BlockBuilder::bias_gradient(std::string_view name, const Value& dy, Parameter& bias) {

@@ -339,6 +339,9 @@ private:
                             const Parameter& w,
                             const GemmExtent& extent,
                             std::int64_t chunks) const;
+    void operators_of_kept_gradient(const std::string& text,
+                                    TensorId gradient,
+                                    std::int64_t elements);
     KernelCall weight_product_call(const Value& dy, const Parameter& w, bool fused) const;
 };
 

@@ -201,6 +201,12 @@ const Row kPlanRows[] = {
     {"clear_lp_grads",
      [](Scenario& s) { s.plan.clear_lp_grads = false; },
      [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
+    {"zero_lp_grads",
+     [](Scenario& s) { s.plan.zero_lp_grads = true; },
+     [](Scenario& s) {
+         s.plan.gradient_accumulation_fusion = false;
+         s.plan.clear_lp_grads = false;
+     }},
     {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
     {"lazy_module_loading", [](Scenario& s) { s.plan.lazy_module_loading = false; }},
     {"deallocate_pipeline_outputs",

@@ -106,5 +106,20 @@ TEST(FrameworkOps, AutocastNeverAddsToGradientsInProducts) {
     EXPECT_EQ(bytes_of(plan), apart);
 }
 
+// DeepSpeed's BF16_Optimizer casts a gradient (6 bytes an element) and adds the copy to its sum (12
+// in place of 10). Since 0.12 the gradient is set to zero (2) and a pass adds to it (6).
+TEST(FrameworkOps, KeptGradientsAreCastAndMayBeSetToZero) {
+    ParallelPlan plan = eager();
+    const std::int64_t freed = bytes_of(plan);
+    plan.clear_lp_grads = false;
+    const std::int64_t kept = bytes_of(plan);
+    plan.zero_lp_grads = true;
+    const std::int64_t zeroed = bytes_of(plan);
+    // Q, K and V, the output, and the two of the MLP; then the output layer's.
+    const std::int64_t elements = kLayers * 12 * kHidden * kHidden + 32 * kHidden;
+    EXPECT_EQ(kept - freed, 8 * elements);
+    EXPECT_EQ(zeroed - kept, 8 * elements);
+}
+
 }  // namespace framework_ops_test
 }  // namespace orrery

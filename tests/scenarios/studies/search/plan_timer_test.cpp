@@ -196,6 +196,7 @@ constexpr const char* kNeverChanged[] = {
     "reduce_every_micro_batch",
     "zero_copies_parts",
     "clear_lp_grads",
+    "zero_lp_grads",
     "gradient_bucket_copies",
     "reduce_bucket_size",
     "loss_copies",
