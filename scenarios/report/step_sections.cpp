@@ -269,10 +269,13 @@ PageTimeline lanes_of(const TimelineBars& timeline) {
     return picture;
 }
 
-PageChart memory_chart(const MemoryOverTime& memory) {
+// The process takes its own part of the device's memory. The rest is the plan's.
+PageChart memory_chart(const MemoryOverTime& memory, const MemoryUse& of) {
+    const Bytes left = of.device - of.beside_plan();
     PageChart chart{.x = {"time in the step", "s"},
                     .y = {"bytes, one kind on the other", "bytes"},
-                    .stacked = true};
+                    .stacked = true,
+                    .limit = PageLimit{"memory for the plan", static_cast<double>(left.count())}};
     for (const MemoryOverTime::Moment& moment : memory.moments) {
         chart.xs.push_back(static_cast<double>(moment.at_ns) * 1e-9);
     }
@@ -286,7 +289,7 @@ PageChart memory_chart(const MemoryOverTime& memory) {
     return chart;
 }
 
-std::vector<ReportSection> pictures_of(const TimelineBars& timeline) {
+std::vector<ReportSection> pictures_of(const TimelineBars& timeline, const Answer& a) {
     std::vector<ReportSection> pictures;
     if (!timeline.lanes.empty()) {
         pictures.push_back(
@@ -297,7 +300,7 @@ std::vector<ReportSection> pictures_of(const TimelineBars& timeline) {
     }
     if (timeline.memory.moments.size() > 1) {
         pictures.push_back({.title = "Memory over time: " + timeline.memory.role,
-                            .chart = memory_chart(timeline.memory)});
+                            .chart = memory_chart(timeline.memory, a.memory)});
     }
     return pictures;
 }
@@ -370,7 +373,7 @@ Report step_sections(const Answer& a, const TimelineBars* timeline) {
                   .result = step_result(a)};
     report.sections.push_back(waterfall_section(a, "Where the peak goes"));
     if (timeline != nullptr) {
-        std::ranges::move(pictures_of(*timeline), std::back_inserter(report.sections));
+        std::ranges::move(pictures_of(*timeline, a), std::back_inserter(report.sections));
     }
     for (ReportSection& section : std::vector{memory_section(a.memory),
                                               expert_rows_of(a),

@@ -136,9 +136,13 @@ function stackedSeries(series) {
     colour: stackColour(s.name, i) })).reverse();
 }
 
-// A chart of {x, y: {title, unit}, log, stacked, xs, series: [{name, values, points}]}.
+// A line across a chart: {name, value}.
+const limitSeries = (limit, xs) => ({ name: limit.name, values: xs.map(() => limit.value), colour: "--ink", dash: [6, 4] });
+
+// A chart of {x, y: {title, unit}, log, stacked, xs, series: [{name, values, points}], limit: {name, value}}.
 function chartOf(given) {
-  const chart = given.stacked ? { ...given, series: stackedSeries(given.series) } : given;
+  const chart = given.stacked ? { ...given, series: stackedSeries(given.series) } : { ...given };
+  if (given.limit) chart.series = [...chart.series, limitSeries(given.limit, given.xs)];
   const holder = element("div", { class: "chart", role: "img", tabindex: "0", "aria-label": `${chart.y.title} over ${chart.x.title}` });
   let plot = null;
   const make = () => {
@@ -154,7 +158,7 @@ function chartOf(given) {
       incrs: steps(chart.x) };
     const series = chart.series.map((s, i) => {
       const stroke = colour(s.colour || palette[i % palette.length]);
-      return { label: s.name, stroke, width: s.points ? 0 : 2, fill: s.area ? stroke : undefined, paths: s.points ? () => null : undefined,
+      return { label: s.name, stroke, width: s.points ? 0 : 2, dash: s.dash, fill: s.area ? stroke : undefined, paths: s.points ? () => null : undefined,
         points: { show: s.points ? true : undefined, size: 8, fill: stroke }, value: (u, v, n, place) => place === null ? "" : readOut(s, chart.y.unit, v, place) };
     });
     plot = new uPlot({

@@ -124,6 +124,12 @@ struct PageSeries {
     bool points = false;
     std::vector<std::string> labels{};  // names of the values for the read-out, or empty
 };
+// A line across a chart that its curves should stay below.
+struct PageLimit {
+    std::string name;
+    double value = 0;
+};
+
 struct PageChart {
     PageAxis x;
     PageAxis y;
@@ -132,6 +138,7 @@ struct PageChart {
     std::vector<PageSeries> series;
     bool stacked = false;  // each series is drawn on top of the previous ones
     bool lines = false;    // a terminal draws each series as a line of blocks
+    std::optional<PageLimit> limit{};
 };
 
 struct PageHeatRow {

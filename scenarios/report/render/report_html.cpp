@@ -22,12 +22,16 @@ Json chart_json(const PageChart& chart) {
             series.back()["labels"] = one.labels;
         }
     }
-    return {{"x", {{"title", chart.x.title}, {"unit", chart.x.unit}}},
-            {"y", {{"title", chart.y.title}, {"unit", chart.y.unit}}},
-            {"log", chart.log},
-            {"stacked", chart.stacked},
-            {"xs", chart.xs},
-            {"series", series}};
+    Json json{{"x", {{"title", chart.x.title}, {"unit", chart.x.unit}}},
+              {"y", {{"title", chart.y.title}, {"unit", chart.y.unit}}},
+              {"log", chart.log},
+              {"stacked", chart.stacked},
+              {"xs", chart.xs},
+              {"series", series}};
+    if (chart.limit) {
+        json["limit"] = {{"name", chart.limit->name}, {"value", chart.limit->value}};
+    }
+    return json;
 }
 
 Json timeline_json(const PageTimeline& timeline) {

@@ -47,6 +47,49 @@ BarKind kind_of(const Op& op, Pass pass) {
     }
 }
 
+// More lanes than this are more than a screen or two. Receives of a rank then share one lane, and
+// its sends another. DualPipe has eight lanes of messages a rank.
+constexpr std::size_t kMostLanes = 64;
+
+// Adds `bars` to a lane, in the order of their beginnings. Where two overlap, the later one begins
+// when the earlier one has ended.
+void merge_bars(Lane& lane, std::vector<Bar> bars) {
+    lane.bars.insert(lane.bars.end(), bars.begin(), bars.end());
+    std::ranges::stable_sort(lane.bars, {}, &Bar::begin_ns);
+    std::vector<Bar> apart;
+    std::int64_t end = 0;
+    for (Bar bar : lane.bars) {
+        const std::int64_t late = std::max<std::int64_t>(end - bar.begin_ns, 0);
+        bar.begin_ns += late;
+        bar.length_ns -= late;
+        if (bar.length_ns > 0) {
+            end = bar.begin_ns + bar.length_ns;
+            apart.push_back(bar);
+        }
+    }
+    lane.bars = std::move(apart);
+}
+
+void share_message_lanes(std::vector<Lane>& lanes) {
+    std::vector<Lane> fewer;
+    std::map<std::pair<RankId, std::string>, std::size_t> shared;  // places in `fewer`
+    for (Lane& lane : lanes) {
+        const std::string way = lane.stream.substr(0, lane.stream.find(' '));
+        if (way != "receive" && way != "send") {
+            fewer.push_back(std::move(lane));
+            continue;
+        }
+        const auto [found, fresh] = shared.try_emplace({lane.rank, way + "s"}, fewer.size());
+        if (fresh) {
+            lane.stream = way + "s";
+            fewer.push_back(std::move(lane));
+        } else {
+            merge_bars(fewer[found->second], std::move(lane.bars));
+        }
+    }
+    lanes = std::move(fewer);
+}
+
 class BarsBuilder {
 public:
     BarsBuilder(const Program& program, Time origin) : program_(program), origin_(origin) {}
@@ -116,6 +159,9 @@ TimelineBars BarsBuilder::finish() {
     for (auto& [key, open] : lanes_) {
         open.lane.first = result_.lanes.empty() || result_.lanes.back().rank != open.lane.rank;
         result_.lanes.push_back(std::move(open.lane));
+    }
+    if (result_.lanes.size() > kMostLanes) {
+        share_message_lanes(result_.lanes);
     }
     return std::move(result_);
 }

@@ -57,7 +57,9 @@ struct MemoryOverTime {
 
 struct TimelineBars {
     std::vector<std::string> names;
-    std::vector<Lane> lanes;  // by rank and stream, without empty ones
+    // By rank and stream, without empty ones. Of many lanes, the ones of a rank's messages share
+    // two: "receives" and "sends".
+    std::vector<Lane> lanes;
     MemoryOverTime memory;
 };
 

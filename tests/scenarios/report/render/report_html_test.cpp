@@ -21,7 +21,8 @@ TEST(ReportHtml, HasItsDataItsLibraryAndTheLicence) {
                       .chart = PageChart{.x = {"x", "s"},
                                          .y = {"y", ""},
                                          .xs = {1, 2},
-                                         .series = {{"s", {1.5, std::nullopt}, true}}}},
+                                         .series = {{"s", {1.5, std::nullopt}, true}},
+                                         .limit = PageLimit{"all", 2}}},
                      {.title = "heat",
                       .heat = {{"row", {0, 0.5}, {}, {"left", "right"}}},
                       .heat_scale = {"low", "high"}},
@@ -35,6 +36,8 @@ TEST(ReportHtml, HasItsDataItsLibraryAndTheLicence) {
     const auto data = data_of(html);
     EXPECT_EQ(data["lines"][0], "</script><b>");
     EXPECT_TRUE(data["sections"][0]["chart"]["series"][0]["values"][1].is_null());
+    EXPECT_EQ(data["sections"][0]["chart"]["limit"]["name"], "all");
+    EXPECT_EQ(data["sections"][0]["chart"]["limit"]["value"], 2);
     EXPECT_EQ(data["sections"][1]["heat"]["rows"][0]["values"][1], 0.5);
     EXPECT_EQ(data["sections"][1]["heat"]["rows"][0]["cells"][1], "right");
     EXPECT_EQ(data["sections"][1]["heat"]["scale"][1], "high");

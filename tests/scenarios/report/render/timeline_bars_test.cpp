@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
@@ -51,6 +53,30 @@ TEST(TimelineBars, EachRankBeginsOnceAndEveryStageIsThere) {
     EXPECT_EQ(first, 4);
     EXPECT_EQ(drawn.timeline.lanes.front().role, "pp 0");
     EXPECT_EQ(drawn.timeline.lanes.back().role, "pp 3");
+}
+
+// 16 stages have up to five lanes a rank. Messages share a lane in each direction, in which bars
+// still follow each other, and none is lost.
+TEST(TimelineBars, MessagesOfManyRanksShareALaneInEachDirection) {
+    const Drawn drawn = draw(small_scenario("pp",
+                                            {"cluster.nodes=4",
+                                             "model.num_layers=16",
+                                             "plan.pipeline_model_parallel_size=16",
+                                             "plan.global_batch_size=16"}));
+    std::map<std::string, std::size_t> lanes;
+    for (const Lane& lane : drawn.timeline.lanes) {
+        ++lanes[lane.stream];
+        std::int64_t end = 0;
+        for (const Bar& bar : lane.bars) {
+            EXPECT_GE(bar.begin_ns, end) << lane.stream;
+            EXPECT_GT(bar.length_ns, 0);
+            end = bar.begin_ns + bar.length_ns;
+        }
+    }
+    EXPECT_EQ(lanes["compute"], 16);
+    EXPECT_EQ(lanes["receives"], 16);  // activations or gradients
+    EXPECT_EQ(lanes["sends"], 16);
+    EXPECT_EQ(lanes["receive forward"], 0);
 }
 
 // One GPU without communication computes all the time: the bars add up to the step but for the
