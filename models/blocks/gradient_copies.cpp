@@ -11,14 +11,7 @@ TensorId buffer(BlockBuilder& b,
                 const StateLayouts& state,
                 const char* name,
                 std::int64_t elements) {
-    return b.ops.tables().tensor({.name = name,
-                                  .parameter = {},
-                                  .dtype = state.weight_dtype,
-                                  .kind = TensorKind::communication,
-                                  .lifetime = Lifetime::slot,
-                                  .global_shape = {},
-                                  .layout = state.whole,
-                                  .bytes = Bytes{elements * size_bytes(state.weight_dtype)}});
+    return b.ops.tables().communication_buffer(name, state.weight_dtype, state.whole, elements);
 }
 
 }  // namespace
@@ -28,15 +21,8 @@ TensorId copied_gradients(BlockBuilder& b,
                           const std::vector<TensorId>& gradients,
                           std::int64_t elements) {
     const auto copy = [&](const std::vector<TensorId>& from, Dtype made, Dtype copied) {
-        const TensorId buffer =
-            b.ops.tables().tensor({.name = "gradients together",
-                                   .parameter = {},
-                                   .dtype = copied,
-                                   .kind = TensorKind::communication,
-                                   .lifetime = Lifetime::slot,
-                                   .global_shape = {},
-                                   .layout = state.whole,
-                                   .bytes = Bytes{elements * size_bytes(copied)}});
+        const TensorId buffer = b.ops.tables().communication_buffer(
+            "gradients together", copied, state.whole, elements);
         OpSpec spec = named("gradients copy in");
         spec.reads = from;
         spec.writes = {buffer};

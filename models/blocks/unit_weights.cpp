@@ -75,14 +75,8 @@ TensorId scattered_gradients(BlockBuilder& b,
                              const StateLayouts& state,
                              const RelayoutStep& step,
                              std::int64_t elements) {
-    return b.ops.tables().tensor({.name = "gradients scattered",
-                                  .parameter = {},
-                                  .dtype = state.gradient_dtype,
-                                  .kind = TensorKind::communication,
-                                  .lifetime = Lifetime::slot,
-                                  .global_shape = {},
-                                  .layout = step.to,
-                                  .bytes = Bytes{elements * size_bytes(state.gradient_dtype)}});
+    return b.ops.tables().communication_buffer(
+        "gradients scattered", state.gradient_dtype, step.to, elements);
 }
 
 // With one rank, the gradients of a pass are already reduced: they are the sum, or are added to it.
@@ -155,14 +149,7 @@ TensorId weights_in_fp8(BlockBuilder& b,
                         std::string_view name,
                         const Layout& layout,
                         std::int64_t elements) {
-    return b.ops.tables().tensor({.name = std::string{name},
-                                  .parameter = {},
-                                  .dtype = Dtype::fp8,
-                                  .kind = TensorKind::communication,
-                                  .lifetime = Lifetime::slot,
-                                  .global_shape = {},
-                                  .layout = layout,
-                                  .bytes = Bytes{elements}});
+    return b.ops.tables().communication_buffer(name, Dtype::fp8, layout, elements);
 }
 
 // Returns the gathered values, in one buffer.
@@ -217,14 +204,7 @@ void cast_weights(BlockBuilder& b, UnitWeights::For pass, const ParameterSet& pa
         return;
     }
     const std::int64_t elements = elements_of(b, parameters)(state.whole);
-    const TensorId quantised = b.ops.tables().tensor({.name = "weights in fp8",
-                                                      .parameter = {},
-                                                      .dtype = Dtype::fp8,
-                                                      .kind = TensorKind::communication,
-                                                      .lifetime = Lifetime::slot,
-                                                      .global_shape = {},
-                                                      .layout = state.whole,
-                                                      .bytes = Bytes{elements}});
+    const TensorId quantised = weights_in_fp8(b, "weights in fp8", state.whole, elements);
     OpSpec spec = named("weights cast");
     for (const Parameter* p : parameters) {
         spec.reads.push_back(p->weight);

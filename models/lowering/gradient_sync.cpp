@@ -105,14 +105,8 @@ void cast_bucket(SegmentBuilder& ops, const Bucket& bucket, Dtype from, Dtype to
 // The gradients of a bucket in the type of their reduction: the copy lies beside them until it is
 // cast back (DeepSpeed's allreduce_bucket, tensor.to(communication_data_type)).
 TensorId bucket_on_wire(SegmentBuilder& ops, const Bucket& bucket, const StateLayouts& state) {
-    return ops.tables().tensor({.name = "gradients in the reduction's type",
-                                .parameter = {},
-                                .dtype = state.gradient_wire,
-                                .kind = TensorKind::communication,
-                                .lifetime = Lifetime::slot,
-                                .global_shape = {},
-                                .layout = state.whole,
-                                .bytes = Bytes{bucket.elements * size_bytes(state.gradient_wire)}});
+    return ops.tables().communication_buffer(
+        "gradients in the reduction's type", state.gradient_wire, state.whole, bucket.elements);
 }
 
 // The 16-bit gradients of the last pass, which only the next backward pass frees

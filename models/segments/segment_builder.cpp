@@ -169,6 +169,20 @@ TensorId ProgramTables::host_tensor(std::string name,
                    .tier = MemoryTier::dram});
 }
 
+TensorId ProgramTables::communication_buffer(std::string_view name,
+                                             Dtype dtype,
+                                             const Layout& layout,
+                                             std::int64_t elements) {
+    return tensor({.name = std::string{name},
+                   .parameter = {},
+                   .dtype = dtype,
+                   .kind = TensorKind::communication,
+                   .lifetime = Lifetime::slot,
+                   .global_shape = {},
+                   .layout = layout,
+                   .bytes = Bytes{elements * size_bytes(dtype)}});
+}
+
 TensorId ProgramTables::scalars() {
     if (!scalars_) {
         scalars_ = tensor({.name = "device scalars",
