@@ -105,10 +105,14 @@ void apply_override(DocumentNode& root, const std::string& assignment, Errors& e
     }
     ResultOrErrors<DocumentNode> value = parse_yaml(assignment.substr(equals + 1), *source);
     if (!value) {
-        complain(value.error().front().cause == ErrorCause::empty_input
-                     ? "there is no value after '='"
-                     : value.error().front().what,
-                 kExample);
+        const bool empty = value.error().front().cause == ErrorCause::empty_input;
+        const std::string_view given = std::string_view{assignment}.substr(equals + 1);
+        if (empty && given.find_first_not_of(' ') != std::string_view::npos) {
+            complain(fmt::format("'{}' is no value", given),
+                     "without a value in the file or here, a key has its default");
+            return;
+        }
+        complain(empty ? "there is no value after '='" : value.error().front().what, kExample);
         return;
     }
     place_at(*value, source);

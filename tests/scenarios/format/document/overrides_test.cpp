@@ -88,6 +88,15 @@ TEST(Overrides, WhatIsNoAssignmentIsAnErrorThatShowsOne) {
               "key[0].name=1, or the whole list: key=[1, 2])");
 }
 
+TEST(Overrides, NullIsNoValue) {
+    EXPECT_EQ(error_of("plan.a=null"),
+              "--set plan.a: error: 'null' is no value (hint: without a value in the file or "
+              "here, a key has its default)");
+    EXPECT_EQ(error_of("plan.a="),
+              "--set plan.a: error: there is no value after '=' (hint: write it like --set "
+              "plan.global_batch_size=768)");
+}
+
 TEST(Overrides, ReachItemsOfAList) {
     const auto changed = [](const std::string& assignment, std::string* error = nullptr) {
         auto root =
