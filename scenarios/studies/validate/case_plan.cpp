@@ -41,7 +41,6 @@ constexpr std::string_view kWordsWithoutEffect[] = {
     "natural_routing",         // read by set_load()
     "token_drop",              // the capacity is the mean load: balanced
     "zero3",                   // expressed by data_parallel_sharding_strategy
-    "no_permute_fusion",       // one kernel moves the rows
     "delay_wgrad",             // read by with_overlap()
 };
 // Features that case_scenario.cpp and set_features() read.
@@ -75,6 +74,8 @@ constexpr std::string_view kWordsOfOptions[] = {
     "bf16_grads",
     "bf16_moments",
     "shared_expert_overlap",
+    "no_permute_fusion",
+    "no_rope_fusion",
 };
 constexpr std::string_view kKeysOfOptions[] = {
     "sliding_window",
@@ -260,6 +261,7 @@ void set_features(const PublishedCase& row,
     // eager_norm of a stack means the operators of an RMSNorm: PyTorch's LayerNorm is one kernel.
     plan.eager_norm = plan.eager_norm && !plan.fused_norm && row.model.gated_mlp();
     plan.fused_cross_entropy = plan.fused_cross_entropy || says(words, "chunked_cross_entropy");
+    plan.eager_rope = plan.eager_rope || says(words, "no_rope_fusion");
     plan.cuda_graphs = plan.cuda_graphs || says(words, "cuda_graphs");
     const std::vector<std::string> captured =
         words_between(value_of_word(words, "cuda_graphs"), '+');
@@ -313,6 +315,7 @@ void set_experts(const PublishedCase& row,
             plan.moe_token_dispatcher_type = dispatcher;
         }
     }
+    plan.moe_permute_fusion = plan.moe_permute_fusion && !says(words, "no_permute_fusion");
     plan.moe_dispatcher_sms = digits_of(value_of_word(words, "dispatcher_sms"));
     plan.overlap_moe_expert_parallel_comm = row.overlap_moe_expert_parallel_comm;
     plan.delay_wgrad_compute = says(words, "delay_wgrad");
