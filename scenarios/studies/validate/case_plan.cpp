@@ -75,7 +75,6 @@ constexpr std::string_view kWordsOfOptions[] = {
     "bf16_moments",
     "shared_expert_overlap",
     "no_permute_fusion",
-    "no_rope_fusion",
 };
 constexpr std::string_view kKeysOfOptions[] = {
     "sliding_window",
@@ -261,7 +260,6 @@ void set_features(const PublishedCase& row,
     // eager_norm of a stack means the operators of an RMSNorm: PyTorch's LayerNorm is one kernel.
     plan.eager_norm = plan.eager_norm && !plan.fused_norm && row.model.gated_mlp();
     plan.fused_cross_entropy = plan.fused_cross_entropy || says(words, "chunked_cross_entropy");
-    plan.eager_rope = plan.eager_rope || says(words, "no_rope_fusion");
     plan.cuda_graphs = plan.cuda_graphs || says(words, "cuda_graphs");
     const std::vector<std::string> captured =
         words_between(value_of_word(words, "cuda_graphs"), '+');

@@ -259,7 +259,7 @@ TEST(CasePlan, OnlyAnRmsNormIsAChainOfOperators) {
     EXPECT_FALSE(plan_of_row(row).eager_norm);
 }
 
-TEST(CasePlan, RowsSayWhichFusionsAreOff) {
+TEST(CasePlan, RowsSayThatPyTorchsOperatorsMoveTheirRows) {
     PublishedCase row;
     row.stack = "megatron-core-dev";
     row.plan.precision = Dtype::bf16;
@@ -267,10 +267,8 @@ TEST(CasePlan, RowsSayWhichFusionsAreOff) {
     row.model.num_experts = 8;
     row.token_dispatcher = "alltoall";
     EXPECT_TRUE(plan_of_row(row).moe_permute_fusion);
-    EXPECT_FALSE(plan_of_row(row).eager_rope);
-    row.features = "no_permute_fusion;no_rope_fusion";
+    row.features = "no_permute_fusion";
     EXPECT_FALSE(plan_of_row(row).moe_permute_fusion);
-    EXPECT_TRUE(plan_of_row(row).eager_rope);
 }
 
 // DeepSpeed around a Llama is not around Megatron-LM's model.
