@@ -63,6 +63,31 @@ void pass_over_tokens(
                   .accumulates = {}});
 }
 
+// What PyTorch's operators make of a permutation beside its rows (Megatron-Core's permute() and
+// unpermute(), moe_utils.py of May 2026). Rows are permuted by places: the map of tokens and
+// experts is copied and sorted, and a remainder makes tokens of places. The weights are copied and
+// taken. Backward: zeros for the sums of rows, zeros and sums for the weights, and their copy.
+constexpr std::uint8_t kPermuteOperators = 5;
+constexpr std::uint8_t kPermuteBackwardOperators = 4;
+constexpr std::uint8_t kUnpermuteOperators = 1;  // zeros for the sums
+// A sort reads and writes a flag and a place of 64 bits for each token and expert, assumed twice.
+constexpr std::int64_t kSortBytes = 2 * 2 * (1 + 8);
+
+// The operators besides those that move the rows, if no kernel is fused.
+void permutation_operators(BlockBuilder& b,
+                           std::string_view name,
+                           const Value& of,
+                           std::int64_t bytes,
+                           std::uint8_t operators) {
+    if (!b.plan.moe_permute_fusion) {
+        b.framework_ops(name, of.tensor, bytes, operators);
+    }
+}
+
+std::int64_t bytes_of_map(const BlockBuilder& b, std::int64_t element) {
+    return tokens_of_rank(b) * b.model.num_experts * element;
+}
+
 // The call of the library that moves these rows.
 RowExchange exchange_call(
     const BlockBuilder& b, const Value& v, std::int64_t layer, bool combine, std::int64_t parts) {
@@ -168,6 +193,10 @@ void move_rows(BlockBuilder& b,
     }
     const Value& rows = *writes.front();
     KernelCall call = transpose(b.local_tokens(rows), b.local_width(rows), rows.dtype);
+    if (part.one_by_one) {
+        const Value& from = *reads.front();
+        call = converting(b.local_tokens(from) * b.local_width(from), from.dtype, rows.dtype);
+    }
     call.bytes = bytes;
     if (part.adds) {
         b.kernel(name, call, kRowsMove, reads, {}, {}, {part.whole->tensor});
@@ -312,6 +341,8 @@ void PermuteNode::forward(ForwardPass& pass) {
                                gathered ? b.layouts.expert_rows : x_.value.layout,
                                gathered ? saved() : Lifetime::slot,
                                x_.value.dtype);
+    permutation_operators(
+        b, "permute operators", x_.value, bytes_of_map(b, kSortBytes), kPermuteOperators);
     move_rows(b, "permute", {&x_.value}, {&rows_.value}, {.whole = &x_.value, .part = part_});
 }
 
@@ -340,7 +371,21 @@ void PermuteNode::backward(BackwardPass& pass) {
         return;
     }
     const Value dx = gradient_of_whole(b);
-    move_rows(b, "permute backward", {&drows}, {&dx}, {.whole = &dx, .part = part_});
+    permutation_operators(b,
+                          "permute operators backward",
+                          drows,
+                          bytes_on_rank(b, dx) + bytes_of_map(b, size_bytes(Dtype::fp32)),
+                          kPermuteBackwardOperators);
+    // index_add_ of index_select's gradient, and scatter_add_ below (PyTorch, Indexing.cu and
+    // ScatterGatherKernel.cu). Their rate is assumed to be that of other such kernels (cast.h):
+    // 64 million sums in bf16 take index_add_ 1.5 to 3.4 times the 0.12 ms of a kernel by TMA on
+    // GB200 (pytorch pull requests 182675 and 183479).
+    const bool one_by_one = !b.plan.moe_permute_fusion;
+    move_rows(b,
+              "permute backward",
+              {&drows},
+              {&dx},
+              {.whole = &dx, .part = part_, .one_by_one = one_by_one});
     if (x_.gradient.empty()) {
         x_.gradient = dx;
     } else {
@@ -356,11 +401,16 @@ void UnpermuteNode::forward(ForwardPass& pass) {
                            with(rows_.value.layout, Placement::routed, partial()),
                            Lifetime::slot);
     }
+    permutation_operators(
+        b, "unpermute operators", rows_.value, bytes_on_rank(b, y_.value), kUnpermuteOperators);
     move_rows(b,
               "unpermute",
               {&rows_.value},
               {&y_.value},
-              {.whole = &y_.value, .part = part_, .adds = part_.number > 0});
+              {.whole = &y_.value,
+               .part = part_,
+               .adds = part_.number > 0,
+               .one_by_one = !b.plan.moe_permute_fusion});
     // The compensation of a token's distance from the mean of its bucket (section 4.3 there): it
     // reads the token and the mean, and writes the sum.
     if (b.plan.moe_lsh_compression_rate < 1 && part_.number + 1 == part_.of) {

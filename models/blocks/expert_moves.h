@@ -43,7 +43,8 @@ struct RowPart {
 struct PartOf {
     const Value* whole = nullptr;
     RowPart part{};
-    bool adds = false;  // writes are added to the whole
+    bool adds = false;        // writes are added to the whole
+    bool one_by_one = false;  // the kernel finds the place of each element
 };
 void move_rows(BlockBuilder& b,
                std::string_view name,

@@ -309,6 +309,9 @@ struct ParallelPlan {
     // the counts on the device, and rows arrive in the order of the products (Orrery's own
     // runtime). false: the kernels of Megatron-Core.
     bool moe_fused_kernels = false;
+    // One kernel each moves rows into another order and sums the rows of a token (Megatron-Core's
+    // option of this name; Transformer Engine's kernels). false: operators of PyTorch do.
+    bool moe_permute_fusion = true;
     // The product adds the bias of the experts' second product, weighted like its rows (Transformer
     // Engine's op fuser). false: kernels of PyTorch add it.
     bool moe_fused_bias = false;

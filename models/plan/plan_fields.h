@@ -375,6 +375,9 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(moe_tile_overlap, pass,
         .meaning = "Products of experts multiply tiles of rows as they arrive, and tiles are sent "
                    "as they are made (COMET)."),
+    ORRERY_PLAN_FIELD(moe_permute_fusion, pass,
+        .meaning = "One kernel each moves rows into another order and sums the rows of a token; "
+                   "false: operators of PyTorch do."),
     ORRERY_PLAN_FIELD(moe_fused_bias, pass,
         .meaning = "The weighed bias of experts is part of their second product."),
     ORRERY_PLAN_FIELD(moe_fused_activation, pass,

@@ -35,14 +35,25 @@ void add_counts(OpSpec& spec, const Value& x, const Parameter& w) {
 }
 
 // Experts that add a call to a product of all experts. On GB200 two products forward take the host
-// 1.2 ms for 64 experts and four backward 2.1 ms (TransformerEngine issue 2897), 8 to 9 us for an
-// expert and product. A call of Transformer Engine's linear layer takes 99.7 us there (issue 2053).
+// 1.2 ms for 64 experts and four backward 2.1 ms (TransformerEngine issue 2897, of its fused
+// block), 8 to 9 us for an expert and product. A call of Transformer Engine's linear layer takes
+// 99.7 us there (issue 2053).
 constexpr std::int64_t kExpertsOfCall = 12;
+// Products with block scales: Transformer Engine calls cuBLAS for each of eight experts in 267 us,
+// and CUTLASS once for all in 69 us (TransformerEngine pull request 3134, NVFP4 on Blackwell): 25
+// us for an expert.
+constexpr std::int64_t kScaledExpertsOfCall = 4;
+
+bool calls_by_expert(const ParallelPlan& plan) {
+    return plan.precision == Dtype::fp8 && plan.fp8_recipe == Fp8Recipe::mxfp8 &&
+           !plan.moe_fused_activation;
+}
 
 std::uint8_t calls_of(const BlockBuilder& b, const Parameter& w, std::uint8_t calls) {
     const bool more = calls > 0 && w.of_experts() && b.plan.ops_are_calls();
     const std::int64_t experts = more ? b.local_experts(w) : 0;
-    return static_cast<std::uint8_t>(std::min<std::int64_t>(calls + experts / kExpertsOfCall, 255));
+    const std::int64_t of_call = calls_by_expert(b.plan) ? kScaledExpertsOfCall : kExpertsOfCall;
+    return static_cast<std::uint8_t>(std::min<std::int64_t>(calls + experts / of_call, 255));
 }
 
 std::vector<TensorId> tensors_of(const std::vector<const Value*>& values) {

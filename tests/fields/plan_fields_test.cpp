@@ -361,6 +361,7 @@ const Row kPlanRows[] = {
          s.plan.fp8_recipe = Fp8Recipe::mxfp8;
      }},
     {"moe_fused_kernels", [](Scenario& s) { s.plan.moe_fused_kernels = true; }, spread_experts},
+    {"moe_permute_fusion", [](Scenario& s) { s.plan.moe_permute_fusion = false; }, spread_experts},
     {"moe_router_fusion",
      [](Scenario& s) { s.plan.moe_router_fusion = true; },
      [](Scenario& s) {

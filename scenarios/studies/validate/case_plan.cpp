@@ -41,7 +41,6 @@ constexpr std::string_view kWordsWithoutEffect[] = {
     "natural_routing",         // read by set_load()
     "token_drop",              // the capacity is the mean load: balanced
     "zero3",                   // expressed by data_parallel_sharding_strategy
-    "no_permute_fusion",       // one kernel moves the rows
     "delay_wgrad",             // read by with_overlap()
 };
 // Features that case_scenario.cpp and set_features() read.
@@ -75,6 +74,7 @@ constexpr std::string_view kWordsOfOptions[] = {
     "bf16_grads",
     "bf16_moments",
     "shared_expert_overlap",
+    "no_permute_fusion",
 };
 constexpr std::string_view kKeysOfOptions[] = {
     "sliding_window",
@@ -313,6 +313,7 @@ void set_experts(const PublishedCase& row,
             plan.moe_token_dispatcher_type = dispatcher;
         }
     }
+    plan.moe_permute_fusion = plan.moe_permute_fusion && !says(words, "no_permute_fusion");
     plan.moe_dispatcher_sms = digits_of(value_of_word(words, "dispatcher_sms"));
     plan.overlap_moe_expert_parallel_comm = row.overlap_moe_expert_parallel_comm;
     plan.delay_wgrad_compute = says(words, "delay_wgrad");

@@ -305,6 +305,35 @@ TEST(ExpertNodes, AProductOfExpertsIsACallMoreForEveryTwelveExperts) {
     }
 }
 
+// Transformer Engine calls cuBLAS for each expert, unless one kernel does all.
+TEST(ExpertNodes, AProductWithBlockScalesIsACallMoreForEveryFourExperts) {
+    Transformer model = small_experts();
+    model.num_experts = 64;
+    ParallelPlan plan = plan_of(1, 1, 4, 1, 4);
+    plan.precision = Dtype::fp8;
+    plan.fp8_recipe = Fp8Recipe::mxfp8;
+    const auto expect_calls = [&](int calls) {
+        const Program program = lowered(model, plan);
+        std::int64_t products = 0;
+        for (const Segment& segment : program.segments) {
+            for (const Op& op : segment.ops) {
+                const std::string& name = program.names[op.name];
+                if (name.starts_with("expert fc") && !name.ends_with("cast")) {
+                    EXPECT_EQ(op.launches, calls) << name;
+                    ++products;
+                }
+            }
+        }
+        EXPECT_EQ(products, 6 * model.num_layers);
+    };
+    expect_calls(1 + 16 / 4);
+    plan.moe_fused_activation = true;
+    expect_calls(1 + 16 / 12);
+    plan.moe_fused_activation = false;
+    plan.fp8_recipe = Fp8Recipe::delayed;
+    expect_calls(1 + 16 / 12);
+}
+
 TEST(ExpertNodes, AFusedRouterHasFewKernels) {
     const Transformer model = small_experts();
     ParallelPlan plan = plan_of(1, 1, 4, 1, 4);

@@ -119,6 +119,20 @@ TEST(ValidateExperts, GraphsOfPartsFollowOneAnother) {
     EXPECT_EQ(first_error(dense, plan, 8), "plan.cuda_graph_scope: the model has no experts");
 }
 
+TEST(ValidateExperts, OperatorsOfPyTorchMoveRowsBesideNcclsExchange) {
+    ParallelPlan plan = kPlan;
+    plan.moe_permute_fusion = false;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), "");
+    const char* const refused =
+        "plan.moe_permute_fusion: operators of PyTorch move all rows at once, before an all-to-all "
+        "by NCCL";
+    plan.moe_fused_kernels = true;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), refused);
+    plan.moe_fused_kernels = false;
+    plan.moe_token_dispatcher_type = TokenDispatcher::hybridep;
+    EXPECT_EQ(first_error(small_experts(), plan, 8), refused);
+}
+
 TEST(ValidateExperts, OnlyBiasesAreFusedWithProducts) {
     ParallelPlan plan = kPlan;
     plan.moe_fused_bias = true;

@@ -169,6 +169,7 @@ constexpr const char* kNeverChanged[] = {
     "moe_dispatch_dtype",
     "moe_dispatcher_sms",
     "moe_router_fusion",
+    "moe_permute_fusion",
     "moe_fused_bias",
     "moe_fused_activation",
     "optimizer_offload_tier",

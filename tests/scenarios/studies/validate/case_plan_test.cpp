@@ -259,6 +259,18 @@ TEST(CasePlan, OnlyAnRmsNormIsAChainOfOperators) {
     EXPECT_FALSE(plan_of_row(row).eager_norm);
 }
 
+TEST(CasePlan, RowsSayThatPyTorchsOperatorsMoveTheirRows) {
+    PublishedCase row;
+    row.stack = "megatron-core-dev";
+    row.plan.precision = Dtype::bf16;
+    row.model.num_layers = 32;
+    row.model.num_experts = 8;
+    row.token_dispatcher = "alltoall";
+    EXPECT_TRUE(plan_of_row(row).moe_permute_fusion);
+    row.features = "no_permute_fusion";
+    EXPECT_FALSE(plan_of_row(row).moe_permute_fusion);
+}
+
 // DeepSpeed around a Llama is not around Megatron-LM's model.
 TEST(CasePlan, DeepSpeedTrainsTheModelsOfOtherLibraries) {
     PublishedCase row;
@@ -294,8 +306,7 @@ TEST(CasePlan, RecipesOfDenseModelsCaptureGraphs) {
     EXPECT_TRUE(scenario_of(rows.at("NeMoLong-b200-8k"), with_stacks())->plan.cuda_graphs);
     EXPECT_FALSE(
         scenario_of(rows.at("NeMo25.04-GB200-LLAMA3-70B"), with_stacks())->plan.cuda_graphs);
-    EXPECT_FALSE(
-        scenario_of(rows.at("NeMo25.02-B200-LLAMA3-8B"), with_stacks())->plan.cuda_graphs);
+    EXPECT_FALSE(scenario_of(rows.at("NeMo25.02-B200-LLAMA3-8B"), with_stacks())->plan.cuda_graphs);
 }
 
 // Megatron-Bridge's recipes: 61 layers on 16 virtual stages are 15 times 4 and the rest.
