@@ -70,6 +70,23 @@ TEST(MemoryOverheads, OfNcclCountGroupsThatSendMessages) {
     EXPECT_GT(buffers({context, "plan.tensor_model_parallel_size=2"}), buffers({context}));
 }
 
+// Ranks that share a sequence are those that share the weights. PyTorch's frameworks make a process
+// group for each purpose.
+TEST(MemoryOverheads, OfNcclCountAnAxisOfTheSameRanksOnPyTorch) {
+    const auto buffers = [](const std::vector<std::string>& settings, const char* software) {
+        Scenario scenario = small_scenario("axes", settings);
+        scenario.software = software;
+        return line_of(use_of(scenario), "NCCL buffers");
+    };
+    const std::vector<std::string> shared = {
+        "cluster.nodes=1",
+        "plan.eager_framework=true",
+        "plan.context_parallel_size=4",
+        "plan.context_parallel_comm=all_to_all",
+        "plan.data_parallel_sharding_strategy=optim_grads_params"};
+    EXPECT_GT(buffers(shared, ""), buffers(shared, "paxml"));
+}
+
 TEST(MemoryOverheads, OfAnAllocatorAreOfPyTorchAlone) {
     Scenario scenario = small_scenario("allocator", {"model.num_layers=8"});
     const auto fragments = [&] { return line_of(use_of(scenario), "allocator's fragments"); };
