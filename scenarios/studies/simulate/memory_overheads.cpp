@@ -81,6 +81,8 @@ public:
         Buffered use{.channels = plan.channels};
         // A library's own kernels and copy engines have no connections of NCCL.
         if (call.kind == CollectiveKind::all_to_all && !plan.protocol.empty()) {
+            const CollectiveCall ring{.kind = CollectiveKind::all_gather, .bytes = kLarge};
+            use.channels = network_.plan(ring, members).channels;
             use.messages = peers_inside(members) * channels_of_peer(members, plan.channels);
         }
         buffered_[std::move(members)][cause].join(use);

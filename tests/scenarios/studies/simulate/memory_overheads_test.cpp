@@ -87,6 +87,23 @@ TEST(MemoryOverheads, OfNcclCountAnAxisOfTheSameRanksOnPyTorch) {
     EXPECT_GT(buffers(shared, ""), buffers(shared, "paxml"));
 }
 
+// Each of a server's GPUs has connections to all others for an all-to-all, and few of them if the
+// communicator spans servers.
+TEST(MemoryOverheads, OfNcclCountConnectionsOfMessagesInsideAServer) {
+    const auto connections = [](const std::vector<std::string>& settings) {
+        const auto buffers = [&](const char* exchange) {
+            std::vector<std::string> all = settings;
+            all.push_back(std::string{"plan.context_parallel_comm="} + exchange);
+            return line_of(use_of(small_scenario("connections", all)), "NCCL buffers").count();
+        };
+        return buffers("all_to_all") - buffers("all_gather");
+    };
+    const std::int64_t inside = connections({"cluster.nodes=1", "plan.context_parallel_size=4"});
+    const std::int64_t between = connections({"plan.context_parallel_size=8"});
+    EXPECT_GT(inside, std::int64_t{500} << 20);
+    EXPECT_LT(between, inside / 4);
+}
+
 TEST(MemoryOverheads, OfAnAllocatorAreOfPyTorchAlone) {
     Scenario scenario = small_scenario("allocator", {"model.num_layers=8"});
     const auto fragments = [&] { return line_of(use_of(scenario), "allocator's fragments"); };
