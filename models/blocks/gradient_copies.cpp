@@ -7,11 +7,11 @@
 namespace orrery {
 namespace {
 
-TensorId buffer(BlockBuilder& b,
-                const StateLayouts& state,
-                const char* name,
-                std::int64_t elements) {
-    return b.ops.tables().communication_buffer(name, state.weight_dtype, state.whole, elements);
+TensorId buffer_of_gradients(BlockBuilder& b,
+                             const StateLayouts& state,
+                             Dtype dtype,
+                             std::int64_t elements) {
+    return b.ops.tables().communication_buffer("gradients together", dtype, state.whole, elements);
 }
 
 }  // namespace
@@ -21,8 +21,7 @@ TensorId copied_gradients(BlockBuilder& b,
                           const std::vector<TensorId>& gradients,
                           std::int64_t elements) {
     const auto copy = [&](const std::vector<TensorId>& from, Dtype made, Dtype copied) {
-        const TensorId buffer = b.ops.tables().communication_buffer(
-            "gradients together", copied, state.whole, elements);
+        const TensorId buffer = buffer_of_gradients(b, state, copied, elements);
         OpSpec spec = named("gradients copy in");
         spec.reads = from;
         spec.writes = {buffer};
@@ -58,9 +57,10 @@ std::vector<TensorId> bucketed_gradients(BlockBuilder& b,
     }
     // One kernel stands for the copies; those of the concatenation run beside the backward pass.
     // Quantised gradients are not concatenated (all_to_all_quant_reduce).
-    spec.writes = {buffer(b, state, "gradient bucket", b.plan.reduce_bucket_size)};
+    spec.writes = {
+        b.ops.tables().gradient_bucket(state.weight_dtype, state.whole, b.plan.reduce_bucket_size)};
     if (!reduces_quantised(b, *parameters.front())) {
-        spec.writes.push_back(buffer(b, state, "gradients together", copied));
+        spec.writes.push_back(buffer_of_gradients(b, state, state.weight_dtype, copied));
     }
     b.ops.kernel(cast(copied, state.weight_dtype, state.weight_dtype), spec);
     reduced.push_back(spec.writes.back());

@@ -20,9 +20,9 @@ TensorId copied_gradients(BlockBuilder& b,
                           std::int64_t elements);
 
 // DeepSpeed's stage 3 (stage3.py, __add_grad_to_ipg_bucket): gradients that fit are copied into a
-// bucket of plan.reduce_bucket_size elements, and their reduction concatenates them once more
-// (coalesced_collectives.py, reduce_scatter_coalesced). Larger gradients are reduced where they
-// are. Returns the tensors that are reduced.
+// bucket of plan.reduce_bucket_size elements, which is allocated once with the optimizer, and their
+// reduction concatenates them once more (coalesced_collectives.py, reduce_scatter_coalesced).
+// Larger gradients are reduced where they are. Returns the tensors that are reduced.
 std::vector<TensorId> bucketed_gradients(BlockBuilder& b,
                                          const StateLayouts& state,
                                          const std::vector<Parameter*>& parameters);

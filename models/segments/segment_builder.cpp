@@ -96,6 +96,7 @@ HostWorkId ProgramTables::host_work(const HostWork& work) {
 void ProgramTables::enter(std::uint32_t party) {
     party_ = party;
     scalars_.reset();
+    gradient_bucket_.reset();
 }
 
 GroupId ProgramTables::group(std::uint32_t digits) {
@@ -196,6 +197,20 @@ TensorId ProgramTables::scalars() {
                            .input = true});
     }
     return *scalars_;
+}
+
+TensorId ProgramTables::gradient_bucket(Dtype dtype, const Layout& layout, std::int64_t elements) {
+    if (!gradient_bucket_) {
+        gradient_bucket_ = tensor({.name = "gradient bucket",
+                                   .parameter = {},
+                                   .dtype = dtype,
+                                   .kind = TensorKind::communication,
+                                   .lifetime = Lifetime::persistent,
+                                   .global_shape = {},
+                                   .layout = layout,
+                                   .bytes = Bytes{elements * size_bytes(dtype)}});
+    }
+    return *gradient_bucket_;
 }
 
 SegmentBuilder::SegmentBuilder(ProgramTables& tables, std::string name) : tables_(tables) {

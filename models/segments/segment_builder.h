@@ -59,6 +59,8 @@ public:
     std::vector<RoutedTensor>& routed() { return routed_; }
     // The device scalar block (engine/program/device_scalars.h), one a party.
     TensorId scalars();
+    // The buffer of plan.reduce_bucket_size elements, one a party.
+    TensorId gradient_bucket(Dtype dtype, const Layout& layout, std::int64_t elements);
 
 private:
     const Mesh& mesh() const { return program_.parties[party_].mesh; }
@@ -67,6 +69,7 @@ private:
 
     std::uint32_t party_ = 0;
     std::optional<TensorId> scalars_;
+    std::optional<TensorId> gradient_bucket_;
     Program& program_;
     std::map<std::string, std::uint32_t, std::less<>> names_;
     std::map<std::vector<std::int64_t>, KernelId> kernels_;

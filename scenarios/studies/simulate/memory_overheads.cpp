@@ -7,6 +7,7 @@
 #include <set>
 
 #include "kernels/efficiency_table.h"
+#include "network/nccl_p2p.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/simulate/program_summary.h"
@@ -24,56 +25,147 @@ constexpr std::int64_t kBuffers = (std::int64_t{4} << 20) + (std::int64_t{512} <
 constexpr std::int64_t kPeersInside = 1 + 2;
 constexpr std::int64_t kPeersBetween = 1 + 3;
 
+std::uint32_t server_of(RankId member, const ClusterSpec& cluster) {
+    const auto rank = static_cast<std::uint32_t>(index(member));
+    const std::uint32_t gpu = cluster.gpu_of_rank.empty() ? rank : cluster.gpu_of_rank[rank];
+    return gpu / cluster.gpus_per_server();
+}
+
 std::size_t servers_of(const std::vector<RankId>& members, const ClusterSpec& cluster) {
     std::set<std::uint32_t> servers;
     for (const RankId member : members) {
-        const auto rank = static_cast<std::uint32_t>(index(member));
-        const std::uint32_t gpu = cluster.gpu_of_rank.empty() ? rank : cluster.gpu_of_rank[rank];
-        servers.insert(gpu / cluster.gpus_per_server());
+        servers.insert(server_of(member, cluster));
     }
     return servers.size();
 }
 
-// The communicators of a rank, with the channels of each. Groups of the same members that are used
-// by several calls share one.
+const DeviceSpec& device_of_rank(const Scenario& scenario, RankId rank) {
+    return scenario.device_of_kind(
+        scenario.devices.empty()
+            ? 0
+            : scenario.cluster.kind_of_rank(static_cast<std::uint32_t>(index(rank))));
+}
+
+// What a communicator has buffers for.
+struct Buffered {
+    std::int64_t channels = 0;  // of its rings and trees
+    std::int64_t messages = 0;  // connections of messages inside a server
+
+    void join(const Buffered& other) {
+        channels = std::max(channels, other.channels);
+        messages = std::max(messages, other.messages);
+    }
+};
+// The communicators of the same members, by the cause of the axis that uses each.
+using BufferedOfAxes = std::map<Cause, Buffered>;
+
+// The communicators of a rank. Calls of one axis and the same members share one.
 class Communicators {
 public:
-    Communicators(const Mesh& mesh, const NetworkModel& network, RankId rank)
-        : mesh_(mesh), network_(network), rank_(rank) {}
+    Communicators(const Program& program,
+                  const Scenario& scenario,
+                  const NetworkModel& network,
+                  RankId rank)
+        : mesh_(program.mesh_of(program.role_of(rank))),
+          cluster_(scenario.cluster),
+          device_(device_of_rank(scenario, rank)),
+          network_(network),
+          rank_(rank) {}
 
-    void add(const Group& group, const CollectiveCall& call) {
+    void add(const Group& group, const CollectiveCall& call, Cause cause) {
         std::vector<RankId> members = mesh_.members(group, rank_);
-        if (members.size() > 1) {
-            const std::int64_t count = network_.plan(call, members).channels;
-            std::int64_t& most = channels_[std::move(members)];
-            most = std::max(most, count);
+        if (members.size() < 2) {
+            return;
         }
+        const TransferPlan plan = network_.plan(call, members);
+        Buffered use{.channels = plan.channels};
+        // A library's own kernels and copy engines have no connections of NCCL.
+        if (call.kind == CollectiveKind::all_to_all && !plan.protocol.empty()) {
+            const CollectiveCall ring{.kind = CollectiveKind::all_gather, .bytes = kLarge};
+            use.channels = network_.plan(ring, members).channels;
+            use.messages = peers_inside(members) * channels_of_peer(members, plan.channels);
+        }
+        buffered_[std::move(members)][cause].join(use);
     }
 
     // Messages go over the communicator of the whole axis.
-    void add_messages(const SendRecvCall& call) {
+    void add_messages(const SendRecvCall& call, Cause cause) {
         for (const SendRecvPart& part : call.parts) {
             for (const MeshAxis& axis : mesh_.axes()) {
-                if (part.peers < 0 && (axis.digits >> part.digit & 1u) != 0 &&
-                    axes_.insert(axis.digits).second) {
-                    add({.name = axis.name, .digits = axis.digits}, {.bytes = kLarge});
+                if (part.peers < 0 && (axis.digits >> part.digit & 1u) != 0) {
+                    const Group group{.name = axis.name, .digits = axis.digits};
+                    if (axes_.insert(axis.digits).second) {
+                        add(group, {.bytes = kLarge}, cause);
+                    }
+                    if (!part.is_send && received_.emplace(part.digit, part.delta).second) {
+                        add_peer(group, cause);
+                    }
                 }
             }
         }
     }
 
-    const std::map<std::vector<RankId>, std::int64_t>& channels() const { return channels_; }
+    const std::map<std::vector<RankId>, BufferedOfAxes>& buffered() const { return buffered_; }
 
 private:
     // Such calls use all channels.
     static constexpr Bytes kLarge{std::int64_t{1} << 30};
 
+    void add_peer(const Group& group, Cause cause) {
+        const std::vector<RankId> members = mesh_.members(group, rank_);
+        if (members.size() > 1 && servers_of(members, cluster_) == 1) {
+            Buffered& use = buffered_[members][cause];
+            use.messages += channels_of_peer(members, use.channels);
+        }
+    }
+
+    std::int64_t peers_inside(const std::vector<RankId>& members) const {
+        const std::uint32_t server = server_of(rank_, cluster_);
+        return std::ranges::count_if(
+                   members, [&](RankId member) { return server_of(member, cluster_) == server; }) -
+               1;
+    }
+
+    // A communicator has as many channels to each peer as to the one with the fewest
+    // (src/graph/paths.cc, ncclTopoComputeP2pChannels).
+    std::int64_t channels_of_peer(const std::vector<RankId>& members, std::int64_t channels) const {
+        const auto servers = static_cast<std::uint32_t>(servers_of(members, cluster_));
+        const NcclP2pChannels p2p =
+            nccl_p2p_channels({.compute_capability = device_.compute_capability,
+                               .num_nodes = servers,
+                               .num_ranks = static_cast<std::uint32_t>(members.size()),
+                               .channels = static_cast<std::uint32_t>(channels)},
+                              cluster_.node,
+                              std::max(1u, cluster_.nics_per_server() / cluster_.gpus_per_server()),
+                              cluster_.fabric.nic_bandwidth.gigabytes_per_second());
+        return servers > 1 ? std::min(p2p.local, p2p.network) : p2p.local;
+    }
+
     const Mesh& mesh_;
+    const ClusterSpec& cluster_;
+    const DeviceSpec& device_;
     const NetworkModel& network_;
     RankId rank_;
     std::set<std::uint32_t> axes_;
-    std::map<std::vector<RankId>, std::int64_t> channels_;
+    std::set<std::pair<std::uint32_t, int>> received_;  // digits and distances of peers
+    std::map<std::vector<RankId>, BufferedOfAxes> buffered_;
 };
+
+// What belongs to no axis, such as the gradients' norm, uses an axis' communicator if one has its
+// members.
+Buffered together(const BufferedOfAxes& axes, bool axes_share) {
+    Buffered joined;
+    Buffered sum;
+    for (const auto& [cause, use] : axes) {
+        joined.join(use);
+        sum.channels += cause == Cause::exposed_other ? 0 : use.channels;
+        sum.messages += cause == Cause::exposed_other ? 0 : use.messages;
+    }
+    if (!axes_share) {
+        joined.join(sum);
+    }
+    return joined;
+}
 
 // Whether PyTorch runs the step, with its caching allocator and its default group. XLA and programs
 // in C++ plan an arena, and have no groups but those of their collectives.
@@ -85,53 +177,53 @@ Bytes fraction_of(Bytes bytes, double share) {
     return Bytes{std::llround(static_cast<double>(bytes.count()) * share)};
 }
 
-}  // namespace
-
+// The buffers of all communicators of a rank.
 Bytes nccl_buffers(const Program& program,
-                   const ClusterSpec& cluster,
+                   const Scenario& scenario,
                    const NetworkModel& network,
-                   RankId rank,
-                   bool default_group) {
-    const RoleId role = program.role_of(rank);
-    Communicators communicators{program.mesh_of(role), network, rank};
-    std::set<std::uint32_t> calls;
-    for (const Slot& slot : program.roles[index(role)].slots) {
+                   RankId rank) {
+    Communicators communicators{program, scenario, network, rank};
+    std::set<std::pair<std::uint32_t, Cause>> calls;
+    for (const Slot& slot : program.roles[index(program.role_of(rank))].slots) {
         for (const Op& op : program.segment_of(slot).ops) {
             if (op.kind() == OpKind::collective) {
-                calls.insert(op.payload.number());
+                calls.emplace(op.payload.number(), op.cause);
             } else if (op.kind() == OpKind::send_recv) {
-                communicators.add_messages(program.send_recv(op));
+                communicators.add_messages(program.send_recv(op), op.cause);
             }
         }
     }
-    for (const std::uint32_t id : calls) {
+    for (const auto& [id, cause] : calls) {
         const CollectiveCall& call = program.collectives[id];
-        communicators.add(program.groups[index(call.group)], call);
+        communicators.add(program.groups[index(call.group)], call, cause);
     }
+    const bool process_groups = on_pytorch(scenario);
     std::int64_t buffers = 0;
     std::int64_t between = 0;  // the most channels of a communicator between servers
     bool of_all = false;
-    for (const auto& [members, channels] : communicators.channels()) {
-        const std::size_t servers = servers_of(members, cluster);
+    for (const auto& [members, axes] : communicators.buffered()) {
+        const std::size_t servers = servers_of(members, scenario.cluster);
         const std::int64_t directions = servers == members.size() ? 2 : 1;
-        buffers += channels * directions * (servers > 1 ? kPeersBetween : kPeersInside);
-        between = std::max(between, servers > 1 ? channels : 0);
+        const Buffered use = together(axes, !process_groups);
+        buffers += use.channels * directions * (servers > 1 ? kPeersBetween : kPeersInside);
+        buffers += use.messages;
+        between = std::max(between, servers > 1 ? together(axes, true).channels : 0);
         of_all = of_all || members.size() == program.num_ranks();
     }
-    if (default_group && !of_all) {
+    if (process_groups && !of_all) {
         buffers += between * kPeersBetween;
     }
     return Bytes{buffers * kBuffers};
 }
+
+}  // namespace
 
 Result<MemoryUse> whole_memory_use(const Program& program,
                                    const Scenario& scenario,
                                    const NetworkModel& network,
                                    MemoryUse use) {
     add_host_memory(program, scenario.cluster, use);
-    const auto rank = static_cast<std::uint32_t>(index(use.rank));
-    const std::uint32_t kind = scenario.devices.empty() ? 0 : scenario.cluster.kind_of_rank(rank);
-    const DeviceSpec& device = scenario.device_of_kind(kind);
+    const DeviceSpec& device = device_of_rank(scenario, use.rank);
     if (device.generation == "cpu") {
         return use;
     }
@@ -152,8 +244,7 @@ Result<MemoryUse> whole_memory_use(const Program& program,
     const bool lazy = scenario.plan.lazy_module_loading;
     add("CUDA context",
         Bytes{std::llround(fact(lazy ? "process.context" : "process.context_of_all_kernels"))});
-    add("NCCL buffers",
-        nccl_buffers(program, scenario.cluster, network, use.rank, on_pytorch(scenario)));
+    add("NCCL buffers", nccl_buffers(program, scenario, network, use.rank));
     if (on_pytorch(scenario)) {
         // The plan's gaps count as fragments, too.
         const Bytes gaps = use.peak - use.in_use;

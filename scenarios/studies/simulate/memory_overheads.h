@@ -9,11 +9,21 @@
 // from one peer in a ring, and from a parent and two children in a tree (inside a server from a
 // parent and one child). Data that leave through a network have a buffer of their own. Four H100 of
 // a server get 0.65 GiB; such a job had 0.59 GiB beside PyTorch's memory and the context
-// (aqlaboratory/openfold, issue 481). A group that only sends messages has a communicator like the
-// others, with rings and trees; the messages' own channels are few and left out. PyTorch's default
-// group has a communicator of all ranks: frameworks call barrier() in it at their start
-// (Megatron-LM's initialize.py, DeepSpeed's and torchtitan's). Its channels are assumed to be those
-// of the widest group that spans servers.
+// (aqlaboratory/openfold, issue 481).
+//
+// Messages have connections of their own, with the same buffers, on several channels to each peer
+// of the server (src/enqueue.cc connects them all before a peer's first message;
+// src/transport/p2p.cc, p2pRecvSetup): for an all-to-all of eight H100 2 GiB. Messages over a
+// network share a few buffers and are left out. A group that only sends messages has a communicator
+// like the others, with rings and trees.
+//
+// Each process group of PyTorch has a communicator (torch.distributed.new_group), and frameworks
+// make a group for each axis, also of the same ranks (DeepSpeed's parallel_state_sp.py,
+// Megatron-LM's parallel_state.py). XLA finds a communicator by its ranks. PyTorch's default group
+// has a communicator of all ranks: frameworks call barrier() in it at their start (Megatron-LM's
+// initialize.py, DeepSpeed's and torchtitan's). Its channels are assumed to be those of the widest
+// group that spans servers. A group of all ranks is counted as the default one, which it is for
+// some frameworks.
 #pragma once
 
 #include "engine/base/result.h"
@@ -23,13 +33,6 @@
 #include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
-
-// The buffers of all communicators of a rank. `default_group`: one of them has all ranks.
-Bytes nccl_buffers(const Program& program,
-                   const ClusterSpec& cluster,
-                   const NetworkModel& network,
-                   RankId rank,
-                   bool default_group);
 
 // `planned` is the plan's memory on the fullest GPU. Adds the host's memory and the overheads,
 // which all count in `fits`. A process on a CPU has no overheads. Error: the catalogue's table

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "models/lowering/lowering.h"
 #include "tests/models/known_models.h"
 
@@ -54,8 +56,8 @@ std::int64_t bytes_named(const Program& program, std::string_view name) {
     return bytes;
 }
 
-// DeepSpeed's bucket has its size whatever it holds. Parameters that it cannot hold are reduced
-// where they are.
+// DeepSpeed's bucket has its size whatever it holds, and lives as long as the optimizer. Parameters
+// that it cannot hold are reduced where they are.
 TEST(GradientCopies, IntoABucketAreOfTheParametersThatItHolds) {
     Transformer model = gpt(6, 128, 8, 64, 512);
     model.tied_embeddings = false;
@@ -69,7 +71,9 @@ TEST(GradientCopies, IntoABucketAreOfTheParametersThatItHolds) {
     EXPECT_EQ(copied(model, plan), 4 * parameters);
     const Program all = lower(model, plan);
     EXPECT_EQ(bytes_named(all, "gradients together"), 2 * parameters);
-    EXPECT_EQ(bytes_named(all, "gradient bucket"), 2 * 1'000'000 * 8);  // six layers and both ends
+    EXPECT_EQ(bytes_named(all, "gradient bucket"), 2 * 1'000'000);
+    const auto bucket = std::ranges::find(all.tensors, "gradient bucket", &Tensor::name);
+    EXPECT_EQ(bucket->lifetime, Lifetime::persistent);
     // Two matrices of each layer, 128 by 512, and both tables of 512 rows are larger.
     plan.reduce_bucket_size = 512 * 128 - 1;
     const std::int64_t large = (2 * 6 + 2) * 512 * 128;

@@ -70,6 +70,40 @@ TEST(MemoryOverheads, OfNcclCountGroupsThatSendMessages) {
     EXPECT_GT(buffers({context, "plan.tensor_model_parallel_size=2"}), buffers({context}));
 }
 
+// Ranks that share a sequence are those that share the weights. PyTorch's frameworks make a process
+// group for each purpose.
+TEST(MemoryOverheads, OfNcclCountAnAxisOfTheSameRanksOnPyTorch) {
+    const auto buffers = [](const std::vector<std::string>& settings, const char* software) {
+        Scenario scenario = small_scenario("axes", settings);
+        scenario.software = software;
+        return line_of(use_of(scenario), "NCCL buffers");
+    };
+    const std::vector<std::string> shared = {
+        "cluster.nodes=1",
+        "plan.eager_framework=true",
+        "plan.context_parallel_size=4",
+        "plan.context_parallel_comm=all_to_all",
+        "plan.data_parallel_sharding_strategy=optim_grads_params"};
+    EXPECT_GT(buffers(shared, ""), buffers(shared, "paxml"));
+}
+
+// Each of a server's GPUs has connections to all others for an all-to-all, and few of them if the
+// communicator spans servers.
+TEST(MemoryOverheads, OfNcclCountConnectionsOfMessagesInsideAServer) {
+    const auto connections = [](const std::vector<std::string>& settings) {
+        const auto buffers = [&](const char* exchange) {
+            std::vector<std::string> all = settings;
+            all.push_back(std::string{"plan.context_parallel_comm="} + exchange);
+            return line_of(use_of(small_scenario("connections", all)), "NCCL buffers").count();
+        };
+        return buffers("all_to_all") - buffers("all_gather");
+    };
+    const std::int64_t inside = connections({"cluster.nodes=1", "plan.context_parallel_size=4"});
+    const std::int64_t between = connections({"plan.context_parallel_size=8"});
+    EXPECT_GT(inside, std::int64_t{500} << 20);
+    EXPECT_LT(between, inside / 4);
+}
+
 TEST(MemoryOverheads, OfAnAllocatorAreOfPyTorchAlone) {
     Scenario scenario = small_scenario("allocator", {"model.num_layers=8"});
     const auto fragments = [&] { return line_of(use_of(scenario), "allocator's fragments"); };
