@@ -10,6 +10,7 @@
 
 #include "engine/serving/front_end.h"
 #include "engine/serving/instance_timeline.h"
+#include "engine/serving/responses.h"
 #include "engine/serving/served_instance.h"
 #include "engine/serving/serving_run.h"
 #include "engine/world/event_queue.h"
@@ -99,6 +100,8 @@ private:
     static constexpr std::uint32_t kLayers = kArrival - 7;
     // The generation is the index of the instance
     static constexpr std::uint32_t kStarted = kArrival - 4;
+    // The client has the last tokens of a request, which is the generation
+    static constexpr std::uint32_t kAnswered = kArrival - 8;
 
     static std::size_t number_of(RequestId id) { return static_cast<std::size_t>(id); }
     RequestRecord& record_of(RequestId id) { return result_.records[number_of(id)]; }
@@ -136,9 +139,12 @@ private:
     void work(std::size_t number);
     void begin(std::size_t number);
     void expect_step(std::size_t number, const ServedInstance::Begun& begun);
-    void record_tokens(RequestId request, std::int64_t tokens);
-    void complete(std::size_t number);
     Time end_wait(RequestId id);
+
+    // Tokens of steps, and ends of requests (serving_tokens.cpp).
+    void record_tokens(RequestId request, std::int64_t tokens, Time seen);
+    Time respond(std::size_t number, const Sampled& sampled);
+    void complete(std::size_t number);
     void end_request(RequestId id);
     void hold_to(Time bound, Time time, std::size_t& longer);
     void report_progress();
@@ -200,6 +206,7 @@ private:
     std::size_t next_change_ = 0;
     bool closed_;
     FrontEnd front_end_;
+    Responses responses_;
     std::deque<Time> sent_;  // send times of the requests at the front end
     Time sent_now_;          // arrival of the request that is being queued
     bool slow_gaps_;
@@ -236,15 +243,15 @@ private:
     std::vector<Joining> joining_;
     std::map<std::uint32_t, Departure> departures_;
     std::uint32_t next_departure_ = 0;
-    std::vector<Journey> journeys_;  // by request
+    std::vector<Journey> journeys_;    // by request
     std::vector<Workflow> workflows_;  // by workflow number - 1
     // Number of requests with an arrival time; calls of later stages follow them
     std::size_t arriving_ = 0;
     std::vector<OpenLoad> loads_;
     EventQueue events_;
     ServingResult result_;
-    std::vector<Time> last_token_;  // by request
-    std::vector<Time> wait_began_;  // by request: begin of its current wait; max(): none
+    std::vector<Time> last_token_;         // by request
+    std::vector<Time> wait_began_;         // by request: begin of its current wait; max(): none
     std::vector<std::vector<Time>> gaps_;  // by running request
     std::vector<Sampled> sampled_;
     ServedInstance::Chosen chosen_;

@@ -37,11 +37,8 @@ public:
     virtual void load(Time now, const SequenceLoad& load, std::size_t to);
     // Starts a transfer from an instance that computes prompts to one that generates. `from` and
     // `to` are indices in their pools.
-    virtual void start(Time now,
-                       RequestId request,
-                       std::size_t from,
-                       std::size_t to,
-                       const CachePart& part) = 0;
+    virtual void start(
+        Time now, RequestId request, std::size_t from, std::size_t to, const CachePart& part) = 0;
     // The end of the next transfer; Time::max() without transfers.
     virtual Time next_end() const = 0;
     // Appends the requests whose transfers end at `now`.
@@ -72,6 +69,9 @@ struct ServingLoad {
     // (engine/serving/front_end.h).
     Time front_end{};
     std::int64_t front_ends = 0;
+    // Time of a response to a client, and its tokens (engine/serving/responses.h).
+    Time response{};
+    std::int64_t stream_interval = 1;
     bool slow_gaps = false;   // fill RequestRecord::slow_gap
     bool token_gaps = false;  // fill ServingResult::token_gaps
     // The run stops as soon as the 99th percentile of one of these times is certain to exceed its

@@ -14,9 +14,8 @@ void ServedRun::hand_over(RequestId id, std::size_t from) {
         wait_began_[number_of(id)] = now_;
         return;
     }
-    journey_of(id) = {.state = Journey::State::waiting,
-                      .from = from,
-                      .life = instances_[from].failures()};
+    journey_of(id) = {
+        .state = Journey::State::waiting, .from = from, .life = instances_[from].failures()};
     wait_began_[number_of(id)] = now_;
     send(1, id, ServedPart::after_prompt);
 }
@@ -100,7 +99,8 @@ void ServedRun::send_first_tokens(std::size_t number) {
             return false;
         }
         if (record_of(one.request).output_tokens == 1) {
-            record_of(one.request).first_token = last_token_[number_of(one.request)] = now_;
+            const Time seen = responses_.through(number, now_, 0, 1, false).value_or(now_);
+            record_of(one.request).first_token = last_token_[number_of(one.request)] = seen;
         }
         return true;
     });

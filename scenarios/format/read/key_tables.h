@@ -33,7 +33,7 @@ extern const KeyMap kFaultCatalogueKeys;
 extern const KeyTable<RecoveryPlan> kRecoveryKeys;    // read_recovery.cpp
 extern const KeyTable<CampaignPlan> kCampaignKeys;    // read_campaign.cpp
 extern const KeyTable<DetectionSpec> kDetectionKeys;  // read_detection.cpp
-extern const KeyTable<ServingEngine> kEngineKeys;     // read_serving.cpp
+extern const KeyTable<ServingEngine> kEngineKeys;     // read_engine.cpp
 extern const KeyTable<ServingSpec> kServingKeys;
 extern const KeyTable<EncoderSpec> kEncoderKeys;  // read_encoder.cpp
 extern const KeyTable<AutoscalerSpec> kAutoscalerKeys;

@@ -70,6 +70,8 @@ void read_encoder(DocumentNode& map,
                   Errors& errors);
 // The section `search` (read_pool_search.cpp).
 void read_pool_search(const DocumentNode& section, PoolSearch& search, Errors& errors);
+// An engine (read_engine.cpp).
+void read_engine_map(const DocumentNode& map, ServingEngine& engine, Errors& errors);
 Result<ServingEngine> read_engine(std::string_view name, const std::filesystem::path& catalogue);
 
 }  // namespace orrery

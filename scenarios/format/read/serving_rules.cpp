@@ -27,6 +27,7 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
                                      std::pair{"host_per_launch", engine.host_per_launch},
                                      std::pair{"host_per_head_copy", engine.host_per_head_copy},
                                      std::pair{"host_per_request", engine.host_per_request},
+                                     std::pair{"host_per_response", engine.host_per_response},
                                      std::pair{"kernel_compile_time", engine.kernel_compile_time},
                                      std::pair{"attention_latency", engine.attention_latency},
                                      std::pair{"attention_block", engine.attention_block}}) {
@@ -60,6 +61,12 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
                         "serving.engine.front_ends says how many requests take host_per_request at "
                         "a time, which is 0",
                         "host_per_request: 1.5 ms");
+    }
+    if (engine.stream_interval > 1 && engine.host_per_response == Time{}) {
+        reader.complain("stream_interval",
+                        "serving.engine.stream_interval says how many tokens share "
+                        "host_per_response, which is 0",
+                        "host_per_response: 100 us");
     }
     const BatchingRules* rules = find_batching_rules(engine.scheduler);
     if (rules == nullptr) {

@@ -40,6 +40,11 @@ struct ServingEngine {
     Time host_per_request{};
     // Number of requests that an instance's front end handles at a time
     std::int64_t front_ends = 1;
+    // For each response to a client, outside of its steps: one thread of an instance's host turns
+    // tokens into text and sends them (engine/serving/responses.h).
+    Time host_per_response{};
+    // Tokens of a response, but for the first token of an answer (TensorRT-LLM's option)
+    std::int64_t stream_interval = 1;
     // The host prepares the next step while the device works, so that a step takes the longer of
     // the two times. Requests that arrive meanwhile wait for the step after the next. false: a step
     // takes the sum.

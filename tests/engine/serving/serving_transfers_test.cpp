@@ -108,14 +108,16 @@ TEST(ServingTransfers, ADecodeInstanceSendsTheFirstTokenWhenARequestJoins) {
     UnsharedTransport transport(1_us);
     SplitPools pools{pool_of(cost), pool_of(cost, 1), &transport};
     const std::vector<Request> requests(2, Request{.prompt_tokens = 8, .output_tokens = 3});
-    const auto run = [&](bool streams) {
+    const auto run = [&](bool streams, Time response = {}) {
         pools.streams_from_generation = streams;
         return serve(requests,
-                     {},
+                     {.response = response},
                      pools,
                      *make_request_router("round_robin", 1),
                      *make_request_router("round_robin", 1));
     };
+    // Responses of 2 ms: behind that of the first request's last token, from 30.008 ms on.
+    EXPECT_EQ(run(true, 2_ms).records[1].first_token, 34_ms + 8_us);
     const ServingResult at_once = run(false);
     const ServingResult joined = run(true);
     EXPECT_EQ(at_once.records[0].first_token, 10_ms);

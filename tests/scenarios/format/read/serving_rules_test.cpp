@@ -24,6 +24,7 @@ TEST(ServingRules, TimesOfAnEngineHaveALimit) {
                                   "host_per_launch",
                                   "host_per_head_copy",
                                   "host_per_request",
+                                  "host_per_response",
                                   "kernel_compile_time",
                                   "attention_latency",
                                   "attention_block"}) {
@@ -60,6 +61,8 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
     EXPECT_EQ(first_error(engine("captured_batch_multiple: 16"), "{}"), "");
     expect_error(engine("host_per_request: 0 us, front_ends: 2"), "{}", "front_ends says how many");
     EXPECT_EQ(first_error(engine("host_per_request: 1 ms, front_ends: 2"), "{}"), "");
+    expect_error(engine("stream_interval: 4"), "{}", "how many tokens share host_per_response");
+    EXPECT_EQ(first_error(engine("stream_interval: 4, host_per_response: 9 us"), "{}"), "");
 }
 
 TEST(ServingRules, KeysOfAPoolThatNothingAsksForAreErrors) {

@@ -175,8 +175,10 @@ TEST(ServingSetUp, TheBenchmarkOfTensorRtLlmHasNoFrontEnd) {
     ServingCase row = closed_row();
     row.engine = "trtllm-1.0";
     EXPECT_GT(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+    EXPECT_GT(set_up(row)->scenario.serving.engine.host_per_response, Time{});
     row.load = "offline";
     EXPECT_EQ(set_up(row)->scenario.serving.engine.host_per_request, Time{});
+    EXPECT_EQ(set_up(row)->scenario.serving.engine.host_per_response, Time{});
 }
 
 // A front end that takes requests one by one would leave a static batch to the first of them.
