@@ -115,6 +115,8 @@ private:
 
     // Arrivals, and their routing to instances (serving_run.cpp).
     void arrive();
+    // The time at which a request is queued, if it arrives after those with lower numbers.
+    Time through_front_end(Time arrival, std::size_t request);
     void expect_user(Time arrival);
     // The part of a request that the first pool serves.
     ServedPart first_part(const Request& request) const;
@@ -236,15 +238,15 @@ private:
     std::vector<Joining> joining_;
     std::map<std::uint32_t, Departure> departures_;
     std::uint32_t next_departure_ = 0;
-    std::vector<Journey> journeys_;  // by request
+    std::vector<Journey> journeys_;    // by request
     std::vector<Workflow> workflows_;  // by workflow number - 1
     // Number of requests with an arrival time; calls of later stages follow them
     std::size_t arriving_ = 0;
     std::vector<OpenLoad> loads_;
     EventQueue events_;
     ServingResult result_;
-    std::vector<Time> last_token_;  // by request
-    std::vector<Time> wait_began_;  // by request: begin of its current wait; max(): none
+    std::vector<Time> last_token_;         // by request
+    std::vector<Time> wait_began_;         // by request: begin of its current wait; max(): none
     std::vector<std::vector<Time>> gaps_;  // by running request
     std::vector<Sampled> sampled_;
     ServedInstance::Chosen chosen_;

@@ -37,11 +37,8 @@ public:
     virtual void load(Time now, const SequenceLoad& load, std::size_t to);
     // Starts a transfer from an instance that computes prompts to one that generates. `from` and
     // `to` are indices in their pools.
-    virtual void start(Time now,
-                       RequestId request,
-                       std::size_t from,
-                       std::size_t to,
-                       const CachePart& part) = 0;
+    virtual void start(
+        Time now, RequestId request, std::size_t from, std::size_t to, const CachePart& part) = 0;
     // The end of the next transfer; Time::max() without transfers.
     virtual Time next_end() const = 0;
     // Appends the requests whose transfers end at `now`.
@@ -68,9 +65,10 @@ struct ServingLoad {
     // Open load: requests arrive at their arrival times, which must ascend. Closed load: each of
     // `users` users sends the next request when its last one has ended.
     std::int64_t users = 0;  // 0: an open load
-    // Time of a request in a front end, and the number of front ends of all instances together
-    // (engine/serving/front_end.h).
+    // Times of a request and of each token of its prompt in a front end, and the number of front
+    // ends of all instances together (engine/serving/front_end.h).
     Time front_end{};
+    Time front_end_token{};
     std::int64_t front_ends = 0;
     bool slow_gaps = false;   // fill RequestRecord::slow_gap
     bool token_gaps = false;  // fill ServingResult::token_gaps

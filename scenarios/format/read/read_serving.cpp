@@ -74,6 +74,8 @@ constexpr Key kEngineRows[] = {
         .of("tokens"),
     key<&ServingEngine::host_per_request>("host_per_request",
                                           "Time of a request in the server's front end."),
+    key<&ServingEngine::host_per_prompt_token>(
+        "host_per_prompt_token", "Time of a prompt's token in the server's front end."),
     key<&ServingEngine::front_ends>("front_ends",
                                     "Requests that an instance's front end handles at a time.")
         .range(1, 1'000'000)
@@ -88,9 +90,8 @@ constexpr Key kEngineRows[] = {
         "prompts_together", "Prompts with steps of their own begin when this many wait.")
         .range(1, 10'000)
         .of("prompts"),
-    key<&ServingEngine::prompt_free_share>(
-        "prompt_free_share",
-        "Prompts with steps of their own begin when this share of the cache is free.")
+    key<&ServingEngine::prompt_free_share>("prompt_free_share",
+                                           "They also wait until this share of the cache is free.")
         .range(0.0, 1.0),
     choice<kOrders, &ServingEngine::queue_order>("queue_order",
                                                  "Which waiting request begins first."),
@@ -112,8 +113,7 @@ constexpr Key kEngineRows[] = {
     key<&ServingEngine::attention_block>(
         "attention_block", "SM time of a sequence's key-value head beside reading its cache."),
     key<&ServingEngine::attention_tile_rows>(
-        "attention_tile_rows",
-        "Rows of a tile of prompts' attention that waits for the L2 cache; 0: it does not wait.")
+        "attention_tile_rows", "Rows of prompts' tiles that wait for the L2 cache; 0: no waits.")
         .range(0, 1024)
         .of("rows"),
     key<&ServingEngine::shared_query_heads>(

@@ -27,22 +27,22 @@ struct ServedNode {
 };
 // The fabric matters only for rows that span servers.
 constexpr ServedNode kServedNodes[] = {{"a100-40g", "dgx-a100-40g", "dgx-superpod-hdr200"},
-                                 {"a100-80g", "dgx-a100-80g", "dgx-superpod-hdr200"},
-                                 {"h100-80g", "dgx-h100", "ndr400-rail"},
-                                 {"h200", "hgx-h200", "ndr400-rail"},
-                                 {"h200-nvl", "pcie-h200-nvl-8gpu", "ndr400-rail"},
-                                 {"h20", "hgx-h20", "ndr400-rail"},
-                                 {"gh200", "gh200", "ndr400-rail"},
-                                 {"gh200-144gb", "gh200-144gb", "ndr400-rail"},
-                                 {"b200", "hgx-b200", "ndr400-rail"},
-                                 {"gb200", "gb200-nvl72", "ndr400-rail"},
-                                 {"b300", "hgx-b300", "ndr400-rail"},
-                                 {"gb300", "gb300-nvl72", "ndr400-rail"},
-                                 {"l40s", "pcie-l40s-8gpu", "ndr400-rail"},
-                                 {"rtx4090", "pcie-rtx4090-8gpu", "ndr400-rail"},
-                                 {"rtxpro6000", "pcie-rtx-pro-6000-8gpu", "ndr400-rail"},
-                                 {"mi300x", "mi300x-8gpu", "ndr400-rail"},
-                                 {"mi325x", "mi325x-8gpu", "ndr400-rail"}};
+                                       {"a100-80g", "dgx-a100-80g", "dgx-superpod-hdr200"},
+                                       {"h100-80g", "dgx-h100", "ndr400-rail"},
+                                       {"h200", "hgx-h200", "ndr400-rail"},
+                                       {"h200-nvl", "pcie-h200-nvl-8gpu", "ndr400-rail"},
+                                       {"h20", "hgx-h20", "ndr400-rail"},
+                                       {"gh200", "gh200", "ndr400-rail"},
+                                       {"gh200-144gb", "gh200-144gb", "ndr400-rail"},
+                                       {"b200", "hgx-b200", "ndr400-rail"},
+                                       {"gb200", "gb200-nvl72", "ndr400-rail"},
+                                       {"b300", "hgx-b300", "ndr400-rail"},
+                                       {"gb300", "gb300-nvl72", "ndr400-rail"},
+                                       {"l40s", "pcie-l40s-8gpu", "ndr400-rail"},
+                                       {"rtx4090", "pcie-rtx4090-8gpu", "ndr400-rail"},
+                                       {"rtxpro6000", "pcie-rtx-pro-6000-8gpu", "ndr400-rail"},
+                                       {"mi300x", "mi300x-8gpu", "ndr400-rail"},
+                                       {"mi325x", "mi325x-8gpu", "ndr400-rail"}};
 
 // Catalogue entry by the beginning of the row's engine; the first match counts. Rows of
 // InferenceMAX name releases of Dynamo (0.5.1, 0.8.1), or none, for the TensorRT-LLM 1 in its
@@ -361,10 +361,11 @@ void set_options(const ServingCase& row,
         facts.memory_share = row.memory_share;
     }
     // The programs give the engine tokens, without a server (trtllm-bench, vLLM's
-    // benchmark_latency.py): the requests of a batch are there together.
-    if (is_trtllm_bench(row) || row.load == "static") {
-        facts.host_per_request = {};
-    }
+    // benchmark_latency.py): the requests of a batch are there together. Traces pin tokens.
+    const bool alone = is_trtllm_bench(row) || row.load == "static";
+    facts.host_per_request = alone ? Time{} : facts.host_per_request;
+    const double of_text = alone || row.load == "trace" ? 0 : 1 / row.tokens_of_text;
+    facts.host_per_prompt_token = Time::seconds(facts.host_per_prompt_token.seconds() * of_text);
     facts.captures_generation = facts.captures_generation && !captures_pieces_alone(row);
     if (captures_all_contexts(row)) {
         facts.max_seq_len_to_capture = 0;

@@ -24,6 +24,7 @@ TEST(ServingRules, TimesOfAnEngineHaveALimit) {
                                   "host_per_launch",
                                   "host_per_head_copy",
                                   "host_per_request",
+                                  "host_per_prompt_token",
                                   "kernel_compile_time",
                                   "attention_latency",
                                   "attention_block"}) {
@@ -58,8 +59,14 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
                  "{}",
                  "captured_batch_multiple is of the steps that captures_generation captures");
     EXPECT_EQ(first_error(engine("captured_batch_multiple: 16"), "{}"), "");
-    expect_error(engine("host_per_request: 0 us, front_ends: 2"), "{}", "front_ends says how many");
+    expect_error(engine("host_per_request: 0 us, host_per_prompt_token: 0 us, front_ends: 2"),
+                 "{}",
+                 "front_ends says how many");
     EXPECT_EQ(first_error(engine("host_per_request: 1 ms, front_ends: 2"), "{}"), "");
+    EXPECT_EQ(first_error(engine("host_per_request: 0 us, host_per_prompt_token: 3 us, "
+                                 "front_ends: 2"),
+                          "{}"),
+              "");
 }
 
 TEST(ServingRules, KeysOfAPoolThatNothingAsksForAreErrors) {
