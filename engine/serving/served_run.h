@@ -118,6 +118,8 @@ private:
 
     // Arrivals, and their routing to instances (serving_run.cpp).
     void arrive();
+    // The time at which a request is queued, if it arrives after those with lower numbers.
+    Time through_front_end(Time arrival, std::size_t request);
     void expect_user(Time arrival);
     // The part of a request that the first pool serves.
     ServedPart first_part(const Request& request) const;

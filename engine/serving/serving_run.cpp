@@ -23,8 +23,12 @@ ServedRun::ServedRun(const std::vector<Request>& requests,
       lost_cache_(faults.lost_cache),
       changes_(instance_timeline(faults)),
       closed_(load.users > 0),
+<<<<<<< HEAD
       front_end_(load.front_end, load.front_ends, requests.size()),
       responses_(load.response, load.stream_interval),
+=======
+      front_end_(load.front_end, load.front_end_token, load.front_ends, requests.size()),
+>>>>>>> 9c3c47d1e15fdadaaf2a82d8ca84965845e05969
       slow_gaps_(load.slow_gaps),
       token_gaps_(load.token_gaps),
       bounds_(load.bounds),
@@ -39,7 +43,7 @@ ServedRun::ServedRun(const std::vector<Request>& requests,
     list_workflows();
     expect_change();
     if (!closed_ && !requests.empty()) {
-        events_.schedule(front_end_.through(requests.front().arrival), kArrival, 0);
+        events_.schedule(through_front_end(requests.front().arrival, 0), kArrival, 0);
     }
     for (std::int64_t user = 0; closed_ && user < load.users; ++user) {
         expect_user(Time{});
@@ -147,9 +151,13 @@ void ServedRun::list_available(Pool& pool) {
     }
 }
 
+Time ServedRun::through_front_end(Time arrival, std::size_t request) {
+    return front_end_.through(arrival, request < arriving_ ? requests_[request].prompt_tokens : 0);
+}
+
 void ServedRun::expect_user(Time arrival) {
+    events_.schedule(through_front_end(arrival, next_ + sent_.size()), kArrival, 0);
     sent_.push_back(arrival);
-    events_.schedule(front_end_.through(arrival), kArrival, 0);
 }
 
 // All requests of one instant are queued before any step is chosen.
@@ -165,7 +173,7 @@ void ServedRun::arrive() {
         sent_now_ = requests_[next_].arrival;
         send_next();
         if (next_ < arriving_) {
-            queued = front_end_.through(requests_[next_].arrival);
+            queued = through_front_end(requests_[next_].arrival, next_);
         }
     }
     if (next_ < arriving_) {

@@ -65,9 +65,10 @@ struct ServingLoad {
     // Open load: requests arrive at their arrival times, which must ascend. Closed load: each of
     // `users` users sends the next request when its last one has ended.
     std::int64_t users = 0;  // 0: an open load
-    // Time of a request in a front end, and the number of front ends of all instances together
-    // (engine/serving/front_end.h).
+    // Times of a request and of each token of its prompt in a front end, and the number of front
+    // ends of all instances together (engine/serving/front_end.h).
     Time front_end{};
+    Time front_end_token{};
     std::int64_t front_ends = 0;
     // Time of a response to a client, and its tokens (engine/serving/responses.h).
     Time response{};

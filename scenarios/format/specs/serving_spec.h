@@ -38,6 +38,9 @@ struct ServingEngine {
     // For each request, outside of its steps: the server's front end reads and tokenises the prompt
     // before the request is queued.
     Time host_per_request{};
+    // For each token of a request's prompt, in addition to host_per_request: the front end
+    // tokenises the text. Zero: requests bring tokens.
+    Time host_per_prompt_token{};
     // Number of requests that an instance's front end handles at a time
     std::int64_t front_ends = 1;
     // For each response to a client, outside of its steps: one thread of an instance's host turns

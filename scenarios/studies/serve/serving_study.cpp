@@ -452,6 +452,7 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
     }
     ServingLoad queued = load;
     queued.front_end = spec.engine.host_per_request;
+    queued.front_end_token = spec.engine.host_per_prompt_token;
     queued.front_ends = spec.engine.front_ends * spec.pools.front().instances;
     queued.response = spec.engine.host_per_response;
     queued.stream_interval = spec.engine.stream_interval;

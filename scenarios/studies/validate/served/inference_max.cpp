@@ -128,6 +128,7 @@ void apply_inference_max_script(const std::string& notes, ServingCase& row) {
     }
     if (splits_prompts_anew(row, day)) {
         row.input_tokens *= kTokensOfServer;
+        row.tokens_of_text = kTokensOfServer;
     }
     if (is_deepseek_on(row, "sglang", "b300")) {
         row.memory_share = row.tensor_parallel == 4 ? 0.95 : 0.82;
@@ -159,6 +160,14 @@ bool inference_max_schedules_ahead(const ServingCase& row) {
 }
 
 std::string_view inference_max_engine(const ServingCase& row) {
+    // vLLM's default for FP8 with scales of blocks on Hopper: FlashInfer's CUTLASS kernels from
+    // 0.15.0 on (pull request 33490). A log of 10 February 2026 has them, too (issue 34249), and is
+    // taken for 0.16.0. That pull request gives tensor parallelism alone back to Triton; the rows
+    // of 0.18.0 have expert parallelism.
+    if (is_inference_max(row) && row.model == "minimax-m2.5" &&
+        row.engine.starts_with("vllm-0.1")) {
+        return "vllm-flashinfer";
+    }
     const bool runs = is_deepseek_on(row, "sglang", "b300") ||
                       (is_deepseek_on(row, "sglang", "gb200") && row.decode.data_parallel == 1);
     return is_inference_max(row) && runs && row.weight_precision == "fp8" ? "sglang-flashinfer"

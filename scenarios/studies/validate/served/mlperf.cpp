@@ -119,6 +119,7 @@ std::string_view mlperf_engine(const ServingCase& row) {
 }
 
 void set_mlperf_options(const ServingCase& row, ServingEngine& engine) {
+    engine.host_per_prompt_token = {};  // its data sets are tokens
     if (by_tensorrt(row)) {
         // batch_scheduler_policy is max_util in all of NVIDIA's configurations.
         engine.scheduler = "tensorrt_llm_max_utilization";

@@ -45,6 +45,7 @@ struct ServingCase {
     double request_rate = 0;
     std::int64_t num_requests = 0;  // 0: not stated
     double input_tokens = 0;
+    double tokens_of_text = 1;  // of these, for each that the client counts in the same text
     double output_tokens = 0;
     std::string length_spread;
     bool share_gpt = false;         // the notes say that conversations of ShareGPT are the prompts

@@ -143,6 +143,8 @@ TEST(InferenceMax, DeepSeeksPromptsAreLongerForSglangWithTransformers5) {
     ServingCase row = row_of("sglang-0.5.10.post1", "deepseek-r1");
     row.gpu = "b300";
     EXPECT_NEAR(after_script(row, "2026-04-17").input_tokens, 1024 * 5.03, 1);
+    EXPECT_NEAR(after_script(row, "2026-04-17").tokens_of_text, 5.03, 0.01);
+    EXPECT_EQ(after_script(row, "2026-05-28").tokens_of_text, 1);
     EXPECT_EQ(after_script(row, "2026-05-28").input_tokens, 1024);
     row.engine = "sglang-0.5.9";
     EXPECT_EQ(after_script(row, "2026-04-17").input_tokens, 1024);
@@ -182,6 +184,20 @@ TEST(InferenceMax, SglangOnBlackwellHasFlashInfersExperts) {
     EXPECT_EQ(inference_max_engine(row), "");
     row.weight_precision = "fp8";
     row.gpu = "h200";
+    EXPECT_EQ(inference_max_engine(row), "");
+}
+
+TEST(InferenceMax, MiniMaxByVllmHasFlashInfersExperts) {
+    ServingCase row = row_of("vllm-0.16.0", "minimax-m2.5");
+    EXPECT_EQ(inference_max_engine(row), "vllm-flashinfer");
+    row.engine = "vllm-0.20.2";
+    EXPECT_EQ(inference_max_engine(row), "");
+    row.engine = "vllm-0.18.0";
+    EXPECT_EQ(inference_max_engine(row), "vllm-flashinfer");
+    row.model = "gpt-oss-120b";
+    EXPECT_EQ(inference_max_engine(row), "");
+    row.model = "minimax-m2.5";
+    row.source = "vLLM issue";
     EXPECT_EQ(inference_max_engine(row), "");
 }
 

@@ -189,6 +189,24 @@ TEST(ServingSetUp, AStaticBatchHasNoFrontEnd) {
     EXPECT_EQ(set_up(row)->scenario.serving.engine.host_per_request, Time{});
 }
 
+// Only clients of a server send text.
+TEST(ServingSetUp, TextIsTokenisedWhereClientsSendIt) {
+    ServingCase row = closed_row();
+    const auto of_token = [&] {
+        return set_up(row)->scenario.serving.engine.host_per_prompt_token;
+    };
+    const Time whole = of_token();
+    EXPECT_GT(whole, Time{});
+    row.tokens_of_text = 4;
+    EXPECT_NEAR(of_token().seconds(), whole.seconds() / 4, 1e-12);
+    row.tokens_of_text = 1;
+    row.load = "static";
+    EXPECT_EQ(of_token(), Time{});
+    row.load = "offline";
+    row.engine = "trtllm-1.0";
+    EXPECT_EQ(of_token(), Time{});
+}
+
 TEST(ServingSetUp, PrefillAndDecodeSpanServers) {
     ServingCase row = closed_row();
     row.mode = "disaggregated";
