@@ -23,12 +23,8 @@ ServedRun::ServedRun(const std::vector<Request>& requests,
       lost_cache_(faults.lost_cache),
       changes_(instance_timeline(faults)),
       closed_(load.users > 0),
-<<<<<<< HEAD
-      front_end_(load.front_end, load.front_ends, requests.size()),
-      responses_(load.response, load.stream_interval),
-=======
       front_end_(load.front_end, load.front_end_token, load.front_ends, requests.size()),
->>>>>>> 9c3c47d1e15fdadaaf2a82d8ca84965845e05969
+      responses_(load.response, load.stream_interval),
       slow_gaps_(load.slow_gaps),
       token_gaps_(load.token_gaps),
       bounds_(load.bounds),

@@ -53,6 +53,8 @@ constexpr Key kEngineRows[] = {
         .of("tokens"),
     key<&ServingEngine::host_per_request>("host_per_request",
                                           "Time of a request in the server's front end."),
+    key<&ServingEngine::host_per_prompt_token>(
+        "host_per_prompt_token", "Time of a prompt's token in the server's front end."),
     key<&ServingEngine::front_ends>("front_ends",
                                     "Requests that an instance's front end handles at a time.")
         .range(1, 1'000'000)

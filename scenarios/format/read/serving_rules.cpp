@@ -22,17 +22,6 @@ void limit_time(MapReader& reader, const char* key, Time value, Time most, const
 void check_engine(MapReader& reader, const ServingEngine& engine) {
     // A step adds up such times over thousands of kernels and sequences.
     constexpr Time kMost = Time::seconds(100);
-<<<<<<< HEAD
-    for (const auto& [key, value] : {std::pair{"host_per_step", engine.host_per_step},
-                                     std::pair{"host_per_sequence", engine.host_per_sequence},
-                                     std::pair{"host_per_launch", engine.host_per_launch},
-                                     std::pair{"host_per_head_copy", engine.host_per_head_copy},
-                                     std::pair{"host_per_request", engine.host_per_request},
-                                     std::pair{"host_per_response", engine.host_per_response},
-                                     std::pair{"kernel_compile_time", engine.kernel_compile_time},
-                                     std::pair{"attention_latency", engine.attention_latency},
-                                     std::pair{"attention_block", engine.attention_block}}) {
-=======
     for (const auto& [key, value] :
          {std::pair{"host_per_step", engine.host_per_step},
           std::pair{"host_per_sequence", engine.host_per_sequence},
@@ -40,10 +29,10 @@ void check_engine(MapReader& reader, const ServingEngine& engine) {
           std::pair{"host_per_head_copy", engine.host_per_head_copy},
           std::pair{"host_per_request", engine.host_per_request},
           std::pair{"host_per_prompt_token", engine.host_per_prompt_token},
+          std::pair{"host_per_response", engine.host_per_response},
           std::pair{"kernel_compile_time", engine.kernel_compile_time},
           std::pair{"attention_latency", engine.attention_latency},
           std::pair{"attention_block", engine.attention_block}}) {
->>>>>>> 9c3c47d1e15fdadaaf2a82d8ca84965845e05969
         limit_time(reader, key, value, kMost, "1 ms");
     }
     if (engine.captures_generation && engine.host_per_launch == Time{}) {

@@ -362,18 +362,13 @@ void set_options(const ServingCase& row,
         facts.memory_share = row.memory_share;
     }
     // The programs give the engine tokens, without a server (trtllm-bench, vLLM's
-<<<<<<< HEAD
-    // benchmark_latency.py): the requests of a batch are there together.
-    if (is_trtllm_bench(row) || row.load == "static") {
-        facts.host_per_request = facts.host_per_response = {};
-    }
-=======
     // benchmark_latency.py): the requests of a batch are there together. Traces pin tokens.
     const bool alone = is_trtllm_bench(row) || row.load == "static";
-    facts.host_per_request = alone ? Time{} : facts.host_per_request;
+    if (alone) {
+        facts.host_per_request = facts.host_per_response = {};
+    }
     const double of_text = alone || row.load == "trace" ? 0 : 1 / row.tokens_of_text;
     facts.host_per_prompt_token = Time::seconds(facts.host_per_prompt_token.seconds() * of_text);
->>>>>>> 9c3c47d1e15fdadaaf2a82d8ca84965845e05969
     facts.captures_generation = facts.captures_generation && !captures_pieces_alone(row);
     if (captures_all_contexts(row)) {
         facts.max_seq_len_to_capture = 0;

@@ -24,11 +24,8 @@ TEST(ServingRules, TimesOfAnEngineHaveALimit) {
                                   "host_per_launch",
                                   "host_per_head_copy",
                                   "host_per_request",
-<<<<<<< HEAD
                                   "host_per_response",
-=======
                                   "host_per_prompt_token",
->>>>>>> 9c3c47d1e15fdadaaf2a82d8ca84965845e05969
                                   "kernel_compile_time",
                                   "attention_latency",
                                   "attention_block"}) {
@@ -67,15 +64,12 @@ TEST(ServingRules, FactsOfAnotherSchedulerAreErrors) {
                  "{}",
                  "front_ends says how many");
     EXPECT_EQ(first_error(engine("host_per_request: 1 ms, front_ends: 2"), "{}"), "");
-<<<<<<< HEAD
     expect_error(engine("stream_interval: 4"), "{}", "how many tokens share host_per_response");
     EXPECT_EQ(first_error(engine("stream_interval: 4, host_per_response: 9 us"), "{}"), "");
-=======
     EXPECT_EQ(first_error(engine("host_per_request: 0 us, host_per_prompt_token: 3 us, "
                                  "front_ends: 2"),
                           "{}"),
               "");
->>>>>>> 9c3c47d1e15fdadaaf2a82d8ca84965845e05969
 }
 
 TEST(ServingRules, KeysOfAPoolThatNothingAsksForAreErrors) {
