@@ -130,16 +130,16 @@ void read_special(MapReader& reader, DeviceSpec& device) {
     read_watts(reader, "power_limit", device.power_limit);
     if (device.power_limit > 0 && device.power == 0) {
         reader.complain("power_limit",
-                        reader.full_name("power_limit") +
-                            " says nothing without the power of the "
-                            "product",
+                        reader.full_name("power_limit") + " says nothing without the power of the "
+                                                          "product",
                         "add 'power: 700 W'");
     }
 }
 
 }  // namespace
 
-const KeyTable<DeviceSpec> kDeviceKeys = key_table<DeviceSpec, read_special>("device", kDeviceRows);
+const KeyTable<DeviceSpec> kDeviceKeys =
+    key_table<DeviceSpec, read_special>("device", kDeviceRows);
 
 void read_device(const DocumentNode& map,
                  const std::string& path,

@@ -54,7 +54,8 @@ void read_encoder(DocumentNode& map,
     MapReader reader{map, "serving.encoder", errors};
     read_keys(reader, kEncoderKeys, encoder);
     if (reader.find("model") != nullptr) {
-        encoder.model = read_model_beside(*map.find("model"), "serving.encoder.", sources, errors);
+        encoder.model =
+            read_model_beside(*map.find("model"), "serving.encoder.", sources, errors);
     }
     reader.finish();
 }

@@ -99,8 +99,8 @@ constexpr Key kAutoscalerRows[] = {
                                  "(objectives).")
         .range(1e-6, 1e6),
     key<&AutoscalerSpec::interval>("interval", "Time between decisions.").above_zero("10 s"),
-    key<&AutoscalerSpec::scale_down_delay>("scale_down_delay",
-                                           "Time for which fewer instances must have been enough."),
+    key<&AutoscalerSpec::scale_down_delay>(
+        "scale_down_delay", "Time for which fewer instances must have been enough."),
     choice<kWeightSources, &AutoscalerSpec::weights>(
         "weights", "Where a starting instance reads its weights: disks, or another instance."),
 };
@@ -117,8 +117,8 @@ constexpr Key kRowPowerRows[] = {
 
 }  // namespace
 
-const KeyTable<RowPowerSpec> kRowPowerKeys =
-    key_table<RowPowerSpec>("row_power", kRowPowerRows, "{policy: polca, limit_watts: 200000}");
+const KeyTable<RowPowerSpec> kRowPowerKeys = key_table<RowPowerSpec>(
+    "row_power", kRowPowerRows, "{policy: polca, limit_watts: 200000}");
 
 const KeyTable<AutoscalerSpec> kAutoscalerKeys = key_table<AutoscalerSpec>(
     "autoscaler", kAutoscalerRows, "{policy: rate, target: 2, min_instances: 1}");

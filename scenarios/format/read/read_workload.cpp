@@ -117,8 +117,11 @@ void refuse_beside(MapReader& reader,
 }
 
 // An error if the other key is missing. Its value may switch this one off.
-void need_beside(
-    MapReader& reader, const char* key, const char* other, const char* why, const char* hint) {
+void need_beside(MapReader& reader,
+                 const char* key,
+                 const char* other,
+                 const char* why,
+                 const char* hint) {
     if (reader.good(key) && !reader.has(other)) {
         refuse_beside(reader, {key}, why, hint);
     }
@@ -163,7 +166,8 @@ void check_sources(MapReader& reader, const WorkloadSpec& workload) {
         refuse_beside(reader, {"client_group"}, "is of a table of clients", "clients: FILE");
     }
     if (workload.trace.empty()) {
-        refuse_beside(reader, {"trace_block_tokens"}, "is of the blocks of a trace", "trace: FILE");
+        refuse_beside(
+            reader, {"trace_block_tokens"}, "is of the blocks of a trace", "trace: FILE");
     }
     const bool drawn = workload.trace.empty() && workload.clients.empty();
     if (drawn) {
