@@ -40,8 +40,8 @@ extern const KeyTable<AutoscalerSpec> kAutoscalerKeys;
 extern const KeyTable<RowPowerSpec> kRowPowerKeys;
 extern const KeyTable<ServingObjectives> kObjectiveKeys;
 extern const KeyTable<LowerCacheSpec> kLowerCacheKeys;  // read_serving_policies.cpp
-extern const KeyTable<PoolSearch> kPoolSearchKeys;  // read_pool_search.cpp
+extern const KeyTable<PoolSearch> kPoolSearchKeys;      // read_pool_search.cpp
 extern const KeyTable<WorkloadSpec> kWorkloadKeys;
-extern const KeyMap kSweepKeys;                       // file_kind.cpp
+extern const KeyMap kSweepKeys;  // file_kind.cpp
 
 }  // namespace orrery

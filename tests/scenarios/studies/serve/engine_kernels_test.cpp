@@ -40,6 +40,20 @@ TEST(EngineKernels, ATableOfSlowKernelsNamesTheirShares) {
     EXPECT_FALSE(read_engine_kernels(testing::TempDir() + "/none.csv", {}));
 }
 
+TEST(EngineKernels, ReleaseOneOfTensorRtLlmHasThoseOfLaterOnes) {
+    for (const auto precision :
+         {ProductPrecision::bf16, ProductPrecision::fp8, ProductPrecision::fp4}) {
+        for (const char* const generation : {"hopper", "blackwell"}) {
+            const auto first = engine_kernels("tensorrt-llm-1.0", precision, generation).value();
+            const auto later = engine_kernels("tensorrt-llm-1", precision, generation).value();
+            EXPECT_EQ(first.expert_weights, later.expert_weights);
+            EXPECT_EQ(first.expert_rows, later.expert_rows);
+            EXPECT_GT(first.expert_rows, 0);
+            EXPECT_EQ(first.scaled_casts, later.scaled_casts);
+        }
+    }
+}
+
 TEST(EngineKernels, AVectorProductReadsItsWeightsAtItsShareOfTheBandwidth) {
     DeviceSpec device;
     device.memory_bandwidth = Bandwidth::bytes_per_second(600'000'000'000);
