@@ -117,6 +117,7 @@ constexpr SimulatedKey kSimulatedOnly[] = {
 
 constexpr SimulatedKey kSimulatedOfExperts[] = {
     simulated<&Plan::moe_dispatch_dtype>("training sends tokens as they are"),
+    simulated<&Plan::moe_permute_fusion>("one kernel permutes the rows of a training"),
     simulated<&Plan::moe_lsh_compression_rate>(
         "training sends every row: a part of them can be simulated"),
     simulated<&Plan::moe_pipeline_degree>(
