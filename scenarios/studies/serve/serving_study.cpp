@@ -424,6 +424,21 @@ ServingAnswer serving_answer(const ServingResult& served,
     return answer;
 }
 
+namespace {
+
+// The load with the times that the hosts of instances take for requests and answers.
+ServingLoad load_through_hosts(ServingLoad load, const ServingSpec& spec) {
+    load.front_end = spec.engine.host_per_request;
+    load.front_end_token = spec.engine.host_per_prompt_token;
+    load.front_ends = spec.engine.front_ends * spec.pools.front().instances;
+    load.response = spec.engine.host_per_response;
+    load.stream_interval = spec.engine.stream_interval;
+    load.slow_gaps = spec.objectives.tbt > Time{};
+    return load;
+}
+
+}  // namespace
+
 Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingSpec& spec,
                                      const std::vector<Request>& arriving,
@@ -450,13 +465,7 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
         !added) {
         return tl::unexpected(added.error());
     }
-    ServingLoad queued = load;
-    queued.front_end = spec.engine.host_per_request;
-    queued.front_end_token = spec.engine.host_per_prompt_token;
-    queued.front_ends = spec.engine.front_ends * spec.pools.front().instances;
-    queued.response = spec.engine.host_per_response;
-    queued.stream_interval = spec.engine.stream_interval;
-    queued.slow_gaps = spec.objectives.tbt > Time{};
+    const ServingLoad queued = load_through_hosts(load, spec);
     serving->parts.observer = observer;
     ServingResult own;
     ServingResult& served = result != nullptr ? *result : own;

@@ -358,9 +358,7 @@ void set_options(const ServingCase& row,
     if (row.load == "static" || row.load == "single") {
         facts.scheduler = "static";
     }
-    if (row.memory_share > 0) {
-        facts.memory_share = row.memory_share;
-    }
+    facts.memory_share = row.memory_share > 0 ? row.memory_share : facts.memory_share;
     // The programs give the engine tokens, without a server (trtllm-bench, vLLM's
     // benchmark_latency.py): the requests of a batch are there together. Traces pin tokens.
     const bool alone = is_trtllm_bench(row) || row.load == "static";
@@ -370,9 +368,7 @@ void set_options(const ServingCase& row,
     const double of_text = alone || row.load == "trace" ? 0 : 1 / row.tokens_of_text;
     facts.host_per_prompt_token = Time::seconds(facts.host_per_prompt_token.seconds() * of_text);
     facts.captures_generation = facts.captures_generation && !captures_pieces_alone(row);
-    if (captures_all_contexts(row)) {
-        facts.max_seq_len_to_capture = 0;
-    }
+    facts.max_seq_len_to_capture = captures_all_contexts(row) ? 0 : facts.max_seq_len_to_capture;
     if (row.engine.starts_with("trtllm serve")) {
         facts.max_captured_sequences = 128;  // the default (llm_args.py: CudaGraphConfig)
     }
