@@ -83,6 +83,7 @@ constexpr Key kEngineRows[] = {
                                                  "Which waiting request begins first."),
     key<&ServingEngine::direct_all_reduce>(
         "direct_all_reduce", "Small sums by the engine's own kernel instead of NCCL."),
+    key<&ServingEngine::nvls>("nvls", "NCCL sums in the switches of servers that can."),
     key<&ServingEngine::flags_in_data>(
         "flags_in_data", "The kernel of direct_all_reduce waits for data, not at barriers."),
     key<&ServingEngine::fused_casts>("fused_casts", "Other kernels write FP8 operands on the way."),

@@ -55,6 +55,9 @@ struct ServingEngine {
     // The engine's own kernel does all-reduces of tensor parallelism if it is faster than NCCL
     // (network/collectives/direct_all_reduce.h).
     bool direct_all_reduce = true;
+    // NCCL sums in the switches of servers that can (NVLS, node.nvls). false: the engine turns it
+    // off.
+    bool nvls = true;
     // That kernel has no barriers (PeerFlags::in_data).
     bool flags_in_data = false;
     // Same as in ServingPlan (models/serving/serving_plan.h).

@@ -16,9 +16,9 @@
 #include "models/serving/serving_kernels.h"
 #include "network/collectives/direct_all_reduce.h"
 #include "network/collectives/direct_exchange.h"
-#include "network/fabric/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/node_devices.h"
+#include "scenarios/studies/serve/engine_fabric.h"
 
 namespace orrery {
 
@@ -84,7 +84,7 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
                     "attention has none",
                     "1");
     }
-    Result<Fabric> fabric = build_fabric(cluster.cluster);
+    Result<Fabric> fabric = engine_fabric(cluster.cluster, engine);
     if (!fabric) {
         return tl::unexpected(fabric.error());
     }
