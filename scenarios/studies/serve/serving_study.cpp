@@ -10,6 +10,7 @@
 #include "scenarios/studies/serve/cache_blocks.h"
 #include "scenarios/studies/serve/cache_transport.h"
 #include "scenarios/studies/serve/chain_prices.h"
+#include "scenarios/studies/serve/host_times.h"
 #include "scenarios/studies/serve/image_load.h"
 #include "scenarios/studies/serve/mixed_instances.h"
 #include "scenarios/studies/serve/served_faults.h"
@@ -423,21 +424,6 @@ ServingAnswer serving_answer(const ServingResult& served,
     add_costs(spec, answer);
     return answer;
 }
-
-namespace {
-
-// The load with the times that the hosts of instances take for requests and answers.
-ServingLoad load_through_hosts(ServingLoad load, const ServingSpec& spec) {
-    load.front_end = spec.engine.host_per_request;
-    load.front_end_token = spec.engine.host_per_prompt_token;
-    load.front_ends = spec.engine.front_ends * spec.pools.front().instances;
-    load.response = spec.engine.host_per_response;
-    load.stream_interval = spec.engine.stream_interval;
-    load.slow_gaps = spec.objectives.tbt > Time{};
-    return load;
-}
-
-}  // namespace
 
 Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingSpec& spec,

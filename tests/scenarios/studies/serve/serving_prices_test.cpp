@@ -55,17 +55,6 @@ TEST(ServingPrices, SumsOnNvlink5WaitForBarriers) {
     EXPECT_GT(time(900, false).seconds() - time(900, true).seconds(), 160 * 9e-6);
 }
 
-// Sums of 134 MB are NCCL's, and take longer without the switches' help. Small sums are the
-// engine's own.
-TEST(ServingPrices, WithoutNvlsLargeSumsTakeLonger) {
-    const ServingPlan plan{.tensor_model_parallel_size = 8};
-    const BatchShape prompts{.tokens = 8192, .sampled = 1, .chunks = {{.new_tokens = 8192}}};
-    const auto on = prices_of(plan, {.nvls = true});
-    const auto off = prices_of(plan, {.nvls = false});
-    EXPECT_GT(off->stage_time(prompts, 0), on->stage_time(prompts, 0));
-    EXPECT_EQ(off->stage_time(generating(4, 1000), 0), on->stage_time(generating(4, 1000), 0));
-}
-
 // Ranks of an NVLink domain of several servers exchange rows by a kernel of the engine, which NCCL
 // would take longer for.
 TEST(ServingPrices, RowsAreExchangedDirectly) {
