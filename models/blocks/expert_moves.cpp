@@ -73,7 +73,7 @@ constexpr std::uint8_t kUnpermuteOperators = 1;  // zeros for the sums
 // A sort reads and writes a flag and a place of 64 bits for each token and expert, assumed twice.
 constexpr std::int64_t kSortBytes = 2 * 2 * (1 + 8);
 
-// The operators besides those that move the rows, if no kernel is fused.
+// Adds the framework's operators beside the movement of rows. A fused kernel needs none of them.
 void permutation_operators(BlockBuilder& b,
                            std::string_view name,
                            const Value& of,

@@ -173,12 +173,13 @@ TensorId ProgramTables::host_tensor(std::string name,
 TensorId ProgramTables::communication_buffer(std::string_view name,
                                              Dtype dtype,
                                              const Layout& layout,
-                                             std::int64_t elements) {
+                                             std::int64_t elements,
+                                             Lifetime lifetime) {
     return tensor({.name = std::string{name},
                    .parameter = {},
                    .dtype = dtype,
                    .kind = TensorKind::communication,
-                   .lifetime = Lifetime::slot,
+                   .lifetime = lifetime,
                    .global_shape = {},
                    .layout = layout,
                    .bytes = Bytes{elements * size_bytes(dtype)}});
@@ -201,14 +202,8 @@ TensorId ProgramTables::scalars() {
 
 TensorId ProgramTables::gradient_bucket(Dtype dtype, const Layout& layout, std::int64_t elements) {
     if (!gradient_bucket_) {
-        gradient_bucket_ = tensor({.name = "gradient bucket",
-                                   .parameter = {},
-                                   .dtype = dtype,
-                                   .kind = TensorKind::communication,
-                                   .lifetime = Lifetime::persistent,
-                                   .global_shape = {},
-                                   .layout = layout,
-                                   .bytes = Bytes{elements * size_bytes(dtype)}});
+        gradient_bucket_ =
+            communication_buffer("gradient bucket", dtype, layout, elements, Lifetime::persistent);
     }
     return *gradient_bucket_;
 }

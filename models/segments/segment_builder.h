@@ -48,11 +48,12 @@ public:
                          const Layout& layout,
                          Bytes bytes,
                          Lifetime lifetime = Lifetime::step);
-    // A buffer of a slot that messages are sent from, or arrive in.
+    // A buffer of so many elements of each rank that messages are sent from, or arrive in.
     TensorId communication_buffer(std::string_view name,
                                   Dtype dtype,
                                   const Layout& layout,
-                                  std::int64_t elements);
+                                  std::int64_t elements,
+                                  Lifetime lifetime = Lifetime::slot);
     // FP8 copies that backward passes read in place of these 16-bit tensors.
     std::map<TensorId, TensorId>& saved_copies() { return saved_copies_; }
     // Tensors whose number of rows a router decides, in the order in which they were added.

@@ -451,7 +451,8 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
         !added) {
         return tl::unexpected(added.error());
     }
-    const ServingLoad queued = load_through_hosts(load, spec);
+    ServingLoad queued = load_through_hosts(load, spec);
+    queued.slow_gaps = spec.objectives.tbt > Time{};
     serving->parts.observer = observer;
     ServingResult own;
     ServingResult& served = result != nullptr ? *result : own;

@@ -70,8 +70,8 @@ TEST(MemoryOverheads, OfNcclCountGroupsThatSendMessages) {
     EXPECT_GT(buffers({context, "plan.tensor_model_parallel_size=2"}), buffers({context}));
 }
 
-// Ranks that share a sequence are those that share the weights. PyTorch's frameworks make a process
-// group for each purpose.
+// The context-parallel group and the data-parallel group have the same ranks. PyTorch's frameworks
+// make a process group for each.
 TEST(MemoryOverheads, OfNcclCountAnAxisOfTheSameRanksOnPyTorch) {
     const auto buffers = [](const std::vector<std::string>& settings, const char* software) {
         Scenario scenario = small_scenario("axes", settings);
