@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The paths between all members of a group for its exchanges of rows. Many exchanges of a group
 // differ only in their bytes. Paths are therefore looked up once, and their links have dense
-// numbers.
+// numbers. A sender's paths begin alike and a receiver's end alike: a path is kept as two halves,
+// equal halves have one number, and a message adds its bytes to two halves instead of to each link.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -16,56 +18,43 @@ namespace orrery {
 class ExchangePaths {
 public:
     explicit ExchangePaths(std::uint32_t members)
-        : members_(members), first_(std::size_t{members} * members + 1, kUnknown) {}
+        : members_(members), pairs_(std::size_t{members} * members) {}
 
     struct Pair {
-        bool inside = false;                   // the path stays inside a node
-        std::span<const std::uint32_t> links;  // as dense numbers
+        std::uint32_t out = kUnknown;  // the numbers of the path's halves
+        std::uint32_t in = kUnknown;
+        bool inside = false;  // the path stays inside a node
     };
     // `find(inside)` returns the links of the path, and sets whether it stays inside a node. It is
     // called once per pair.
     template <class Find>
     Pair between(std::uint32_t from, std::uint32_t to, const Find& find) {
-        std::uint32_t& first = first_[std::size_t{from} * members_ + to];
-        if (first == kUnknown) {
-            bool inside = false;
-            const std::span<const LinkId> path = find(inside);
-            first = static_cast<std::uint32_t>(pairs_.size());
-            pairs_.push_back({.first = static_cast<std::uint32_t>(links_.size()),
-                              .size = static_cast<std::uint32_t>(path.size()),
-                              .inside = inside});
-            for (const LinkId link : path) {
-                links_.push_back(number_of(link));
-            }
+        Pair& pair = pairs_[std::size_t{from} * members_ + to];
+        if (pair.out == kUnknown) {
+            const std::span<const LinkId> path = find(pair.inside);
+            const std::size_t middle = (path.size() + 1) / 2;
+            pair.out = number_of(path.first(middle));
+            pair.in = number_of(path.subspan(middle));
         }
-        const Known& pair = pairs_[first];
-        return {.inside = pair.inside, .links = {links_.data() + pair.first, pair.size}};
+        return pair;
     }
+    std::uint32_t num_halves() const { return static_cast<std::uint32_t>(halves_.size()); }
     std::uint32_t num_links() const { return static_cast<std::uint32_t>(ids_.size()); }
     LinkId link(std::uint32_t number) const { return ids_[number]; }
+    // The bytes of each link by its dense number, from those of the first halves.
+    std::vector<double> bytes_of_links(std::span<const double> of_halves) const;
     // The dense numbers of all links, ordered by LinkId.
     const std::vector<std::uint32_t>& in_order();
 
 private:
     static constexpr std::uint32_t kUnknown = UINT32_MAX;
-    struct Known {
-        std::uint32_t first = 0;  // index into links_
-        std::uint32_t size = 0;
-        bool inside = false;
-    };
-    std::uint32_t number_of(LinkId link) {
-        const auto [found, added] = numbers_.try_emplace(static_cast<std::uint32_t>(index(link)),
-                                                         static_cast<std::uint32_t>(ids_.size()));
-        if (added) {
-            ids_.push_back(link);
-        }
-        return found->second;
-    }
+    std::uint32_t number_of(LinkId link);
+    std::uint32_t number_of(std::span<const LinkId> half);
 
     std::uint32_t members_;
-    std::vector<std::uint32_t> first_;  // [from * members + to]: index into pairs_
-    std::vector<Known> pairs_;
-    std::vector<std::uint32_t> links_;
+    std::vector<Pair> pairs_;                         // [from * members + to]
+    std::vector<std::vector<std::uint32_t>> halves_;  // dense numbers of links
+    std::map<std::vector<std::uint32_t>, std::uint32_t> half_numbers_;
     std::vector<LinkId> ids_;
     std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
     std::vector<std::uint32_t> order_;

@@ -93,8 +93,9 @@ Time post_latency(const NcclCommunicator& communicator, std::uint32_t messages) 
 
 }  // namespace
 
-// Bytes by link (ExchangePaths), and the work of the SMs by member.
+// Bytes by half of a path and by link (ExchangePaths), and the work of the SMs by member.
 struct PhaseLoads {
+    std::vector<double> halves;
     std::vector<double> links;
     double fullest_nvlink = 0;
     std::vector<double> out_rows;  // to members of its server, including itself
@@ -110,11 +111,10 @@ struct PhaseLoads {
           network_bytes(members, 0),
           network_messages(members, 0) {}
 
-    void add(std::span<const std::uint32_t> path, std::uint32_t num_links, double bytes) {
-        links.resize(num_links, 0);
-        for (const std::uint32_t link : path) {
-            links[link] += bytes;
-        }
+    void add(const ExchangePaths::Pair& pair, std::uint32_t num_halves, double bytes) {
+        halves.resize(num_halves, 0);
+        halves[pair.out] += bytes;
+        halves[pair.in] += bytes;
     }
 };
 
@@ -329,8 +329,9 @@ TransferPhase NcclNetwork::phase_of(Group& group,
             loads.network_bytes[message.from] += message.bytes;
             ++loads.network_messages[message.from];
         }
-        loads.add(pair.links, paths.num_links(), message.bytes);
+        loads.add(pair, paths.num_halves(), message.bytes);
     }
+    loads.links = paths.bytes_of_links(loads.halves);
     loads.fullest_nvlink = fullest_nvlink(fabric_, paths, loads);
     const bool network = group.layout.num_nodes() > 1;
     const Dispatcher& dispatcher = *exchange.dispatcher;

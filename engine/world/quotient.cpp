@@ -71,6 +71,10 @@ public:
         }
         connection_lowest_ =
             representatives(partition_.class_of_connection, partition_.connection_classes);
+        link_lowest_ = representatives(partition_.class_of_link, partition_.link_classes);
+        for (const Connection& connection : transfers_.connections) {
+            parts_of_.push_back(parts_of(transfers_, connection));
+        }
         add_ranks();
         add_connections();
         add_footprints(rates);
@@ -138,91 +142,86 @@ private:
         return moves;
     }
 
-    using SharesOfParts = std::vector<std::vector<LinkShare>>;
-
-    // Sums the shares of all connections' parts into the parts of their representatives, on the
-    // representative links.
-    template <class SharesOf>
-    SharesOfParts fold(const std::vector<PartRange>& ranges, SharesOf shares_of) const {
-        const std::vector<std::uint32_t> link_lowest =
-            representatives(partition_.class_of_link, partition_.link_classes);
-        SharesOfParts shares(transfers_.parts.size());
-        const std::vector<bool> moves = flowing_parts();
+    // The connections of each class, in their order.
+    std::vector<std::vector<ConnectionId>> connections_by_class() const {
+        std::vector<std::vector<ConnectionId>> of_class(partition_.connection_classes);
         for (std::uint32_t c = 0; c < transfers_.connections.size(); ++c) {
-            const std::uint32_t connection_class = partition_.class_of_connection[c];
-            const PartRange own =
-                parts_of(transfers_, transfers_.connections[to_id<ConnectionId>(c)]);
-            for (std::uint32_t p = own.first; p < own.last; ++p) {
-                if (!moves[p]) {
-                    continue;
-                }
-                std::vector<LinkShare>& folded =
-                    shares[ranges[connection_class].first + (p - own.first)];
-                for (const LinkShare& share : shares_of(p)) {
-                    const std::size_t link = index(share.link);
-                    if (link_lowest[partition_.class_of_link[link]] == link) {
-                        folded.push_back(share);
-                    }
+            of_class[partition_.class_of_connection[c]].push_back(to_id<ConnectionId>(c));
+        }
+        return of_class;
+    }
+
+    // Sums the shares of the n-th parts of these connections, on the representative links. The
+    // result holds until the next call.
+    template <class SharesOf>
+    const std::vector<LinkShare>& sum_of_parts(const std::vector<ConnectionId>& connections,
+                                               std::uint32_t n,
+                                               SharesOf shares_of) {
+        sum_.clear();
+        for (const ConnectionId c : connections) {
+            for (const LinkShare& share : shares_of(parts_of_[c].first + n)) {
+                const std::size_t link = index(share.link);
+                if (link_lowest_[partition_.class_of_link[link]] == link) {
+                    sum_.push_back(share);
                 }
             }
         }
-        return shares;
+        merge(sum_);
+        return sum_;
     }
 
     void add_footprints(SharedRates& rates) {
-        std::vector<PartRange> ranges;  // parts of the representative of each connection class
-        for (const std::uint32_t c : connection_lowest_) {
-            ranges.push_back(parts_of(transfers_, transfers_.connections[to_id<ConnectionId>(c)]));
-        }
-        SharesOfParts shares = fold(
-            ranges, [&](std::uint32_t p) { return transfers_.shares_of(transfers_.parts[p]); });
-        std::vector<SharesOfParts> around;  // by avoided set of outages
-        const std::size_t sets =
-            transfers_.around.empty() ? 0 : transfers_.around.begin()->second.shares.size();
-        for (std::size_t set = 0; set < sets; ++set) {
-            around.push_back(fold(ranges, [&](std::uint32_t p) -> std::span<const LinkShare> {
-                const auto found = transfers_.around.find(p);
-                return found == transfers_.around.end() ? std::span<const LinkShare>{}
-                                                        : found->second.shares[set];
-            }));
-        }
         std::map<std::vector<LinkShare>, std::uint32_t, SharesLess> known;
         PartFootprints solved{.footprint_of_part = {}, .footprints = {}};
         std::vector<const std::vector<LinkShare>*> distinct;
-        const auto number_of = [&](std::vector<LinkShare>& of_part) {
-            if (of_part.empty()) {
+        const auto number_of = [&](const std::vector<LinkShare>& shares) {
+            if (shares.empty()) {
                 return kUnnumbered;
             }
             const auto next = static_cast<std::uint32_t>(distinct.size());
-            const auto [found, added] = known.try_emplace(merged(of_part), next);
+            const auto [found, added] = known.try_emplace(shares, next);
             if (added) {
                 distinct.push_back(&found->first);
             }
-            of_part = {};
             return found->second;
         };
         std::vector<std::uint32_t>& number = solved.footprint_of_part;
         number.assign(transfers_.parts.size(), kUnnumbered);
         std::map<std::uint32_t, std::vector<std::uint32_t>> number_around;
-        for (const PartRange& range : ranges) {
+        const std::size_t sets =
+            transfers_.around.empty() ? 0 : transfers_.around.begin()->second.shares.size();
+        const std::vector<bool> moves = flowing_parts();
+        for (const std::vector<ConnectionId>& alike : connections_by_class()) {
+            const PartRange range = parts_of_[alike.front()];
             for (std::uint32_t p = range.first; p < range.last; ++p) {
-                number[p] = number_of(shares[p]);
-                if (transfers_.around.contains(p)) {
-                    std::vector<std::uint32_t>& numbers = number_around[p];
-                    for (SharesOfParts& way : around) {
-                        numbers.push_back(number_of(way[p]));
-                    }
+                const std::uint32_t n = p - range.first;
+                if (moves[p]) {
+                    number[p] = number_of(sum_of_parts(alike, n, [&](std::uint32_t part) {
+                        return transfers_.shares_of(transfers_.parts[part]);
+                    }));
+                }
+                if (!transfers_.around.contains(p)) {
+                    continue;
+                }
+                std::vector<std::uint32_t>& numbers = number_around[p];
+                for (std::size_t set = 0; set < sets; ++set) {
+                    numbers.push_back(
+                        moves[p]
+                            ? number_of(sum_of_parts(
+                                  alike, n, [&](std::uint32_t part) { return around(part, set); }))
+                            : kUnnumbered);
                 }
             }
         }
         const std::vector<bool> needed = needed_links(distinct);
         std::vector<FootprintId> ids;
         for (const std::vector<LinkShare>* footprint : distinct) {
+            const auto is_needed = [&](const LinkShare& share) {
+                return needed[index(share.link)];
+            };
             std::vector<LinkShare>& kept = solved.footprints.emplace_back();
-            std::copy_if(footprint->begin(),
-                         footprint->end(),
-                         std::back_inserter(kept),
-                         [&](const LinkShare& share) { return needed[index(share.link)]; });
+            kept.reserve(static_cast<std::size_t>(std::ranges::count_if(*footprint, is_needed)));
+            std::ranges::copy_if(*footprint, std::back_inserter(kept), is_needed);
             ids.push_back(rates.add_footprint(kept));
         }
         for (const std::uint32_t n : number) {
@@ -321,27 +320,37 @@ private:
         return needed;
     }
 
+    // The shares of a part's way around the outages of a set.
+    std::span<const LinkShare> around(std::uint32_t part, std::size_t set) const {
+        const auto found = transfers_.around.find(part);
+        return found == transfers_.around.end() ? std::span<const LinkShare>{}
+                                                : found->second.shares[set];
+    }
+
     // Sorts by link and merges equal links.
-    static std::vector<LinkShare> merged(std::vector<LinkShare>& shares) {
-        std::sort(shares.begin(), shares.end(), [](const LinkShare& a, const LinkShare& b) {
-            return a.link < b.link;
-        });
-        std::vector<LinkShare> out;
-        for (const LinkShare& share : shares) {
-            if (!out.empty() && out.back().link == share.link) {
-                out.back().count += share.count;
+    static void merge(std::vector<LinkShare>& shares) {
+        if (!std::ranges::is_sorted(shares, {}, &LinkShare::link)) {
+            std::ranges::sort(shares, {}, &LinkShare::link);
+        }
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < shares.size(); ++i) {
+            if (kept > 0 && shares[kept - 1].link == shares[i].link) {
+                shares[kept - 1].count += shares[i].count;
             } else {
-                out.push_back(share);
+                shares[kept++] = shares[i];
             }
         }
-        return out;
+        shares.resize(kept);
     }
 
     const SimulationInput& input_;
     const Transfers& transfers_;
     const Partition& partition_;
     bool alone_;
-    std::vector<std::uint32_t> connection_lowest_;
+    std::vector<std::uint32_t> connection_lowest_;  // by class
+    std::vector<std::uint32_t> link_lowest_;        // by class
+    Table<ConnectionId, PartRange> parts_of_;
+    std::vector<LinkShare> sum_;  // of sum_of_parts()
     Quotient out_;
 };
 
