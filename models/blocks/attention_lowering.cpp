@@ -359,7 +359,12 @@ private:
         Value packed =
             b.value(name, q + 2 * kv, qkv.layout, lifetime, qkv.dtype, TensorKind::activations);
         b.set_column_parts(packed, {q, kv, kv});
-        const std::int64_t columns = std::max(b.local_width(packed), b.local_width(qkv));
+        // Where ranks exchange no heads, Q stays where it is. A transpose's columns are half of the
+        // keys and values that are read and written.
+        const std::int64_t moved = b.key_value_size() * (1 + b.key_value_copies());
+        const std::int64_t columns = b.exchanges_heads()
+                                         ? std::max(b.local_width(packed), b.local_width(qkv))
+                                         : moved * b.local_width(packed) / (q + 2 * kv);
         b.kernel(name,
                  transpose(b.local_tokens(packed), columns, qkv.dtype),
                  Cause::memory_bound_kernels,

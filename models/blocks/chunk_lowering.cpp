@@ -265,7 +265,7 @@ Value ChunkLowering::heads_backward(BlockBuilder& b,
         }
         if (recompute_of_layer(0).whole.again) {
             ResidualStream again = predictions_[i].layer.input();
-            predictions_[i].layer.run_again(b, again);
+            predictions_[i].layer.run_again(b, again, true);
         }
         later = predictions_[i].layer.backward(b, gradients[i], deferred());
         later = predictions_[i].input.backward(b, later, deferred());
@@ -359,7 +359,7 @@ void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
     stream.residual = b.relayout("layer input gather", stream.residual, layouts_.residual);
     enter_checkpoint(b);
     for (std::size_t i = first; i <= last; ++i) {
-        tapes_[i].run_again(b, stream);
+        tapes_[i].run_again(b, stream, i == last);
     }
     b.recomputing = true;
     add_pending(b, stream, Lifetime::slot);

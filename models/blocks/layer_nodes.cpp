@@ -5,6 +5,7 @@
 
 #include "kernels/residual/residual.h"
 #include "models/blocks/activation_lowering.h"
+#include "models/plan/recomputation.h"
 
 namespace orrery {
 namespace {
@@ -399,6 +400,15 @@ void BranchOutputNode::run_again(ForwardPass& pass) {
         return forward(pass);
     }
     add_up(pass.b);  // the mask has been kept
+}
+
+void BranchOutputNode::run_last_again(ForwardPass& pass) {
+    const bool one_product = products_.size() == 1 && beside_ == nullptr;
+    if (!one_product || !stops_before_last_product(pass.b.model, pass.b.plan)) {
+        return forward(pass);
+    }
+    const RowProduct& last = products_.front();
+    pass.b.quantised_input(last.name, last.x->value, *last.weight);  // its gradient reads it
 }
 
 void BranchOutputNode::backward(BackwardPass& pass) {

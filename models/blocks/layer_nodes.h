@@ -166,6 +166,7 @@ public:
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
     void run_again(ForwardPass& pass) override;
+    void run_last_again(ForwardPass& pass) override;
 
     // The gradients of one of the products.
     void backward_of(std::size_t product, BackwardPass& pass) const;

@@ -105,7 +105,7 @@ public:
         const StateLayouts& state = state_of(layouts_, p);
         return tensor(p,
                       fmt::format(" {}gradient", use),
-                      state.gradient_dtype,
+                      state.hands_over_gradients ? state.weight_dtype : state.gradient_dtype,
                       TensorKind::gradients,
                       state.gradient_buffer,
                       state.whole);

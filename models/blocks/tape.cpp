@@ -45,17 +45,21 @@ void Tape::forward(BlockBuilder& b, ResidualStream& stream) {
     run(b, stream);
 }
 
-void Tape::run_again(BlockBuilder& b, ResidualStream& stream) {
+void Tape::run_again(BlockBuilder& b, ResidualStream& stream, bool ends) {
     b.recomputing = true;
-    run(b, stream);
+    run(b, stream, ends);
     b.recomputing = false;
 }
 
-void Tape::run(BlockBuilder& b, ResidualStream& stream) {
+void Tape::run(BlockBuilder& b, ResidualStream& stream, bool ends) {
     ForwardPass pass{b, std::move(stream)};
     for (const auto& node : nodes_) {
         capture(b, *node);
-        node->forward(pass);
+        if (ends && node == nodes_.back()) {
+            node->run_last_again(pass);
+        } else {
+            node->forward(pass);
+        }
     }
     b.ops.capture(false);
     stream = std::move(pass.stream);

@@ -60,6 +60,9 @@ public:
     virtual void backward(BackwardPass& pass) = 0;
     // Computes again the results that have not been kept.
     virtual void run_again(ForwardPass& pass) { forward(pass); }
+    // The same for the last node of a block that is run again whole: only what a backward pass
+    // reads, if stops_before_last_product().
+    virtual void run_last_again(ForwardPass& pass) { forward(pass); }
 
     Lifetime saved() const { return saved_; }
     void set_saved(Lifetime lifetime) { saved_ = lifetime; }
@@ -108,15 +111,15 @@ public:
     // Leaves the block's output in `stream`.
     void forward(BlockBuilder& b, ResidualStream& stream);
     // Runs all nodes again on `stream`: the kept input of the unit's first block (input()), or the
-    // output of the previous block.
-    void run_again(BlockBuilder& b, ResidualStream& stream);
+    // output of the previous block. `ends`: no block of the unit comes after this one.
+    void run_again(BlockBuilder& b, ResidualStream& stream, bool ends);
     const ResidualStream& input() const { return input_; }
     // The gradient of the residual stream at the block's input. `dout` is the gradient at its
     // output.
     Value backward(BlockBuilder& b, const Value& dout, Deferred* deferred);
 
 private:
-    void run(BlockBuilder& b, ResidualStream& stream);
+    void run(BlockBuilder& b, ResidualStream& stream, bool ends = false);
 
     struct Again {
         const Node* reader;

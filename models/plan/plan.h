@@ -153,6 +153,10 @@ struct ParallelPlan {
     // layer's backward pass has ended, as locals of CheckpointFunction.backward()
     // (torch/utils/checkpoint.py with use_reentrant). false: until their last use.
     bool reentrant_checkpoint = false;
+    // Full recomputation ends with the last tensor that the backward pass reads, so that a layer's
+    // last product does not run again (PyTorch's set_checkpoint_early_stop, since 2.1 the default
+    // without use_reentrant; XLA, which removes what nothing reads).
+    bool checkpoint_early_stop = false;
     // Full recomputation: each tensor-parallel rank keeps its part of a layer's input, and the
     // backward pass gathers the parts (Megatron-LM's option of this name, DeepSpeed's
     // partition_activations).

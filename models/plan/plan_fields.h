@@ -134,6 +134,8 @@ inline constexpr FieldTable kPlanFields{
     ORRERY_PLAN_FIELD(reentrant_checkpoint, pass,
         .meaning = "Full recomputation holds a layer's output and its gradient until the layer's "
                    "backward pass has ended."),
+    ORRERY_PLAN_FIELD(checkpoint_early_stop, pass,
+        .meaning = "Full recomputation leaves out a layer's last product, which nothing reads."),
     ORRERY_PLAN_FIELD(distribute_saved_activations, pass,
         .meaning = "Full recomputation: each tensor-parallel rank keeps its part of a layer's "
                    "input, and the backward pass gathers them.",

@@ -25,6 +25,12 @@ LayerRecompute recompute_of_layer(const ParallelPlan& plan,
     return {.whole = method.of(layer, layers, number)};
 }
 
+bool stops_before_last_product(const Transformer& model, const ParallelPlan& plan) {
+    const bool calls_product =
+        plan.precision == Dtype::fp8 && plan.eager_framework && !plan.compiled;
+    return plan.checkpoint_early_stop && model.dropout <= 0 && !calls_product;
+}
+
 bool layers_recompute_alike(const ParallelPlan& plan) {
     return plan.recompute_granularity != Recompute::full ||
            (plan.recompute_method == RecomputeMethod::uniform && plan.recompute_num_layers == 1);
@@ -52,10 +58,15 @@ struct LinearShare {
 };
 
 LinearShare linear_share(const Transformer& model,
+                         const ParallelPlan& plan,
                          const LayerRecompute& one,
                          std::int64_t layer) {
+    const double fc2 = model.gated_mlp() ? 1.0 / 3 : 0.5;
     if (one.whole.again) {
-        return {1, 1};
+        const bool stops = one.whole.ends_unit && stops_before_last_product(model, plan) &&
+                           !model.parallel_block && !model.layer_has_experts(layer) &&
+                           plan.mlp_tile_tokens == 0;
+        return {1, stops ? 1 - fc2 : 1};
     }
     const auto of = [&](LayerPart part, double share) { return one.parts.has(part) ? share : 0; };
     const auto queries = static_cast<double>(model.query_size());
@@ -71,7 +82,6 @@ LinearShare linear_share(const Transformer& model,
     if (model.layer_has_experts(layer)) {
         share.mlp = of(LayerPart::experts, 1);
     } else {
-        const double fc2 = model.gated_mlp() ? 1.0 / 3 : 0.5;
         share.mlp = of(LayerPart::fc1, 1 - fc2) +
                     of(LayerPart::up, model.gated_mlp() ? 1.0 / 3 : 0) +
                     of(LayerPart::fc2, last * fc2);
@@ -88,7 +98,7 @@ RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& p
     for (const std::int64_t layers : layers_of_stages(model, plan)) {
         for (std::int64_t layer = 0; layer < layers; ++layer, ++number) {
             const LayerRecompute one = recompute_of_layer(plan, layer, layers);
-            const LinearShare linear = linear_share(model, one, number);
+            const LinearShare linear = linear_share(model, plan, one, number);
             const double attention = one.whole.again || one.parts.has(LayerPart::core) ? 1 : 0;
             const auto pairs = static_cast<double>(visible_attention_pairs(model, number));
             share.attention += attention;

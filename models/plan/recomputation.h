@@ -25,6 +25,11 @@ LayerRecompute recompute_of_layer(const ParallelPlan& plan,
                                   std::int64_t layer,
                                   std::int64_t layers);
 
+// Whether full recomputation leaves out the last product of a dense layer. A dropout's mask is saved
+// after it. So are the inputs of a product in FP8, whose autograd function PyTorch runs before it
+// saves them (torch/csrc/autograd/python_function.cpp), unless a compiler removes the product.
+bool stops_before_last_product(const Transformer& model, const ParallelPlan& plan);
+
 // Whether all layers of a chunk keep the same activations.
 bool layers_recompute_alike(const ParallelPlan& plan);
 

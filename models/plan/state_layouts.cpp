@@ -55,6 +55,11 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
     s.gradient_buffer = s.gradients_by_unit() ? Lifetime::slot
                         : freed               ? Lifetime::step
                                               : Lifetime::persistent;
+    // Tiles of tokens and autocast add up by themselves.
+    s.hands_over_gradients = s.by_unit() && plan.gradient_bucket_copies &&
+                             !plan.gradient_accumulation_fusion && !plan.autocast &&
+                             plan.clear_lp_grads && plan.mlp_tile_tokens == 0 &&
+                             plan.loss_tile_tokens == 0;
     s.optimizer_tier = !plan.optimizer_cpu_offload                        ? MemoryTier::hbm
                        : plan.optimizer_offload_tier == OffloadTier::file ? MemoryTier::nvme
                                                                           : MemoryTier::dram;

@@ -45,6 +45,10 @@ struct StateLayouts {
     MemoryTier weights_tier = MemoryTier::hbm;
     double offloaded_layers = 1;                  // share of all layers
     MemoryTier gradients_tier = MemoryTier::hbm;  // after the reduction
+    // The gradient that a product makes is the one that is copied for the reduction, in the type of
+    // the weights: autograd's first gradient of a parameter is handed over, not added
+    // (torch/csrc/autograd/functions/accumulate_grad.h), and the reduction takes it away.
+    bool hands_over_gradients = false;
     bool reduced_in_passes = false;  // gradients of whole weights (reduce_every_micro_batch)
 
     Dtype weight_dtype = Dtype::bf16;    // of persistent weights

@@ -26,6 +26,10 @@ public:
         }
         offload();
         distributed_inputs();
+        require(!plan_.checkpoint_early_stop || !plan_.reentrant_checkpoint,
+                "plan.checkpoint_early_stop",
+                "a reentrant checkpoint runs a layer again to its end",
+                "false, or plan.reentrant_checkpoint: false");
         kernels();
         linear_attention();
         return std::move(errors_);

@@ -413,33 +413,50 @@ void BlockBuilder::weight_product(std::string_view name,
         ops.kernel(call, spec);
         return;
     }
-    const TensorId product = ops.tables().tensor(
-        {.name = text,
-         .parameter = {},
-         .dtype = activation_dtype(),
-         .kind = TensorKind::gradients,
-         .lifetime = plan.clear_lp_grads ? Lifetime::slot : Lifetime::step,
-         .global_shape = w.shape,
-         .layout = w.gradient_layout,
-         .bytes = Bytes{experts * rows * columns * size_bytes(activation_dtype())}});
-    const Value dw{.tensor = product,
-                   .pieces = 1,
-                   .layout = w.layout,
-                   .shape = w.shape,
-                   .dtype = activation_dtype()};
+    const bool handed_over = state_of(layouts, w).hands_over_gradients && model.mtp_num_layers == 0;
+    const std::int64_t elements = experts * rows * columns;
+    const TensorId product = handed_over ? w.gradient : made_gradient(text, w, elements);
     spec.writes = {product};
     if (w.transposed) {
         spec.transposed.push_back(product);
     }
     ops.kernel(call, spec);
+    if (!handed_over) {
+        accumulate_gradient(text, product, w, elements);
+    }
+}
+
+// What a product of a weight's gradient makes, before it is added to w.gradient.
+TensorId BlockBuilder::made_gradient(const std::string& text,
+                                     const Parameter& w,
+                                     std::int64_t elements) {
+    return ops.tables().tensor({.name = text,
+                                .parameter = {},
+                                .dtype = activation_dtype(),
+                                .kind = TensorKind::gradients,
+                                .lifetime = plan.clear_lp_grads ? Lifetime::slot : Lifetime::step,
+                                .global_shape = w.shape,
+                                .layout = w.gradient_layout,
+                                .bytes = Bytes{elements * size_bytes(activation_dtype())}});
+}
+
+void BlockBuilder::accumulate_gradient(const std::string& text,
+                                       TensorId product,
+                                       const Parameter& w,
+                                       std::int64_t elements) {
     if (plan.autocast) {
         framework_ops(text + " cast", product, cast_bytes_of(w));
     }
     if (!plan.clear_lp_grads) {
-        operators_of_kept_gradient(text, product, experts * rows * columns);
+        operators_of_kept_gradient(text, product, elements);
     }
+    const Value dw{.tensor = product,
+                   .pieces = 1,
+                   .layout = w.layout,
+                   .shape = w.shape,
+                   .dtype = activation_dtype()};
     kernel(text + " accumulate",
-           gradient_accumulate(experts * rows * columns, activation_dtype(), plan.gradient_dtype),
+           gradient_accumulate(elements, activation_dtype(), plan.gradient_dtype),
            Cause::memory_bound_kernels,
            {&dw},
            {},

@@ -339,6 +339,11 @@ private:
                             const Parameter& w,
                             const GemmExtent& extent,
                             std::int64_t chunks) const;
+    TensorId made_gradient(const std::string& text, const Parameter& w, std::int64_t elements);
+    void accumulate_gradient(const std::string& text,
+                             TensorId product,
+                             const Parameter& w,
+                             std::int64_t elements);
     void operators_of_kept_gradient(const std::string& text,
                                     TensorId gradient,
                                     std::int64_t elements);

@@ -172,6 +172,11 @@ struct ClusterSpec {
     std::uint32_t num_ranks() const {
         return gpu_of_rank.empty() ? num_gpus() : static_cast<std::uint32_t>(gpu_of_rank.size());
     }
+    std::uint32_t gpu_of(std::uint32_t rank) const {
+        return gpu_of_rank.empty() ? rank : gpu_of_rank[rank];
+    }
+    std::uint32_t node_of(std::uint32_t rank) const { return gpu_of(rank) / node.gpus_per_node; }
+    std::uint32_t server_of(std::uint32_t rank) const { return gpu_of(rank) / gpus_per_server(); }
     // Places the job's ranks on the first `count` GPUs, in order.
     void use_gpus(std::uint32_t count) {
         gpu_of_rank.clear();
@@ -196,10 +201,7 @@ struct ClusterSpec {
         }
         return kind;
     }
-    std::uint32_t kind_of_rank(std::uint32_t rank) const {
-        const std::uint32_t gpu = gpu_of_rank.empty() ? rank : gpu_of_rank[rank];
-        return kind_of_node(gpu / node.gpus_per_node);
-    }
+    std::uint32_t kind_of_rank(std::uint32_t rank) const { return kind_of_node(node_of(rank)); }
     // Also for a cluster of one kind.
     NodeKind kind(std::uint32_t number) const {
         NodeKind found =

@@ -46,8 +46,7 @@ public:
 
     // Placement.
     std::uint32_t gpu_of(RankId rank) const {
-        return spec_.gpu_of_rank.empty() ? static_cast<std::uint32_t>(index(rank))
-                                         : spec_.gpu_of_rank[index(rank)];
+        return spec_.gpu_of(static_cast<std::uint32_t>(index(rank)));
     }
     std::uint32_t node_of(RankId rank) const { return gpu_of(rank) / spec_.node.gpus_per_node; }
     std::uint32_t local_of(RankId rank) const { return gpu_of(rank) % spec_.node.gpus_per_node; }

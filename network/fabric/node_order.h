@@ -32,8 +32,7 @@ inline std::vector<std::uint32_t> node_order_of(const ClusterSpec& cluster) {
         return nodes;
     }
     for (std::uint32_t rank = 0; rank < cluster.num_ranks(); rank += per_node) {
-        nodes.push_back((cluster.gpu_of_rank.empty() ? rank : cluster.gpu_of_rank[rank]) /
-                        per_node);
+        nodes.push_back(cluster.node_of(rank));
     }
     const std::vector<std::uint32_t> gpus = gpus_of_nodes(nodes, per_node);
     const bool whole = cluster.gpu_of_rank.empty() || std::ranges::equal(gpus, cluster.gpu_of_rank);

@@ -245,7 +245,10 @@ double table_latency(const Inputs& in, F f, A a, P p) {
 }
 
 // The bytes of a channel's message between nodes, flags included, below the size of a chunk.
-std::int64_t message_bytes(const NcclCommunicator& c, F f, const NcclChoice& choice, double bytes) {
+std::int64_t message_bytes(const NcclCommunicator& c,
+                           F f,
+                           const NcclChoice& choice,
+                           std::int64_t bytes) {
     const bool scattered = (choice.algorithm == A::ring && f != F::broadcast && f != F::reduce) ||
                            choice.algorithm == A::pat;
     const bool heads = choice.algorithm == A::nvls_tree;
@@ -255,7 +258,8 @@ std::int64_t message_bytes(const NcclCommunicator& c, F f, const NcclChoice& cho
     const double flags = choice.protocol == P::ll      ? 2.0
                          : choice.protocol == P::ll128 ? 128.0 / 120.0
                                                        : 1.0;
-    return static_cast<std::int64_t>(std::ceil(bytes * flags / (choice.channels * parts)));
+    return static_cast<std::int64_t>(
+        std::ceil(static_cast<double>(bytes) * flags / (choice.channels * parts)));
 }
 
 // The share of an estimated latency that a call takes. NCCL counts a plugin's latency twice for
@@ -269,8 +273,7 @@ double spent_share(const NcclCommunicator& c, F f, const NcclChoice& choice, std
     if (reported <= 0) {
         return 1;
     }
-    const bool eager = c.eager_bytes > 0 &&
-                       message_bytes(c, f, choice, static_cast<double>(bytes)) <= c.eager_bytes;
+    const bool eager = c.eager_bytes > 0 && message_bytes(c, f, choice, bytes) <= c.eager_bytes;
     const bool flushes = p == P::simple && c.compute_capability < 90;
     NcclCommunicator once = c;
     once.graph(a).latency_inter =

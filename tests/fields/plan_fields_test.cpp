@@ -139,6 +139,9 @@ const Row kPlanRows[] = {
     {"reentrant_checkpoint",
      [](Scenario& s) { s.plan.reentrant_checkpoint = true; },
      [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
+    {"checkpoint_early_stop",
+     [](Scenario& s) { s.plan.checkpoint_early_stop = true; },
+     [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
     {"distribute_saved_activations",
      [](Scenario& s) { s.plan.distribute_saved_activations = true; },
      [](Scenario& s) {

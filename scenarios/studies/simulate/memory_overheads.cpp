@@ -26,9 +26,7 @@ constexpr std::int64_t kPeersInside = 1 + 2;
 constexpr std::int64_t kPeersBetween = 1 + 3;
 
 std::uint32_t server_of(RankId member, const ClusterSpec& cluster) {
-    const auto rank = static_cast<std::uint32_t>(index(member));
-    const std::uint32_t gpu = cluster.gpu_of_rank.empty() ? rank : cluster.gpu_of_rank[rank];
-    return gpu / cluster.gpus_per_server();
+    return cluster.server_of(static_cast<std::uint32_t>(index(member)));
 }
 
 std::size_t servers_of(const std::vector<RankId>& members, const ClusterSpec& cluster) {

@@ -140,8 +140,7 @@ TierUse fullest_server(const Program& program,
                        MemoryTier tier) {
     std::map<std::uint32_t, std::pair<Bytes, Bytes>> servers;  // used, present
     for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
-        const std::uint32_t gpu = cluster.gpu_of_rank.empty() ? rank : cluster.gpu_of_rank[rank];
-        auto& [used, has] = servers[gpu / cluster.gpus_per_server()];
+        auto& [used, has] = servers[cluster.server_of(rank)];
         used += of_role[index(program.role_of(to_id<RankId>(rank)))];
         const NodeSpec& node = cluster.kind(cluster.kind_of_rank(rank)).node;
         has = tier == MemoryTier::dram ? node.host_memory : node.nvme_size * node.nvme_drives;

@@ -189,11 +189,9 @@ void ScenarioRun::run_in_program_order() {
 }
 
 void ScenarioRun::use_measured_network(Time per_op) {
-    const std::uint32_t per_node = scenario_.cluster.node.gpus_per_node;
     std::vector<std::uint32_t> node_of_rank;
     for (std::uint32_t rank = 0; rank < program_.num_ranks(); ++rank) {
-        const auto& gpus = scenario_.cluster.gpu_of_rank;
-        node_of_rank.push_back((gpus.empty() ? rank : gpus[rank]) / per_node);
+        node_of_rank.push_back(scenario_.cluster.node_of(rank));
     }
     measured_network_ = std::make_unique<MeasuredNetwork>(
         *network_, std::move(node_of_rank), measured_.transfers, per_op);

@@ -83,9 +83,8 @@ DeviceClasses device_classes(const std::vector<FaultEvent>& faults,
     std::map<std::pair<std::uint32_t, double>, std::uint16_t> class_of{{{0, 1.0}, 0}};
     const bool one_kind = healthy.size() == 1;
     std::vector<std::uint16_t> of_rank(ranks, 0);
-    const std::vector<std::uint32_t>& placed = scenario.cluster.gpu_of_rank;
     for (std::uint32_t r = 0; r < ranks; ++r) {
-        const double slow = factor[placed.empty() ? r : placed[r]];
+        const double slow = factor[scenario.cluster.gpu_of(r)];
         const std::uint32_t kind = one_kind ? 0 : scenario.cluster.kind_of_rank(r);
         const auto [found, fresh] = class_of.emplace(
             std::pair{kind, slow}, static_cast<std::uint16_t>(classes.devices.size()));

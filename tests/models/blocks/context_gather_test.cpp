@@ -5,6 +5,7 @@
 
 #include "models/lowering/lowering.h"
 #include "tests/models/known_models.h"
+#include "tests/models/long_context_models.h"
 #include "tests/models/program_sums.h"
 
 namespace orrery {
@@ -82,6 +83,22 @@ TEST(ContextGather, MovesCopiesOfHeadsAndGradientsInFp32) {
     const TrafficTable table = traffic(ring, ring.roles[0]);
     EXPECT_EQ(table.at({"send", "key value gradient ring"}).bytes,
               2 * table.at({"send", "key value ring"}).bytes);
+}
+
+// torchtitan's repeat_kv reads K and V and writes their copies. Q stays where it is.
+TEST(ContextGather, CopiesOfHeadsMoveKeysAndValuesAlone) {
+    const Transformer model = model_of_groups();
+    ParallelPlan plan{.micro_batch_size = kMicroBatch, .global_batch_size = kMicroBatch};
+    plan.repeat_key_value_heads = true;
+    const Program program = lower(model, plan);
+    const std::int64_t copies = model.num_attention_heads / model.num_query_groups;
+    const std::int64_t moved =
+        2 * model.kv_size() * (1 + copies) * model.seq_length * kMicroBatch * 2;
+    for (const char* const name : {"key value head copies", "key value gradient sum"}) {
+        const std::vector<const Op*> ops = ops_called(program, name);
+        ASSERT_FALSE(ops.empty()) << name;
+        EXPECT_EQ(program.kernel(*ops.front()).bytes, moved) << name;
+    }
 }
 
 }  // namespace context_gather_test

@@ -47,6 +47,35 @@ TEST(GradientCopies, AreOneKernelOfFullyShardAndTwoOfTheOlderFsdp) {
     EXPECT_EQ(copied(model, plan), 0);
 }
 
+// PyTorch's autograd hands the product over as the parameter's gradient, in the product's type. Only
+// a gradient that stays until later micro-batches is a sum.
+TEST(GradientCopies, AreOfTheProductsThemselves) {
+    const auto sums = [](const Program& program) {
+        return std::ranges::count_if(program.names, [](const std::string& name) {
+            return name.ends_with("wgrad accumulate");
+        });
+    };
+    Transformer model = gpt(6, 128, 8, 64, 512);
+    model.tied_embeddings = false;
+    ParallelPlan plan{.data_parallel_size = 8,
+                      .data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params,
+                      .global_batch_size = 8,
+                      .gradient_accumulation_fusion = false,
+                      .gradient_dtype = Dtype::fp32,
+                      .fsdp_copy_out = true};
+    EXPECT_GT(sums(lower(model, plan)), 0);
+    plan.gradient_bucket_copies = true;
+    const Program program = lower(model, plan);
+    EXPECT_EQ(sums(program), 0);
+    EXPECT_EQ(std::ranges::find(program.tensors,
+                                "decoder.layers.0.mlp.linear_fc1.weight gradient",
+                                &Tensor::name)
+                  ->dtype,
+              Dtype::bf16);
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    EXPECT_GT(sums(lower(model, plan)), 0);
+}
+
 // The bytes of all tensors of this name.
 std::int64_t bytes_named(const Program& program, std::string_view name) {
     std::int64_t bytes = 0;

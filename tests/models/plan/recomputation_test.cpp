@@ -136,6 +136,52 @@ TEST(Recomputation, ShareIsOfTheStepsLayers) {
     EXPECT_DOUBLE_EQ(recomputed_share(model, {}).mlp, 0);
 }
 
+// The names of a plan's kernels that run again, in order, of two layers.
+std::vector<std::string> layers_again(ParallelPlan plan, double dropout = 0) {
+    Transformer model = six_layers();
+    model.num_layers = 2;
+    model.dropout = dropout;
+    plan.recompute_granularity = Recompute::full;
+    plan.checkpoint_early_stop = true;
+    const Program program = lower(model, plan);
+    std::vector<std::string> names;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            if (op.cause == Cause::recomputation) {
+                names.push_back(program.names[op.name]);
+            }
+        }
+    }
+    return names;
+}
+
+// pytorch pull request 96866: recomputation stops at the last saved tensor. That is the input of
+// the last product, which PyTorch saves before it computes the product.
+TEST(Recomputation, StopsBeforeTheLastProductOfAUnit) {
+    const auto has = [](const std::vector<std::string>& names, const char* name) {
+        return std::ranges::count(names, name);
+    };
+    const std::vector<std::string> one = layers_again({});
+    EXPECT_EQ(has(one, "fc1"), 2);
+    EXPECT_EQ(has(one, "fc2"), 0);
+    const std::vector<std::string> two = layers_again({.recompute_num_layers = 2});
+    EXPECT_EQ(has(two, "fc2"), 1);  // the second layer reads the first one's
+    EXPECT_EQ(has(layers_again({}, 0.1), "fc2"), 2);
+    ParallelPlan fp8{.precision = Dtype::fp8};
+    EXPECT_EQ(has(layers_again(fp8), "fc2"), 2);
+    fp8.compiled = true;
+    EXPECT_EQ(has(layers_again(fp8), "fc2"), 0);
+    EXPECT_EQ(has(layers_again(fp8), "fc2 cast"), 2);
+}
+
+TEST(Recomputation, ShareIsLessTheLastProductThatIsLeftOut) {
+    const Transformer model = six_layers();
+    ParallelPlan plan = full(RecomputeMethod::uniform, 2);
+    plan.checkpoint_early_stop = true;
+    EXPECT_DOUBLE_EQ(recomputed_share(model, plan).mlp, 0.75);
+    EXPECT_DOUBLE_EQ(recomputed_share(model, plan).attention_linear, 1);
+}
+
 // 36 % of the forward products of Llama 3 8B, as torchtitan's policy has it: wk, wo and w3 of
 // wq, wk, wv, wo, w1, w2 and w3.
 TEST(Recomputation, EverySecondProjectionOfLlama) {
@@ -151,9 +197,8 @@ TEST(Recomputation, EverySecondProjectionOfLlama) {
         llama, {.recompute_granularity = Recompute::selective, .recompute_modules = kModule});
     const double attention = 4096.0 * (4096 + 1024 + 1024 + 4096);
     const double mlp = 3.0 * 4096 * 14336;
-    EXPECT_NEAR((share.attention_linear * attention + share.mlp * mlp) / (attention + mlp),
-                0.365,
-                0.002);
+    EXPECT_NEAR(
+        (share.attention_linear * attention + share.mlp * mlp) / (attention + mlp), 0.365, 0.002);
     EXPECT_EQ(share.attention, 0);
 }
 

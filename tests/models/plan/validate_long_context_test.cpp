@@ -64,6 +64,10 @@ TEST(ValidateLongContext, TensorRanksShareWhatFullRecomputationKeeps) {
     plan = shared;
     plan.sequence_parallel = true;
     EXPECT_NE(first_error(model, plan).find("has split"), std::string::npos);
+    plan = {.recompute_granularity = Recompute::full,
+            .reentrant_checkpoint = true,
+            .checkpoint_early_stop = true};
+    EXPECT_NE(first_error(model, plan).find("to its end"), std::string::npos);
     Transformer odd = model;
     odd.seq_length = 4095;
     EXPECT_NE(first_error(odd, shared).find("equal parts"), std::string::npos);

@@ -120,10 +120,13 @@ TEST(CpuExecutor, RecomputationGivesTheSameBits) {
     for (const Transformer& model : {tiny_gpt(), tiny_llama()}) {
         TinyRun none{model, tiny_plan()};
         for (const Recompute granularity : {Recompute::selective, Recompute::full}) {
-            ParallelPlan plan = tiny_plan();
-            plan.recompute_granularity = granularity;
-            TinyRun again{model, plan};
-            expect_equal_steps(none, again, 0.0f);
+            for (const bool stops : {false, true}) {
+                ParallelPlan plan = tiny_plan();
+                plan.recompute_granularity = granularity;
+                plan.checkpoint_early_stop = stops;
+                TinyRun again{model, plan};
+                expect_equal_steps(none, again, 0.0f);
+            }
         }
     }
 }
