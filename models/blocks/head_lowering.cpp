@@ -6,6 +6,7 @@
 #include "kernels/cast/cast.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "models/blocks/layer_nodes.h"
+#include "models/blocks/tape.h"
 #include "models/blocks/token_tiles.h"
 
 namespace orrery {
@@ -125,7 +126,8 @@ void Head::local_loss(BlockBuilder& b) {
                                  TensorKind::activations);
         written.push_back(&probabilities_);
     }
-    const std::vector<Value> copies = fused ? std::vector<Value>{} : copied_logits(b);
+    const std::vector<Value> kept_before = kept_logits(b);
+    const std::vector<Value> copies = fused ? std::vector<Value>{} : copied_logits(b, kept_before);
     std::vector<const Value*> read{&logits_, &labels_};
     for (const Value& copy : copies) {
         read.push_back(&copy);
@@ -140,11 +142,35 @@ void Head::local_loss(BlockBuilder& b) {
     b.kernel("loss", call, kOfHead, read, written);
 }
 
-std::vector<Value> Head::copied_logits(BlockBuilder& b) const {
+// The newest kept logits are those of this micro-batch. Until they exist, those whose place they
+// take exist, too, so that the loss has one buffer more than are kept. An unfused loss has it in
+// its probabilities.
+std::vector<Value> Head::kept_logits(BlockBuilder& b) const {
+    std::vector<Value> kept;
+    std::vector<TensorId> tensors;
+    for (std::int64_t i = 0; i < b.plan.kept_logits; ++i) {
+        kept.push_back(b.value(fmt::format("kept logits {}", i + 1),
+                               logits_.shape[kWidth],
+                               logits_.layout,
+                               Lifetime::persistent,
+                               fuses_loss(b.plan) ? logits_.dtype : Dtype::fp32,
+                               TensorKind::activations));
+        tensors.push_back(kept.back().tensor);
+    }
+    if (!tensors.empty()) {
+        hold_until_here(b, "logits kept", std::move(tensors));
+    }
+    return kept;
+}
+
+// Copies of logits that are kept anyway need no memory of their own.
+std::vector<Value> Head::copied_logits(BlockBuilder& b, const std::vector<Value>& kept) const {
     const std::int64_t elements = b.local_tokens(logits_) * b.local_width(logits_);
     std::vector<Value> copies;
-    for (std::int64_t i = 0; i < b.plan.loss_copies; ++i) {
-        copies.push_back(fp32_like(b, fmt::format("copy {} of logits", i + 1), logits_));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(b.plan.loss_copies); ++i) {
+        copies.push_back(i < kept.size()
+                             ? kept[i]
+                             : fp32_like(b, fmt::format("copy {} of logits", i + 1), logits_));
         b.kernel("loss copy",
                  cast(elements, Dtype::fp32, Dtype::fp32),
                  kOfHead,

@@ -28,7 +28,9 @@ public:
 private:
     void logits(BlockBuilder& b, const Value& norm, const Parameter& output);
     void local_loss(BlockBuilder& b);
-    std::vector<Value> copied_logits(BlockBuilder& b) const;  // plan.loss_copies
+    std::vector<Value> kept_logits(BlockBuilder& b) const;  // plan.kept_logits
+    // plan.loss_copies
+    std::vector<Value> copied_logits(BlockBuilder& b, const std::vector<Value>& kept) const;
     void exchange_statistics(BlockBuilder& b, bool at_once);
     // Keeps one value for each token, in a layout without the vocabulary's parts.
     void keep_statistics(BlockBuilder& b, const Layout& parts);

@@ -241,8 +241,8 @@ struct ParallelPlan {
     // anyway.
     bool scatter_gather_tensors_in_pipeline = true;
     std::int64_t tp_comm_overlap_chunks = 4;
-    bool fused_norm = true;           // norm kernels fused (residual + norm, bias + dropout + add)
-    bool fused_activation = true;     // bias + activation in one kernel or GEMM epilogue
+    bool fused_norm = true;        // norm kernels fused (residual + norm, bias + dropout + add)
+    bool fused_activation = true;  // bias + activation in one kernel or GEMM epilogue
     // Inputs of gated activations are kept in FP8 for the backward pass, which casts them back
     // (Megatron-Core's option of this name; DeepSeek-V3, arXiv:2412.19437, section 3.3.3).
     bool activation_func_fp8_input_store = false;
@@ -252,8 +252,12 @@ struct ParallelPlan {
     // cross_entropy of float() logits).
     bool loss_in_place = true;
     // fp32 copies of the logits that the forward pass of the unfused loss makes before the one that
-    // it keeps. BigScience's Megatron-DeepSpeed clones them (its pull request 155).
+    // it keeps. Megatron-LM of 2022 to 2024 subtracts their maximum into a copy.
     std::int64_t loss_copies = 0;
+    // Micro-batches whose logits the last stage keeps until a later forward pass takes their place:
+    // the buffers of DeepSpeed's pipeline engine (pipe/engine.py, pipe_buffers['outputs']). Logits
+    // are in fp32 there, unless the loss is fused.
+    std::int64_t kept_logits = 0;
     // A norm is a chain of framework ops on an fp32 copy of its input, and the backward pass reads
     // that copy (Hugging Face's LlamaRMSNorm). false: one kernel.
     bool eager_norm = false;
@@ -296,6 +300,11 @@ struct ParallelPlan {
     // A stage frees its output when it is sent (Megatron-LM's deallocate_output_tensor). false: the
     // output lives until its backward pass ends (DeepSpeed's PipelineEngine).
     bool deallocate_pipeline_outputs = true;
+    // Process groups that DeepSpeed's pipeline engine makes beside those of the plan's axes
+    // (pipe/topology.py, PipelineParallelGrid): all ranks of a replica, its tensor-parallel ranks
+    // once more, and each pair of neighbouring stages, between which PyTorch's send and recv make a
+    // communicator.
+    bool pipeline_engine_groups = false;
     // ZeRO 3: the next unit is gathered after a unit's backward pass, not during it (PyTorch FSDP's
     // BACKWARD_POST). It saves memory, but nothing hides the gather.
     bool prefetch_behind_backward = false;

@@ -273,6 +273,10 @@ inline constexpr FieldTable kPlanFields{
         .meaning = "fp32 copies of the logits that the forward pass of the unfused loss makes "
                    "and drops.",
         .values = {0, 8}, .unit = "copies"),
+    ORRERY_PLAN_FIELD(kept_logits, pass,
+        .meaning = "Micro-batches whose logits the last stage keeps until a later forward pass "
+                   "takes their place.",
+        .values = {0, 8}, .unit = "micro-batches"),
     ORRERY_PLAN_FIELD(eager_norm, pass,
         .meaning = "Norms are chains of framework ops on an fp32 copy, which the backward pass "
                    "reads."),
@@ -315,6 +319,9 @@ inline constexpr FieldTable kPlanFields{
                              "--account-for-loss-in-pipeline-split"}),
     ORRERY_PLAN_FIELD(deallocate_pipeline_outputs, pass,
         .meaning = "A stage frees its output once it is sent; false: after its backward pass."),
+    ORRERY_PLAN_FIELD(pipeline_engine_groups, step,
+        .meaning = "Replicas, their tensor-parallel ranks and pairs of stages have communicators "
+                   "of their own (DeepSpeed's pipeline engine)."),
     ORRERY_PLAN_FIELD(prefetch_behind_backward, chunk,
         .meaning = "ZeRO 3: the next unit is gathered behind a unit's backward pass, not "
                    "beside it."),

@@ -23,6 +23,10 @@ public:
                     "plan.loss_metrics",
                     "losses for reports read all logits, which tiles do not keep",
                     "0, or plan.loss_tile_tokens: 0");
+            require(plan_.kept_logits == 0,
+                    "plan.kept_logits",
+                    "tiles of the loss leave no logits to keep",
+                    "0, or plan.loss_tile_tokens: 0");
         }
         offload();
         distributed_inputs();

@@ -20,10 +20,15 @@ namespace {
 // Bytes of a channel's buffers for one peer: Simple, LL and LL128.
 constexpr std::int64_t kBuffers = (std::int64_t{4} << 20) + (std::int64_t{512} << 10) + 4'915'200;
 
-// Peers from which a rank receives on one channel, in a ring plus a tree. Inside a server the tree
-// is a chain.
-constexpr std::int64_t kPeersInside = 1 + 2;
-constexpr std::int64_t kPeersBetween = 1 + 3;
+// Peers from which a rank receives on one channel in a tree. Inside a server the tree is a chain.
+constexpr std::int64_t kTreeInside = 2;
+constexpr std::int64_t kTreeBetween = 3;
+
+// Peers from which a rank receives on one channel, in a ring plus a tree.
+std::int64_t peers_of_channel(std::size_t members, std::size_t servers) {
+    const auto others = static_cast<std::int64_t>(members) - 1;
+    return 1 + std::min(others, servers > 1 ? kTreeBetween : kTreeInside);
+}
 
 std::uint32_t server_of(RankId member, const ClusterSpec& cluster) {
     return cluster.server_of(static_cast<std::uint32_t>(index(member)));
@@ -79,8 +84,7 @@ public:
         Buffered use{.channels = plan.channels};
         // A library's own kernels and copy engines have no connections of NCCL.
         if (call.kind == CollectiveKind::all_to_all && !plan.protocol.empty()) {
-            const CollectiveCall ring{.kind = CollectiveKind::all_gather, .bytes = kLarge};
-            use.channels = network_.plan(ring, members).channels;
+            use.channels = channels_of_ring(members);
             use.messages = peers_inside(members) * channels_of_peer(members, plan.channels);
         }
         buffered_[std::move(members)][cause].join(use);
@@ -103,11 +107,55 @@ public:
         }
     }
 
+    // plan.pipeline_engine_groups. The gradients' norm is summed over the replica, whose
+    // communicator may be known by it.
+    void add_engine_groups() {
+        const std::uint32_t tp = digits_of("tp");
+        const std::uint32_t pp = digits_of("pp");
+        const std::vector<RankId> replica = members_along(tp | pp);
+        const auto known = buffered_.find(replica);
+        if (known == buffered_.end() || !known->second.contains(Cause::exposed_other)) {
+            add_engine_group(replica);
+        }
+        add_engine_group(members_along(tp));
+        const std::vector<RankId> stages = members_along(pp);
+        for (std::size_t stage = 0; stage + 1 < stages.size(); ++stage) {
+            if (stages[stage] == rank_ || stages[stage + 1] == rank_) {
+                add_engine_group({stages[stage], stages[stage + 1]});
+            }
+        }
+    }
+
     const std::map<std::vector<RankId>, BufferedOfAxes>& buffered() const { return buffered_; }
+    // The members of each engine's group, with its channels.
+    const std::vector<std::pair<std::vector<RankId>, std::int64_t>>& engine_groups() const {
+        return engine_groups_;
+    }
 
 private:
     // Such calls use all channels.
     static constexpr Bytes kLarge{std::int64_t{1} << 30};
+
+    std::uint32_t digits_of(std::string_view axis) const {
+        const auto found = std::ranges::find(mesh_.axes(), axis, &MeshAxis::name);
+        return found == mesh_.axes().end() ? 0 : found->digits;
+    }
+
+    std::vector<RankId> members_along(std::uint32_t digits) const {
+        return mesh_.members({.name = mesh_.name_of(digits), .digits = digits}, rank_);
+    }
+
+    void add_engine_group(std::vector<RankId> members) {
+        if (members.size() > 1) {
+            const std::int64_t channels = channels_of_ring(members);
+            engine_groups_.emplace_back(std::move(members), channels);
+        }
+    }
+
+    std::int64_t channels_of_ring(const std::vector<RankId>& members) const {
+        const CollectiveCall ring{.kind = CollectiveKind::all_gather, .bytes = kLarge};
+        return network_.plan(ring, members).channels;
+    }
 
     void add_peer(const Group& group, Cause cause) {
         const std::vector<RankId> members = mesh_.members(group, rank_);
@@ -147,6 +195,7 @@ private:
     std::set<std::uint32_t> axes_;
     std::set<std::pair<std::uint32_t, int>> received_;  // digits and distances of peers
     std::map<std::vector<RankId>, BufferedOfAxes> buffered_;
+    std::vector<std::pair<std::vector<RankId>, std::int64_t>> engine_groups_;
 };
 
 // What belongs to no axis, such as the gradients' norm, uses an axis' communicator if one has its
@@ -175,6 +224,15 @@ Bytes fraction_of(Bytes bytes, double share) {
     return Bytes{std::llround(static_cast<double>(bytes.count()) * share)};
 }
 
+// Peers times channels for which a communicator has buffers.
+std::int64_t buffers_of(const std::vector<RankId>& members,
+                        const Buffered& use,
+                        const ClusterSpec& cluster) {
+    const std::size_t servers = servers_of(members, cluster);
+    const std::int64_t directions = servers == members.size() ? 2 : 1;
+    return use.channels * directions * peers_of_channel(members.size(), servers) + use.messages;
+}
+
 // The buffers of all communicators of a rank.
 Bytes nccl_buffers(const Program& program,
                    const Scenario& scenario,
@@ -195,21 +253,25 @@ Bytes nccl_buffers(const Program& program,
         const CollectiveCall& call = program.collectives[id];
         communicators.add(program.groups[index(call.group)], call, cause);
     }
+    if (scenario.plan.pipeline_engine_groups) {
+        communicators.add_engine_groups();
+    }
     const bool process_groups = on_pytorch(scenario);
     std::int64_t buffers = 0;
     std::int64_t between = 0;  // the most channels of a communicator between servers
     bool of_all = false;
     for (const auto& [members, axes] : communicators.buffered()) {
-        const std::size_t servers = servers_of(members, scenario.cluster);
-        const std::int64_t directions = servers == members.size() ? 2 : 1;
-        const Buffered use = together(axes, !process_groups);
-        buffers += use.channels * directions * (servers > 1 ? kPeersBetween : kPeersInside);
-        buffers += use.messages;
-        between = std::max(between, servers > 1 ? together(axes, true).channels : 0);
+        buffers += buffers_of(members, together(axes, !process_groups), scenario.cluster);
+        if (servers_of(members, scenario.cluster) > 1) {
+            between = std::max(between, together(axes, true).channels);
+        }
         of_all = of_all || members.size() == program.num_ranks();
     }
+    for (const auto& [members, channels] : communicators.engine_groups()) {
+        buffers += buffers_of(members, {.channels = channels}, scenario.cluster);
+    }
     if (process_groups && !of_all) {
-        buffers += between * kPeersBetween;
+        buffers += between * (1 + kTreeBetween);
     }
     return Bytes{buffers * kBuffers};
 }

@@ -7,9 +7,9 @@
 // KiB for its three protocols (src/include/device.h). It connects both rings and trees at its
 // start; from version 2.22 on at their first use, so that this is an upper bound. A rank receives
 // from one peer in a ring, and from a parent and two children in a tree (inside a server from a
-// parent and one child). Data that leave through a network have a buffer of their own. Four H100 of
-// a server get 0.65 GiB; such a job had 0.59 GiB beside PyTorch's memory and the context
-// (aqlaboratory/openfold, issue 481).
+// parent and one child); of two ranks, each has one peer in a tree. Data that leave through a
+// network have a buffer of their own. Four H100 of a server get 0.65 GiB; such a job had 0.59 GiB
+// beside PyTorch's memory and the context (aqlaboratory/openfold, issue 481).
 //
 // Messages have connections of their own, with the same buffers, on several channels to each peer
 // of the server (src/enqueue.cc connects them all before a peer's first message;

@@ -22,7 +22,7 @@ TEST(HeadLowering, StandsBehindTheLastLayerOfTheLastStage) {
     EXPECT_EQ(heads(1), 2);  // once a micro-batch
 }
 
-// BigScience's vocab_parallel_cross_entropy clones the fp32 logits. The clone and its source are
+// Megatron-LM's vocab_parallel_cross_entropy of 2022 copies the fp32 logits. Copy and source are
 // alive at once, and the source ends with the forward pass of the loss.
 TEST(HeadLowering, CopiesOfLogitsEndWithTheLoss) {
     const auto lowered = [](std::int64_t copies, bool fused) {

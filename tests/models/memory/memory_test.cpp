@@ -62,6 +62,26 @@ TEST(Memory, OutputsThatAStageKeepsAreOneForEachMicroBatchInFlight) {
     EXPECT_EQ(in_use(3, false), in_use(3, true));
 }
 
+// DeepSpeed's PipelineEngine has two buffers of the last stage's fp32 logits, and those of a
+// micro-batch exist before they take a buffer. A copy that the loss makes lies in one of them.
+TEST(Memory, LogitsThatThePipelineKeepsAreOfItsLastStage) {
+    ParallelPlan plan{.pipeline_model_parallel_size = 4,
+                      .micro_batch_size = kBatch,
+                      .global_batch_size = 8 * kBatch,
+                      .recompute_granularity = Recompute::full};
+    const auto in_use = [&](std::size_t stage, std::int64_t kept, std::int64_t copies, bool fused) {
+        plan.fused_cross_entropy = fused;
+        plan.kept_logits = kept;
+        plan.loss_copies = copies;
+        return memory_of(small_model(8), plan, stage).in_use.count();
+    };
+    constexpr std::int64_t kLogits = kSeq * kBatch * 512;
+    EXPECT_EQ(in_use(3, 2, 0, false) - in_use(3, 0, 0, false), 2 * 4 * kLogits);
+    EXPECT_EQ(in_use(3, 2, 1, false), in_use(3, 2, 0, false));
+    EXPECT_EQ(in_use(3, 2, 0, true) - in_use(3, 0, 0, true), 2 * 2 * kLogits);
+    EXPECT_EQ(in_use(0, 2, 0, false), in_use(0, 0, 0, false));
+}
+
 TEST(Memory, WeightsThatAreTheirOwnMasterCopiesTakeFourBytesLess) {
     const Transformer model = small_model(4);
     const std::int64_t n = num_parameters(model);

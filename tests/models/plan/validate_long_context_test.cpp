@@ -22,6 +22,8 @@ TEST(ValidateLongContext, TilesAreOfWholeDenseMlps) {
     EXPECT_NE(first_error(model, {.precision = Dtype::fp8, .loss_tile_tokens = 512}).find("fp8"),
               std::string::npos);
     EXPECT_NE(first_error(model, {.mlp_tile_tokens = 1}).find("tiles or more"), std::string::npos);
+    EXPECT_NE(first_error(model, {.loss_tile_tokens = 512, .kept_logits = 2}).find("no logits"),
+              std::string::npos);
     EXPECT_NE(first_error(model, {.loss_tile_tokens = 512, .loss_metrics = 1}).find("all logits"),
               std::string::npos);
     Transformer biased = model;

@@ -63,6 +63,7 @@ fused_activation: false
 activation_func_fp8_input_store: true
 fused_cross_entropy: false
 loss_copies: 1
+kept_logits: 2
 loss_metrics: 2
 prefetch_behind_backward: true
 cuda_graphs: true
@@ -88,6 +89,7 @@ zero_copies_parts: true
 gradient_bucket_copies: true
 lazy_module_loading: false
 deallocate_pipeline_outputs: false
+pipeline_engine_groups: true
 reduce_bucket_size: 500000000
 repeat_key_value_heads: true
 context_parallel_fp32_gradients: true
@@ -138,6 +140,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .activation_func_fp8_input_store = true,
         .fused_cross_entropy = false,
         .loss_copies = 1,
+        .kept_logits = 2,
         .loss_metrics = 2,
         .eager_framework = false,
         .lazy_module_loading = false,
@@ -145,6 +148,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .compiled = true,
         .embedding_and_loss_as_layers = false,
         .deallocate_pipeline_outputs = false,
+        .pipeline_engine_groups = true,
         .prefetch_behind_backward = true,
         .ddp_bucket_size = 40'000'000,
         .pipeline_layout = {16, 16, 16, 16, 16, 16},

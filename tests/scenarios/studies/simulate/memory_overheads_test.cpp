@@ -87,6 +87,25 @@ TEST(MemoryOverheads, OfNcclCountAnAxisOfTheSameRanksOnPyTorch) {
     EXPECT_GT(buffers(shared, ""), buffers(shared, "paxml"));
 }
 
+// DeepSpeed's pipeline engine makes groups of its own of replicas, of their tensor-parallel ranks
+// and of neighbouring stages, of which an inner stage has two.
+TEST(MemoryOverheads, OfNcclCountTheGroupsOfDeepSpeedsPipelineEngine) {
+    const auto added = [](std::vector<std::string> settings) {
+        const auto buffers = [&] {
+            return line_of(use_of(small_scenario("engine", settings)), "NCCL buffers").count();
+        };
+        const std::int64_t before = buffers();
+        settings.emplace_back("plan.pipeline_engine_groups=true");
+        return buffers() - before;
+    };
+    EXPECT_EQ(added({}), 0);  // no model parallelism
+    const std::int64_t two = added({"plan.pipeline_model_parallel_size=2"});
+    EXPECT_GT(two, 0);
+    EXPECT_GT(added({"plan.pipeline_model_parallel_size=4"}), two);
+    EXPECT_GT(added({"plan.tensor_model_parallel_size=2", "plan.pipeline_model_parallel_size=2"}),
+              two);
+}
+
 // Each of a server's GPUs has connections to all others for an all-to-all, and few of them if the
 // communicator spans servers.
 TEST(MemoryOverheads, OfNcclCountConnectionsOfMessagesInsideAServer) {
